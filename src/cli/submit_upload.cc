@@ -88,25 +88,28 @@ Result<packing::TreeEntry> entry_of(const SubmitFiles& files) {
                             .bytes = static_cast<std::uint64_t>(status.st_size)};
 }
 
+Result<packing::TarPlan> plan_code(const SubmitFiles& files) {
+  packing::EntryList entries;
+  if (files.whole)
+    TRY(packing::walk_trees({files.folder}, [&entries](const packing::TreeEntry& entry) {
+      return entries.add(entry);
+    }));
+  if (!files.whole) {
+    const packing::TreeEntry entry = TRY(entry_of(files));
+    TRY(entries.add(entry));
+  }
+  return packing::TarPlan::make(std::move(entries), {files.folder});
+}
+
 loop::Task<Result<void>> upload_code(Client& client, SubmitFiles files, s3wire::S3Url to) {
   const Result<s3client::S3Client*> s3 = client.api.s3();
   if (!s3) co_return s3.error();
-  std::vector<packing::TreeEntry> entries;
-  if (files.whole) {
-    Result<std::vector<packing::TreeEntry>> found = packing::walk_tree(files.folder);
-    if (!found) co_return found.error();
-    entries = *std::move(found);
-  } else {
-    Result<packing::TreeEntry> entry = entry_of(files);
-    if (!entry) co_return entry.error();
-    entries.push_back(*std::move(entry));
-  }
-  show_progress("uploading code: " + std::to_string(entries.size()) + " entries");
-  std::vector<std::string> roots{files.folder};
-  packing::TarPlan plan(std::move(entries), std::move(roots));
+  Result<packing::TarPlan> plan = plan_code(files);
+  if (!plan) co_return plan.error();
+  show_progress("uploading code: " + std::to_string(plan->entries()) + " entries");
   s3client::ArchiveOptions options;
   const Result<s3client::Archived> stored = co_await s3client::upload_archive(
-      (*s3)->state(), std::move(plan), std::move(to), std::move(options));
+      (*s3)->state(), *std::move(plan), std::move(to), std::move(options));
   show_progress("");
   if (!stored) co_return stored.error();
   co_return Result<void>();

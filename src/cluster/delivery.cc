@@ -89,7 +89,7 @@ Result<std::vector<std::string>> make_archive(const std::vector<Brought>& folder
   // files, which are small, lie there.
   const std::string root = to + ".folders";
   TRY(make_folders(root, 0700));
-  std::vector<packing::TreeEntry> entries;
+  packing::EntryList entries;
   for (const Brought& folder : folders) {
     const std::string link = root + "/" + folder.name;
     struct stat status {};
@@ -97,22 +97,21 @@ Result<std::vector<std::string>> make_archive(const std::vector<Brought>& folder
     if (S_ISREG(status.st_mode)) {
       const std::string text = TRY(read_file(folder.from));
       TRY(write_file(link, text, 0600));
-      entries.push_back({.path = folder.name, .mode = 0600, .bytes = text.size()});
+      TRY(entries.add({.path = folder.name, .mode = 0600, .bytes = text.size()}));
       continue;
     }
     if (::symlink(folder.from.c_str(), link.c_str()) != 0) return fail_errno(link);
-    entries.push_back(
-        {.path = folder.name, .kind = packing::TreeEntry::Kind::folder, .mode = 0755});
+    TRY(entries.add({.path = folder.name, .kind = packing::TreeEntry::Kind::folder, .mode = 0755}));
     for (packing::TreeEntry& entry : TRY(packing::walk_tree(folder.from))) {
       if (leads_out(entry)) {
         left_out.push_back(folder.from + "/" + entry.path + " -> " + entry.target);
         continue;
       }
       entry.path = folder.name + "/" + entry.path;
-      entries.push_back(std::move(entry));
+      TRY(entries.add(entry));
     }
   }
-  const packing::TarPlan plan(std::move(entries), {root});
+  const packing::TarPlan plan = TRY(packing::TarPlan::make(std::move(entries), {root}));
   const Fd file(::open(to.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (!file) return fail_errno(to);
   std::string buffer(chunk_bytes, '\0');

@@ -302,14 +302,17 @@ Result<Agent::Sent> Agent::send_journal(loop::Channel& channel) {
 loop::Task<Result<void>> Agent::plan_result() {
   if (result_) co_return Result<void>();
   const std::string root = host_folder() + "/result";
-  const auto entries = std::make_shared<std::vector<packing::TreeEntry>>();
-  const std::function<Result<void>()> walk = [entries, root]() -> Result<void> {
-    *entries = TRY(packing::walk_tree(root));
+  const auto plan = std::make_shared<std::optional<packing::TarPlan>>();
+  const std::function<Result<void>()> walk = [plan, root, disk = host_folder()]() -> Result<void> {
+    packing::EntryList entries(disk);
+    TRY(packing::walk_trees(
+        {root}, [&entries](const packing::TreeEntry& entry) { return entries.add(entry); }));
+    *plan = TRY(packing::TarPlan::make(std::move(entries), {root}));
     return {};
   };
   const Result<void> walked = co_await loop::in_thread(loop_, walk);
   if (!walked) co_return walked.error();
-  result_.emplace(std::move(*entries), std::vector<std::string>{root});
+  result_ = std::move(*plan);
   co_return Result<void>();
 }
 

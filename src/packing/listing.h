@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -24,14 +25,17 @@ struct TreeEntry {
   bool operator==(const TreeEntry&) const = default;
 };
 
-/// All below `root` but sockets, pipes and devices, folders before what is in them, by name; links
-/// are not followed. Empty if there is no such folder. Blocks. Error: `denied`, `system` with the
-/// path.
-Result<std::vector<TreeEntry>> walk_tree(const std::string& root, std::size_t number = 0);
+/// Hands on all below the folders `roots`, laid over each other: of several entries with one name
+/// the one of the last root stays, folders are joined, a folder that is a file in a later root goes
+/// with all that is in it. A folder comes before what is in it, and that comes next; the content of
+/// a folder is sorted unless its names have more than some MiB. Sockets, pipes and devices are
+/// passed over, as are roots that are no folders; links are not followed. Memory grows with neither
+/// the number of entries nor their names. Blocks. Error: `denied`, `system` with the path; what
+/// `take` gives. Source: docs/decisions/0016-transfer.md, "N hosts, one object".
+Result<void> walk_trees(const std::vector<std::string>& roots,
+                        const std::function<Result<void>(const TreeEntry& entry)>& take);
 
-/// Lays the trees over each other: of two entries with one name the one of the later tree stays,
-/// folders are joined, a folder that becomes a file goes with all that is in it. Sorted.
-/// Pure. Source: docs/decisions/0016-transfer.md, "N hosts, one object".
-std::vector<TreeEntry> merge_trees(const std::vector<std::vector<TreeEntry>>& trees);
+/// What walk_trees() finds in one folder, as a list.
+Result<std::vector<TreeEntry>> walk_tree(const std::string& root);
 
 }  // namespace muster::packing

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <iterator>
 
 #include "base/fd.h"
 #include "base/text.h"
@@ -18,6 +19,7 @@ constexpr std::size_t name_max = 100;
 constexpr std::size_t prefix_max = 155;
 constexpr std::uint64_t size_max = 0777'7777'7777;  // Eleven octal digits.
 constexpr std::uint64_t id_max = 0777'7777;         // Seven.
+constexpr std::size_t path_bytes_max = 4095;
 
 std::uint64_t padded(std::uint64_t bytes) {
   return (bytes + block - 1) / block * block;
@@ -162,21 +164,27 @@ std::uint64_t tar_padding(std::uint64_t bytes) {
   return padded(bytes) - bytes;
 }
 
-TarPlan::TarPlan(std::vector<TreeEntry> entries, std::vector<std::string> roots)
-    : entries_(std::move(entries)), roots_(std::move(roots)) {
-  for (const TreeEntry& entry : entries_) {
-    CHECK_THAT(entry.root < roots_.size(), "an entry comes from one of the roots");
-    starts_.push_back(bytes_);
-    bytes_ += tar_header(entry).size() + padded(entry.bytes);
+Result<TarPlan> TarPlan::make(EntryList entries, std::vector<std::string> roots) {
+  TarPlan plan(std::move(entries), std::move(roots));
+  EntryList::Cursor cursor(plan.entries_);
+  TreeEntry entry;
+  while (true) {
+    const Start start{plan.bytes_, cursor.place()};
+    if (cursor.is_start()) plan.starts_.push_back(start);
+    if (!TRY(cursor.next(entry))) break;
+    CHECK_THAT(entry.root < plan.roots_.size(), "an entry comes from one of the roots");
+    if (entry.path.size() > path_bytes_max)
+      return fail(Errc::invalid_input, "a path of " + std::to_string(entry.path.size()) +
+                                           " bytes; an archive takes at most 4095");
+    plan.bytes_ += tar_header(entry).size() + padded(entry.bytes);
   }
-  bytes_ += tar_end_bytes;
+  plan.bytes_ += tar_end_bytes;
+  return plan;
 }
 
 /// Puts bytes [from, to) of the entry, header and padding included, to `into`.
-Result<void> TarPlan::read_entry(std::size_t index, std::uint64_t from, std::uint64_t to,
-                                 char* into) const {
-  const TreeEntry& entry = entries_[index];
-  const std::string header = tar_header(entry);
+Result<void> TarPlan::read_entry(const TreeEntry& entry, const std::string& header,
+                                 std::uint64_t from, std::uint64_t to, char* into) const {
   const std::uint64_t data_end = header.size() + entry.bytes;
   if (from < header.size())
     into += header.copy(into, std::min<std::uint64_t>(to, header.size()) - from, from);
@@ -204,15 +212,20 @@ Result<std::size_t> TarPlan::read(std::uint64_t offset, std::span<char> into) co
   const std::uint64_t end = std::min<std::uint64_t>(bytes_, offset + into.size());
   if (offset >= end) return std::size_t{0};
   const std::uint64_t content_end = bytes_ - tar_end_bytes;
-  const auto next = std::upper_bound(starts_.begin(), starts_.end(), offset);
-  auto index = static_cast<std::size_t>(next - starts_.begin());
-  if (index > 0) --index;
-  for (; index < entries_.size() && starts_[index] < end; ++index) {
-    const std::uint64_t start = starts_[index];
-    const std::uint64_t stop = index + 1 < starts_.size() ? starts_[index + 1] : content_end;
+  const auto after = std::upper_bound(
+      starts_.begin(), starts_.end(), offset,
+      [](std::uint64_t wanted, const Start& each) { return wanted < each.offset; });
+  std::uint64_t start = std::prev(after)->offset;  // The first one is 0.
+  EntryList::Cursor cursor(entries_, std::prev(after)->place);
+  TreeEntry entry;
+  while (start < std::min(end, content_end) && TRY(cursor.next(entry))) {
+    const std::string header = tar_header(entry);
+    const std::uint64_t stop = start + header.size() + padded(entry.bytes);
     const std::uint64_t from = std::max(offset, start);
     const std::uint64_t to = std::min(end, stop);
-    if (from < to) TRY(read_entry(index, from - start, to - start, into.data() + (from - offset)));
+    if (from < to)
+      TRY(read_entry(entry, header, from - start, to - start, into.data() + (from - offset)));
+    start = stop;
   }
   const std::uint64_t rest = std::max(offset, content_end);  // Two empty blocks end an archive.
   if (rest < end) std::memset(into.data() + (rest - offset), 0, end - rest);

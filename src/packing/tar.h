@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "packing/listing.h"
+#include "packing/entry_list.h"
 
 namespace muster::packing {
 
@@ -17,22 +17,30 @@ namespace muster::packing {
 /// fit (long names, sizes from 8 GiB).
 class TarPlan {
  public:
-  /// `entries` as merge_trees() gives them; `roots[entry.root]` is where they stand.
-  TarPlan(std::vector<TreeEntry> entries, std::vector<std::string> roots);
+  /// `entries` as walk_trees() gives them; `roots[entry.root]` is where they stand. Error: the
+  /// disk's, that the list lies on; `invalid_input` for a path of more than 4095 bytes.
+  static Result<TarPlan> make(EntryList entries, std::vector<std::string> roots);
 
   std::uint64_t bytes() const { return bytes_; }
-  const std::vector<TreeEntry>& entries() const { return entries_; }
+  std::uint64_t entries() const { return entries_.size(); }
   /// Puts the archive from `offset` on to `into`; how many bytes: fewer at its end only. Blocks.
   /// Error: `system`, `invalid_input` with the path: a file that is shorter than it was.
   Result<std::size_t> read(std::uint64_t offset, std::span<char> into) const;
 
  private:
-  Result<void> read_entry(std::size_t index, std::uint64_t from, std::uint64_t to,
-                          char* into) const;
+  /// Where the header of an entry begins, in the archive and in the list.
+  struct Start {
+    std::uint64_t offset;
+    std::uint64_t place;
+  };
+  TarPlan(EntryList entries, std::vector<std::string> roots)
+      : entries_(std::move(entries)), roots_(std::move(roots)) {}
+  Result<void> read_entry(const TreeEntry& entry, const std::string& header, std::uint64_t from,
+                          std::uint64_t to, char* into) const;
 
-  std::vector<TreeEntry> entries_;
+  EntryList entries_;
   std::vector<std::string> roots_;
-  std::vector<std::uint64_t> starts_;  ///< Where each entry's header begins.
+  std::vector<Start> starts_;  ///< One for some entries each.
   std::uint64_t bytes_ = 0;
 };
 

@@ -158,7 +158,7 @@ loop::Task<Result<Archived>> upload_archive(std::shared_ptr<S3State> state, pack
     co_await packing.packers.join();
     co_return bytes.error();
   }
-  co_return Archived{packing.plan.entries().size(), packing.plan.bytes(), *bytes};
+  co_return Archived{packing.plan.entries(), packing.plan.bytes(), *bytes};
 }
 
 }  // namespace muster::s3client

@@ -24,6 +24,8 @@ namespace {
 
 constexpr int uploads_at_a_time = 4;
 constexpr int threads_max = 4;
+/// With so many threads, 15 of them are in memory at a time: half of what an upload may take.
+constexpr std::uint64_t chunk_bytes = 8u << 20;
 
 /// One of the two things that a job leaves.
 struct Part {
@@ -51,19 +53,21 @@ std::vector<std::string> hosts_by_number(int count) {
   return hosts;
 }
 
-/// The hosts' trees as one; `roots` gets where they stand.
-Result<std::vector<packing::TreeEntry>> merged_tree(const Uploads& uploads, const Part& part,
-                                                    std::vector<std::string>& roots) {
-  std::vector<std::vector<packing::TreeEntry>> trees;
-  for (const std::string& host : hosts_by_number(uploads.spec.instance_count)) {
-    roots.push_back(uploads.job_folder + "/" + host + part.folder);
-    trees.push_back(TRY(packing::walk_tree(roots.back(), roots.size() - 1)));
-  }
-  return packing::merge_trees(trees);
+/// The hosts' trees as one, and where they stand.
+struct Tree {
+  packing::EntryList entries;
+  std::vector<std::string> roots;
+};
+Result<Tree> merged_tree(const Uploads& uploads, const Part& part) {
+  Tree tree{packing::EntryList(uploads.job_folder), {}};
+  for (const std::string& host : hosts_by_number(uploads.spec.instance_count))
+    tree.roots.push_back(uploads.job_folder + "/" + host + part.folder);
+  TRY(packing::walk_trees(
+      tree.roots, [&tree](const packing::TreeEntry& entry) { return tree.entries.add(entry); }));
+  return tree;
 }
 
-loop::Task<Result<Json>> pack(Uploads& uploads, Part part, std::vector<packing::TreeEntry> tree,
-                              std::vector<std::string> roots) {
+loop::Task<Result<Json>> pack(Uploads& uploads, Part part, Tree tree) {
   const std::string url = job::s3_results(uploads.spec) + "/" + part.archive;
   Result<s3wire::S3Url> to = s3wire::parse_s3_url(url);
   if (!to) co_return to.error();
@@ -71,10 +75,13 @@ loop::Task<Result<Json>> pack(Uploads& uploads, Part part, std::vector<packing::
   options.gzip = find_gzip(uploads.env);
   const int cores = static_cast<int>(std::thread::hardware_concurrency());
   options.threads = std::clamp(cores, 1, threads_max);
-  packing::TarPlan plan(std::move(tree), std::move(roots));
+  options.chunk_bytes = chunk_bytes;
+  Result<packing::TarPlan> plan =
+      packing::TarPlan::make(std::move(tree.entries), std::move(tree.roots));
+  if (!plan) co_return plan.error();
   const TimePoint begun = Clock::now();
   Result<s3client::Archived> stored = co_await s3client::upload_archive(
-      uploads.s3->state(), std::move(plan), *std::move(to), std::move(options));
+      uploads.s3->state(), *std::move(plan), *std::move(to), std::move(options));
   if (!stored) co_return stored.error();
   const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - begun);
   co_return Json{{"url", url},
@@ -86,38 +93,48 @@ loop::Task<Result<Json>> pack(Uploads& uploads, Part part, std::vector<packing::
 
 /// Files that are still to go, and what came of the others.
 struct Singles {
-  std::vector<std::pair<std::string, s3wire::S3Url>> files;
-  std::size_t next = 0;
+  Singles(const Tree& of, s3wire::S3Url below) : tree(of), to(std::move(below)), next(of.entries) {}
+
+  const Tree& tree;
+  const s3wire::S3Url to;
+  packing::EntryList::Cursor next;
+  std::uint64_t files = 0;
+  std::uint64_t bytes = 0;
   std::optional<Error> failed;
 };
 
+/// Links are no objects.
+Result<bool> next_file(Singles& singles, packing::TreeEntry& into) {
+  while (TRY(singles.next.next(into)))
+    if (into.kind == packing::TreeEntry::Kind::file) return true;
+  return false;
+}
+
 loop::Task<> upload_singles(Singles& singles, s3client::S3Client& s3) {
-  while (!singles.failed && singles.next < singles.files.size()) {
-    const auto file = singles.files[singles.next++];
-    Result<void> sent = co_await s3.upload(file.first, file.second);
+  packing::TreeEntry entry;
+  while (!singles.failed) {
+    const Result<bool> found = next_file(singles, entry);
+    if (!found) singles.failed = found.error();
+    if (!found || !*found) co_return;
+    ++singles.files;
+    singles.bytes += entry.bytes;
+    std::string from = singles.tree.roots[entry.root] + "/" + entry.path;
+    s3wire::S3Url to{singles.to.bucket, singles.to.key + entry.path};
+    Result<void> sent = co_await s3.upload(std::move(from), std::move(to));
     if (!sent && !singles.failed) singles.failed = sent.error();
   }
 }
 
-loop::Task<Result<Json>> send_files(Uploads& uploads, Part part,
-                                    std::vector<packing::TreeEntry> tree,
-                                    std::vector<std::string> roots) {
+loop::Task<Result<Json>> send_files(Uploads& uploads, Part part, Tree tree) {
   const std::string url = job::s3_results(uploads.spec) + "/" + part.prefix;
   Result<s3wire::S3Url> to = s3wire::parse_s3_prefix(url);
   if (!to) co_return to.error();
-  Singles singles;
-  std::uint64_t bytes = 0;
-  for (const packing::TreeEntry& entry : tree) {
-    if (entry.kind != packing::TreeEntry::Kind::file) continue;  // Links are no objects.
-    bytes += entry.bytes;
-    singles.files.emplace_back(roots[entry.root] + "/" + entry.path,
-                               s3wire::S3Url{to->bucket, to->key + entry.path});
-  }
+  Singles singles(tree, *std::move(to));
   loop::Tasks workers(uploads.loop);
   for (int i = 0; i < uploads_at_a_time; ++i) workers.start(upload_singles(singles, *uploads.s3));
   co_await workers.join();
   if (singles.failed) co_return *singles.failed;
-  co_return Json{{"url", url}, {"entries", singles.files.size()}, {"bytes", bytes}};
+  co_return Json{{"url", url}, {"entries", singles.files}, {"bytes", singles.bytes}};
 }
 
 loop::Task<> run(Uploads& uploads, bool completed) {
@@ -125,16 +142,15 @@ loop::Task<> run(Uploads& uploads, bool completed) {
   const Part parts[] = {{"model", "/result/model", "model.tar.gz", "model/", completed},
                         {"output", "/result/output/data", "output.tar.gz", "data/", false}};
   for (const Part& part : parts) {
-    std::vector<std::string> roots;
-    Result<std::vector<packing::TreeEntry>> tree = merged_tree(uploads, part, roots);
+    Result<Tree> tree = merged_tree(uploads, part);
     if (!tree) uploads.failed = tree.error();
     if (!tree) break;
-    if (tree->empty() && !(part.always && packed)) continue;
+    if (tree->entries.size() == 0 && !(part.always && packed)) continue;
     Result<Json> done = fail(Errc::system, "");
     if (packed)
-      done = co_await pack(uploads, part, *std::move(tree), std::move(roots));
+      done = co_await pack(uploads, part, *std::move(tree));
     else
-      done = co_await send_files(uploads, part, *std::move(tree), std::move(roots));
+      done = co_await send_files(uploads, part, *std::move(tree));
     if (!done) uploads.failed = done.error().in(std::string("upload of the ") + part.name);
     if (!done) break;
     uploads.done[part.name] = *std::move(done);
