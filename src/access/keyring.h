@@ -41,13 +41,14 @@ struct Place {
 std::vector<Place> places_named(const s3wire::S3Url& url);
 
 /// What a key may do. A job's own key is `limited`: S3 only, in the places that are named, and to
-/// ask who it is; from the registry it pulls.
+/// ask who it is; from the registry it pulls its own image.
 struct KeyPolicy {
   bool limited = false;  ///< Not: everything, and the rest of this is not looked at.
   std::vector<Place> reads;
   /// More objects to read, one by one: bucket and key.
   std::set<std::pair<std::string, std::string>> read_objects{};
   std::vector<Place> writes;  ///< Do not imply reads.
+  std::string repository{};   ///< The only one of this server's registry; empty: none.
 
   bool operator==(const KeyPolicy&) const = default;
 };

@@ -8,7 +8,8 @@
 
 namespace muster::jobs {
 
-Result<aws::Credentials> JobKeys::open(const store::Job& job, const job::Spec& spec) {
+Result<aws::Credentials> JobKeys::open(const store::Job& job, const job::Spec& spec,
+                                       const std::string& repository) {
   std::optional<store::AccessKey> key;
   if (!job.note.empty()) key = TRY(store_.key(job.note));
   if (!key) {
@@ -17,7 +18,7 @@ Result<aws::Credentials> JobKeys::open(const store::Job& job, const job::Spec& s
     TRY(store_.add_key(*key));
     TRY(store_.put_note(job.name, key->id));
   }
-  TRY(admit(*key, spec));
+  TRY(admit(*key, spec, repository));
   TRY(make_folders(folder_, 0700));
   TRY(write_file(file(job.name),
                  "[default]\naws_access_key_id = " + key->id +
@@ -26,19 +27,22 @@ Result<aws::Credentials> JobKeys::open(const store::Job& job, const job::Spec& s
   return aws::Credentials{key->id, key->secret, {}};
 }
 
-Result<void> JobKeys::reopen(const store::Job& job, const job::Spec& spec) {
+Result<void> JobKeys::reopen(const store::Job& job, const job::Spec& spec,
+                             const std::string& repository) {
   if (job.note.empty()) return {};
   const std::optional<store::AccessKey> key = TRY(store_.key(job.note));
-  return key ? admit(*key, spec) : Result<void>();
+  return key ? admit(*key, spec, repository) : Result<void>();
 }
 
-Result<void> JobKeys::admit(const store::AccessKey& key, const job::Spec& spec) {
+Result<void> JobKeys::admit(const store::AccessKey& key, const job::Spec& spec,
+                            const std::string& repository) {
   access::AccessKey known;
   known.id = key.id;
   known.secret = key.secret;
   known.owner = key.job;
   known.policy = TRY(policy_of(spec));
   known.policy.read_objects = TRY(named_objects(spec, read_manifest_));
+  known.policy.repository = repository;
   return ring_.add(std::move(known));
 }
 

@@ -29,11 +29,13 @@ class JobKeys {
         read_manifest_(std::move(read_manifest)) {}
 
   /// The job's key: the one that it got before, since hosts that run have that, else a fresh one.
-  /// From now on it is let in, and file() holds it. Errors: `invalid_input` (a URL of the job's, a
+  /// From now on it is let in, and file() holds it. `repository`: what own_repository() says of its
+  /// image. Errors: `invalid_input` (a URL of the job's, a
   /// manifest), `system`.
-  Result<aws::Credentials> open(const store::Job& job, const job::Spec& spec);
+  Result<aws::Credentials> open(const store::Job& job, const job::Spec& spec,
+                                const std::string& repository);
   /// Lets in the key that the job got before; nothing to do if it got none. Errors as open().
-  Result<void> reopen(const store::Job& job, const job::Spec& spec);
+  Result<void> reopen(const store::Job& job, const job::Spec& spec, const std::string& repository);
   /// The job's key is unknown from now on.
   void revoke(const std::string& job) { ring_.revoke_owned(job); }
 
@@ -44,7 +46,8 @@ class JobKeys {
   std::vector<std::string> files() const;
 
  private:
-  Result<void> admit(const store::AccessKey& key, const job::Spec& spec);
+  Result<void> admit(const store::AccessKey& key, const job::Spec& spec,
+                     const std::string& repository);
 
   store::Store& store_;
   access::KeyRing& ring_;

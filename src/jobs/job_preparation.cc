@@ -52,7 +52,7 @@ loop::Task<Result<job::Spec>> JobPreparation::prepare(store::Job job, api::JobRe
   give_network(request, places);
   if (Result<void> given = give_vpc(request); !given) co_return given.error();
   const Result<void> given =
-      options_.s3 ? give_outside_s3(places) : give_own_s3(job, request.spec, places);
+      options_.s3 ? give_outside_s3(places) : give_own_s3(job, request, places);
   if (!given) co_return given.error();
   places.environment["TRAINING_JOB_ARN"] = job.arn;
   places.environment["AWS_REGION"] = places.s3.region;
@@ -138,9 +138,10 @@ Result<void> JobPreparation::give_outside_s3(JobPlaces& places) const {
   return {};
 }
 
-Result<void> JobPreparation::give_own_s3(const store::Job& job, const job::Spec& spec,
+Result<void> JobPreparation::give_own_s3(const store::Job& job, const api::JobRequest& request,
                                          JobPlaces& places) {
-  const aws::Credentials keys = TRY(keys_.open(job, spec));
+  const aws::Credentials keys =
+      TRY(keys_.open(job, request.spec, own_repository(request.image, options_.config)));
   places.s3 = {.endpoint = options_.endpoint,
                .region = options_.region,
                .credentials_file = keys_.file(job.name),

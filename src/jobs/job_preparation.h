@@ -57,7 +57,8 @@ class JobPreparation {
   loop::Task<> replace_drivers(job::Spec& spec) const;
   void give_network(api::JobRequest& request, JobPlaces& places) const;
   Result<void> give_vpc(api::JobRequest& request) const;
-  Result<void> give_own_s3(const store::Job& job, const job::Spec& spec, JobPlaces& places);
+  Result<void> give_own_s3(const store::Job& job, const api::JobRequest& request,
+                           JobPlaces& places);
   Result<void> give_outside_s3(JobPlaces& places) const;
 
   JobKeys& keys_;

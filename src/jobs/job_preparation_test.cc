@@ -106,6 +106,14 @@ TEST_CASE_FIXTURE(Bench, "preparation: a job is given its image's Python and the
   REQUIRE(::stat(spec->s3.credentials_file.c_str(), &info) == 0);
   CHECK((info.st_mode & 0777) == 0600);
   CHECK(ring.find("JOBKEY1")->owner == "a");
+  CHECK(ring.find("JOBKEY1")->policy.repository.empty());
+}
+
+TEST_CASE_FIXTURE(Bench, "preparation: a job's key reads its own image in the server's registry") {
+  options.config.own_images = {"000000000000", "eu-1", {"127.0.0.1:7700"}};
+  request.image = "127.0.0.1:7700/team/box:v1";
+  REQUIRE(prepare());
+  CHECK(ring.find("JOBKEY1")->policy.repository == "team/box");
 }
 
 TEST_CASE_FIXTURE(Bench, "preparation: hosts go where VpcConfig says, as networks are by then") {

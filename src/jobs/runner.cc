@@ -126,7 +126,8 @@ loop::Task<> Runner::clean_up() {
 Result<void> Runner::take_up(const store::Job& job) {
   Result<api::JobRequest> request = request_of(job);
   if (!request) return request.error().in(job.name);
-  TRY(keys_.reopen(job, request->spec));
+  TRY(keys_.reopen(job, request->spec,
+                   own_repository(request->image, options_.preparation.config)));
   const Turn turn = TRY(turn_of(job));
   queue_.take_up(demand_for(job.name, request->spec, turn),
                  job.state.training_start.value_or(options_.now()));

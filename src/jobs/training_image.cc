@@ -122,6 +122,13 @@ Result<TrainingImage, aws::Refusal> training_image(const std::string& asked,
   return meant;
 }
 
+std::string own_repository(const std::string& asked, const JobConfig& config) {
+  if (config.python_of(asked)) return "";
+  const std::optional<std::string> own = image::own_image(asked, config.own_images);
+  const std::optional<image::OwnName> name = own ? image::read_own_name(*own) : std::nullopt;
+  return name ? name->repository : "";
+}
+
 std::string image_note(const std::string& name, const std::string& digest) {
   return std::string(note_start) + name + std::string(between) + digest;
 }

@@ -26,6 +26,10 @@ Result<TrainingImage, aws::Refusal> training_image(const std::string& asked,
                                                    const std::string& provider,
                                                    const JobConfig& config);
 
+/// The repository of this server that the image was pushed to, the only one that its job's key
+/// reads; empty: it is no image of this server's registry.
+std::string own_repository(const std::string& asked, const JobConfig& config);
+
 /// The note of a job that runs an image: "runs image docker.io/team/box:v1, sha256:…".
 std::string image_note(const std::string& name, const std::string& digest);
 /// What such a note says, out of a job's notes, a line each; empty: it runs none, or has not begun.

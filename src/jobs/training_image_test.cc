@@ -86,6 +86,19 @@ TEST_CASE("training image: what was pushed to this server may be named without b
   CHECK(training_image("127.0.0.1:7700/mine", "", config)->python == "/p");
 }
 
+TEST_CASE("training image: a job's key reads the repository of its own image alone") {
+  JobConfig config = config_of(R"({"images": {"*/mine": {"python": "/p"}}, "registries": ["*"]})");
+  config.own_images = {"123456789012", "eu-west-1", {"127.0.0.1:7700"}};
+  const std::string digest = "@sha256:" + std::string(64, 'a');
+  CHECK(own_repository("127.0.0.1:7700/team/lab:v1", config) == "team/lab");
+  CHECK(own_repository("127.0.0.1:7700/team/lab" + digest, config) == "team/lab");
+  CHECK(own_repository("123456789012.dkr.ecr.eu-west-1.amazonaws.com/lab", config) == "lab");
+  for (const char* other :
+       {"127.0.0.1:7701/team/lab:v1", "127.0.0.1:7700/mine", "host", "box:v1",
+        "docker-daemon:box:v1", "123456789012.dkr.ecr.us-east-1.amazonaws.com/lab"})
+    CHECK(own_repository(other, config) == "");
+}
+
 TEST_CASE("training image: how it is brought is the config's") {
   const JobConfig config = config_of(
       R"({"registries": ["*"], "pull": "always", "image_store_gib": 1.5,

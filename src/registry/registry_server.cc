@@ -9,11 +9,13 @@ namespace {
 
 using loop::Task;
 
-/// A job's key pulls, and does nothing else.
-bool may(const access::AccessKey& key, std::string_view method, Kind kind) {
+/// A job's key pulls its own image, and does nothing else.
+bool may(const access::AccessKey& key, std::string_view method, const Route& route) {
   if (!key.policy.limited) return true;
-  const bool reads = method == "GET" || method == "HEAD";
-  return reads && (kind == Kind::base || kind == Kind::manifest || kind == Kind::blob);
+  if (method != "GET" && method != "HEAD") return false;
+  if (route.kind == Kind::base) return true;
+  const bool pulls = route.kind == Kind::manifest || route.kind == Kind::blob;
+  return pulls && !route.repository.empty() && route.repository == key.policy.repository;
 }
 
 Task<Answered> say_hello(RegistryCall& call) {
@@ -144,8 +146,9 @@ Task<void> RegistryServer::answer(http::Exchange& exchange) {
   Answered answered;
   if (!route) {
     answered = route.error();
-  } else if (!may(**key, incoming.method, route->kind)) {
-    answered = aws::Refusal{"DENIED", "a job's key pulls images and does nothing else", 403};
+  } else if (!may(**key, incoming.method, *route)) {
+    answered = aws::Refusal{"DENIED",
+                            "a job's key pulls its own TrainingImage and does nothing else", 403};
   } else if (const Result<std::shared_ptr<image::Store>> opened = store(); !opened) {
     answered = aws::Refusal{"UNKNOWN", "the registry has no store: " + opened.error().text, 503};
   } else {

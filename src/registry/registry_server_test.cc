@@ -73,6 +73,7 @@ struct Place {
     REQUIRE(keys.add({"USER", "secretsecret", "", std::nullopt, {}, ""}));
     access::KeyPolicy limited;
     limited.limited = true;
+    limited.repository = "team/box";
     REQUIRE(keys.add({"JOB", "secretsecret", "session", std::nullopt, limited, "job-1"}));
     REQUIRE(keys.add({"OTHER", "secretsecret", "", std::nullopt, {}, ""}));
   }
@@ -91,14 +92,15 @@ struct Place {
     return std::move(asked.answer);
   }
   /// As a user pushes; the statuses are checked.
-  void push(const image::TestImage& image, const std::string& tag) {
+  void push(const image::TestImage& image, const std::string& tag,
+            const std::string& repository = "/v2/team/box") {
     std::vector<std::string> blobs = image.layers;
     blobs.push_back(image.config);
     for (const std::string& blob : blobs)
       REQUIRE(
-          ask("USER", "POST", "/v2/team/box/blobs/uploads/?digest=" + image::digest_of(blob), blob)
+          ask("USER", "POST", repository + "/blobs/uploads/?digest=" + image::digest_of(blob), blob)
               .status == 201);
-    REQUIRE(ask("USER", "PUT", "/v2/team/box/manifests/" + tag, image.manifest).status == 201);
+    REQUIRE(ask("USER", "PUT", repository + "/manifests/" + tag, image.manifest).status == 201);
   }
 
   packing::Scratch scratch;
@@ -115,10 +117,11 @@ std::string header(const http::Reply& reply, std::string_view name) {
   return "";
 }
 
-TEST_CASE("registry server: a job's key pulls, and does nothing else") {
+TEST_CASE("registry server: a job's key pulls its own image, and does nothing else") {
   Place place;
   const image::TestImage image({packing::Tar().file("train", "1")});
   place.push(image, "v1");
+  place.push(image, "v1", "/v2/other/box");
   const std::string config = image::digest_of(image.config);
   const std::string manifest = image::digest_of(image.manifest);
   CHECK(place.ask("JOB", "GET", "/v2/").status == 200);
@@ -132,6 +135,11 @@ TEST_CASE("registry server: a job's key pulls, and does nothing else") {
     const char* method;
     std::string target;
   } const cases[] = {
+      {"GET", "/v2/other/box/manifests/v1"},
+      {"HEAD", "/v2/other/box/manifests/" + manifest},
+      {"GET", "/v2/other/box/blobs/" + config},
+      {"GET", "/v2/team/manifests/v1"},
+      {"GET", "/v2/team/box/more/manifests/v1"},
       {"GET", "/v2/_catalog"},
       {"GET", "/v2/team/box/tags/list"},
       {"POST", "/v2/team/box/blobs/uploads/"},
@@ -151,7 +159,8 @@ TEST_CASE("registry server: a job's key pulls, and does nothing else") {
     CHECK(refused.status == 403);
     CHECK(refused.body.find("DENIED") != std::string::npos);
   }
-  CHECK(place.ask("USER", "GET", "/v2/_catalog").body == R"({"repositories":["team/box"]})");
+  CHECK(place.ask("USER", "GET", "/v2/_catalog").body ==
+        R"({"repositories":["other/box","team/box"]})");
 }
 
 TEST_CASE("registry server: nobody goes on with another key's upload") {
