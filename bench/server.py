@@ -1,14 +1,19 @@
 """`sm server` in figures: calls with many jobs in its store, memory, the way to the first line.
 
     bench/server.py [--finished N] [--running N] [--calls N] [--starts N]
+    bench/server.py --waiting 20000
 
 One job is run; what the store holds of it is copied, name by name, into as many finished jobs as
 asked for. Then some run, and calls are timed over HTTP, signed beforehand, by one client and by
 eight at a time. Client and server share the machine.
+
+`--waiting` measures that alone: a server starts with so many jobs waiting in its store. The first
+call and all others are timed while it reads them; then jobs are submitted, described and stopped.
 """
 
 import argparse
 import concurrent.futures
+import contextlib
 import http.client
 import json
 import os
@@ -16,6 +21,7 @@ import pathlib
 import random
 import sqlite3
 import sys
+import threading
 import time
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[1]
@@ -195,6 +201,79 @@ def hostile(server: SmServer, count: int) -> dict:
     return figures
 
 
+def drain(server: SmServer) -> None:
+    """Reads the server's log until it ends: a line for each job fills a pipe."""
+    def work(output):
+        with contextlib.suppress(OSError, ValueError):
+            while os.read(output.fileno(), 65536):
+                pass
+
+    threading.Thread(target=work, args=(server.process.stdout,), daemon=True).start()
+
+
+def waiting(folder: pathlib.Path, count: int) -> dict:
+    """A start with `count` jobs that wait behind one that runs, and calls beside them."""
+    limits = {"capacity": {"ml.c5.xlarge": 1}, "waiting_max": count + 2000}
+    with SmServer(folder, jobs={"python": str(VENV / "bin" / "python"), **limits}) as server:
+        s3 = server.client("s3")
+        s3.create_bucket(Bucket=BUCKET)
+        s3.put_object(Bucket=BUCKET, Key="train/a.txt", Body=b"a")
+        holds = Job(server, FOREVER)
+        wait_until("it to run", lambda: "it runs" in holds.text(), 120)
+        first = Job(server, FIRST)
+        submit = submitting(server, first)
+        empty = [submit(f"few-{number}") for number in range(100)]
+        for number in range(100):
+            first.api.stop_training_job(TrainingJobName=f"few-{number}")
+        server.stop()
+        names = copy_job(server.data, first.name, count)
+        begun = time.perf_counter()
+        server.start()
+        listens = time.perf_counter() - begun
+        drain(server)
+        caller, took = Caller(server), []
+        last = {"TrainingJobName": names[-1]}
+        answered = None
+        while True:
+            seconds, job = caller.call("DescribeTrainingJob", last)
+            answered = answered or time.perf_counter() - begun
+            took.append(seconds)
+            if "place" in job["SecondaryStatusTransitions"][-1]["StatusMessage"]:
+                break
+        read = time.perf_counter() - begun
+        submit = submitting(server, first)
+        before = cpu_of(server.process.pid)
+        submitted = [submit(f"more-{number}") for number in range(1000)]
+        used = (cpu_of(server.process.pid) - before) / len(submitted)
+        described = [caller.call("DescribeTrainingJob", {"TrainingJobName": name})[0]
+                     for name in random.Random(7).sample(names, 1000)]  # fmt: skip
+        lists = [caller.call("ListTrainingJobs", {"MaxResults": 100})[0] for _ in range(100)]
+        stopped = [caller.call("StopTrainingJob", {"TrainingJobName": f"more-{number}"})[0]
+                   for number in range(1000)]  # fmt: skip
+        return {
+            "listens_s": round(listens, 2),
+            "first_answer_s": round(answered, 2),
+            "all_read_s": round(read, 2),
+            "calls meanwhile": times(took),
+            "submit, nothing waits": times(empty),
+            "submit": {**times(submitted), "server_us_each": round(used * 1e6)},
+            "describe": times(described),
+            "list, 100 each": times(lists),
+            "stop": times(stopped),
+            "rss_mib": round(server.resident_kib() / 1024, 1),
+        }
+
+
+def submitting(server: SmServer, like: Job):
+    """A function that submits jobs as `like`, of other names, and tells how long each took."""
+    told = like.describe()
+    names = ("AlgorithmSpecification", "RoleArn", "OutputDataConfig", "ResourceConfig",
+             "StoppingCondition", "HyperParameters", "InputDataConfig")  # fmt: skip
+    body = {key: told[key] for key in names if key in told}
+    caller = Caller(server)
+    return lambda name: caller.call("CreateTrainingJob", {**body, "TrainingJobName": name})[0]
+
+
 def measure(folder: pathlib.Path, options) -> dict:
     figures: dict = {}
     with SmServer(folder, jobs={"python": str(VENV / "bin" / "python")}) as server:
@@ -227,12 +306,16 @@ def main() -> int:
     parser.add_argument("--running", type=int, default=20)
     parser.add_argument("--calls", type=int, default=2000, help="of each kind")
     parser.add_argument("--starts", type=int, default=3)
+    parser.add_argument("--waiting", type=int, default=0, help="jobs that wait: only these figures")
     options = parser.parse_args()
     if os.geteuid() != 0:
         print("jobs make namespaces: run it as root", file=sys.stderr)
         return 2
     with own_folder() as folder:
-        figures = measure(folder, options)
+        if options.waiting:
+            figures = {f"{options.waiting} waiting": waiting(folder, options.waiting)}
+        else:
+            figures = measure(folder, options)
         print(json.dumps(figures, indent=1))
         record(figures_of("server", figures))
     return 0

@@ -243,6 +243,14 @@ Result<void> set_priority_max(JobConfig& config, const Json& json) {
   return {};
 }
 
+Result<void> set_waiting_max(JobConfig& config, const Json& json) {
+  const bool is_good = json.is_number_unsigned() && json.get<std::uint64_t>() >= 1 &&
+                       json.get<std::uint64_t>() <= 1'000'000;
+  if (!is_good) return wrong("waiting_max", "a whole number from 1 to 1000000");
+  config.waiting_max = json.get<std::size_t>();
+  return {};
+}
+
 Result<void> set_registries(JobConfig& config, const Json& json) {
   const std::string want = "a list of images, as \"registry.example.com/team/*\"";
   if (!json.is_array()) return wrong("registries", want);
@@ -337,6 +345,7 @@ constexpr struct {
     {"instance_types", set_instance_types},
     {"capacity", set_capacity},
     {"priority_max", set_priority_max},
+    {"waiting_max", set_waiting_max},
     {"first_user_id", set_first_user_id},
     {"stop_grace_seconds", set_stop_grace},
     {"hang_after_seconds", set_hang_after},

@@ -72,6 +72,7 @@ struct JobConfig {
     int most = 0;
   };
   std::vector<PriorityMax> priority_max;  ///< Most exact ones first.
+  std::size_t waiting_max = 10'000;       ///< Jobs of an access key that wait at a time.
   bool larger_alone = false;  ///< A job beyond `capacity` runs alone; else it is refused.
 
   /// None if the config does not know it. "local", which `sm submit` asks for, and a type of AWS's

@@ -30,8 +30,7 @@ class JobKeys {
 
   /// The job's key: the one that it got before, since hosts that run have that, else a fresh one.
   /// From now on it is let in, and file() holds it. `repository`: what own_repository() says of its
-  /// image. Errors: `invalid_input` (a URL of the job's, a
-  /// manifest), `system`.
+  /// image. Errors: `invalid_input` (a URL of the job's, a manifest), `system`.
   Result<aws::Credentials> open(const store::Job& job, const job::Spec& spec,
                                 const std::string& repository);
   /// Lets in the key that the job got before; nothing to do if it got none. Errors as open().

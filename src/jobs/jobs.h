@@ -35,6 +35,8 @@ class Jobs {
   /// Notes in `request` which version of each manifest it means; see manifests.h. Refuses a
   /// manifest that is not there.
   virtual Result<void, aws::Refusal> pin(api::JobRequest& request) const = 0;
+  /// Refuses a job of a key that has as many jobs waiting as it may.
+  virtual Result<void, aws::Refusal> check_room(const std::string& key) const = 0;
   /// The job stands in the store, "InProgress" and "Pending"; it is to be started when its turn
   /// comes.
   virtual void submitted(const std::string& name, api::JobRequest request, Turn turn) = 0;

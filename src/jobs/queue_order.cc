@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
-#include <tuple>
+
+#include "base/result.h"
 
 namespace muster::jobs {
 namespace {
@@ -13,66 +13,20 @@ double halvings(UnixMillis time, const QueueRules& rules) {
          static_cast<double>(rules.half_life.count());
 }
 
-struct Line {
-  std::vector<std::size_t> jobs;  ///< Indices in Standing::waiting.
-  std::size_t next = 0;
-  int level = 0;  ///< The first one's; others have their priority.
-  UnixMillis due{0};
-};
-
-/// What comes first sorts first. The last is the line's number among all.
-using Rank = std::tuple<int, UnixMillis, bool, double, std::int64_t, std::size_t>;
-
-struct Merge {
-  const Standing& standing;
-  std::map<std::string, double> score;
-  std::vector<Line> lines = {};
-  std::map<std::string, std::vector<std::size_t>> lines_of = {};  ///< By key.
-  std::set<Rank> ranks = {};
-
-  int level(const Line& line) const {
-    return line.next == 0 ? line.level : standing.waiting[line.jobs[line.next]].priority;
-  }
-
-  Rank rank(std::size_t number) const {
-    const Line& line = lines[number];
-    const Demand& job = standing.waiting[line.jobs[line.next]];
-    const int now = level(line);
-    const bool first = now == level_first;
-    const auto found = score.find(job.key);
-    const double has = first || found == score.end() ? 0 : found->second;
-    const bool promised = first || standing.promised.contains(job.job);
-    return {-now, first ? line.due : UnixMillis(0), !promised, has, job.number, number};
-  }
-
-  void take(std::size_t number) {
-    Line& line = lines[number];
-    const Demand& job = standing.waiting[line.jobs[line.next]];
-    const std::vector<std::size_t>& touched = lines_of[job.key];
-    for (const std::size_t each : touched)
-      if (lines[each].next < lines[each].jobs.size()) ranks.erase(rank(each));
-    ++line.next;
-    score[job.key] += share_of(standing.capacity, job.needs);
-    for (const std::size_t each : touched)
-      if (lines[each].next < lines[each].jobs.size()) ranks.insert(rank(each));
-  }
-};
-
-void age_first(Line& line, const Standing& standing, const QueueRules& rules, UnixMillis now) {
-  const Demand& first = standing.waiting[line.jobs.front()];
-  const auto since = standing.head_since.find({first.key, first.priority});
-  const UnixMillis from = since == standing.head_since.end()
-                              ? first.submitted
-                              : std::max(first.submitted, since->second);
-  const std::int64_t risen = std::max<std::int64_t>(0, (now - from) / rules.ageing);
-  line.level = static_cast<int>(std::min<std::int64_t>(first.priority + risen, level_first));
-  line.due = from + (level_first - first.priority) * rules.ageing;
+auto place_in(const std::vector<const Waiting*>& line, const Waiting& job) {
+  return std::lower_bound(
+      line.begin(), line.end(), job.demand.number,
+      [](const Waiting* each, std::int64_t number) { return each->demand.number < number; });
 }
 
 }  // namespace
 
 double Use::now(UnixMillis now, const QueueRules& rules) const {
   return share * std::exp2(-halvings(now - at, rules));
+}
+
+double grain(double share) {
+  return std::ldexp(std::round(std::ldexp(share, 30)), -30);
 }
 
 double share_of(const Amounts& capacity, const Amounts& needs) {
@@ -82,49 +36,126 @@ double share_of(const Amounts& capacity, const Amounts& needs) {
     if (limit == capacity.end() || limit->second <= 0) continue;
     share = std::max(share, static_cast<double>(amount) / static_cast<double>(limit->second));
   }
-  return share;
+  return grain(share);
 }
 
 double use_of(double share, UnixMillis started, UnixMillis now, const QueueRules& rules) {
   return share * (1 - std::exp2(-halvings(now - started, rules)));
 }
 
-std::map<std::string, double> scores(const Standing& standing, const QueueRules& rules,
-                                     UnixMillis now) {
-  std::map<std::string, double> score;
-  for (const auto& [key, use] : standing.use) score[key] = use.now(now, rules);
-  for (const Running& each : standing.running) {
-    const double share = share_of(standing.capacity, each.demand.needs);
-    score[each.demand.key] += share + use_of(share, each.started, now, rules);
-  }
-  return score;
+std::tuple<int, UnixMillis, bool, double, std::int64_t> Place::rank(double score) const {
+  if (level == level_first) return {-level, due, false, 0, number};
+  return {-level, UnixMillis(0), !is_promised, score + before, number};
 }
 
-std::vector<Place> order(const Standing& standing, const QueueRules& rules, UnixMillis now) {
-  Merge merge{.standing = standing, .score = scores(standing, rules, now)};
-  std::map<LineId, std::size_t> numbers;
-  for (std::size_t index = 0; index < standing.waiting.size(); ++index) {
-    const Demand& job = standing.waiting[index];
-    const auto [found, fresh] = numbers.try_emplace({job.key, job.priority}, merge.lines.size());
-    if (fresh) {
-      merge.lines.emplace_back();
-      merge.lines_of[job.key].push_back(found->second);
+void KeyOrder::add(const Waiting& job) {
+  std::vector<const Waiting*>& line = lines_[job.demand.priority];
+  const bool is_last = !line.empty() && line.back()->demand.number < job.demand.number &&
+                       lines_.begin()->first == job.demand.priority && !job.promised;
+  line.insert(place_in(line, job), &job);
+  ++size_;
+  if (!is_made_ || !is_last) return touch();
+  places_.push_back({&job, job.kind, job.demand.length, job.demand.priority, UnixMillis(0), false,
+                     shares_, job.demand.number});
+  shares_ += job.share;
+}
+
+void KeyOrder::remove(const Waiting& job) {
+  const auto line = lines_.find(job.demand.priority);
+  CHECK_THAT(line != lines_.end(), "a job is removed from its own line");
+  const auto place = place_in(line->second, job);
+  CHECK_THAT(place != line->second.end() && *place == &job, "a job is removed once");
+  line->second.erase(place);
+  if (line->second.empty()) {
+    lines_.erase(line);
+    head_since_.erase(job.demand.priority);
+  }
+  --size_;
+  touch();
+}
+
+const Waiting* KeyOrder::first_of(int priority) const {
+  const auto line = lines_.find(priority);
+  return line == lines_.end() ? nullptr : line->second.front();
+}
+
+void KeyOrder::set_head_since(int priority, UnixMillis started) {
+  head_since_[priority] = started;
+  touch();
+}
+
+/// The first of what is left of a line.
+struct KeyOrder::Head {
+  const std::vector<const Waiting*>* line = nullptr;
+  std::size_t next = 0;
+  int level = 0;
+  UnixMillis due{0};
+  UnixMillis rises{0};  ///< When its level does; max(): not any more.
+
+  const Waiting& job() const { return *(*line)[next]; }
+  bool is_first_level() const { return level == level_first; }
+  bool is_promised() const { return is_first_level() || job().promised; }
+  std::tuple<int, UnixMillis, bool, std::int64_t> rank() const {
+    return {-level, is_first_level() ? due : UnixMillis(0), !is_promised(), job().demand.number};
+  }
+  /// False at the line's end.
+  bool advance() {
+    if (++next == line->size()) return false;
+    level = job().demand.priority;
+    return true;
+  }
+};
+
+KeyOrder::Head KeyOrder::head_of(int priority, const std::vector<const Waiting*>& line,
+                                 UnixMillis now, const QueueRules& rules) const {
+  const Demand& first = line.front()->demand;
+  const auto since = head_since_.find(priority);
+  const UnixMillis from =
+      since == head_since_.end() ? first.submitted : std::max(first.submitted, since->second);
+  const std::int64_t risen = std::max<std::int64_t>(0, (now - from) / rules.ageing);
+  Head head{.line = &line};
+  head.level = static_cast<int>(std::min<std::int64_t>(priority + risen, level_first));
+  head.due = from + (level_first - priority) * rules.ageing;
+  head.rises = head.level == level_first ? UnixMillis::max() : from + (risen + 1) * rules.ageing;
+  return head;
+}
+
+void KeyOrder::make(UnixMillis now, const QueueRules& rules) const {
+  places_.clear();
+  places_.reserve(size_);
+  made_ = now;
+  holds_until_ = UnixMillis::max();
+  std::vector<Head> heads;
+  for (const auto& [priority, line] : lines_) {
+    heads.push_back(head_of(priority, line, now, rules));
+    holds_until_ = std::min(holds_until_, heads.back().rises);
+  }
+  shares_ = 0;
+  while (!heads.empty()) {
+    const auto head =
+        std::min_element(heads.begin(), heads.end(),
+                         [](const Head& a, const Head& b) { return a.rank() < b.rank(); });
+    const Waiting& job = head->job();
+    Place place{&job,        job.kind,         job.demand.length,
+                head->level, head->due,        head->is_promised(),
+                shares_,     job.demand.number};
+    // A promised job that stood behind one without a promise comes right after it.
+    const Place* const last = places_.empty() ? nullptr : &places_.back();
+    if (last != nullptr && last->level == place.level && place.is_promised && !last->is_promised) {
+      place.is_promised = false;
+      place.before = last->before;
+      place.number = last->number;
     }
-    merge.lines[found->second].jobs.push_back(index);
+    places_.push_back(place);
+    shares_ += job.share;
+    if (!head->advance()) heads.erase(head);
   }
-  for (std::size_t number = 0; number < merge.lines.size(); ++number) {
-    age_first(merge.lines[number], standing, rules, now);
-    merge.ranks.insert(merge.rank(number));
-  }
-  std::vector<Place> places;
-  places.reserve(standing.waiting.size());
-  while (!merge.ranks.empty()) {
-    const std::size_t number = std::get<std::size_t>(*merge.ranks.begin());
-    const Line& line = merge.lines[number];
-    places.push_back({line.jobs[line.next], merge.level(line)});
-    merge.take(number);
-  }
-  return places;
+  is_made_ = true;
+}
+
+const std::vector<Place>& KeyOrder::places(UnixMillis now, const QueueRules& rules) const {
+  if (!is_made_ || now < made_ || now >= holds_until_) make(now, rules);
+  return places_;
 }
 
 }  // namespace muster::jobs

@@ -1,8 +1,9 @@
 #pragma once
 
+#include <cstdint>
 #include <map>
-#include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -34,39 +35,80 @@ struct Use {
   double now(UnixMillis now, const QueueRules& rules) const;
 };
 
-/// All that decides about the order.
-struct Standing {
-  Amounts capacity;
-  std::vector<Running> running;
-  std::vector<Demand> waiting;                   ///< By number.
-  std::map<std::string, Use> use;                ///< By key: of jobs that have ended.
-  std::map<LineId, UnixMillis> head_since = {};  ///< When the job before a line's first started.
-  /// The jobs that have reservations: they stay before the others of their level. Else the start of
-  /// a small job that is let past would count against its key, put another's job in the place of
-  /// the one that waits, and so on for ever.
-  std::set<std::string> promised = {};
-};
+/// The nearest multiple of 2^-30. Sums of such numbers are exact, so that it does not matter in
+/// which order the shares of a key's jobs are added, and equal use is equal.
+double grain(double share);
 
 /// The largest part of a resource that the needs are, the "dominant share": 0.25 for 1 of 4 GPUs
-/// with 1 of 8 processors. 0 where nothing of it is limited.
+/// with 1 of 8 processors. 0 where nothing of it is limited. A multiple of 2^-30.
 double share_of(const Amounts& capacity, const Amounts& needs);
 
 /// What a job that began at `started` adds to its key's use by `now`.
 double use_of(double share, UnixMillis started, UnixMillis now, const QueueRules& rules);
 
-/// What fair share compares, by key: what it holds and what it had lately. A key that has nothing
-/// of either may be missing.
-std::map<std::string, double> scores(const Standing& standing, const QueueRules& rules,
-                                     UnixMillis now);
-
-struct Place {
-  std::size_t index = 0;  ///< In Standing::waiting.
-  int level = 0;          ///< Priority with what waiting added, up to level_first.
+/// A job that waits, and what the order and the pass look at again and again.
+struct Waiting {
+  Demand demand;
+  double share = 0;
+  std::size_t kind = 0;   ///< The number of its needs: jobs with the same needs have the same.
+  bool promised = false;  ///< See KeyOrder.
 };
 
-/// All that wait, in their order: higher levels first; within a level who has a reservation, then
-/// the key that has less, as if each job in turn started; then by submission. On level_first
-/// whoever came there first.
-std::vector<Place> order(const Standing& standing, const QueueRules& rules, UnixMillis now);
+/// Where a job stands in the order of its key. Those of all keys together are merged by rank().
+struct Place {
+  const Waiting* job = nullptr;
+  std::size_t kind = 0;  ///< As the job's, next to its length: a pass skips most places by these.
+  UnixMillis length{0};
+  int level = 0;  ///< Priority with what waiting added, up to level_first.
+  UnixMillis due{0};
+  bool is_promised = false;
+  double before = 0;        ///< The shares of the jobs of its key before it.
+  std::int64_t number = 0;  ///< The job's; or that of the job that takes it along.
+
+  /// What comes first sorts first. `score`: what its key holds and had lately.
+  std::tuple<int, UnixMillis, bool, double, std::int64_t> rank(double score) const;
+};
+
+/// The waiting jobs of one key, in their order: higher levels first; within a level who has a
+/// reservation, then by submission. On level_first whoever came there first. Merged over all keys
+/// the order is: higher levels first; within a level who has a reservation, then the key that has
+/// less, as if each job in turn started; then by submission.
+///
+/// The jobs that have reservations are "promised": they stay before the others of their level. Else
+/// the start of a small job that is let past would count against its key, put another's job in the
+/// place of the one that waits, and so on for ever.
+class KeyOrder {
+ public:
+  /// `job` outlives its stay here.
+  void add(const Waiting& job);
+  void remove(const Waiting& job);
+  /// A job's promise has changed.
+  void touch() { is_made_ = false; }
+
+  /// None where no such job waits.
+  const Waiting* first_of(int priority) const;
+  /// When the job before a line's first started, by priority; for lines that have jobs.
+  const std::map<int, UnixMillis>& head_since() const { return head_since_; }
+  void set_head_since(int priority, UnixMillis started);
+
+  std::size_t size() const { return size_; }
+  /// Made again where the time changed a level, a job went, or one came that is not the last.
+  const std::vector<Place>& places(UnixMillis now, const QueueRules& rules) const;
+
+ private:
+  struct Head;
+  Head head_of(int priority, const std::vector<const Waiting*>& line, UnixMillis now,
+               const QueueRules& rules) const;
+  void make(UnixMillis now, const QueueRules& rules) const;
+
+  std::map<int, std::vector<const Waiting*>> lines_;  ///< By priority; each by number.
+  std::map<int, UnixMillis> head_since_;
+  std::size_t size_ = 0;
+  mutable std::vector<Place> places_;
+  mutable double shares_ = 0;  ///< All places' together.
+  mutable bool is_made_ = false;
+  mutable UnixMillis made_{0};
+  mutable UnixMillis holds_until_{0};  ///< Then a level rises.
+};
 
 }  // namespace muster::jobs

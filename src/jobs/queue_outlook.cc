@@ -1,9 +1,9 @@
-#include "jobs/queue_outlook.h"
-
 #include <algorithm>
 #include <cmath>
 
 #include "base/dates.h"
+#include "jobs/queue.h"
+#include "jobs/queue_merge.h"
 
 namespace muster::jobs {
 namespace {
@@ -20,11 +20,6 @@ std::string percent(double share) {
   return std::to_string(std::lround(share * 100)) + " %";
 }
 
-double score_of(const Outlook& outlook, const std::string& key) {
-  const auto found = outlook.scores.find(key);
-  return found == outlook.scores.end() ? 0 : found->second;
-}
-
 const Reservation* reservation_of(const Outlook& outlook, const std::string& job) {
   const auto found =
       std::find_if(outlook.plan.reservations.begin(), outlook.plan.reservations.end(),
@@ -32,24 +27,28 @@ const Reservation* reservation_of(const Outlook& outlook, const std::string& job
   return found == outlook.plan.reservations.end() ? nullptr : &*found;
 }
 
-bool share_a_resource(const Standing& standing, const Demand& a, const Demand& b) {
-  return std::any_of(a.needs.begin(), a.needs.end(), [&](const auto& need) {
-    const auto other = b.needs.find(need.first);
-    return need.second > 0 && standing.capacity.contains(need.first) && other != b.needs.end() &&
+bool share_a_resource(const Amounts& capacity, const Amounts& a, const Amounts& b) {
+  return std::any_of(a.begin(), a.end(), [&](const auto& need) {
+    const auto other = b.find(need.first);
+    return need.second > 0 && capacity.contains(need.first) && other != b.end() &&
            other->second > 0;
   });
 }
 
 /// Why `ahead` comes before `own`; empty if it is only that it came first.
-std::string why_behind(const Outlook& outlook, const Demand& own, int level, const Demand& ahead,
-                       int level_ahead) {
-  if (level_ahead == level_first) return ", which has waited longest";
-  if (level_ahead > level && ahead.priority > own.priority) return " of higher priority";
-  if (level_ahead > level) return ", which rose by waiting";
-  if (ahead.key == own.key || level_ahead < level) return {};
-  const std::string theirs = percent(score_of(outlook, ahead.key));
-  const std::string ours = percent(score_of(outlook, own.key));
-  if (score_of(outlook, own.key) <= score_of(outlook, ahead.key)) return {};
+std::string why_behind(const Outlook& outlook, const Place& own, const Place& ahead) {
+  const std::string& key = own.job->demand.key;
+  const std::string& key_ahead = ahead.job->demand.key;
+  if (ahead.level == level_first) return ", which has waited longest";
+  if (ahead.level > own.level && ahead.job->demand.priority > own.job->demand.priority)
+    return " of higher priority";
+  if (ahead.level > own.level) return ", which rose by waiting";
+  if (key_ahead == key || ahead.level < own.level) return {};
+  const double share = score_of(outlook.scores, key);
+  const double share_ahead = score_of(outlook.scores, key_ahead);
+  if (share <= share_ahead) return {};
+  const std::string theirs = percent(share_ahead);
+  const std::string ours = percent(share);
   if (theirs == ours) return ", whose key has used less";
   return ", whose key uses " + theirs + " of the machine, its own " + ours;
 }
@@ -70,46 +69,86 @@ std::string advice(const Outlook& outlook, const Demand& own) {
 
 }  // namespace
 
-Outlook outlook(const Standing& standing, const QueueRules& rules, UnixMillis now) {
-  Outlook outlook{
-      .now = now, .order = order(standing, rules, now), .plan = {}, .scores = {}, .places = {}};
-  std::vector<Demand> waiting;
-  waiting.reserve(outlook.order.size());
-  for (const Place& each : outlook.order) {
-    outlook.places.emplace(standing.waiting[each.index].job, waiting.size());
-    waiting.push_back(standing.waiting[each.index]);
-  }
-  outlook.plan = plan(standing.capacity, standing.running, waiting, now);
-  outlook.scores = scores(standing, rules, now);
-  return outlook;
+Queue::Own Queue::own_place(const Waiting& job, UnixMillis now) const {
+  const std::vector<Place>& places = orders_.at(job.demand.key).places(now, rules_);
+  const auto own = std::find_if(places.begin(), places.end(),
+                                [&job](const Place& each) { return each.job == &job; });
+  return {&*own, static_cast<std::size_t>(own - places.begin())};
 }
 
-std::string why_waiting(const Standing& standing, const Outlook& outlook, const std::string& job) {
-  const auto place = outlook.places.find(job);
-  if (place == outlook.places.end()) return {};
-  const auto demand_at = [&](std::size_t at) -> const Demand& {
-    return standing.waiting[outlook.order[at].index];
+std::optional<std::size_t> Queue::place(const std::string& job, UnixMillis now) const {
+  const auto found = waiting_.find(job);
+  if (found == waiting_.end()) return std::nullopt;
+  const std::string& own_key = found->second.demand.key;
+  const Outlook& known = outlook(now);
+  const Own own = own_place(found->second, known.now);
+  const auto rank = own.place->rank(score_of(known.scores, own_key));
+  std::size_t ahead = own.index;
+  for (const auto& [key, order] : orders_) {
+    if (key == own_key) continue;
+    const std::vector<Place>& places = order.places(known.now, rules_);
+    const auto behind =
+        std::partition_point(places.begin(), places.end(),
+                             [&rank, score = score_of(known.scores, key)](const Place& each) {
+                               return each.rank(score) < rank;
+                             });
+    ahead += static_cast<std::size_t>(behind - places.begin());
+  }
+  return ahead + 1;
+}
+
+std::vector<Place> Queue::in_order(UnixMillis now, std::size_t most) const {
+  const Outlook& known = outlook(now);
+  Merge merge(orders_, known.scores, known.now, rules_, [](const Place&) { return true; });
+  std::vector<Place> places;
+  while (places.size() < most) {
+    const Place* const next = merge.next();
+    if (next == nullptr) break;
+    places.push_back(*next);
+  }
+  return places;
+}
+
+/// The first in the order that needs something that `job` needs, too; none if that is itself.
+const Place* Queue::first_ahead(const Waiting& job, const Own& own, const Outlook& known) const {
+  std::vector<bool> shares;
+  for (const Kind& kind : kinds_)
+    shares.push_back(share_a_resource(capacity_, job.demand.needs, kind.needs));
+  const std::vector<Place>& mine = orders_.at(job.demand.key).places(known.now, rules_);
+  const auto wanted = [&shares, &mine, &own](const Place& each) {
+    const bool is_behind = &each >= own.place && &each < mine.data() + mine.size();
+    return shares[each.kind] && !is_behind;
   };
-  const Demand& own = demand_at(place->second);
+  Merge merge(orders_, known.scores, known.now, rules_, wanted);
+  const Place* const first = merge.next();
+  if (first == nullptr) return nullptr;
+  const auto rank = [&known](const Place& each) {
+    return each.rank(score_of(known.scores, each.job->demand.key));
+  };
+  const bool is_own_key = first->job->demand.key == job.demand.key;
+  return is_own_key || rank(*first) < rank(*own.place) ? first : nullptr;
+}
+
+std::string Queue::why_waiting(const std::string& job, UnixMillis now) const {
+  const auto found = waiting_.find(job);
+  if (found == waiting_.end()) return {};
+  const Demand& demand = found->second.demand;
+  const Outlook& known = outlook(now);
   std::string text =
-      "place " + std::to_string(place->second + 1) + " of " + std::to_string(outlook.order.size());
-  if (const std::vector<std::string> never = beyond(standing.capacity, own.needs); !never.empty())
+      "place " + std::to_string(*place(job, now)) + " of " + std::to_string(waiting_.size());
+  if (const std::vector<std::string> never = beyond(capacity_, demand.needs); !never.empty())
     return text + "; can never start: " + never.front();
-  const Reservation* reserved = reservation_of(outlook, job);
-  std::size_t ahead = place->second;
-  for (std::size_t at = 0; at < place->second && ahead == place->second; ++at)
-    if (share_a_resource(standing, own, demand_at(at))) ahead = at;
-  if (ahead < place->second && reserved == nullptr)
-    text += ", behind " + demand_at(ahead).job +
-            why_behind(outlook, own, outlook.order[place->second].level, demand_at(ahead),
-                       outlook.order[ahead].level);
-  const std::vector<std::string> missing =
-      lacks(standing.capacity, held_by(standing.running), own.needs);
+  const Own own = own_place(found->second, known.now);
+  const Reservation* const reserved = reservation_of(known, job);
+  const Place* const ahead = reserved == nullptr ? first_ahead(found->second, own, known) : nullptr;
+  if (ahead != nullptr)
+    text += ", behind " + ahead->job->demand.job + why_behind(known, *own.place, *ahead);
+  const std::vector<std::string> missing = lacks(capacity_, held_, demand.needs);
   for (const std::string& each : missing) text += "; " + each;
   if (reserved != nullptr && !reserved->after.empty())
-    text += "; starts when " + reserved->after + " ends, by " +
-            time_text(reserved->at, outlook.now) + " at the latest";
-  return missing.empty() ? text + advice(outlook, own) : text;
+    text += "; starts when " + reserved->after + " ends, by " + time_text(reserved->at, known.now) +
+            " at the latest";
+  return missing.empty() ? text + advice(known, demand) : text;
 }
 
 }  // namespace muster::jobs

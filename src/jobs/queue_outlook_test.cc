@@ -1,6 +1,6 @@
-#include "jobs/queue_outlook.h"
-
 #include <doctest/doctest.h>
+
+#include "jobs/queue.h"
 
 namespace muster::jobs {
 namespace {
@@ -23,21 +23,17 @@ Demand job(const char* name, const char* key, Amounts needs, int priority = 0,
 }
 
 struct Told {
-  Standing standing{
-      .capacity = {{"gpu", 8}, {"cpu", 16000}}, .running = {}, .waiting = {}, .use = {}};
+  Queue queue{{{"gpu", 8}, {"cpu", 16000}}};
 
-  Told& runs(Demand demand) {
-    standing.running.push_back({std::move(demand), noon - minutes(5)});
+  Told& runs(Demand demand, minutes since = minutes(5)) {
+    queue.take_up(std::move(demand), noon - since);
     return *this;
   }
   Told& waits(Demand demand) {
-    demand.number = static_cast<std::int64_t>(standing.waiting.size());
-    standing.waiting.push_back(std::move(demand));
+    queue.add(std::move(demand));
     return *this;
   }
-  std::string why(const char* name) const {
-    return why_waiting(standing, outlook(standing, {}, noon), name);
-  }
+  std::string why(const char* name) const { return queue.why_waiting(name, noon); }
 };
 
 TEST_CASE("queue outlook: a job that waits knows its place, what it waits for and until when") {
@@ -53,10 +49,12 @@ TEST_CASE("queue outlook: a job that waits knows its place, what it waits for an
   CHECK(told.why("c") == "place 3 of 4, behind a; gpus: 2 wanted, 1 of 8 free");
   CHECK(told.why("d") == "place 4 of 4, behind a; cpus: 16 wanted, 15 of 16 free");
   CHECK(told.why("r").empty());
-  told.runs(job("s", "A", {{"gpu", 1}}, 0, hours(24)));
-  told.standing.running.front().demand.length = hours(30);
-  CHECK(told.why("a") ==
-        "place 1 of 4; gpus: 4 wanted, 0 of 8 free; starts when r ends, by 2026-02-01 17:55 UTC at "
+  Told full;
+  full.runs(job("r", "A", {{"gpu", 7}}, 0, hours(30) - minutes(10)))
+      .runs(job("s", "A", {{"gpu", 1}}, 0, hours(24)))
+      .waits(job("a", "A", {{"gpu", 4}}));
+  CHECK(full.why("a") ==
+        "place 1 of 1; gpus: 4 wanted, 0 of 8 free; starts when r ends, by 2026-02-01 17:55 UTC at "
         "the latest");
 }
 
@@ -66,16 +64,18 @@ TEST_CASE("queue outlook: a job that waits knows why others come before it") {
   told.waits(job("low", "B", {{"gpu", 8}}, 4));
   CHECK(told.why("low") ==
         "place 2 of 2, behind first of higher priority; gpus: 8 wanted, 2 of 8 free");
-  Told shares;
-  shares.runs(job("r", "A", {{"gpu", 6}})).waits(job("mine", "A", {{"gpu", 8}}));
-  shares.waits(job("theirs", "B", {{"gpu", 8}}));
-  CHECK(shares.why("mine") ==
+  const auto mine = [](minutes theirs_waited) {
+    Told shares;
+    shares.runs(job("r", "A", {{"gpu", 6}})).waits(job("mine", "A", {{"gpu", 8}}));
+    Demand theirs = job("theirs", "B", {{"gpu", 8}});
+    theirs.submitted -= theirs_waited;
+    return shares.waits(theirs).why("mine");
+  };
+  CHECK(mine(minutes(0)) ==
         "place 2 of 2, behind theirs, whose key uses 0 % of the machine, its own 75 %; gpus: 8 "
         "wanted, 2 of 8 free");
-  shares.standing.waiting[1].submitted -= hours(7);
-  CHECK(shares.why("mine").starts_with("place 2 of 2, behind theirs, which rose by waiting;"));
-  shares.standing.waiting[1].submitted -= hours(60);
-  CHECK(shares.why("mine").starts_with("place 2 of 2, behind theirs, which has waited longest;"));
+  CHECK(mine(hours(7)).starts_with("place 2 of 2, behind theirs, which rose by waiting;"));
+  CHECK(mine(hours(67)).starts_with("place 2 of 2, behind theirs, which has waited longest;"));
 }
 
 TEST_CASE("queue outlook: a job that fits is told what would let it start") {
@@ -85,8 +85,10 @@ TEST_CASE("queue outlook: a job that fits is told what would let it start") {
   // The gang starts by 13:05; 10 minutes of margin and one to submit it again.
   CHECK(told.why("one") ==
         "place 2 of 2, behind gang; with MaxRuntimeInSeconds up to 3240 it could start now");
-  told.standing.running.front().started -= minutes(56);
-  CHECK(told.why("one") == "place 2 of 2, behind gang");
+  Told soon;
+  soon.runs(job("r", "A", {{"gpu", 6}}), minutes(61)).waits(job("gang", "A", {{"gpu", 8}}));
+  soon.waits(job("one", "A", {{"gpu", 1}}, 0, hours(2)));
+  CHECK(soon.why("one") == "place 2 of 2, behind gang");
 }
 
 TEST_CASE("queue outlook: a job that the machine cannot hold any more is told so") {

@@ -17,13 +17,19 @@ Demand of_key(const char* key, const char* job, Amounts needs, int priority = 0)
       .job = job, .needs = std::move(needs), .key = key, .priority = priority, .submitted = now};
 }
 
+Names names(const Queue& queue) {
+  Names names;
+  for (const Place& place : queue.in_order(now, 100)) names.push_back(place.job->demand.job);
+  return names;
+}
+
 TEST_CASE("queue: jobs start in their order, as far as there is room") {
   Queue queue({{"gpu", 4}});
   queue.add({"a", {{"gpu", 2}}});
   queue.add({"b", {{"gpu", 2}}});
   queue.add({"c", {{"gpu", 1}}});
   CHECK(queue.place("b", now) == 2);
-  CHECK(queue.in_order(now) == Names{"a", "b", "c"});
+  CHECK(names(queue) == Names{"a", "b", "c"});
   CHECK(queue.start(now) == Names{"a", "b"});
   CHECK(queue.start(now).empty());
   CHECK(queue.runs("a"));
@@ -136,13 +142,13 @@ TEST_CASE("queue: a restart knows what keys used and since when a line's first w
   queue.add(of_key("B", "b", {{"gpu", 1}}));
   queue.remember({"A", 0, 1, now - hours(30), now - hours(20), now - hours(10)});
   queue.remember({"A", 0, 1, now - hours(9), now - hours(8), std::nullopt});
-  const double used = queue.standing().use.at("A").share;
+  const double used = queue.use().at("A").share;
   CHECK(used == doctest::Approx(1 - std::exp2(-10.0 / 24)));
-  CHECK(queue.standing().head_since.at({"A", 0}) == now - hours(8));
+  CHECK(queue.orders().at("A").head_since().at(0) == now - hours(8));
   CHECK(queue.place("b", now) == 1);
   // Came after the one that waits and was let past: the clock of that one goes on.
   queue.remember({"B", 0, 0.1, now + hours(1), now + hours(2), now + hours(3)});
-  CHECK(!queue.standing().head_since.contains({"B", 0}));
+  CHECK(!queue.orders().at("B").head_since().contains(0));
 }
 
 TEST_CASE("queue: a job let past does not stop the clock of the one before it") {
@@ -154,11 +160,11 @@ TEST_CASE("queue: a job let past does not stop the clock of the one before it") 
   queue.add(brief);
   queue.add(of_key("A", "last", {{"gpu", 1}}));
   CHECK(queue.start(now + hours(1)) == Names{"brief"});
-  CHECK(!queue.standing().head_since.contains({"A", 0}));
+  CHECK(!queue.orders().at("A").head_since().contains(0));
   queue.end("brief", now + hours(2));
   queue.end("r", now + hours(2));
   CHECK(queue.start(now + hours(2)) == Names{"gang"});
-  CHECK(queue.standing().head_since.at({"A", 0}) == now + hours(2));
+  CHECK(queue.orders().at("A").head_since().at(0) == now + hours(2));
 }
 
 }  // namespace

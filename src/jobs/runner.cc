@@ -15,6 +15,10 @@ namespace {
 
 /// What was used before counts less than a thirtieth.
 constexpr std::chrono::hours use_remembered{5 * 24};
+constexpr std::int64_t remembered_at_a_time = 50;
+
+/// How long jobs are read between two turns of the loop.
+constexpr std::chrono::milliseconds read_between_calls{10};
 
 Result<api::JobRequest> request_of(const store::Job& job) {
   api::JobRequest request = TRY(api::job_request_from(job.request));
@@ -46,29 +50,73 @@ Runner::Runner(loop::Loop& loop, engine::Engine& engine, store::Store& store, lo
 Result<void> Runner::start() {
   reserve_.take();
   const std::vector<std::string> begun = engine_.list();
-  for (const std::string& name : TRY(store_.unfinished())) {
-    const std::optional<store::Job> job = TRY(store_.job(name));
+  for (const store::UnfinishedJob& each : TRY(store_.unfinished())) {
+    if (!std::binary_search(begun.begin(), begun.end(), each.name)) {
+      unread_.push_back(each.name);
+      ++unread_of_[each.access_key];
+      continue;
+    }
+    const std::optional<store::Job> job = TRY(store_.job(each.name));
     if (!job) continue;
-    if (std::binary_search(begun.begin(), begun.end(), name)) {
-      const Result<void> taken = take_up(*job);
-      if (!taken && taken.error().code == Errc::system) return taken.error();
-      if (!taken) tasks_.start(end_unreadable(name, taken.error()));
-      continue;
-    }
-    if (job->state.status == store::Status::stopping) {
-      stop(name);
-      continue;
-    }
-    Result<api::JobRequest> request = request_of(*job);
-    Turn turn = TRY(turn_of(*job));
-    if (request)
-      submitted(name, *std::move(request), std::move(turn));
-    else
-      tasks_.start(finish(name, failure(request.error())));
+    const Result<void> taken = take_up(*job);
+    if (!taken && taken.error().code == Errc::system) return taken.error();
+    if (!taken) tasks_.start(end_unreadable(each.name, taken.error()));
   }
-  TRY(remember());
+  queue_.keep_numbers(static_cast<std::int64_t>(unread_.size()));
+  remembered_ = options_.now() - use_remembered;
+  is_reading_ = true;
+  TRY(read_some(options_.read_at_start));
+  if (is_reading_) tasks_.start(read_on());
   tasks_.start(clean_up());
   tasks_.start(watch_waits());
+  return {};
+}
+
+/// Calls are answered meanwhile: they may stop jobs that are not read yet, and submit others.
+loop::Task<> Runner::read_on() {
+  while (is_reading_) {
+    co_await loop_.turn();
+    const Result<void> done = read_some(read_between_calls);
+    if (done) continue;
+    log_.error("not all jobs that wait could be read: " + done.error().text);
+    is_reading_ = false;
+    schedule_soon();
+  }
+}
+
+Result<void> Runner::read_some(Duration budget) {
+  const TimePoint until = Clock::now() + budget;
+  while (is_reading_ && Clock::now() < until) {
+    if (unread_.empty()) {
+      is_reading_ = TRY(remember_some());
+      continue;
+    }
+    const std::string name = std::move(unread_.front());
+    unread_.pop_front();
+    TRY(read_waiting(name, ++read_));
+  }
+  if (unread_.empty()) unread_of_.clear();
+  if (!is_reading_) schedule_soon();
+  return {};
+}
+
+Result<void> Runner::read_waiting(const std::string& name, std::int64_t number) {
+  const std::optional<store::Job> job = TRY(store_.job(name));
+  if (!job) return {};
+  const auto key = unread_of_.find(job->access_key);
+  if (key != unread_of_.end() && key->second > 0) --key->second;
+  // Stopped meanwhile, and the name perhaps given again.
+  if (store::is_terminal(job->state.status) || queue_.waits(name) || queue_.runs(name)) return {};
+  if (job->state.status == store::Status::stopping) {
+    stop(name);
+    return {};
+  }
+  Result<api::JobRequest> request = request_of(*job);
+  const Turn turn = TRY(turn_of(*job));
+  if (request)
+    enqueue(name, *std::move(request), turn, number);
+  else
+    tasks_.start(finish(name, failure(request.error())));
   return {};
 }
 
@@ -86,10 +134,15 @@ Demand Runner::demand_for(const std::string& name, const job::Spec& spec, const 
   return demand;
 }
 
-/// What keys used before this server started, and when their lines moved.
-Result<void> Runner::remember() {
-  const UnixMillis since = options_.now() - use_remembered;
-  for (const store::StartedJob& job : TRY(store_.started_since(since, priority_tag))) {
+/// What keys used before this server started, and when their lines moved. False: that was all.
+Result<bool> Runner::remember_some() {
+  for (const Queue::Past& each : taken_up_) queue_.remember(each);
+  taken_up_.clear();
+  const std::vector<store::EndedJob> jobs =
+      TRY(store_.ended_after(remembered_, remembered_number_, priority_tag, remembered_at_a_time));
+  for (const store::EndedJob& job : jobs) {
+    remembered_ = job.ended;
+    remembered_number_ = job.number;
     const Result<api::JobRequest> request = api::job_request_from(job.request);
     if (!request) continue;
     const Amounts needs = needs_of(request->spec, options_.preparation.config);
@@ -100,7 +153,7 @@ Result<void> Runner::remember() {
                      .started = job.started,
                      .ended = job.ended});
   }
-  return {};
+  return !jobs.empty();
 }
 
 /// What stayed when a server ended between a job's end and the removal of its folder. Where nothing
@@ -131,6 +184,13 @@ Result<void> Runner::take_up(const store::Job& job) {
   const Turn turn = TRY(turn_of(job));
   queue_.take_up(demand_for(job.name, request->spec, turn),
                  job.state.training_start.value_or(options_.now()));
+  if (job.state.training_start)
+    taken_up_.push_back({.key = turn.key,
+                         .priority = turn.priority,
+                         .share = 0,
+                         .submitted = job.created,
+                         .started = *job.state.training_start,
+                         .ended = std::nullopt});
   active_[job.name] = std::make_unique<Active>(loop_, *std::move(request));
   log_.info(job.name + ": taken up, its hosts were started by an earlier server");
   tasks_.start(carry(job.name, true));
@@ -168,6 +228,18 @@ Result<void, aws::Refusal> Runner::pin(api::JobRequest& request) const {
   return aws::Refusal{"ValidationException", pinned.error().text};
 }
 
+Result<void, aws::Refusal> Runner::check_room(const std::string& key) const {
+  const std::size_t most = options_.preparation.config.waiting_max;
+  const auto unread = unread_of_.find(key);
+  const std::size_t count =
+      queue_.waiting_count(key) + (unread == unread_of_.end() ? 0 : unread->second);
+  if (count < most) return {};
+  return aws::Refusal{"ResourceLimitExceeded", "This access key has " + std::to_string(count) +
+                                                   " jobs waiting, and may have at most " +
+                                                   std::to_string(most) +
+                                                   "; jobs.waiting_max of the server's config"};
+}
+
 Result<std::optional<int>, aws::Refusal> Runner::priority(const store::Tags& tags,
                                                           const std::string& key) const {
   const Result<std::optional<store::AccessKey>> known = store_.key(key);
@@ -185,8 +257,7 @@ void Runner::set_priority(const std::string& name, int priority) {
 std::optional<QueuePlace> Runner::place(const std::string& name) const {
   const Demand* const demand = queue_.waiting(name);
   if (demand == nullptr) return std::nullopt;
-  return QueuePlace{*queue_.place(name, options_.now()), queue_.standing().waiting.size(),
-                    demand->priority};
+  return QueuePlace{*queue_.place(name, options_.now()), queue_.waiting_count(), demand->priority};
 }
 
 void Runner::submitted(const std::string& name, api::JobRequest request, Turn turn) {
@@ -196,9 +267,17 @@ void Runner::submitted(const std::string& name, api::JobRequest request, Turn tu
   }
   log_.info(name + ": taken, " + std::to_string(request.spec.instance_count) + " x " +
             request.spec.instance_type);
-  queue_.add(demand_for(name, request.spec, turn));
+  enqueue(name, std::move(request), turn, 0);
+}
+
+/// `number`: as Queue::add().
+void Runner::enqueue(const std::string& name, api::JobRequest request, const Turn& turn,
+                     std::int64_t number) {
+  Demand demand = demand_for(name, request.spec, turn);
+  const bool has_deadline = demand.wait_until.has_value();
+  queue_.add(std::move(demand), number);
   active_[name] = std::make_unique<Active>(loop_, std::move(request));
-  waits_changed_.notify();
+  if (has_deadline) waits_changed_.notify();
   schedule_soon();
 }
 
@@ -272,7 +351,7 @@ void Runner::deleted(const std::string& name) {
 
 /// A thousand jobs that are submitted at once need one pass, not one each.
 void Runner::schedule_soon() {
-  if (pass_is_pending_) return;
+  if (pass_is_pending_ || is_reading_) return;
   pass_is_pending_ = true;
   loop_.post([this] { schedule(); });
 }

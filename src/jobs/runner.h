@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -55,16 +56,21 @@ class Runner final : public Jobs {
     Journals::Living living_journal;
     BringImage bring_image;
     OpenElsewhere open_elsewhere{};
+    /// How long start() reads jobs before calls are answered.
+    std::chrono::milliseconds read_at_start{200};
   };
   /// All but `options` outlive this.
   Runner(loop::Loop& loop, engine::Engine& engine, store::Store& store, logs::Logs& logs,
          logs::Metrics& metrics, access::KeyRing& ring, const Log& log, Options options);
 
-  /// Takes up the jobs that have not ended.
+  /// Takes up the jobs that run, and begins to read those that wait; the rest is read between
+  /// calls.
+  /// None is started before all are read. Error: `system`.
   Result<void> start();
 
   Result<void, aws::Refusal> check(const api::JobRequest& request) const override;
   Result<void, aws::Refusal> pin(api::JobRequest& request) const override;
+  Result<void, aws::Refusal> check_room(const std::string& key) const override;
   void submitted(const std::string& name, api::JobRequest request, Turn turn) override;
   Result<std::optional<int>, aws::Refusal> priority(const store::Tags& tags,
                                                     const std::string& key) const override;
@@ -84,7 +90,9 @@ class Runner final : public Jobs {
   platform::Reach reach() const;
   const JobCounts& counts() const { return counts_; }
   /// Jobs that wait for their turn.
-  std::size_t waiting() const { return queue_.standing().waiting.size(); }
+  std::size_t waiting() const { return queue_.waiting_count() + unread_.size(); }
+  /// True while jobs of an earlier server are read.
+  bool is_reading() const { return is_reading_; }
   /// Who waits and who holds what.
   const Queue& queue() const { return queue_; }
   /// How many times the runner looked for jobs to start: a measure of work, for tests.
@@ -102,7 +110,12 @@ class Runner final : public Jobs {
 
   Result<Turn> turn_of(const store::Job& job);
   Demand demand_for(const std::string& name, const job::Spec& spec, const Turn& turn) const;
-  Result<void> remember();
+  loop::Task<> read_on();
+  Result<void> read_some(Duration budget);
+  Result<void> read_waiting(const std::string& name, std::int64_t number);
+  Result<bool> remember_some();
+  void enqueue(const std::string& name, api::JobRequest request, const Turn& turn,
+               std::int64_t number);
   Result<void> take_up(const store::Job& job);
   loop::Task<> end_unreadable(std::string name, Error why);
   loop::Task<> clean_up();
@@ -131,7 +144,15 @@ class Runner final : public Jobs {
   Reserve reserve_;
   Queue queue_;
   JobCounts counts_;
-  bool pass_is_pending_ = false;  ///< schedule() is posted to the loop and did not run yet.
+  /// Jobs of an earlier server that are not in the queue yet, in order; and how many of each key.
+  std::deque<std::string> unread_;
+  std::map<std::string, std::size_t> unread_of_;
+  std::int64_t read_ = 0;
+  UnixMillis remembered_{0};  ///< Jobs that ended until then are in the queue's accounts, too;
+  std::int64_t remembered_number_ = 0;  ///< of those that ended then, up to this one.
+  bool is_reading_ = false;
+  std::vector<Queue::Past> taken_up_;  ///< What remember() is to know of those that run.
+  bool pass_is_pending_ = false;       ///< schedule() is posted to the loop and did not run yet.
   std::int64_t passes_ = 0;
   std::map<std::string, std::unique_ptr<Active>> active_;
   /// Jobs whose name is that of one that has ended and is being cleared away.

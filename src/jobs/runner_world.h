@@ -59,6 +59,8 @@ struct World {
     JobPreparation::Options& preparation = options.preparation;
     preparation.config =
         *job_config_from(Json::parse(R"({"capacity": {"ml.one": 2}, "registries": ["*"]})"));
+    preparation.config.waiting_max = waiting_max;
+    options.read_at_start = read_at_start;
     preparation.endpoint = "http://127.0.0.1:1";
     preparation.region = "eu-1";
     preparation.interpreter =
@@ -143,6 +145,8 @@ struct World {
   std::optional<Runner> runner;
   int keys_made = 0;
   std::chrono::milliseconds ahead{0};  ///< The clock of the server that starts next.
+  std::size_t waiting_max = 10'000;
+  std::chrono::milliseconds read_at_start{200};
   bool no_python = false;
   bool no_image = false;
   bool pull_hangs = false;

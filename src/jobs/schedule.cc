@@ -34,27 +34,6 @@ bool needs_any_of(const Demand& job, const Reservation& reserved) {
                      [&](const auto& spare) { return amount_in(job.needs, spare.first) > 0; });
 }
 
-/// None for a job that would not fit if nothing ran.
-std::optional<Reservation> reservation_for(const Amounts& capacity, std::vector<Running> running,
-                                           Amounts held, const Demand& job, UnixMillis now) {
-  if (!fits(capacity, {}, job.needs)) return std::nullopt;
-  std::stable_sort(running.begin(), running.end(),
-                   [now](const Running& a, const Running& b) { return a.ends(now) < b.ends(now); });
-  Reservation reserved{.job = job.job, .at = now, .after = {}, .spare = {}};
-  for (const Running& each : running) {
-    if (fits(capacity, held, job.needs)) break;
-    add(held, each.demand.needs, -1);
-    reserved.at = each.ends(now);
-    reserved.after = each.demand.job;
-  }
-  // All that it needs, not just what is missing: else a stream of small jobs would keep a gang
-  // out forever that waits for two things.
-  for (const auto& [name, amount] : job.needs)
-    if (amount > 0 && capacity.contains(name))
-      reserved.spare[name] = capacity.at(name) - amount_in(held, name) - amount;
-  return reserved;
-}
-
 }  // namespace
 
 void add(Amounts& amounts, const Amounts& each, std::int64_t count) {
@@ -63,12 +42,6 @@ void add(Amounts& amounts, const Amounts& each, std::int64_t count) {
 
 UnixMillis Running::ends(UnixMillis now) const {
   return std::max(now, started + demand.length);
-}
-
-Amounts held_by(const std::vector<Running>& running) {
-  Amounts held;
-  for (const Running& each : running) add(held, each.demand.needs, 1);
-  return held;
 }
 
 std::vector<std::string> short_of(const Amounts& capacity, const Amounts& held,
@@ -91,41 +64,66 @@ bool fits(const Amounts& capacity, const Amounts& held, const Amounts& needs) {
   });
 }
 
-bool leaves(const Reservation& reserved, const Demand& job, UnixMillis now) {
-  if (now + job.length <= reserved.at) return true;
+bool spares(const Reservation& reserved, const Demand& job) {
   return std::all_of(reserved.spare.begin(), reserved.spare.end(), [&](const auto& spare) {
     const std::int64_t need = amount_in(job.needs, spare.first);
     return need <= 0 || need <= spare.second;
   });
 }
 
-Plan plan(const Amounts& capacity, const std::vector<Running>& running,
-          const std::vector<Demand>& waiting, UnixMillis now) {
-  Plan plan;
-  std::vector<Running> runs = running;
-  Amounts held = held_by(running);
-  for (const Demand& each : waiting) {
-    const bool free = fits(capacity, held, each.needs);
-    const bool may =
-        free && std::all_of(plan.reservations.begin(), plan.reservations.end(),
-                            [&](const Reservation& one) { return leaves(one, each, now); });
-    if (may) {
-      for (Reservation& reserved : plan.reservations)
-        if (now + each.length > reserved.at)
-          for (auto& [name, spare] : reserved.spare) spare -= amount_in(each.needs, name);
-      add(held, each.needs, 1);
-      runs.push_back({each, now});
-      plan.start.push_back(each.job);
-      continue;
-    }
-    const bool is_behind =
-        std::any_of(plan.reservations.begin(), plan.reservations.end(),
-                    [&](const Reservation& one) { return needs_any_of(each, one); });
-    if (free || is_behind) continue;
-    if (auto reserved = reservation_for(capacity, runs, held, each, now))
-      plan.reservations.push_back(*std::move(reserved));
+bool leaves(const Reservation& reserved, const Demand& job, UnixMillis now) {
+  return now + job.length <= reserved.at || spares(reserved, job);
+}
+
+UnixMillis Pass::look_at(const Demand& job) {
+  if (fits(capacity_, held_, job.needs)) {
+    UnixMillis longest = UnixMillis::max();
+    for (const Reservation& one : plan_.reservations)
+      if (!spares(one, job)) longest = std::min(longest, one.at - now_);
+    if (job.length > longest) return longest;
+    start(job);
+    return UnixMillis::max();
   }
-  return plan;
+  const bool is_behind =
+      std::any_of(plan_.reservations.begin(), plan_.reservations.end(),
+                  [&](const Reservation& one) { return needs_any_of(job, one); });
+  if (!is_behind)
+    if (auto reserved = reservation_for(job)) plan_.reservations.push_back(*std::move(reserved));
+  return UnixMillis(-1);
+}
+
+void Pass::start(const Demand& job) {
+  for (Reservation& reserved : plan_.reservations)
+    if (now_ + job.length > reserved.at)
+      for (auto& [name, spare] : reserved.spare) spare -= amount_in(job.needs, name);
+  add(held_, job.needs, 1);
+  started_.push_back(&job);
+  plan_.start.push_back(job.job);
+}
+
+/// None for a job that would not fit if nothing ran.
+std::optional<Reservation> Pass::reservation_for(const Demand& job) const {
+  if (!fits(capacity_, {}, job.needs)) return std::nullopt;
+  std::vector<std::pair<UnixMillis, const Demand*>> ends;
+  ends.reserve(runs_.size() + started_.size());
+  for (const auto& [number, each] : runs_) ends.emplace_back(each.ends(now_), &each.demand);
+  for (const Demand* each : started_) ends.emplace_back(now_ + each->length, each);
+  std::stable_sort(ends.begin(), ends.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  Reservation reserved{.job = job.job, .at = now_, .after = {}, .spare = {}};
+  Amounts held = held_;
+  for (const auto& [end, each] : ends) {
+    if (fits(capacity_, held, job.needs)) break;
+    add(held, each->needs, -1);
+    reserved.at = end;
+    reserved.after = each->job;
+  }
+  // All that it needs, not just what is missing: else a stream of small jobs would keep a gang
+  // out forever that waits for two things.
+  for (const auto& [name, amount] : job.needs)
+    if (amount > 0 && capacity_.contains(name))
+      reserved.spare[name] = capacity_.at(name) - amount_in(held, name) - amount;
+  return reserved;
 }
 
 std::vector<std::string> beyond(const Amounts& capacity, const Amounts& needs) {

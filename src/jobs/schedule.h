@@ -33,6 +33,7 @@ struct Demand {
 struct Running {
   Demand demand;
   UnixMillis started{0};
+  double share = 0;  ///< As share_of() of jobs/queue_order.h, where the queue knows it.
 
   /// The latest time of its end. One that is overdue is taken to end at any moment.
   UnixMillis ends(UnixMillis now) const;
@@ -51,24 +52,45 @@ struct Plan {
   std::vector<Reservation> reservations;
 };
 
-/// The jobs to start now. The first that does not fit gets a reservation: the time when, by the
+/// Looks at jobs that wait, in the order in which they should start (jobs/queue_order.h), and finds
+/// those to start now. The first that does not fit gets a reservation: the time when, by the
 /// latest ends of what runs, enough is free. One behind it starts before it only where it ends by
 /// then, or takes nothing that is needed then. A further one gets a reservation of its own if it
 /// needs nothing that an earlier reservation is about. A resource that `capacity` does not name has
 /// no limit; a job that needs more than there is at all holds up nobody. Pure.
-///
-/// `waiting`: in the order in which they should start (jobs/queue_order.h).
-Plan plan(const Amounts& capacity, const std::vector<Running>& running,
-          const std::vector<Demand>& waiting, UnixMillis now);
+class Pass {
+ public:
+  /// By the order of their starts.
+  using Runs = std::map<std::int64_t, Running>;
+  /// `held`: by `runs` together. All of it outlives this.
+  Pass(const Amounts& capacity, const Runs& runs, const Amounts& held, UnixMillis now)
+      : capacity_(capacity), runs_(runs), held_(held), now_(now) {}
+
+  /// The next job in the order. Returns how long a job with the same needs that comes behind it may
+  /// be, else nothing can come of it in this pass: max() for any length, less than 0 for none.
+  UnixMillis look_at(const Demand& job);
+  const Plan& plan() const { return plan_; }
+
+ private:
+  void start(const Demand& job);
+  std::optional<Reservation> reservation_for(const Demand& job) const;
+
+  const Amounts& capacity_;
+  const Runs& runs_;
+  Amounts held_;
+  UnixMillis now_;
+  std::vector<const Demand*> started_;
+  Plan plan_;
+};
 
 /// What of `needs` the `held` leave too little of: names, as in Amounts. Pure.
 std::vector<std::string> short_of(const Amounts& capacity, const Amounts& held,
                                   const Amounts& needs);
-/// What the running jobs hold together.
-Amounts held_by(const std::vector<Running>& running);
 
 /// True if `held` leaves what `needs` names, or `spare` has it. Pure.
 bool fits(const Amounts& capacity, const Amounts& held, const Amounts& needs);
+/// True if there is room for the job beside the reserved one. Pure.
+bool spares(const Reservation& reserved, const Demand& job);
 /// True if a job that starts now is out of the way when the reserved one starts. Pure.
 bool leaves(const Reservation& reserved, const Demand& job, UnixMillis now);
 

@@ -19,6 +19,20 @@ Running running(const char* name, Amounts needs, minutes left = minutes(30)) {
   return {job(name, std::move(needs)), now - minutes(60) + left};
 }
 
+/// One look at all of them.
+Plan plan(const Amounts& capacity, const std::vector<Running>& running,
+          const std::vector<Demand>& waiting) {
+  Pass::Runs runs;
+  Amounts held;
+  for (const Running& each : running) {
+    add(held, each.demand.needs, 1);
+    runs.emplace(static_cast<std::int64_t>(runs.size()), each);
+  }
+  Pass pass(capacity, runs, held, now);
+  for (const Demand& each : waiting) pass.look_at(each);
+  return pass.plan();
+}
+
 struct Case {
   const char* name;
   Amounts capacity;
@@ -30,7 +44,7 @@ struct Case {
 void check_starts(const std::vector<Case>& cases) {
   for (const Case& c : cases) {
     CAPTURE(c.name);
-    CHECK(plan(c.capacity, c.running, c.waiting, now).start == c.want);
+    CHECK(plan(c.capacity, c.running, c.waiting).start == c.want);
   }
 }
 
@@ -105,13 +119,25 @@ TEST_CASE("schedule: a reservation says when, after whom, and what is spare then
       plan({{"cpu", 8}},
            {running("late", {{"cpu", 3}}, minutes(50)), running("soon", {{"cpu", 3}}, minutes(10)),
             running("later", {{"cpu", 1}}, minutes(55))},
-           {job("a", {{"cpu", 6}})}, now);
+           {job("a", {{"cpu", 6}})});
   REQUIRE(made.reservations.size() == 1);
   const Reservation& got = made.reservations.front();
   CHECK(got.job == "a");
   CHECK(got.at == now + minutes(50));
   CHECK(got.after == "late");
   CHECK(got.spare == Amounts{{"cpu", 1}});
+}
+
+TEST_CASE("schedule: a look at a job tells how long one with the same needs may be") {
+  const Amounts capacity{{"cpu", 4}};
+  const Pass::Runs runs{{1, running("r", {{"cpu", 2}}, minutes(30))}};
+  const Amounts held{{"cpu", 2}};
+  Pass pass(capacity, runs, held, now);
+  CHECK(pass.look_at(job("big", {{"cpu", 4}})) < UnixMillis(0));
+  CHECK(pass.look_at(job("long", {{"cpu", 1}})) == minutes(30));
+  CHECK(pass.look_at(job("brief", {{"cpu", 2}}, minutes(30))) == UnixMillis::max());
+  CHECK(pass.look_at(job("late", {{"cpu", 1}}, minutes(1))) < UnixMillis(0));
+  CHECK(pass.plan().start == Names{"brief"});
 }
 
 TEST_CASE("schedule: what can never run is known by what it lacks") {

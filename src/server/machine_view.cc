@@ -6,23 +6,23 @@
 namespace muster::server {
 namespace {
 
-Json resources(const jobs::Standing& standing) {
-  const jobs::Amounts held = jobs::held_by(standing.running);
-  jobs::Amounts all = held;
-  for (const auto& [name, of] : standing.capacity) all.try_emplace(name, 0);
+Json resources(const jobs::Queue& queue) {
+  jobs::Amounts all;
+  for (const auto& [number, run] : queue.running()) jobs::add(all, run.demand.needs, 1);
+  for (const auto& [name, of] : queue.capacity()) all.try_emplace(name, 0);
   Json list = Json::array();
   for (const auto& [name, amount] : all) {
     Json row{{"name", name}, {"held", amount}};
-    const auto of = standing.capacity.find(name);
-    if (of != standing.capacity.end()) row["of"] = of->second;
+    const auto of = queue.capacity().find(name);
+    if (of != queue.capacity().end()) row["of"] = of->second;
     list.push_back(std::move(row));
   }
   return list;
 }
 
-Json running(const jobs::Standing& standing) {
+Json running(const jobs::Queue& queue) {
   Json list = Json::array();
-  for (const jobs::Running& each : standing.running) {
+  for (const auto& [number, each] : queue.running()) {
     if (list.size() == machine_rows_max) break;
     list.push_back({{"job", each.demand.job},
                     {"since", each.started.count()},
@@ -33,11 +33,11 @@ Json running(const jobs::Standing& standing) {
 
 Json waiting(const jobs::Queue& queue, UnixMillis now) {
   Json list = Json::array();
-  for (const std::string& job : queue.in_order(now)) {
-    if (list.size() == machine_rows_max) break;
-    list.push_back({{"job", job},
-                    {"why", queue.why_waiting(job, now)},
-                    {"needs", Json(queue.waiting(job)->needs)}});
+  for (const jobs::Place& place : queue.in_order(now, machine_rows_max)) {
+    const jobs::Demand& demand = place.job->demand;
+    list.push_back({{"job", demand.job},
+                    {"why", queue.why_waiting(demand.job, now)},
+                    {"needs", Json(demand.needs)}});
   }
   return list;
 }
@@ -45,10 +45,9 @@ Json waiting(const jobs::Queue& queue, UnixMillis now) {
 }  // namespace
 
 Json machine_view(const jobs::Queue& queue, UnixMillis now, bool elsewhere) {
-  const jobs::Standing& standing = queue.standing();
-  return Json{{"resources", resources(standing)},      {"runs", running(standing)},
-              {"waits", waiting(queue, now)},          {"run_count", standing.running.size()},
-              {"wait_count", standing.waiting.size()}, {"elsewhere", elsewhere}};
+  return Json{{"resources", resources(queue)},       {"runs", running(queue)},
+              {"waits", waiting(queue, now)},        {"run_count", queue.running().size()},
+              {"wait_count", queue.waiting_count()}, {"elsewhere", elsewhere}};
 }
 
 }  // namespace muster::server

@@ -176,11 +176,14 @@ api::Answer Operations::create(const api::Request& request) {
   const std::optional<int> priority = TRY(jobs_.priority(*tags, request.access_key));
   const std::string name = job_name_of(request);
   const std::string arn = api::job_arn(options_.realm, name);
-  if (request.own == api::Own::check) {
+  const Result<void, aws::Refusal> room = jobs_.check_room(request.access_key);
+  if (request.own == api::Own::check || !room) {
     const Result<std::optional<store::Job>> namesake = store_.job(name);
     if (!namesake) return api::internal_failure(namesake.error());
-    if (*namesake) return name_taken(arn);
-    return Json::object();
+    // A call that is repeated is answered as the first was, full or not.
+    if (!*namesake && !room) return room.error();
+    if (*namesake && room) return name_taken(arn);
+    if (room) return Json::object();
   }
   const UnixMillis now = options_.now();
   const Result<store::Submitted> submitted =

@@ -28,6 +28,11 @@ struct FakeJobs final : jobs::Jobs {
       if (channel.s3.manifest) channel.s3.etag = "tag-of-" + channel.name;
     return {};
   }
+  bool is_full = false;
+  Result<void, aws::Refusal> check_room(const std::string& key) const override {
+    if (is_full) return aws::Refusal{"ResourceLimitExceeded", key + " has many"};
+    return {};
+  }
   std::optional<jobs::QueuePlace> placed;
   void submitted(const std::string& name, api::JobRequest, jobs::Turn turn) override {
     calls += "submitted " + name + "; ";
@@ -183,6 +188,10 @@ TEST_CASE("operations: what a creation is refused for") {
   input["AlgorithmSpecification"]["MetricDefinitions"] =
       Json::array({{{"Name", "m"}, {"Regex", "("}}});
   CHECK(world.code("CreateTrainingJob", input) == "ValidationException");
+  world.jobs.is_full = true;
+  CHECK(world.code("CreateTrainingJob", job_input("j")) == "ResourceLimitExceeded");
+  CHECK(world.jobs.calls.empty());
+  world.jobs.is_full = false;
   world.jobs.checked = aws::Refusal{"ResourceLimitExceeded", "no such instance type"};
   CHECK(world.code("CreateTrainingJob", job_input("j")) == "ResourceLimitExceeded");
   CHECK(world.code("DescribeTrainingJob", named("j")) == "ValidationException");

@@ -213,10 +213,14 @@ Result<Stacks::Kept, aws::Refusal> Stacks::named(const std::string& name) {
 
 Result<void, aws::Refusal> Stacks::check_unused(const Kept& kept) {
   std::set<std::string> ids;
-  for (const stacks::StackResource& each : kept.stack.resources) ids.insert(each.id);
-  const Result<std::vector<std::string>> names = store_.unfinished();
-  if (!names) return api::internal_failure(names.error());
-  for (const std::string& name : *names) {
+  std::set<std::string> names;  // Few requests name a network: only those are read.
+  for (const stacks::StackResource& each : kept.stack.resources) {
+    if (!ids.insert(each.id).second || each.id.empty()) continue;
+    const Result<std::vector<store::UnfinishedJob>> jobs = store_.unfinished(each.id);
+    if (!jobs) return api::internal_failure(jobs.error());
+    for (const store::UnfinishedJob& job : *jobs) names.insert(job.name);
+  }
+  for (const std::string& name : names) {
     const Result<std::optional<store::Job>> job = store_.job(name);
     if (!job) return api::internal_failure(job.error());
     const Result<Json> asked = *job ? parse_json((*job)->request) : Json::object();

@@ -193,25 +193,29 @@ Result<std::vector<std::pair<Status, std::int64_t>>> Store::counts() {
   return counts;
 }
 
-Result<std::vector<std::string>> Store::unfinished() {
+Result<std::vector<UnfinishedJob>> Store::unfinished(const std::string& text) {
   Statement rows = database_->statement(
-      "SELECT name FROM jobs WHERE status IN ('InProgress', 'Stopping') ORDER BY number");
-  std::vector<std::string> names;
-  while (TRY(rows.step())) names.push_back(rows.text(0));
-  return names;
+      "SELECT name, access_key FROM jobs WHERE status IN ('InProgress', 'Stopping') "
+      "AND (?1 = '' OR instr(request, ?1) > 0) ORDER BY number");
+  rows.bind(text);
+  std::vector<UnfinishedJob> jobs;
+  while (TRY(rows.step())) jobs.push_back({rows.text(0), rows.text(1)});
+  return jobs;
 }
 
-Result<std::vector<StartedJob>> Store::started_since(UnixMillis since, const std::string& tag) {
+Result<std::vector<EndedJob>> Store::ended_after(UnixMillis ended, std::int64_t number,
+                                                 const std::string& tag, std::int64_t most) {
   Statement rows = database_->statement(
-      "SELECT access_key, created, training_start, training_end, "
+      "SELECT number, access_key, created, training_start, training_end, "
       "coalesce((SELECT value FROM tags WHERE tags.arn = jobs.arn AND key = ?), ''), request "
-      "FROM jobs WHERE training_start IS NOT NULL AND (training_end > ? OR training_end IS NULL) "
-      "ORDER BY training_end, number");
-  rows.bind(tag).bind(since);
-  std::vector<StartedJob> jobs;
+      "FROM jobs INDEXED BY jobs_ended "
+      "WHERE training_start IS NOT NULL AND (training_end, number) > (?, ?) "
+      "ORDER BY training_end, number LIMIT ?");
+  rows.bind(tag).bind(ended).bind(number).bind(most);
+  std::vector<EndedJob> jobs;
   while (TRY(rows.step()))
-    jobs.push_back(
-        {rows.text(0), rows.text(5), rows.text(4), rows.time(1), rows.time(2), rows.maybe_time(3)});
+    jobs.push_back({rows.number(0), rows.text(1), rows.text(6), rows.text(5), rows.time(2),
+                    rows.time(3), rows.time(4)});
   return jobs;
 }
 

@@ -36,14 +36,21 @@ struct Job {
   std::string manifests;        ///< As NewJob::manifests.
 };
 
-/// A job that has started: what accounts of its key need.
-struct StartedJob {
+/// A job that has started and ended: what accounts of its key need.
+struct EndedJob {
+  std::int64_t number = 0;
   std::string access_key;
   std::string request;
   std::string tag;  ///< The value of the tag that was asked for; empty: none.
   UnixMillis created{0};
   UnixMillis started{0};
-  std::optional<UnixMillis> ended;
+  UnixMillis ended{0};
+};
+
+struct UnfinishedJob {
+  std::string name;
+  std::string access_key;
+  friend bool operator==(const UnfinishedJob&, const UnfinishedJob&) = default;
 };
 
 /// What lists need of a job.
@@ -236,10 +243,13 @@ class Store {
   std::uint64_t revision() const { return revision_; }
   /// What statements have cost so far: see Database::effort(). For tests.
   std::uint64_t effort() const;
-  /// Names of the jobs that have not ended, in order of submission: what a start takes up again.
-  Result<std::vector<std::string>> unfinished();
-  /// Jobs that run and jobs that ran after `since`, by their ends; each with its tag `tag`.
-  Result<std::vector<StartedJob>> started_since(UnixMillis since, const std::string& tag);
+  /// The jobs that have not ended, in order of submission: what a start takes up again. `text`:
+  /// only those that have it in their requests.
+  Result<std::vector<UnfinishedJob>> unfinished(const std::string& text = {});
+  /// Jobs that ran and ended after `ended`, or then with a higher number, by that: at most `most`,
+  /// each with its tag `tag`.
+  Result<std::vector<EndedJob>> ended_after(UnixMillis ended, std::int64_t number,
+                                            const std::string& tag, std::int64_t most);
   /// Applies `change` as status.h says. False if it changed nothing (unknown jobs too).
   Result<bool> set_status(const std::string& name, const StatusChange& change);
   /// The end; later ones change nothing. Its access keys go with it.

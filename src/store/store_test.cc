@@ -142,7 +142,8 @@ TEST_CASE("store: a status and what comes with it is one change, and the end is 
   REQUIRE(store.submit(job_named("one")));
   REQUIRE(store.submit(job_named("two")));
   REQUIRE(store.add_key({"AK1", "secret", "token", "one", "{}", at(1)}));
-  CHECK(*store.unfinished() == std::vector<std::string>{"one", "two"});
+  CHECK(*store.unfinished() == std::vector<UnfinishedJob>{{"one", ""}, {"two", ""}});
+  CHECK(store.unfinished("in no request")->empty());
   CHECK(*store.set_status("one", {Status::in_progress, "Training", "m", at(2000)}));
   CHECK(!*store.set_status("none", {Status::in_progress, "Training", "m", at(2000)}));
   CHECK(*store.key("AK1"));
@@ -160,7 +161,7 @@ TEST_CASE("store: a status and what comes with it is one change, and the end is 
   CHECK(job.cause == "{\"rank\":3}");
   CHECK(job.model_artifacts == "s3://b/model.tar.gz");
   CHECK(!*store.key("AK1"));
-  CHECK(*store.unfinished() == std::vector<std::string>{"two"});
+  CHECK(*store.unfinished() == std::vector<UnfinishedJob>{{"two", ""}});
 }
 
 TEST_CASE("store: lists filter, sort and go on where a page ended") {
@@ -330,17 +331,17 @@ TEST_CASE("store: what accounts of keys need of jobs that started") {
       store.finish("ended", {.change = {Status::completed, "Completed", "", UnixMillis(9000)}}));
   REQUIRE(store.finish("long-ago", {.change = {Status::failed, "Failed", "", UnixMillis(5000)}}));
   REQUIRE(store.remove_tags("arn:ended", {"p"}));
-  const std::vector<StartedJob> got = *store.started_since(UnixMillis(5000), "p");
-  REQUIRE(got.size() == 2);
-  CHECK(got[0].request == "runs");
+  CHECK(store.ended_after(UnixMillis(9000), 9, "p", 10)->empty());
+  CHECK(store.ended_after(UnixMillis(0), 0, "p", 1)->at(0).request == "long-ago");
+  const std::vector<EndedJob> got = *store.ended_after(UnixMillis(5000), 4, "p", 10);
+  REQUIRE(got.size() == 1);
+  CHECK(got[0].number == 3);
+  CHECK(got[0].request == "ended");
   CHECK(got[0].access_key == "AK");
-  CHECK(got[0].tag == "7");
-  CHECK(!got[0].ended);
-  CHECK(got[1].request == "ended");
-  CHECK(got[1].tag.empty());
-  CHECK(got[1].created == UnixMillis(1000));
-  CHECK(got[1].started == UnixMillis(2000));
-  CHECK(got[1].ended == UnixMillis(9000));
+  CHECK(got[0].tag.empty());
+  CHECK(got[0].created == UnixMillis(1000));
+  CHECK(got[0].started == UnixMillis(2000));
+  CHECK(got[0].ended == UnixMillis(9000));
 }
 
 TEST_CASE("store: tags are replaced, bounded as a whole, and removed") {

@@ -4,20 +4,21 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <random>
 
-#include "jobs/queue.h"
+#include "jobs/queue_reference.h"
 #include "seeds.h"
 
 using namespace muster;
 using namespace std::chrono_literals;
 using jobs::Amounts;
 using jobs::Demand;
-using jobs::Outlook;
-using jobs::Place;
 using jobs::Queue;
 using jobs::Running;
+using jobs::reference::OrderedJob;
+using jobs::reference::Standing;
 
 namespace {
 
@@ -74,9 +75,15 @@ Workload workload_of(Random& random) {
   return load;
 }
 
+struct Outlook {
+  std::vector<OrderedJob> order;
+  jobs::Plan plan;
+};
+
 class World {
  public:
-  explicit World(Workload load) : load_(std::move(load)), queue_(load_.capacity, load_.rules) {}
+  explicit World(Workload load)
+      : load_(std::move(load)), queue_(std::make_unique<Queue>(load_.capacity, load_.rules)) {}
 
   bool step() {
     const bool comes = come_ < load_.jobs.size();
@@ -85,12 +92,12 @@ class World {
     const UnixMillis coming = comes ? load_.jobs[come_].demand.submitted : UnixMillis::max();
     if (end != ends_.end() && end->first <= coming) {
       now_ = end->first;
-      queue_.end(load_.jobs[end->second].demand.job, now_);
+      queue_->end(load_.jobs[end->second].demand.job, now_);
       past_[end->second].ended = now_;
       ends_.erase(end);
     } else {
       now_ = coming;
-      queue_.add(load_.jobs[come_].demand);
+      queue_->add(load_.jobs[come_].demand);
       past_.push_back({});
       ++come_;
     }
@@ -99,7 +106,7 @@ class World {
 
   /// The jobs whose turn it is start.
   void start() {
-    for (const std::string& name : queue_.start(now_)) {
+    for (const std::string& name : queue_->start(now_)) {
       const std::size_t number = number_of(name);
       const Demand& job = load_.jobs[number].demand;
       const double share = jobs::share_of(load_.capacity, job.needs);
@@ -110,49 +117,54 @@ class World {
 
   /// The server starts again: what the queue knows comes from the store.
   void restart() {
-    Queue fresh(load_.capacity, load_.rules);
-    for (const Demand& each : queue_.standing().waiting) fresh.add(each);
-    for (const Running& each : queue_.standing().running) fresh.take_up(each.demand, each.started);
+    const Standing before = standing();
+    queue_ = std::make_unique<Queue>(load_.capacity, load_.rules);
+    for (const Demand& each : before.waiting) queue_->add(each);
+    for (const Running& each : before.running) queue_->take_up(each.demand, each.started);
     for (const Queue::Past& each : past_)
-      if (each.started > 0ms) fresh.remember(each);
-    queue_ = std::move(fresh);
+      if (each.started > 0ms) queue_->remember(each);
   }
 
   /// `promised`: as far as they are known; a server that starts knows none.
   Outlook outlook(bool promised = true) const {
-    jobs::Standing standing = queue_.standing();
-    if (!promised) standing.promised.clear();
-    return jobs::outlook(standing, load_.rules, now_);
+    Standing all = standing();
+    if (!promised) all.promised.clear();
+    Outlook outlook{jobs::reference::order(all, load_.rules, now_), {}};
+    std::vector<Demand> waiting;
+    for (const OrderedJob& each : outlook.order) waiting.push_back(all.waiting[each.index]);
+    outlook.plan = jobs::reference::plan(all.capacity, all.running, waiting, now_);
+    return outlook;
   }
+  Standing standing() const { return jobs::reference::standing_of(*queue_); }
   std::size_t number_of(const std::string& name) const { return std::stoul(name.substr(4)) - 1; }
 
-  const Queue& queue() const { return queue_; }
+  const Queue& queue() const { return *queue_; }
   const Workload& load() const { return load_; }
   UnixMillis now() const { return now_; }
   const std::vector<Queue::Past>& past() const { return past_; }
 
  private:
   Workload load_;
-  Queue queue_;
+  std::unique_ptr<Queue> queue_;
   UnixMillis now_{0};
   std::size_t come_ = 0;
   std::vector<std::pair<UnixMillis, std::size_t>> ends_;
   std::vector<Queue::Past> past_;  ///< By number; started 0: it waits.
 };
 
-const Demand& demand_at(const World& world, const Place& place) {
-  return world.queue().standing().waiting[place.index];
+Demand demand_at(const World& world, const OrderedJob& place) {
+  return world.standing().waiting[place.index];
 }
 
 void check_capacity(const World& world) {
-  const Amounts held = jobs::held_by(world.queue().standing().running);
+  const Amounts held = jobs::reference::held_by(world.standing().running);
   for (const auto& [name, amount] : held) CHECK(amount <= world.load().capacity.at(name));
 }
 
 /// What was started before anybody looks: who was let past whom.
 void check_starts(const World& world, const Outlook& before) {
   const auto started = [&](const Demand& job) { return world.queue().runs(job.job); };
-  const auto demand = [&](const Place& place) -> const Demand& {
+  const auto demand = [&](const OrderedJob& place) -> const Demand& {
     const std::size_t number = static_cast<std::size_t>(place.index);
     return world.load().jobs[number].demand;
   };
@@ -180,8 +192,8 @@ class Promises {
       for (const jobs::Reservation& kept : after.plan.reservations)
         if (made.job == kept.job) CHECK(kept.at <= made.at);
     if (after.order.empty()) return;
-    const Demand& first = demand_at(world, after.order.front());
-    CHECK(!jobs::fits(world.load().capacity, jobs::held_by(world.queue().standing().running),
+    const Demand first = demand_at(world, after.order.front());
+    CHECK(!jobs::fits(world.load().capacity, jobs::reference::held_by(world.standing().running),
                       first.needs));
     REQUIRE(!after.plan.reservations.empty());
     CHECK(after.plan.reservations.front().job == first.job);
@@ -208,7 +220,7 @@ class Bounds {
   void look(const World& world, const Outlook& after) {
     for (std::size_t at = 0; at < after.order.size(); ++at) {
       if (after.order[at].level != jobs::level_first) break;
-      const std::string& name = demand_at(world, after.order[at]).job;
+      const std::string name = demand_at(world, after.order[at]).job;
       const auto turns = static_cast<std::int64_t>(at) + 1;
       due_.try_emplace(name, world.now() + turns * world.load().longest);
     }
@@ -237,14 +249,15 @@ class Bounds {
 
 std::vector<std::string> names_of(const World& world, const Outlook& outlook) {
   std::vector<std::string> names;
-  for (const Place& each : outlook.order)
+  for (const OrderedJob& each : outlook.order)
     names.push_back(demand_at(world, each).job + " " + std::to_string(each.level));
   return names;
 }
 
 /// The order with indices of the workload in place of the queue's: those that start leave it.
 Outlook by_number(const World& world, Outlook outlook) {
-  for (Place& place : outlook.order) place.index = world.number_of(demand_at(world, place).job);
+  for (OrderedJob& place : outlook.order)
+    place.index = world.number_of(demand_at(world, place).job);
   return outlook;
 }
 
@@ -253,9 +266,7 @@ double hours_of(UnixMillis time) {
 }
 
 bool has_waiting(const World& world, const std::string& key) {
-  const std::vector<Demand>& waiting = world.queue().standing().waiting;
-  return std::any_of(waiting.begin(), waiting.end(),
-                     [&key](const Demand& job) { return job.key == key; });
+  return world.queue().waiting_count(key) > 0;
 }
 
 }  // namespace
@@ -283,7 +294,7 @@ TEST_CASE("sim: queue: no workload fills the machine twice, breaks a promise or 
       world.restart();
       CHECK(names_of(world, world.outlook()) == names);
     }
-    CHECK(world.queue().standing().waiting.empty());
+    CHECK(world.queue().waiting_count() == 0);
     CHECK(world.past().size() == world.load().jobs.size());
     for (const jobs::Queue::Past& each : world.past()) CHECK(each.ended);
     bounds.check(world);
@@ -313,7 +324,7 @@ TEST_CASE("sim: queue: two keys that ask for the same have the same") {
     std::map<std::string, double> had;  // Hours of the whole machine.
     UnixMillis last = 1000h;
     while (world.step()) {
-      for (const Running& each : world.queue().standing().running)
+      for (const Running& each : world.standing().running)
         had[each.demand.key] +=
             jobs::share_of({{"cpu", 16}}, each.demand.needs) * hours_of(world.now() - last);
       last = world.now();
