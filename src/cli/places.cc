@@ -1,5 +1,6 @@
 #include "cli/places.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,10 +11,12 @@
 #include <limits>
 #include <memory>
 
+#include "base/fd.h"
 #include "base/given_path.h"
 #include "base/rootless.h"
 #include "base/text.h"
 #include "cli/bound.h"
+#include "cli/script_kind.h"
 #include "platform/results.h"
 #include "platform/submitter_folder.h"
 
@@ -47,6 +50,16 @@ Result<std::string> script_in(const std::string& source, const std::string& give
   const std::string from_here = below(absolute(script, cwd), source);
   if (!leaves(from_here) && is_file(source + "/" + from_here)) return from_here;
   return fail(Errc::invalid_input, script + ": no such file in the source folder " + given_source);
+}
+
+/// Error: the file is of a kind that cannot be run.
+Result<void> check_script(const std::string& path, const std::string& given) {
+  const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  std::string head(4096, '\0');
+  const ssize_t count = file ? ::read(file.get(), head.data(), head.size()) : 0;
+  head.resize(count > 0 ? static_cast<std::size_t>(count) : 0);
+  const std::optional<std::string> why = no_script(path, head);
+  return why ? Result<void>(fail(Errc::invalid_input, given + ": " + *why)) : Result<void>();
 }
 
 /// What exists at `path`, absolute.
@@ -179,6 +192,8 @@ Result<Places> find_places(const FitOptions& options, const std::string& cwd,
     places.script =
         TRY(script_in(places.source_folder, options.source_folder, options.script, cwd));
   }
+  if (!places.script.empty())
+    TRY(check_script(places.source_folder + "/" + places.script, options.script));
   for (const auto& [name, folder] : options.inputs) {
     const std::string found = TRY(real_folder("--input " + name, absolute(folder, cwd)));
     places.inputs.push_back({name, found});

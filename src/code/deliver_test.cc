@@ -101,6 +101,8 @@ TEST_CASE("source: a URI is one of five things, or an error that says what is ex
       {"s3://bucket/folder/", Local::missing, Errc::invalid_input, "ends with '/'"},
       {"https://user:word@host/x", Local::missing, Errc::invalid_input, "https://…: code comes"},
       {"/nowhere", Local::missing, Errc::not_found, "/nowhere: no such file or folder"},
+      {"s3://b/source.zip", Local::missing, Errc::invalid_input, "is a zip archive, and"},
+      {"/src/source.zip", Local::file, Errc::invalid_input, "tar czf sourcedir.tar.gz"},
       {"/dev/null", Local::other, Errc::invalid_input, "/dev/null: is neither"},
   };
   for (const auto& c : bad) {

@@ -39,6 +39,13 @@ std::string without_slashes_behind(std::string path) {
   return path;
 }
 
+Error zip_archive(const std::string& uri) {
+  return fail(Errc::invalid_input,
+              uri +
+                  ": is a zip archive, and sagemaker_submit_directory wants a tar.gz: tar czf "
+                  "sourcedir.tar.gz -C FOLDER .");
+}
+
 Result<Source> s3_source(const std::string& uri) {
   const std::string_view rest = std::string_view(uri).substr(5);
   const std::size_t slash = rest.find('/');
@@ -46,6 +53,7 @@ Result<Source> s3_source(const std::string& uri) {
     return fail(Errc::invalid_input, uri + ": want s3://BUCKET/KEY of a tar.gz");
   if (rest.ends_with('/'))
     return fail(Errc::invalid_input, uri + ": ends with '/': want the key of one tar.gz");
+  if (rest.ends_with(".zip")) return zip_archive(uri);
   return Source::s3_archive;
 }
 
@@ -73,6 +81,7 @@ Result<Source> source_of(const std::string& uri, const std::string& code_dir, Lo
     case Local::folder:
       return Source::folder;
     case Local::file:
+      if (uri.ends_with(".zip")) return zip_archive(uri);
       return is_archive(uri, head) ? Source::archive : Source::file;
     case Local::other:
       return fail(Errc::invalid_input, uri + ": is neither a file nor a folder");

@@ -1,8 +1,12 @@
 #include "toolkit/prepare.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <memory>
 
+#include "base/fd.h"
 #include "code/codeartifact.h"
 #include "code/deliver.h"
 #include "code/folder.h"
@@ -10,6 +14,7 @@
 #include "env/options.h"
 #include "launch/inputs.h"
 #include "launch/operators.h"
+#include "launch/refusals.h"
 #include "operators/planning.h"
 #include "ranks/host_run.h"
 
@@ -23,6 +28,14 @@ int rank_of(const job::Training& training) {
   if (launch::entry_point_kind(entry, false) == launch::EntryPoint::command) return -1;
   const auto at = std::find(training.hosts.begin(), training.hosts.end(), training.current_host);
   return static_cast<int>(at - training.hosts.begin());
+}
+
+Result<void> check_script_lines(const std::string& folder, const std::string& name) {
+  const Fd file(::open((folder + "/" + name).c_str(), O_RDONLY | O_CLOEXEC));
+  std::string head(64u << 10, '\0');
+  const ssize_t count = file ? ::read(file.get(), head.data(), head.size()) : 0;
+  head.resize(count > 0 ? static_cast<std::size_t>(count) : 0);
+  return launch::check_line_ends(name, head);
 }
 
 calls::Work work_of(const job::Training& training, launch::HostPlan plan) {
@@ -73,7 +86,8 @@ loop::Task<calls::Prepared> Preparation::run(calls::Workshop& workshop) {
 }
 
 loop::Task<std::optional<job::Verdict>> Preparation::bring_code(calls::Workshop& workshop) {
-  const Result<void> checked = job::check_entry_point(training_.user_entry_point);
+  Result<void> checked = job::check_entry_point(training_.user_entry_point);
+  if (checked) checked = launch::check_names(training_.hyperparameters);
   if (!checked) co_return failed(checked.error());
   const std::string uri = training_.module_dir;
   const std::string folder = training_.code_dir();
@@ -94,8 +108,11 @@ loop::Task<std::optional<job::Verdict>> Preparation::install(calls::Workshop& wo
                          training_.code_dir(), env::user_environment(env_), *index);
   const bool package = code::is_package(*folder, training_.user_entry_point);
   Result<void> done;
-  if (launch::entry_point_kind(training_.user_entry_point, package) == launch::EntryPoint::command)
-    done = code::make_executable(training_.code_dir(), training_.user_entry_point);
+  if (launch::entry_point_kind(training_.user_entry_point, package) ==
+      launch::EntryPoint::command) {
+    done = check_script_lines(training_.code_dir(), training_.user_entry_point);
+    if (done) done = code::make_executable(training_.code_dir(), training_.user_entry_point);
+  }
   if (!done) co_return failed(done.error());
   if (!install) co_return std::nullopt;
   training_log_.info(install->says);
@@ -144,6 +161,10 @@ calls::Prepared Preparation::plan_work() {
   wish.display_map = training_log_.shows_info();
   Result<launch::HostPlan> plan = operators::plan_host(training_, env_, wish);
   if (!plan) return failed(plan.error());
+  for (const Command* each :
+       {&plan->rank, plan->launcher_command ? &*plan->launcher_command : nullptr})
+    if (const Result<void> checked = each ? launch::check_lengths(*each) : Result<void>(); !checked)
+      return failed(checked.error());
   tell_plan(*plan);
   plan_ = *plan;
   calls::Work work = work_of(training_, *std::move(plan));

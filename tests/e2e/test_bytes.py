@@ -43,7 +43,7 @@ VALUES = {
     "option": "-x LD_PRELOAD=/tmp/evil.so",
     "n": "one letter",
 }
-ODD_NAMES = {"LD_PRELOAD=/tmp/evil.so": "injected", "name with space": "x", "na;me": "y", ":": "z"}
+ODD_NAMES = {"LD_PRELOAD": "/tmp/evil.so", "name with space": "x", "na;me": "y", ":": "z"}
 
 
 def arguments(values: dict[str, str]) -> list[str]:
