@@ -2,6 +2,7 @@
 
     bench/server.py [--finished N] [--running N] [--calls N] [--starts N]
     bench/server.py --waiting 20000
+    bench/server.py --rows 100000 [--objects N]
 
 One job is run; what the store holds of it is copied, name by name, into as many finished jobs as
 asked for. Then some run, and calls are timed over HTTP, signed beforehand, by one client and by
@@ -9,6 +10,8 @@ eight at a time. Client and server share the machine.
 
 `--waiting` measures that alone: a server starts with so many jobs waiting in its store. The first
 call and all others are timed while it reads them; then jobs are submitted, described and stopped.
+`--rows`: so many metrics of a job and tags of a repository, and --objects in a bucket are listed;
+beside each call others are timed.
 """
 
 import argparse
@@ -274,6 +277,130 @@ def submitting(server: SmServer, like: Job):
     return lambda name: caller.call("CreateTrainingJob", {**body, "TrainingJobName": name})[0]
 
 
+class Pulse:
+    """Calls that cost nothing, one after the other, while something else is asked: the longest
+    tells for how long the server answered nobody."""
+
+    def __init__(self, server: SmServer):
+        self.caller, self.took, self.ends = Caller(server), [], False
+        self.thread = threading.Thread(target=self.work)
+
+    def work(self):
+        while not self.ends:
+            self.took.append(self.caller.call("ListTrainingJobs", {"MaxResults": 1})[0])
+
+    def __enter__(self):
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.ends = True
+        self.thread.join()
+
+
+def timed(server: SmServer, call) -> dict:
+    """A call's time and the longest of others beside it."""
+    with Pulse(server) as pulse:
+        begun = time.perf_counter()
+        call()
+        took = time.perf_counter() - begun
+    return {"took_ms": round(took * 1000, 1), "others_max_ms": round(max(pulse.took) * 1000, 1)}
+
+
+def plant_rows(data: pathlib.Path, job: str, count: int) -> None:
+    """`count` metrics of one job, and a repository with as many tags; the server is down."""
+    store = sqlite3.connect(data / "muster.db")
+    (number,) = store.execute("SELECT number FROM jobs WHERE name = ?", (job,)).fetchone()
+    names = [f"metric-{at:06}" for at in range(count)]
+    store.executemany("INSERT INTO final_metrics VALUES (?, ?, 1000, 1.0)",
+                      [(number, name) for name in names])  # fmt: skip
+    for table in ("metrics", "metric_minutes"):
+        store.executemany(f"INSERT INTO {table} VALUES (?, ?, 60, 1.0, 1.0, 1.0, 1)",
+                          [(number, name) for name in names])  # fmt: skip
+        store.executemany(f"INSERT INTO {table} VALUES (?, 'long', ?, 1.0, 1.0, 1.0, 1)",
+                          [(number, at * 60) for at in range(2, count)])  # fmt: skip
+    store.execute("INSERT INTO final_metrics VALUES (?, 'long', 1000, 1.0)", (number,))
+    store.commit()
+    store.close()
+    (path,) = data.parent.rglob("registry/box.json")
+    box = json.loads(path.read_text())
+    digests = [f"sha256:{at:064x}" for at in range(count)]
+    box["tags"] = {f"t{at}": digest for at, digest in enumerate(digests)}
+    kind = "application/vnd.oci.image.manifest.v1+json"
+    box["manifests"] = {digest: {"type": kind, "bytes": 1, "pushed": 0}
+                        for digest in digests}  # fmt: skip
+    path.write_text(json.dumps(box))
+
+
+def put_objects(server: SmServer, count: int) -> None:
+    def work(part):
+        s3 = server.client("s3")
+        for number in part:
+            s3.put_object(Bucket=BUCKET, Key=f"many/{number % 100}/{number}", Body=b"")
+
+    with concurrent.futures.ThreadPoolExecutor(CLIENTS) as pool:
+        list(pool.map(work, [range(index, count, CLIENTS) for index in range(CLIENTS)]))
+
+
+def page_call(server: SmServer, name: str, given: dict, cookie: str) -> http.client.HTTPResponse:
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
+    headers = {"Sec-Fetch-Site": "same-origin", "Cookie": cookie}
+    connection.request("POST", f"/ui/call/{name}", json.dumps(given).encode(), headers)
+    answer = connection.getresponse()
+    assert answer.status == 200, answer.read()
+    answer.text = answer.read()
+    return answer
+
+
+def rows(folder: pathlib.Path, count: int, objects: int) -> dict:
+    """Lists and searches over `count` rows, and how long they keep others waiting."""
+    jobs = {"python": str(VENV / "bin" / "python")}
+    with SmServer(folder, jobs=jobs, env={"MUSTER_STATE": str(folder / "state")}) as server:
+        s3 = server.client("s3")
+        s3.create_bucket(Bucket=BUCKET)
+        s3.put_object(Bucket=BUCKET, Key="train/a.txt", Body=b"a")
+        job = Job(server, METRICS)
+        job.at_end()
+        server.client("ecr").create_repository(repositoryName="box")
+        put_objects(server, objects)
+        server.stop()
+        plant_rows(server.data, job.name, count)
+        server.start()
+        drain(server)
+        s3, ecr, cloudwatch = (server.client(name) for name in ("s3", "ecr", "cloudwatch"))
+        about = {"Namespace": "/aws/sagemaker/TrainingJobs",
+                 "Dimensions": [{"Name": "TrainingJobName", "Value": job.name}]}  # fmt: skip
+        key = {"id": server.keys["AWS_ACCESS_KEY_ID"],
+               "secret": server.keys["AWS_SECRET_ACCESS_KEY"]}  # fmt: skip
+        cookie = page_call(server, "login", key, "").getheader("Set-Cookie").split(";")[0]
+
+        def download():
+            connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
+            connection.request("GET", f"/ui/call/metric-csv?job={job.name}&name=long",
+                               headers={"Cookie": cookie})  # fmt: skip
+            return len(connection.getresponse().read())
+
+        many = {"Bucket": BUCKET, "Prefix": "many/"}
+        asks = {
+            "nothing": lambda: threading.Event().wait(3),
+            "ListMetrics": lambda: cloudwatch.list_metrics(**about),
+            "GetMetricStatistics": lambda: cloudwatch.get_metric_statistics(
+                **about, MetricName="long", StartTime=0, EndTime=60 * count, Period=60 * 100,
+                Statistics=["Average"]),
+            "DescribeTrainingJob": job.describe,
+            "Search": lambda: job.api.search(Resource="TrainingJob"),
+            "page: metrics": lambda: page_call(server, "metrics", {"job": job.name}, cookie),
+            "page: CSV": download,
+            "ListImages": lambda: ecr.list_images(repositoryName="box", maxResults=1000),
+            "DescribeImages": lambda: ecr.describe_images(repositoryName="box", maxResults=100),
+            "first ListObjectsV2": lambda: s3.list_objects_v2(**many),
+            "ListObjectsV2": lambda: s3.list_objects_v2(**many),
+            "ListObjectsV2, folders": lambda: s3.list_objects_v2(**many, Delimiter="/"),
+            "ListObjectVersions": lambda: s3.list_object_versions(**many),
+        }  # fmt: skip
+        return {name: timed(server, ask) for name, ask in asks.items()}
+
+
 def measure(folder: pathlib.Path, options) -> dict:
     figures: dict = {}
     with SmServer(folder, jobs={"python": str(VENV / "bin" / "python")}) as server:
@@ -306,6 +433,8 @@ def main() -> int:
     parser.add_argument("--running", type=int, default=20)
     parser.add_argument("--calls", type=int, default=2000, help="of each kind")
     parser.add_argument("--starts", type=int, default=3)
+    parser.add_argument("--rows", type=int, default=0, help="lists of so many: only these figures")
+    parser.add_argument("--objects", type=int, default=10_000, help="of a bucket, with --rows")
     parser.add_argument("--waiting", type=int, default=0, help="jobs that wait: only these figures")
     options = parser.parse_args()
     if os.geteuid() != 0:
@@ -314,6 +443,8 @@ def main() -> int:
     with own_folder() as folder:
         if options.waiting:
             figures = {f"{options.waiting} waiting": waiting(folder, options.waiting)}
+        elif options.rows:
+            figures = {f"{options.rows} rows": rows(folder, options.rows, options.objects)}
         else:
             figures = measure(folder, options)
         print(json.dumps(figures, indent=1))

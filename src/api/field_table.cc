@@ -90,7 +90,7 @@ constexpr OperationRow rows[] = {
     {"GetMetricStatistics", {"Unit", without_effect, "metrics have no unit"}},
     {"ListMetrics",
      {"Namespace MetricName Dimensions", heeded, "needs the dimension TrainingJobName"}},
-    {"ListMetrics", {"NextToken", without_effect, one_page}},
+    {"ListMetrics", {"NextToken", heeded}},
     {"ListMetrics", {"RecentlyActive IncludeLinkedAccounts OwningAccount", without_effect}},
 
     {"GetRole", {"RoleName", heeded, any_name}},

@@ -14,6 +14,8 @@ namespace {
 constexpr const char* job_namespace = "/aws/sagemaker/TrainingJobs";
 /// CloudWatch's own limit of an answer.
 constexpr std::size_t datapoints_max = 1440;
+/// CloudWatch's own limit of a page.
+constexpr std::int64_t listed_max = 500;
 constexpr int catch_up_turns = 16;
 constexpr Duration catch_up_max = std::chrono::seconds(2);
 
@@ -160,12 +162,30 @@ api::Answer Metrics::list(const Json& input) {
   Json metrics = Json::array();
   std::string job = job_of(input);
   if (job.empty()) return Json{{"Metrics", metrics}};
-  const Result<std::vector<store::MetricSample>> samples = store_.final_metrics(job);
-  if (!samples) return api::internal_failure(samples.error());
+  const std::string token = api::text_of(input, "NextToken");
+  const std::optional<Json> place = token.empty() ? Json("") : api::place_of(token);
+  if (!place || !place->is_string())
+    return aws::Refusal{"InvalidNextToken", "The NextToken is not one of this request's."};
   const std::string name = api::text_of(input, "MetricName");
-  for (const store::MetricSample& each : *samples)
-    if (name.empty() || name == each.name) metrics.push_back(metric_of(job, each.name));
-  return Json{{"Metrics", std::move(metrics)}};
+  const Result<std::vector<store::MetricSample>> samples =
+      store_.final_metrics(job, place->get<std::string>(), listed_max + 1);
+  if (!samples) return api::internal_failure(samples.error());
+  Json answer;
+  for (const store::MetricSample& each : *samples) {
+    if (metrics.size() == listed_max) {
+      answer["NextToken"] = api::page_token(metrics.back().at("MetricName"));
+      break;
+    }
+    metrics.push_back(metric_of(job, each.name));
+  }
+  if (!name.empty()) {
+    Json own = Json::array();
+    for (Json& each : metrics)
+      if (each.at("MetricName") == name) own.push_back(std::move(each));
+    metrics = std::move(own);
+  }
+  answer["Metrics"] = std::move(metrics);
+  return answer;
 }
 
 }  // namespace muster::logs

@@ -166,6 +166,38 @@ TEST_CASE("metrics: a job's log is scraped once, and asked for by TrainingJobAna
   std::filesystem::remove_all(folder);
 }
 
+TEST_CASE("metrics: lists of names come in pages, each from where the one before ended") {
+  const std::string folder = *make_private_folder("/tmp", "muster-metrics-");
+  {
+    store::Store store = *store::Store::open(folder + "/store.db");
+    loop::Loop loop;
+    Metrics metrics(loop, store, [](const std::string&, const std::string&) { return ""; });
+    REQUIRE(store.submit({"j", "arn", to_text(request_with(Json::array())), {}, at(1), ""}));
+    std::vector<store::MetricSample> samples;
+    for (int i = 0; i < 1234; ++i) samples.push_back({"m" + std::to_string(10'000 + i), at(1), 1});
+    REQUIRE(store.put_metrics("j", "algo-1", samples, 1));
+    Json input = {{"Namespace", "/aws/sagemaker/TrainingJobs"},
+                  {"Dimensions", {{{"Name", "TrainingJobName"}, {"Value", "j"}}}}};
+    std::vector<std::string> names;
+    std::string sizes;
+    while (true) {
+      const Json page = *metrics.operate("ListMetrics", input);
+      sizes += std::to_string(page.at("Metrics").size()) + " ";
+      for (const Json& each : page.at("Metrics")) names.push_back(each.at("MetricName"));
+      if (!page.contains("NextToken")) break;
+      input["NextToken"] = page.at("NextToken");
+    }
+    CHECK(sizes == "500 500 234 ");
+    REQUIRE(names.size() == samples.size());
+    for (std::size_t i = 0; i < names.size(); ++i) CHECK(names[i] == samples[i].name);
+    input["NextToken"] = "x";
+    CHECK(metrics.operate("ListMetrics", input).error().code == "InvalidNextToken");
+    // What a description tells is bounded, too.
+    CHECK(store.final_metrics("j")->size() == 1000);
+  }
+  std::filesystem::remove_all(folder);
+}
+
 TEST_CASE("metrics: the first one of a host's latest attempt has the time of its line") {
   const std::string folder = *make_private_folder("/tmp", "muster-metrics-");
   const std::string path = folder + "/journal";

@@ -149,10 +149,16 @@ Task<Answered> list_parts(S3Call& call, std::shared_ptr<bucket::Bucket> bucket) 
 }
 
 Task<Answered> list_uploads(S3Call& call, std::shared_ptr<bucket::Bucket> bucket) {
-  Result<std::vector<s3wire::UploadEntry>> uploads = bucket::BucketUploads(*bucket).all();
-  if (!uploads) co_return bucket::disk_failure(uploads.error());
-  std::string xml = s3wire::list_uploads_xml(call.op, *std::move(uploads));
-  co_return co_await send_xml(call, std::move(xml));
+  const auto xml = std::make_shared<std::string>();
+  // Each upload has a file, which is read: others of this thread do not wait for that.
+  std::function<Result<void>()> work = [bucket, op = call.op, xml]() -> Result<void> {
+    std::vector<s3wire::UploadEntry> uploads = TRY(bucket::BucketUploads(*bucket).all());
+    *xml = s3wire::list_uploads_xml(op, std::move(uploads));
+    return {};
+  };
+  const Result<void> done = co_await loop::in_thread(call.exchange.loop(), std::move(work));
+  if (!done) co_return bucket::disk_failure(done.error());
+  co_return co_await send_xml(call, std::move(*xml));
 }
 
 }  // namespace muster::s3server

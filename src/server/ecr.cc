@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <string_view>
 
 #include "api/inputs.h"
 #include "base/base64.h"
@@ -148,10 +149,12 @@ std::uint64_t bytes_of(const image::Store& store, const std::string& digest) {
   return sum;
 }
 
-std::vector<std::string> tags_of(const Repository& repository, const std::string& digest) {
-  std::vector<std::string> tags;
-  for (const auto& [tag, of] : repository.tags)
-    if (of == digest) tags.push_back(tag);
+/// The tags of each image that has any, sorted.
+using Tags = std::map<std::string_view, std::vector<std::string>>;
+
+Tags tags_in(const Repository& repository) {
+  Tags tags;
+  for (const auto& [tag, digest] : repository.tags) tags[digest].push_back(tag);
   return tags;
 }
 
@@ -168,13 +171,18 @@ std::string digest_of_id(const Repository& repository, const Json& id) {
   return repository.manifests.contains(digest) ? digest : "";
 }
 
-bool is_wanted(const Ask& ask, const std::vector<std::string>& tags) {
-  const std::string status = api::text_of(api::inside(ask.input, {"filter"}), "tagStatus");
-  return status.empty() || status == "ANY" || (status == "TAGGED") == !tags.empty();
+/// By the filter's tagStatus.
+bool is_wanted(const std::string& status, bool is_tagged) {
+  return status.empty() || status == "ANY" || (status == "TAGGED") == is_tagged;
+}
+
+std::string tag_status(const Ask& ask) {
+  return api::text_of(api::inside(ask.input, {"filter"}), "tagStatus");
 }
 
 api::Answer describe_images(const Ask& ask) {
   const Repository repository = TRY(existing(ask, ask.name()));
+  const Tags tags = tags_in(repository);
   Page page;
   for (const Json& id : api::elements(ask.input, "imageIds")) {
     page.names.push_back(digest_of_id(repository, id));
@@ -186,8 +194,9 @@ api::Answer describe_images(const Ask& ask) {
   }
   if (page.names.empty()) {
     std::vector<std::string> all;
+    const std::string status = tag_status(ask);
     for (const auto& [digest, pushed] : repository.manifests)
-      if (is_wanted(ask, tags_of(repository, digest))) all.push_back(digest);
+      if (is_wanted(status, tags.contains(digest))) all.push_back(digest);
     page = TRY(page_of(ask, all));
   }
   Json details = Json::array();
@@ -199,8 +208,7 @@ api::Answer describe_images(const Ask& ask) {
                 {"imagePushedAt", api::seconds(pushed.at)},
                 {"imageSizeInBytes", bytes_of(ask.store, digest)},
                 {"imageManifestMediaType", pushed.media_type}};
-    const std::vector<std::string> tags = tags_of(repository, digest);
-    if (!tags.empty()) detail["imageTags"] = tags;
+    if (const auto own = tags.find(digest); own != tags.end()) detail["imageTags"] = own->second;
     details.push_back(std::move(detail));
   }
   Json answer{{"imageDetails", std::move(details)}};
@@ -211,19 +219,25 @@ api::Answer describe_images(const Ask& ask) {
 /// An image's id for each of its tags; one without a tag if there is none.
 api::Answer list_images(const Ask& ask) {
   const Repository repository = TRY(existing(ask, ask.name()));
-  std::map<std::string, Json> ids;
-  std::vector<std::string> all;
-  for (const auto& [digest, pushed] : repository.manifests) {
-    const std::vector<std::string> tags = tags_of(repository, digest);
-    if (!is_wanted(ask, tags)) continue;
-    if (tags.empty()) ids[digest] = Json{{"imageDigest", digest}};
-    for (const std::string& tag : tags)
-      ids[digest + ":" + tag] = Json{{"imageDigest", digest}, {"imageTag", tag}};
+  const std::string status = tag_status(ask);
+  std::vector<std::string> all;  // "DIGEST" or "DIGEST TAG".
+  if (is_wanted(status, true))
+    for (const auto& [tag, digest] : repository.tags)
+      if (repository.manifests.contains(digest)) all.push_back(digest + " " + tag);
+  if (is_wanted(status, false)) {
+    const Tags tags = tags_in(repository);
+    for (const auto& [digest, pushed] : repository.manifests)
+      if (!tags.contains(digest)) all.push_back(digest);
   }
-  for (const auto& [place, id] : ids) all.push_back(place);
+  std::sort(all.begin(), all.end());
   const Page page = TRY(page_of(ask, all));
   Json answer{{"imageIds", Json::array()}};
-  for (const std::string& place : page.names) answer["imageIds"].push_back(ids.at(place));
+  for (const std::string& place : page.names) {
+    const std::size_t space = place.find(' ');
+    Json id{{"imageDigest", place.substr(0, space)}};
+    if (space != std::string::npos) id["imageTag"] = place.substr(space + 1);
+    answer["imageIds"].push_back(std::move(id));
+  }
   if (!page.next.empty()) answer["nextToken"] = page.next;
   return answer;
 }

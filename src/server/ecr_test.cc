@@ -122,6 +122,41 @@ TEST_CASE("ecr: images with their tags, sizes and manifests") {
         "RepositoryNotFoundException");
 }
 
+TEST_CASE("ecr: lists of a repository with very many tags are read once for a page") {
+  Place place;
+  REQUIRE(place.ask("CreateRepository", {{"repositoryName", "box"}}));
+  place.push("box", manifest, "v1");
+  constexpr std::size_t many = 100'000;  // A look at each tag for each image took minutes.
+  image::Store store = *image::Store::open(place.folder);
+  REQUIRE(store.repositories().change(
+      "box", [&](std::optional<image::Repository>& repository) -> Result<void> {
+        const std::string digest = repository->tags.at("v1");
+        const image::Repository::Pushed pushed = repository->manifests.at(digest);
+        repository->tags.clear();
+        for (std::size_t i = 0; i < many; ++i) {
+          const std::string number = std::to_string(1'000'000 + i);
+          const std::string own = "sha256:" + std::string(57, 'a') + number;
+          repository->manifests[own] = pushed;
+          if (i % 2 == 0) repository->tags["t" + number] = own;
+        }
+        return {};
+      }));
+  Json input{{"repositoryName", "box"}, {"maxResults", 1000}};
+  const Json first = *place.ask("ListImages", input);
+  CHECK(first.at("imageIds").size() == 1000);
+  input["nextToken"] = first.at("nextToken");
+  const Json second = *place.ask("ListImages", input);
+  CHECK(second.at("imageIds")[0].at("imageDigest") > first.at("imageIds")[999].at("imageDigest"));
+  input.erase("nextToken");
+  input["filter"] = {{"tagStatus", "UNTAGGED"}};
+  CHECK(!place.ask("ListImages", input)->at("imageIds")[0].contains("imageTag"));
+  input["maxResults"] = 10;
+  input["filter"] = {{"tagStatus", "TAGGED"}};
+  const Json details = place.ask("DescribeImages", input)->at("imageDetails");
+  REQUIRE(details.size() == 10);
+  CHECK(details[9].at("imageTags").size() == 1);
+}
+
 loop::Task<> authorize(Ecr& ecr, std::string host, Json& told, loop::Loop& loop) {
   api::Request request{"ecr", "GetAuthorizationToken", Json::object(), "USER", ""};
   request.host = std::move(host);

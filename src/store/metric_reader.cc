@@ -32,8 +32,8 @@ Result<std::vector<MetricSpan>> MetricReader::spans(const std::string& job) {
   Statement rows = database_->statement(
       "SELECT f.name, (SELECT min(second) FROM metrics AS m WHERE m.job = f.job AND m.name = "
       "f.name), (SELECT max(second) FROM metrics AS m WHERE m.job = f.job AND m.name = f.name) "
-      "FROM final_metrics AS f WHERE f.job = ? ORDER BY f.name");
-  rows.bind(number);
+      "FROM final_metrics AS f WHERE f.job = ? ORDER BY f.name LIMIT ?");
+  rows.bind(number).bind(metrics_at_a_time);
   std::vector<MetricSpan> spans;
   while (TRY(rows.step())) spans.push_back({rows.text(0), rows.number(1), rows.number(2)});
   return spans;

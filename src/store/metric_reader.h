@@ -27,7 +27,7 @@ class MetricReader {
   MetricReader& operator=(MetricReader&&) noexcept;
   ~MetricReader();
 
-  /// All of a job, by name. Error: `not_found`.
+  /// A job's first 1,000, by name. Error: `not_found`.
   Result<std::vector<MetricSpan>> spans(const std::string& job);
   /// Hands over the metric's seconds that lie in [from, to), sorted, until `take` says false.
   Result<void> read(const std::string& job, const std::string& name, std::int64_t from,

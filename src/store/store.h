@@ -144,6 +144,9 @@ enum class KeyRemoval {
   last,     ///< The only one that users have: it stays.
 };
 
+/// Names of a job's metrics that one look gives at most; a job defines 40.
+constexpr std::int64_t metrics_at_a_time = 1000;
+
 struct MetricSample {
   std::string name;
   UnixMillis time{0};
@@ -276,7 +279,10 @@ class Store {
   Result<std::vector<MetricSecond>> metrics(const std::string& job, const std::string& name,
                                             UnixMillis from, UnixMillis to);
   /// The latest of each name, by name.
-  Result<std::vector<MetricSample>> final_metrics(const std::string& job);
+  /// At most `most`, from behind the name `after`. A job defines 40.
+  Result<std::vector<MetricSample>> final_metrics(const std::string& job,
+                                                  const std::string& after = {},
+                                                  std::int64_t most = metrics_at_a_time);
 
   // What hosts use.
   /// A sample of each host that is named. An unknown job has none.

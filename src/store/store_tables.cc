@@ -154,11 +154,13 @@ Result<std::vector<MetricSecond>> Store::metrics(const std::string& job, const s
   return seconds;
 }
 
-Result<std::vector<MetricSample>> Store::final_metrics(const std::string& job) {
+Result<std::vector<MetricSample>> Store::final_metrics(const std::string& job,
+                                                       const std::string& after,
+                                                       std::int64_t most) {
   Statement rows = database_->statement(
       "SELECT name, time, value FROM final_metrics "
-      "WHERE job = (SELECT number FROM jobs WHERE name = ?) ORDER BY name");
-  rows.bind(job);
+      "WHERE job = (SELECT number FROM jobs WHERE name = ?) AND name > ? ORDER BY name LIMIT ?");
+  rows.bind(job).bind(after).bind(most);
   std::vector<MetricSample> samples;
   while (TRY(rows.step())) samples.push_back({rows.text(0), rows.time(1), rows.real(2)});
   return samples;
