@@ -31,7 +31,7 @@ struct Fetched {
   std::uint64_t bytes = 0;  ///< As they came.
 };
 
-/// Fetches many objects of a bucket into `folder`, which is there and empty, over several
+/// Fetches many objects of a bucket into `folder`, which has nothing by their names, over several
 /// connections. Large objects come in ranges, all of one version (If-Match), into files whose
 /// space is reserved first. The first failure ends everything; what is in the folder by then is of
 /// no use. Errors: those of ObjectStore::download(), naming the object; `system` for the disk.

@@ -52,31 +52,38 @@ Result<S3Page> parse_listing(std::string_view xml) {
   return page;
 }
 
+loop::Task<Result<S3Page>> list_page(std::shared_ptr<S3State> state, s3wire::S3Url start,
+                                     std::string next) {
+  S3Request request{.method = "GET",
+                    .url = {start.bucket, ""},
+                    .query = {{"list-type", "2"},
+                              {"prefix", start.key},
+                              {"max-keys", "1000"},
+                              {"encoding-type", "url"}}};
+  if (!next.empty()) request.query.emplace_back("continuation-token", next);
+  Result<S3Answer> answer = co_await s3_call(state, std::move(request));
+  if (!answer) co_return answer.error();
+  Result<S3Page> page = parse_listing(answer->text);
+  if (!page) co_return page.error().in(s3wire::text_of(start));
+  if (!next.empty() && page->next == next)
+    co_return fail(Errc::protocol, s3wire::text_of(start) + ": the server's list does not go on");
+  co_return page;
+}
+
 loop::Task<Result<std::vector<S3Object>>> list_objects(std::shared_ptr<S3State> state,
                                                        s3wire::S3Url start,
                                                        std::size_t objects_max) {
   std::vector<S3Object> all;
   std::string next;
   while (true) {
-    S3Request request{.method = "GET",
-                      .url = {start.bucket, ""},
-                      .query = {{"list-type", "2"},
-                                {"prefix", start.key},
-                                {"max-keys", "1000"},
-                                {"encoding-type", "url"}}};
-    if (!next.empty()) request.query.emplace_back("continuation-token", next);
-    Result<S3Answer> answer = co_await s3_call(state, std::move(request));
-    if (!answer) co_return answer.error();
-    Result<S3Page> page = parse_listing(answer->text);
-    if (!page) co_return page.error().in(s3wire::text_of(start));
+    Result<S3Page> page = co_await list_page(state, start, next);
+    if (!page) co_return page.error();
     all.insert(all.end(), std::make_move_iterator(page->objects.begin()),
                std::make_move_iterator(page->objects.end()));
     if (all.size() > objects_max)
       co_return fail(Errc::invalid_input, s3wire::text_of(start) + ": more than " +
                                               std::to_string(objects_max) + " objects");
     if (page->next.empty()) break;
-    if (page->next == next)
-      co_return fail(Errc::protocol, s3wire::text_of(start) + ": the server's list does not go on");
     next = std::move(page->next);
   }
   // AWS sorts by bytes, and so must what is shared out by order.

@@ -121,26 +121,41 @@ loop::Task<Result<void>> fetch_shared(Way way, job::HostSpec spec, job::InputCha
   co_return Result<void>();
 }
 
-/// All that an earlier run kept; none is fine.
+/// The objects of one page, which lose the first `cut` bytes of their keys.
+loop::Task<Result<s3client::Fetched>> fetch_page(Way way, std::string bucket,
+                                                 std::vector<s3client::S3Object> objects,
+                                                 std::size_t cut, std::string to) {
+  std::ranges::sort(objects, {}, &s3client::S3Object::key);
+  s3client::FetchRules rules;
+  Result<std::vector<s3client::FetchItem>> items = s3client::plan_fetch(objects, cut, rules);
+  if (!items) co_return items.error();
+  s3client::FetchOptions options;
+  options.stop = &way.stop;
+  co_return co_await s3client::fetch_folder(way.s3, std::move(bucket), *std::move(items),
+                                            std::move(to), options);
+}
+
+/// All that an earlier run kept; none is fine. Page by page: a job may have made a million of them,
+/// with long names.
 loop::Task<Result<void>> restore(Way way, job::HostSpec spec) {
   const std::string to = container::ml_folder(spec) + "/checkpoints";
   Result<s3wire::S3Url> url = s3wire::parse_s3_prefix(spec.spec.checkpoint_url);
   if (!url) co_return url.error();
   if (!url->key.empty() && !url->key.ends_with('/')) url->key += '/';
   const TimePoint begun = Clock::now();
-  Result<std::vector<s3client::S3Object>> objects = co_await s3client::list_objects(way.s3, *url);
-  if (!objects) co_return objects.error();
-  s3client::FetchRules rules;
-  Result<std::vector<s3client::FetchItem>> items =
-      s3client::plan_fetch(*objects, url->key.size(), rules);
-  if (!items) co_return items.error();
-  s3client::FetchOptions options;
-  options.stop = &way.stop;
-  Result<s3client::Fetched> fetched =
-      co_await s3client::fetch_folder(way.s3, url->bucket, *std::move(items), to, options);
-  if (!fetched) co_return fetched.error();
-  if (fetched->files > 0)
-    way.tell("checkpoints: " + amount(*fetched, Clock::now() - begun), fetched->bytes);
+  s3client::Fetched all;
+  std::string next;
+  do {
+    Result<s3client::S3Page> page = co_await s3client::list_page(way.s3, *url, next);
+    if (!page) co_return page.error();
+    next = std::move(page->next);
+    Result<s3client::Fetched> fetched =
+        co_await fetch_page(way, url->bucket, std::move(page->objects), url->key.size(), to);
+    if (!fetched) co_return fetched.error();
+    all.files += fetched->files;
+    all.bytes += fetched->bytes;
+  } while (!next.empty());
+  if (all.files > 0) way.tell("checkpoints: " + amount(all, Clock::now() - begun), all.bytes);
   co_return Result<void>();
 }
 

@@ -1,13 +1,19 @@
 """A job fills the memory of muster itself with file names, which no limit of its host counts."""
 
+import json
+import os
 import re
+import subprocess
+import sys
 
 import pytest
 
-from lab import VENV
+from lab import SM, VENV
 from process import wait_until
+from s3_server import S3Server
 from sm_server import SmServer
 from test_server_jobs import BUCKET, Job
+from test_transfer import Results
 
 SECONDS = 120.0
 FILES = 10_000
@@ -23,6 +29,14 @@ for number in range({FILES}):
 with open("/opt/ml/checkpoints/kept", "w") as file:
     file.write("kept")
 print("made all", flush=True)
+"""
+
+# Runs a program and tells its peak. A child begins with its parent's peak, and pytest's is large.
+MEASURE = """
+import resource, subprocess, sys
+code = subprocess.run(sys.argv[1:]).returncode
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, file=sys.stderr)
+sys.exit(code)
 """
 
 
@@ -59,3 +73,28 @@ def test_long_paths_of_checkpoints_take_no_memory_of_the_steward(server):
     found = server.client("s3").list_objects_v2(Bucket=BUCKET, Prefix="kept/")["Contents"]
     assert [each["Key"] for each in found] == ["kept/kept"]
     assert f"checkpoints: {FILES} files left out: their paths are too long" in job.text()
+
+
+def test_long_paths_of_results_take_no_memory_of_their_upload(tmp_path):
+    """Each held once would be 60 MiB; it was four times."""
+    with S3Server() as s3:
+        s3.buckets["bucket"] = {}
+        results = Results(s3, tmp_path, 1)
+        at = os.open(results.job / "algo-1" / "result" / "model", os.O_RDONLY)
+        for _ in range(11):
+            os.mkdir("d" * 250, dir_fd=at)
+            inner = os.open("d" * 250, os.O_RDONLY, dir_fd=at)
+            os.close(at)
+            at = inner
+        for number in range(2 * FILES):
+            os.close(os.open("f" * 200 + str(number), os.O_WRONLY | os.O_CREAT, dir_fd=at))
+        os.close(at)
+        upload = subprocess.run(
+            [sys.executable, "-c", MEASURE, SM, "steward", "--upload", results.job, "--completed"],
+            env={"PATH": os.environ["PATH"], "HOME": str(tmp_path)},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert json.loads(upload.stdout)["model"]["entries"] == 2 * FILES + 11
+        assert int(upload.stderr.split()[-1]) < MEMORY_KIB, upload.stderr

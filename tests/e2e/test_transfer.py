@@ -446,6 +446,18 @@ def test_checkpoints_come_and_go(server, host, path):
     assert server.count("PUT", "ck/sub/deep") == 0, "restored ones do not go back"
 
 
+def test_checkpoints_come_page_by_page_of_the_list(server, host):
+    """The list of all of them may be larger than the memory that a steward may take."""
+    server.page_keys = 2
+    for number in range(5):
+        server.put("bucket", f"ck/{number}", b"x")
+    job = host("ls /opt/ml/checkpoints", CheckpointConfig={"S3Uri": "s3://bucket/ck"}).run()
+    assert job.output() == "0\n1\n2\n3\n4\n"
+    gets = [path for method, path, *_ in server.requests if method == "GET"]
+    asked = ["file" if "/ck/" in path else "list" for path in gets]
+    assert asked == [*["list", "file", "file"] * 2, "list", "file"]
+
+
 def test_a_checkpoint_is_in_s3_while_the_job_runs_and_after_it_is_killed(server, host):
     script = "echo 1 > /opt/ml/checkpoints/one; trap '' TERM; while :; do read < /dev/zero; done"
     job = host(script, CheckpointConfig={"S3Uri": "s3://bucket/ck/"})
