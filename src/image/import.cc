@@ -140,6 +140,7 @@ Result<Imported> import_archive(Store& store, const Reference& from, const std::
   Imported imported;
   imported.name = !name.empty() ? name : archive.name();
   if (imported.name.empty()) imported.name = TRY(local_name(from.path, ""));
+  if (name.empty()) options.name_from = NameFrom::archive;
   options.open = [&](const Descriptor&, std::size_t number) { return archive.layer(number); };
   imported.image = TRY(store.add(imported.name, archive.manifest(), archive.config(), options));
   return imported;

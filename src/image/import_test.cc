@@ -1,6 +1,7 @@
 #include "image/import.h"
 
 #include <doctest/doctest.h>
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -125,6 +126,47 @@ TEST_CASE("image import: what docker save writes, packed or not") {
     CHECK(other.error().text.find("there is no image docker.io/team/box:v3 in it, only "
                                   "docker.io/team/box:v2") != std::string::npos);
   }
+}
+
+TEST_CASE("image import: an archive's own name does not replace an image from a registry") {
+  const Scratch scratch;
+  Result<Store> store = Store::open(scratch.path + "/images");
+  const TestImage pulled({Tar().file("a", "pulled")});
+  const TestImage other({Tar().file("a", "other")});
+  const std::string name = "docker.io/team/box:v1";
+  const auto digest = [&] { return (**store->find(name)).digest; };
+  const auto archive = [&](const TestImage& image, const std::string& tag) {
+    put_file(scratch.path + "/box.tar", Tar()
+                                            .file("manifest.json", manifest_json({"l.tar"}, {tag}))
+                                            .file("c.json", image.config)
+                                            .file("l.tar", image.plain[0])
+                                            .bytes());
+    return "docker-archive:" + scratch.path + "/box.tar";
+  };
+  const std::string from = archive(other, "team/box:v1");
+  const std::string imported = import_from(scratch, from)->image.digest;
+
+  put_file(scratch.path + "/layer", pulled.layers[0]);
+  AddOptions options;
+  options.name_from = NameFrom::registry;
+  options.open = [&](const Descriptor&, std::size_t) -> Result<std::unique_ptr<Bytes>> {
+    return bytes_of(Fd(::open((scratch.path + "/layer").c_str(), O_RDONLY | O_CLOEXEC)));
+  };
+  REQUIRE(store->add(name, pulled.manifest, pulled.config, options));
+  for (const std::string& source : {from, from + ":team/box:v1"}) {
+    const Result<Imported> refused = import_from(scratch, source);
+    REQUIRE(!refused);
+    CHECK(refused.error().text.ends_with(
+        ": it calls itself docker.io/team/box:v1, the name of an image from a registry; give it "
+        "another one by --name"));
+    CHECK(digest() == digest_of(pulled.manifest));
+  }
+  CHECK(import_from(scratch, from, "localhost/box:v1"));
+  CHECK(import_from(scratch, from, name));  // A person says so.
+  CHECK(digest() == imported);
+  CHECK(import_from(scratch, from));
+  const std::string own = archive(other, "registry.muster.internal/team/box:v1");
+  CHECK(!import_from(scratch, own));
 }
 
 TEST_CASE("image import: an archive that docker save did not write") {

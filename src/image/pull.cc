@@ -256,6 +256,7 @@ loop::Task<> work(Course& course, std::shared_ptr<Bringers> held) {
 /// Unpacks in a thread, layer by layer as they come.
 loop::Task<> add(std::shared_ptr<Course> course, std::string name) {
   AddOptions options;
+  options.name_from = NameFrom::registry;
   options.limits = course->options.limits;
   options.budget = course->budget;
   Course* const own = course.get();  // Outlives the thread: this task waits for it.

@@ -114,11 +114,12 @@ Result<Image> Store::add(const std::string& name, const std::string& manifest,
                          const std::string& config, const AddOptions& options) {
   const Parsed parsed = TRY(Parsed::from(manifest, config));
   Fd held = TRY(hold());
+  TRY(check_name(name, digest_of(manifest), options.name_from));
   Image image = TRY(unpack_layers(parsed, digest_of(manifest), options));
   TRY(blobs_.put(parsed.manifest.config.digest, config));
   TRY(blobs_.put(image.digest, manifest));
   TRY(open_lease(image.digest));
-  TRY(change_refs([&](Refs& refs) { refs[name] = image.digest; }));
+  TRY(give_name(name, image.digest, options.name_from));
   held.reset();
   TRY(prune({}));  // Packed layers are of no more use.
   return image;
@@ -199,8 +200,8 @@ Result<void> Store::unpack_into(int fresh, const std::string& path, const std::s
   return {};
 }
 
-Result<Store::Refs> Store::refs() const {
-  const std::string path = folder_ + "/refs.json";
+Result<Store::Refs> Store::names_of(const char* file) const {
+  const std::string path = folder_ + "/" + file;
   const Result<std::string> text = read_file(path);
   if (!text && text.error().code == Errc::not_found) return Refs();
   if (!text) return text.error();
@@ -219,6 +220,38 @@ Result<void> Store::change_refs(const std::function<void(Refs&)>& change) {
   Refs refs = TRY(this->refs());
   change(refs);
   return write_file(folder_ + "/refs.json", muster::to_text(Json(refs)) + "\n", 0600);
+}
+
+/// What a registry delivered keeps its name, unless a person or a registry says otherwise.
+Result<void> Store::check_name(const std::string& name, const std::string& digest,
+                               NameFrom from) const {
+  if (from != NameFrom::archive) return {};
+  const Refs names = TRY(refs());
+  const Refs pulled = TRY(names_of("pulled.json"));
+  const auto at = names.find(name);
+  const auto delivered = pulled.find(name);
+  const bool is_pulled =
+      at != names.end() && delivered != pulled.end() && at->second == delivered->second;
+  if (!read_own_name(name) && (!is_pulled || at->second == digest)) return {};
+  return fail(Errc::invalid_input, "it calls itself " + name +
+                                       ", the name of an image from a registry; give it another "
+                                       "one by --name");
+}
+
+Result<void> Store::give_name(const std::string& name, const std::string& digest, NameFrom from) {
+  const Fd lock = TRY(wait_for_lock(folder_ + "/refs.lock"));
+  TRY(check_name(name, digest, from));
+  Refs names = TRY(refs());
+  names[name] = digest;
+  Refs pulled = TRY(names_of("pulled.json"));
+  if (from == NameFrom::registry) pulled[name] = digest;
+  std::erase_if(pulled, [&](const auto& each) {
+    const auto at = names.find(each.first);
+    return at == names.end() || at->second != each.second;
+  });
+  // First who may not replace it, then what it is: a crash in between changes nothing.
+  TRY(write_file(folder_ + "/pulled.json", muster::to_text(Json(pulled)) + "\n", 0600));
+  return write_file(folder_ + "/refs.json", muster::to_text(Json(names)) + "\n", 0600);
 }
 
 Result<std::optional<Image>> Store::image_of(const std::string& digest) const {

@@ -62,8 +62,16 @@ class StoreScratch {
   Fd lock_;
 };
 
+/// Who says what an image is called.
+enum class NameFrom {
+  user,
+  registry,  ///< The one that delivered the image by that name.
+  archive,   ///< The image's own file: anybody may have written any name into it.
+};
+
 /// What else add() is told.
 struct AddOptions {
+  NameFrom name_from = NameFrom::user;
   /// A layer's bytes as its manifest means them, by its number; empty: the store's own blobs.
   std::function<Result<std::unique_ptr<Bytes>>(const Descriptor& layer, std::size_t number)> open;
   /// Told before layer `number` of `all` is unpacked, not of those that are there.
@@ -97,6 +105,7 @@ struct Pruned {
 ///     layers/HEX/layer.json  what it takes on the disk
 ///     leases/HEX             locked by who runs the image of this manifest; its time: the last use
 ///     refs.json              names of images that were pulled or imported
+///     pulled.json            of those the names that registries delivered
 ///     registry/              those of images that were pushed (repositories.h)
 ///     signatures/HEX         who signed the image of this manifest, as its registry told
 ///     lock                   shared: images come and are read; exclusive: what nobody needs goes
@@ -125,8 +134,9 @@ class Store {
   std::vector<std::size_t> missing(const ImageConfig& config) const;
 
   /// Unpacks what is missing of an image, and then knows it under `name`, which to_text() of a
-  /// reference made; an image that had the name loses it. Layers that another process is at are
-  /// waited for. Errors: `protocol` (documents or layers that are not what their digests say, that
+  /// reference made; an image that had the name loses it, but one from a registry never to an
+  /// archive's own word. Layers that another process is at are waited for. Errors: `invalid_input`
+  /// (that), `protocol` (documents or layers that are not what their digests say, that
   /// do not fit each other, or break a limit), `not_found` (a layer's bytes), `unsupported` (for
   /// another kind of machine), `system` (the disk is full). Nothing half made stays.
   Result<Image> add(const std::string& name, const std::string& manifest, const std::string& config,
@@ -203,8 +213,11 @@ class Store {
                                                const std::string& digest) const;
   Result<void> tidy_repositories(Sweep& needed);
   Result<Fd> open_lease(const std::string& digest) const;
-  Result<Refs> refs() const;
+  Result<Refs> refs() const { return names_of("refs.json"); }
+  Result<Refs> names_of(const char* file) const;
   Result<void> change_refs(const std::function<void(Refs&)>& change);
+  Result<void> check_name(const std::string& name, const std::string& digest, NameFrom from) const;
+  Result<void> give_name(const std::string& name, const std::string& digest, NameFrom from);
   std::uint64_t layer_bytes(const std::string& chain_hex) const;
   bool is_leased(const std::string& digest) const;
 
