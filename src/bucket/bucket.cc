@@ -9,6 +9,7 @@
 #include "aws/digest.h"
 #include "base/folder.h"
 #include "base/text.h"
+#include "bucket/bucket_uploads.h"
 
 namespace muster::bucket {
 namespace {
@@ -79,6 +80,7 @@ Result<std::shared_ptr<Bucket>> Bucket::open(const Fd& parent, std::string name,
   bucket->log_ = TRY(BucketLog::open(folder, std::move(options)));
   TRY(bucket->log_->replay([&](const LogEntry& entry) { return bucket->replay(entry); }));
   TRY(bucket->recover());
+  TRY(BucketUploads(*bucket).index());
   bucket->tagged_ = ::faccessat(folder, tagged_file, F_OK, 0) == 0;
   return bucket;
 }
@@ -149,7 +151,7 @@ Result<WriteEnd> Bucket::checked(const std::string& file, const WriteCheck& chec
   return check(present ? &present->record : nullptr);
 }
 
-Result<WriteEnd> Bucket::put(Draft draft, ObjectRecord& record, const WriteCheck& check) {
+Result<WriteEnd> Bucket::put(Draft draft, ObjectRecord& record, const WriteCheck& check, Hold* by) {
   record.id = fresh_id();
   record.size = draft.size();
   const Result<void> sealed = draft.seal(record);
@@ -163,7 +165,7 @@ Result<WriteEnd> Bucket::put(Draft draft, ObjectRecord& record, const WriteCheck
     const WriteEnd end = TRY(checked(file, check));
     if (end != WriteEnd::done) return end;
     TRY(draft.put_at(objects_.get(), file));
-    index_.put(record);
+    index_.put(record, by);
     entry = TRY(note(draft, file));
   }
   TRY(entry ? log_->wait(*entry) : draft.sync());
@@ -232,6 +234,12 @@ Result<void> Bucket::scan(const std::function<void(const ObjectRecord&)>& found)
 Result<void> Bucket::index() {
   return index_.fill(
       [this](const std::function<void(const ObjectRecord&)>& found) { return scan(found); });
+}
+
+void Bucket::count(const std::shared_ptr<Budget>& budget, const std::vector<KeySpan>& spans) {
+  const std::vector<KeySpan> each = apart(spans);
+  index_.count(budget, each);
+  upload_index_.count(budget, each);
 }
 
 Result<bool> Bucket::retire() {

@@ -12,6 +12,7 @@
 #include "bucket/bucket_draft.h"
 #include "bucket/bucket_index.h"
 #include "bucket/bucket_log.h"
+#include "bucket/upload_index.h"
 
 namespace muster::bucket {
 
@@ -42,9 +43,12 @@ class Bucket {
 
   /// None if there is no such object. `read_small`: the bytes too, if it is small.
   Result<std::optional<OpenedObject>> find(const std::string& key, bool read_small) const;
-  Draft draft() const { return Draft(temporary_.get()); }
-  /// Seals the draft with `record` (whose id is set here) and puts it in its place.
-  Result<WriteEnd> put(Draft draft, ObjectRecord& record, const WriteCheck& check);
+  /// `free_min`: see Draft.
+  Draft draft(std::uint64_t free_min = 0) const { return Draft(temporary_.get(), free_min); }
+  /// Seals the draft with `record` (whose id is set here) and puts it in its place. `by`: the room
+  /// that was held for it.
+  Result<WriteEnd> put(Draft draft, ObjectRecord& record, const WriteCheck& check,
+                       Hold* by = nullptr);
   /// Removing what is not there is done, unless `check` has another opinion.
   Result<WriteEnd> remove(const std::string& key, const WriteCheck& check);
   Result<WriteEnd> set_tags(const std::string& key, const aws::Pairs& tags);
@@ -54,17 +58,25 @@ class Bucket {
   Result<void> index();
   s3wire::Listing page(const s3wire::ListQuery& query) const { return index_.page(query); }
 
+  /// From now on `budget` counts what lies in these places, open uploads too. Indexed before.
+  void count(const std::shared_ptr<Budget>& budget, const std::vector<KeySpan>& spans);
+  /// Room for an object that is to be put; nothing to be held for without a budget.
+  void hold(Hold& hold, std::shared_ptr<Budget> budget, const std::string& key) const {
+    index_.hold(hold, std::move(budget), key);
+  }
+
   /// Empties the way for the folder's removal: no write succeeds from now on. False if there are
   /// objects.
   Result<bool> retire();
   /// Where multipart uploads are kept.
   int uploads_folder() const { return uploads_.get(); }
+  UploadIndex& upload_index() { return upload_index_; }
   int temporary_folder() const { return temporary_.get(); }
   /// Held while an upload is completed.
   std::mutex& upload_mutex(const std::string& upload_id);
 
  private:
-  explicit Bucket(std::string name) : name_(std::move(name)) {}
+  explicit Bucket(std::string name) : name_(std::move(name)), index_(name_) {}
   Result<void> recover();
   Result<void> replay(const LogEntry& entry) const;
   Result<std::optional<std::uint64_t>> note(Draft& draft, const std::string& file);
@@ -85,6 +97,7 @@ class Bucket {
   Fd temporary_;
   std::unique_ptr<BucketLog> log_;
   BucketIndex index_;
+  UploadIndex upload_index_;
   mutable std::array<std::mutex, stripes_max> stripes_;
   std::array<std::mutex, 16> upload_mutexes_;
   std::atomic<bool> tagged_ = false;   ///< Some object has tags in a file of their own.

@@ -13,6 +13,7 @@
 #include <cstdio>
 
 #include "base/text.h"
+#include "bucket/budget.h"
 
 namespace muster::bucket {
 namespace {
@@ -88,6 +89,7 @@ Result<ObjectRecord> record_of(int fd, std::uint64_t file_bytes, std::string_vie
 
 Draft::Draft(Draft&& other) noexcept
     : folder_(other.folder_),
+      free_min_(other.free_min_),
       file_(std::move(other.file_)),
       name_(std::move(other.name_)),
       buffer_(std::move(other.buffer_)),
@@ -101,6 +103,16 @@ Draft::Draft(Draft&& other) noexcept
 
 Draft::~Draft() {
   if (!name_.empty()) ::unlinkat(folder_, name_.c_str(), 0);
+}
+
+Result<void> check_room(int fd, std::uint64_t bytes, std::uint64_t free_min) {
+  struct statvfs disk {};
+  if (::fstatvfs(fd, &disk) != 0) return {};
+  const std::uint64_t free = std::uint64_t{disk.f_bavail} * disk.f_frsize;
+  if (bytes <= free && free - bytes >= free_min) return {};
+  return fail(Errc::closed,
+              "No space left: " + bytes_text(free) + " of the disk are free" +
+                  (free_min > 0 ? ", and " + bytes_text(free_min) + " stay free" : ""));
 }
 
 Result<void> sync_folder_of(int place, const std::string& name) {
@@ -123,11 +135,7 @@ Result<void> Draft::begin() {
 Result<void> Draft::expect(std::uint64_t bytes) {
   if (bytes <= buffer_bytes_max) return {};
   TRY(begin());
-  struct statvfs disk {};
-  if (::fstatvfs(file_.get(), &disk) == 0 && bytes / disk.f_bsize > disk.f_bavail) {
-    errno = ENOSPC;
-    return fail_errno("room for the object");
-  }
+  TRY(check_room(file_.get(), bytes, free_min_));
   expected_ = bytes;
   return {};
 }
@@ -137,6 +145,7 @@ Result<void> Draft::expect(std::uint64_t bytes) {
 Result<void> Draft::keep_room(std::uint64_t bytes) {
   if (bytes <= kept_ || kept_ >= expected_) return {};
   const std::uint64_t wanted = std::min(expected_, bytes + std::min(bytes, kept_bytes_max));
+  TRY(leave_room(wanted - kept_));
   const int kept = ::fallocate(file_.get(), FALLOC_FL_KEEP_SIZE, static_cast<off_t>(kept_),
                                static_cast<off_t>(wanted - kept_));
   if (kept != 0 && errno == ENOSPC) return fail_errno("room for the object");
@@ -144,12 +153,18 @@ Result<void> Draft::keep_room(std::uint64_t bytes) {
   return {};
 }
 
+Result<void> Draft::leave_room(std::uint64_t bytes) const {
+  return free_min_ > 0 ? check_room(file_.get(), bytes, free_min_) : Result<void>();
+}
+
 Result<void> Draft::flush(std::string_view more) {
   TRY(begin());
-  TRY(keep_room(written_ + buffer_.size() + more.size()));
+  const std::uint64_t after = written_ + buffer_.size() + more.size();
+  TRY(keep_room(after));
+  if (after > kept_) TRY(leave_room(after - written_));
   TRY(write_pieces(file_.get(), buffer_, more));
   const std::uint64_t before = written_;
-  written_ += buffer_.size() + more.size();
+  written_ = after;
   buffer_.clear();
   if (before / write_back_bytes != written_ / write_back_bytes) {
     const std::uint64_t from = before / write_back_bytes * write_back_bytes;
@@ -168,6 +183,7 @@ Result<void> Draft::add(std::string_view bytes) {
 
 Result<void> Draft::add_file(int fd, std::uint64_t offset, std::uint64_t bytes) {
   TRY(flush({}));
+  TRY(leave_room(bytes));
   size_ += bytes;
   written_ += bytes;
   auto at = static_cast<off_t>(offset);
@@ -188,6 +204,7 @@ Result<void> Draft::seal(const ObjectRecord& record) {
   if (!name_.empty() || buffer_.size() + end.size() > whole_bytes_max) return flush(end);
   buffer_.append(end);
   TRY(begin());
+  TRY(leave_room(buffer_.size()));
   TRY(write_pieces(file_.get(), buffer_, {}));
   whole_ = true;
   return {};

@@ -17,7 +17,8 @@ namespace muster::bucket {
 class Draft {
  public:
   /// `folder` (a descriptor of a folder on the same file system as the object's place) outlives it.
-  explicit Draft(int folder) : folder_(folder) {}
+  /// So many bytes of the disk stay free: what would take them is refused (`closed`).
+  explicit Draft(int folder, std::uint64_t free_min = 0) : folder_(folder), free_min_(free_min) {}
   Draft(Draft&& other) noexcept;
   Draft& operator=(Draft&&) = delete;
   ~Draft();
@@ -46,8 +47,10 @@ class Draft {
   Result<void> begin();
   Result<void> flush(std::string_view more);
   Result<void> keep_room(std::uint64_t bytes);
+  Result<void> leave_room(std::uint64_t bytes) const;
 
   int folder_;
+  std::uint64_t free_min_;
   Fd file_;
   std::string name_;
   std::string buffer_;
@@ -57,6 +60,9 @@ class Draft {
   std::uint64_t expected_ = 0;
   std::uint64_t kept_ = 0;  ///< Room, from the file's begin.
 };
+
+/// The disk of `fd` takes so many bytes, and `free_min` stay free. Error: `closed`.
+Result<void> check_room(int fd, std::uint64_t bytes, std::uint64_t free_min);
 
 /// The folder in which `name` under `place` is reaches the disk.
 Result<void> sync_folder_of(int place, const std::string& name);

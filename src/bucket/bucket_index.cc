@@ -34,20 +34,28 @@ BucketIndex::Entry BucketIndex::entry_of(const ObjectRecord& record) {
   return entry;
 }
 
-void BucketIndex::put(const ObjectRecord& record) {
+void BucketIndex::put(const ObjectRecord& record, Hold* by) {
   const std::unique_lock lock(mutex_);
-  if (filled_)
-    entries_.insert_or_assign(record.key, entry_of(record));
-  else if (filling_)
+  if (filled_) {
+    const auto [at, is_new] = entries_.try_emplace(record.key);
+    const auto before = is_new ? std::nullopt : std::optional<std::uint64_t>(at->second.size);
+    at->second = entry_of(record);
+    budgets_.changed(record.key, name_of(record.key), before, record.size, by);
+  } else if (filling_) {
     changes_.emplace_back(record.key, entry_of(record));
+  }
 }
 
 void BucketIndex::remove(const std::string& key) {
   const std::unique_lock lock(mutex_);
-  if (filled_)
-    entries_.erase(key);
-  else if (filling_)
+  if (filled_) {
+    const auto at = entries_.find(key);
+    if (at == entries_.end()) return;
+    budgets_.changed(key, name_of(key), at->second.size, std::nullopt);
+    entries_.erase(at);
+  } else if (filling_) {
     changes_.emplace_back(key, std::nullopt);
+  }
 }
 
 bool BucketIndex::filled() const {
@@ -93,6 +101,25 @@ s3wire::Listing BucketIndex::page(const s3wire::ListQuery& query) const {
 bool BucketIndex::empty() const {
   const std::shared_lock lock(mutex_);
   return entries_.empty();
+}
+
+void BucketIndex::count(const std::shared_ptr<Budget>& budget, const std::vector<KeySpan>& spans) {
+  const std::unique_lock lock(mutex_);
+  CHECK_THAT(filled_, "an index is counted after it was filled");
+  for (const KeySpan& span : spans)
+    for (auto at = entries_.lower_bound(span.key); at != entries_.end() && span.holds(at->first);
+         ++at)
+      budget->changed(name_of(at->first), std::nullopt, at->second.size);
+  budgets_.add(budget, spans);
+}
+
+void BucketIndex::hold(Hold& hold, std::shared_ptr<Budget> budget, const std::string& key) const {
+  const std::shared_lock lock(mutex_);
+  CHECK_THAT(filled_ || !budget, "a budget counts what an index holds");
+  const auto at = entries_.find(key);
+  const auto present =
+      at == entries_.end() ? std::nullopt : std::optional<std::uint64_t>(at->second.size);
+  hold.begin(std::move(budget), name_of(key), present);
 }
 
 }  // namespace muster::bucket

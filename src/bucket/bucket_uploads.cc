@@ -1,6 +1,7 @@
 #include "bucket/bucket_uploads.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -92,7 +93,13 @@ bool is_sum_of(const s3wire::GivenChecksum& asked, const ObjectRecord& made) {
 }  // namespace
 
 aws::Refusal disk_failure(const Error& error) {
-  if (error.text.find("No space left") != std::string::npos)
+  constexpr std::string_view full = "No space left";
+  if (error.code == Errc::closed && error.text.starts_with(full))  // From check_room().
+    return {"InsufficientStorage",
+            "The server's disk is full" + error.text.substr(full.size()) + ".",
+            507,
+            {}};
+  if (error.text.find(full) != std::string::npos)
     return {"InsufficientStorage", "The server's disk is full.", 507, {}};
   return aws::s3_refusal("InternalError");
 }
@@ -107,15 +114,17 @@ void BucketUploads::forget_done(UnixMillis now) {
     if (!record || now - record->modified < done_kept) continue;
     ::unlinkat(bucket_.uploads_folder(), (id + "/" + done_file).c_str(), 0);
     ::unlinkat(bucket_.uploads_folder(), id.c_str(), AT_REMOVEDIR);
+    bucket_.upload_index().forget(id);
   }
 }
 
-Result<std::string> BucketUploads::begin(const ObjectRecord& object) {
+Result<std::string> BucketUploads::begin(const ObjectRecord& object, Hold* by) {
   static std::atomic<unsigned> begun = 0;
   if (begun++ % uploads_between_sweeps == 0) forget_done(object.modified);
   const std::string id = hex(random_bytes(id_bytes));
   const Fd folder = TRY(open_folder(bucket_.uploads_folder(), id));
   TRY(write_small(bucket_.temporary_folder(), folder.get(), upload_file, encode_record(object)));
+  bucket_.upload_index().begun(id, object.key, object.id, by);
   return id;
 }
 
@@ -131,7 +140,7 @@ Result<std::optional<ObjectRecord>> BucketUploads::find(const std::string& id,
 }
 
 Result<bool> BucketUploads::put_part(const std::string& id, int number, Draft draft,
-                                     ObjectRecord& record) {
+                                     ObjectRecord& record, Hold* by) {
   record.size = draft.size();
   TRY(draft.seal(record));
   const Result<Fd> folder = [&]() -> Result<Fd> {
@@ -141,9 +150,11 @@ Result<bool> BucketUploads::put_part(const std::string& id, int number, Draft dr
   }();
   if (!folder) return false;
   const std::string file = part_file(id, number);
-  const Result<void> put = draft.put_at(folder->get(), file.substr(id.size() + 1));
-  if (!put && put.error().code == Errc::not_found) return false;  // Aborted meanwhile.
-  if (!put) return put.error();
+  const Result<bool> put = bucket_.upload_index().put_part(id, number, record.size, by, [&] {
+    return draft.put_at(folder->get(), file.substr(id.size() + 1));
+  });
+  if (!put && put.error().code == Errc::not_found) return false;
+  if (!put || !*put) return put;
   TRY(draft.sync());
   return true;
 }
@@ -195,11 +206,20 @@ Result<ObjectRecord> BucketUploads::assemble(const Asked& asked, const ObjectRec
 Result<ObjectRecord, aws::Refusal> BucketUploads::finish(const Asked& asked,
                                                          const ObjectRecord& upload) {
   std::vector<OpenedObject> parts = TRY(chosen(asked));
-  Draft draft = bucket_.draft();
+  Draft draft = bucket_.draft(asked.free_min);
   Result<ObjectRecord> record = assemble(asked, upload, parts, draft);
   if (!record) return disk_failure(record.error());
   if (asked.checksum && !is_sum_of(*asked.checksum, *record)) return aws::s3_refusal("BadDigest");
-  const Result<WriteEnd> end = bucket_.put(std::move(draft), *record, asked.check);
+  // The object counts from the moment that the parts do not, or both would exceed a budget.
+  UploadIndex& index = bucket_.upload_index();
+  std::optional<UploadIndex::Parts> counted;
+  const WriteCheck check = [&](const ObjectRecord* present) {
+    const WriteEnd end = asked.check ? asked.check(present) : WriteEnd::done;
+    if (end == WriteEnd::done) counted = index.completed(asked.id);
+    return end;
+  };
+  const Result<WriteEnd> end = bucket_.put(std::move(draft), *record, check);
+  if (counted && (!end || *end != WriteEnd::done)) index.reopened(asked.id, *counted);
   if (!end) return disk_failure(end.error());
   if (*end == WriteEnd::precondition_failed) return aws::s3_refusal("PreconditionFailed");
   if (*end == WriteEnd::no_such_key) return aws::s3_refusal("NoSuchKey");
@@ -240,15 +260,51 @@ Result<ObjectRecord, aws::Refusal> BucketUploads::complete(const Asked& asked) {
 Result<bool> BucketUploads::abort(const std::string& id, const std::string& key) {
   const std::optional<ObjectRecord> upload = TRY(find(id, key));
   if (!upload) return false;
+  TRY(remove(id));
+  return true;
+}
+
+Result<void> BucketUploads::abort_all_of(const std::string& owner) {
+  for (const std::string& id : bucket_.upload_index().owned_by(owner)) TRY(remove(id));
+  return {};
+}
+
+Result<void> BucketUploads::remove(const std::string& id) {
   const std::lock_guard lock(bucket_.upload_mutex(id));
   const Fd folder(
       ::openat(bucket_.uploads_folder(), id.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!folder) return false;
+  if (!folder) return {};             // Completed or aborted meanwhile.
+  bucket_.upload_index().forget(id);  // From here on no part comes.
   ::unlinkat(folder.get(), upload_file, 0);
   for (const std::string& name : TRY(names_below(bucket_.uploads_folder(), id)))
     ::unlinkat(folder.get(), name.c_str(), 0);
   ::unlinkat(bucket_.uploads_folder(), id.c_str(), AT_REMOVEDIR);
-  return true;
+  return {};
+}
+
+Result<void> BucketUploads::index() {
+  UploadIndex& index = bucket_.upload_index();
+  for (const std::string& id : TRY(names_below(bucket_.uploads_folder(), "."))) {
+    Result<std::string> text = read_small_file(bucket_.uploads_folder(), id + "/" + upload_file);
+    const bool is_done = !text;
+    if (is_done) text = read_small_file(bucket_.uploads_folder(), id + "/" + done_file);
+    const Result<ObjectRecord> record = text ? decode_record(*text) : text.error();
+    if (!record) continue;  // Not begun, or damaged: no request finds it.
+    index.begun(id, record->key, is_done ? "" : record->id);
+    if (is_done) (void)index.completed(id);
+    for (const std::string& name : TRY(names_below(bucket_.uploads_folder(), id))) {
+      const std::string file = id + "/" + name;
+      struct stat status {};
+      if (is_done && is_part(name)) ::unlinkat(bucket_.uploads_folder(), file.c_str(), 0);
+      if (is_done || !is_part(name) ||
+          ::fstatat(bucket_.uploads_folder(), file.c_str(), &status, 0) != 0)
+        continue;
+      TRY(index.put_part(id, static_cast<int>(parse_integer(name).value_or(0)),
+                         static_cast<std::uint64_t>(status.st_size), nullptr,
+                         [] { return Result<void>(); }));
+    }
+  }
+  return {};
 }
 
 Result<std::vector<s3wire::PartEntry>> BucketUploads::parts(const std::string& id) const {
