@@ -45,8 +45,8 @@ void MemberCall::connected(TimePoint now) {
 
 void MemberCall::not_connected(const Error& why, TimePoint now) {
   if (stage_ != Stage::connecting) return;
-  // A key that is wrong stays wrong.
-  if (why.code == Errc::denied) return give_up(Errc::denied, leader_text() + ": " + why.text);
+  // Also where our key is refused: whoever is first at the port can say so, not the leader alone.
+  if (why.code == Errc::denied) refused_ = why.text;
   try_again(why.text, now);
 }
 
@@ -157,11 +157,13 @@ void MemberCall::step(TimePoint now) {
     const bool close_first = in_session();
     if (close_first) close();
     const std::string waited = spell(deadline_ - opened_at_);
+    const bool told = refused_.empty() || refused_ == last_reason_;
+    const std::string reason = last_reason_ + (told ? "" : "; before that, " + refused_);
     return give_up(Errc::timeout, was_welcome_
                                       ? leader_text() + " did not start the job within " + waited +
                                             ": " + (close_first ? "no word from it" : last_reason_)
                                       : leader_text() + " (the leader) did not answer within " +
-                                            waited + ": " + last_reason_);
+                                            waited + ": " + reason);
   }
   if (waits() && now >= next_say_) say_waiting(now);
   if (stage_ == Stage::pausing && now >= resume_) return connect(now);

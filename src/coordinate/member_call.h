@@ -100,7 +100,8 @@ class MemberCall {
   bool was_welcome_ = false;
   bool end_expected_ = false;
   std::string last_reason_ = "no answer yet";
-  TimePoint next_say_;  ///< While it waits.
+  std::string refused_;  ///< What was said when our key was refused; empty: it never was.
+  TimePoint next_say_;   ///< While it waits.
   Backoff backoff_;
   std::minstd_rand chance_;
   std::vector<Action> actions_;

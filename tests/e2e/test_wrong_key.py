@@ -24,7 +24,7 @@ def test_a_stranger_with_another_key_is_refused_and_the_job_goes_on(lab, trainin
     config.write_text(
         config.read_text().replace('"current_host": "algo-3"', '"current_host": "algo-2"')
     )
-    environment = host_environment(secrets.token_hex(32), {"MUSTER_JOIN_DEADLINE": "20"})
+    environment = host_environment(secrets.token_hex(32), {"MUSTER_JOIN_DEADLINE": "3"})
     stranger = stranger_host.start([train_program()], env=environment)
     assert stranger.wait(GUARD_SECONDS) != 0
     assert "the other side refused our key" in stranger.text, stranger.text
