@@ -149,7 +149,9 @@ void CallCourse::ended(job::Verdict verdict, TimePoint now) {
 }
 
 void CallCourse::done(const std::string& host, TimePoint now) {
-  deciding_.erase(host);
+  const bool is_last = deciding_.erase(host) > 0 && deciding_.empty();
+  if (is_last && phase_ == Phase::running && launcher_running_)
+    actions_.push_back({.kind = Action::Kind::release, .number = number_, .hosts = own_->hosts});
   look(now);
 }
 
@@ -168,6 +170,9 @@ void CallCourse::launcher_ended(Number number, job::Verdict verdict, TimePoint n
 }
 
 void CallCourse::stop(TimePoint now) {
+  // Hosts tell when none of their ranks runs; until that is so of all the launcher sees no end.
+  if (!stopping_ && phase_ == Phase::running && launcher_running_)
+    deciding_.insert(own_->hosts.begin(), own_->hosts.end());
   stopping_ = true;
   if (!closed_) begin_if_complete(options_.host);
   look(now);
@@ -217,6 +222,7 @@ void CallCourse::drained(const std::string& host) {
 }
 
 void CallCourse::lost(const std::string& host) {
+  if (!closed_ && phase_ == Phase::running && stopping_) done(host, TimePoint::max());
   drained(host);
 }
 

@@ -35,11 +35,12 @@ class CallCourse {
 
   struct Action {
     enum class Kind {
-      begin,   ///< Begin the share of each of `hosts`, as its own call says. Then `number` runs.
-      launch,  ///< Start the launcher of `number`, here.
-      drain,   ///< End what is left of the call on each of `hosts`, with `grace`.
-      answer,  ///< Give `result` to whoever called on each of `hosts`.
-      say,     ///< `text` to whoever watches.
+      begin,    ///< Begin the share of each of `hosts`, as its own call says. Then `number` runs.
+      launch,   ///< Start the launcher of `number`, here.
+      release,  ///< After a stop: no rank runs any more, those kept back on `hosts` may go.
+      drain,    ///< End what is left of the call on each of `hosts`, with `grace`.
+      answer,   ///< Give `result` to whoever called on each of `hosts`.
+      say,      ///< `text` to whoever watches.
     };
     Kind kind = Kind::say;
     Number number = 0;

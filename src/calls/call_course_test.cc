@@ -253,6 +253,35 @@ TEST_CASE_FIXTURE(Course, "call: after a stop it ends when all of it has, not at
   CHECK(only().kind == Kind::drain);
 }
 
+TEST_CASE_FIXTURE(Course, "call: after a stop the launcher sees no rank's end before the last") {
+  run(Call::Kind::mpi);
+  course.stop(now);
+  course.stop(now);
+  course.ended(end_of("algo-2", Outcome::exited(143), 1), now);
+  course.done("algo-2", now);
+  step_to(seconds(50));
+  CHECK(course.take_actions().empty());
+  course.ended_here(course.number(), end_of("algo-1", Outcome::exited(0), 0), now);
+  course.done_here(course.number(), now);
+  const Action release = only();
+  CHECK(release.kind == Kind::release);
+  CHECK(release.hosts == Args{"algo-1", "algo-2"});
+  course.launcher_ended(course.number(), end_of("algo-1", Outcome::exited(1), -1), now);
+  CHECK(only().kind == Kind::drain);
+  course.drained("algo-1");
+  course.drained("algo-2");
+  CHECK(only().result.verdict.outcome == Outcome::exited(143));
+}
+
+TEST_CASE_FIXTURE(Course, "call: after a stop a host that is lost has no rank to wait for") {
+  run(Call::Kind::mpi);
+  course.stop(now);
+  course.done_here(course.number(), now);
+  CHECK(course.take_actions().empty());
+  course.lost("algo-2");
+  CHECK(only().kind == Kind::release);
+}
+
 TEST_CASE_FIXTURE(Course, "call: after a stop nothing is launched, and who calls is told at once") {
   member_calls("algo-2");
   member_calls("algo-3");

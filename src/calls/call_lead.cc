@@ -113,6 +113,9 @@ void CallLead::carry_out(const Action& action) {
       return begin(action);
     case Action::Kind::launch:
       return tasks_.start(launch(action.number));
+    case Action::Kind::release:
+      post_members(action.hosts, Message::call_done, "{}");
+      return context_.host_run.release_ranks();
     case Action::Kind::drain:
       post_members(action.hosts, Message::call_drain, ranks::grace_text(action.grace));
       give_up_daemons();

@@ -60,10 +60,11 @@ void begin_share(HostContext& context, const launch::Call& call, ShareEnds ends)
   context.output.tag_ranks();
   context.output.mark(job::Mark::launched);
   if (call.kind == launch::Call::Kind::direct) return start_programs(context, call, ends);
-  context.host_run.begin_call(call.rank, ends.lines, [&context, ends](job::Verdict verdict) {
+  const auto on_rank_end = [&context, ends](job::Verdict verdict) {
     context.output.ended(verdict);
     ends.ended(std::move(verdict));
-  });
+  };
+  context.host_run.begin_call(call.rank, ends.lines, on_rank_end, ends.done);
   if (call.by_ssh) open_sshd(context, call, ends);
 }
 

@@ -13,7 +13,8 @@ struct HostContext;
 struct ShareEnds {
   ranks::HostRun::Sink lines;               ///< Takes the users' programs' lines.
   std::function<void(job::Verdict)> ended;  ///< A process of the share, or what could not start.
-  std::function<void()> done;               ///< All that decides here has ended; direct only.
+  std::function<void()> done;               ///< All that decides here has ended; where a launcher
+                                            ///< starts ranks, only after a stop.
 };
 
 /// Begins this host's share of a call: lets ranks come, starts what the host starts itself (its

@@ -69,7 +69,7 @@ void Follow::on_frame(const Frame& frame) {
       return on_exec(frame);
     case Message::signal: {
       const ranks::SignalRequest request = ranks::signal_from(frame.payload);
-      context_.host_run.stop(request.signal, request.grace);
+      context_.host_run.stop(request.grace);
       return give_up_work(request.signal);
     }
     case Message::drain:
@@ -127,6 +127,8 @@ void Follow::on_call_frame(const Frame& frame) {
   switch (static_cast<Message>(frame.type)) {
     case Message::call_start:
       return begin_call();
+    case Message::call_done:
+      return context_.host_run.release_ranks();
     case Message::call_drain:
       return tasks_.start(drain_call(ranks::grace_from(frame.payload)));
     case Message::call_end: {
@@ -222,7 +224,7 @@ void Follow::stop(int signal) {
   stop_signal_ = signal;
   const Duration grace = again ? Duration() : context_.options.stop_grace;
   if (member_) member_->post(type_of(Message::signal), ranks::signal_text(signal, grace));
-  context_.host_run.stop(SIGTERM, grace);
+  context_.host_run.stop(grace);
   if (member_ && !joined_) tasks_.start(leave());
   if (joined_) give_up_work(signal);
 }

@@ -157,7 +157,7 @@ void Lead::stop_all(const ranks::SignalRequest& request) {
   if (leader_ && started_)
     leader_->post_all(type_of(Message::signal), ranks::signal_text(SIGTERM, request.grace));
   calls_.stop();
-  context_.host_run.stop(SIGTERM, request.grace);
+  context_.host_run.stop(request.grace);
   if (started_) give_up_work(request.signal);
   changed_.notify();
 }

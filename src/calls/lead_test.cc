@@ -523,7 +523,7 @@ TEST_CASE_FIXTURE(Bench, "lead: no call is taken while the job ends, and a stop 
     CHECK(answer.type == type_of(Message::failed));
     CHECK(answer.payload.find("the job is ending") != std::string::npos);
     part.stop(SIGTERM);
-    b.host_run.stop(SIGKILL, Duration());
+    b.host_run.stop(Duration());
     co_await b.leave();
   };
   CHECK(run(lead, story(*this, lead)).outcome == Outcome::exited(1));

@@ -4,6 +4,8 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "base/fd.h"
@@ -11,6 +13,7 @@
 #include "job/last_words.h"
 #include "ranks/hostname_library.h"
 #include "supervise/spawn.h"
+#include "supervise/stop.h"
 
 namespace muster::ranks {
 namespace {
@@ -18,6 +21,9 @@ namespace {
 constexpr Duration last_words_wait = std::chrono::milliseconds(100);
 /// How long killed ranks and launchers may take to be gone.
 constexpr Duration call_end_wait = std::chrono::seconds(5);
+/// When a stop tells what is left, and how often from then on.
+constexpr Duration first_word_after = std::chrono::seconds(2);
+constexpr Duration next_word_after = std::chrono::seconds(10);
 /// How long a reader of our output that does not keep up is waited for once all writers are gone.
 constexpr Duration output_wait = std::chrono::seconds(30);
 }  // namespace
@@ -29,12 +35,12 @@ struct HostRun::Process {
   int rank = -1;
   bool user = false;
   bool of_call = false;  ///< A rank, or a program of a call.
-  bool late = false;     ///< A rank that came after a stop request, so was not signalled by it.
   std::string command;
   std::function<void(job::Verdict)> on_end;
   supervise::LastWords words;
   int readers = 0;
   loop::Event output_ended;
+  std::optional<supervise::Stop> stop;  ///< From a stop until what it waits for has ended.
 };
 
 HostRun::HostRun(loop::Loop& loop, supervise::Reaper& reaper, std::string host, const Log& log)
@@ -52,8 +58,9 @@ Result<void> HostRun::listen(Visitors visitors) {
   folder_ = TRY(make_private_folder("/tmp", "muster-"));
   socket_path_ = folder_ + "/socket";
   HostSocket::Callbacks callbacks;
+  callbacks.keeps_waiting = [this] { return keeps_ranks(); };
   callbacks.on_rank = [this](const RankHello& hello) -> Result<launch::RankRun> {
-    if (finishing_) return fail(Errc::closed, "the job is ending");
+    if (finishing_ || stopped_) return fail(Errc::closed, "the job is ending");
     if (!call_open_) return fail(Errc::closed, "no launch is under way on this host");
     return rank_come(hello);
   };
@@ -63,11 +70,11 @@ Result<void> HostRun::listen(Visitors visitors) {
     if (found == ranks_.end()) return;
     if (told) told();
     read_output(found->second, std::move(out), std::move(err), rank_sink_);
-    if (found->second->late) socket_->signal_rank(number, signal_for_latecomer());
   };
-  callbacks.on_rank_end = [this](int number, job::Outcome outcome) -> loop::Task<> {
+  callbacks.on_rank_end = [this](int number, job::Outcome outcome) -> loop::Task<bool> {
     const auto found = ranks_.find(number);
     if (found != ranks_.end()) co_await report(found->second, std::move(outcome));
+    co_return keeps_ranks();
   };
   callbacks.on_agent = std::move(visitors.on_agent);
   callbacks.on_call = std::move(visitors.on_call);
@@ -77,14 +84,17 @@ Result<void> HostRun::listen(Visitors visitors) {
 }
 
 void HostRun::begin_call(launch::RankRun rank, Sink sink,
-                         std::function<void(job::Verdict)> on_rank_end) {
+                         std::function<void(job::Verdict)> on_rank_end,
+                         std::function<void()> on_stopped) {
   ranks_.clear();
   rank_run_ = std::move(rank);
   rank_run_.command.env["MUSTER_SOCKET"] = socket_path_;
   show_host_name(rank_run_.command.env);
   rank_sink_ = std::move(sink);
   on_rank_end_ = std::move(on_rank_end);
+  on_stopped_ = std::move(on_stopped);
   call_open_ = true;
+  look_if_stopped();
 }
 
 void HostRun::show_host_name(Env& env) {
@@ -101,7 +111,9 @@ void HostRun::show_host_name(Env& env) {
 
 loop::Task<> HostRun::finish_call(Duration grace) {
   call_open_ = false;
+  on_stopped_ = nullptr;
   if (!socket_) co_return;
+  release_ranks();
   if (call_running_ > 0 && grace > Duration()) signal_call(SIGTERM);
   const TimePoint kill_at = Clock::now() + grace;
   while (call_running_ > 0 && Clock::now() < kill_at) co_await moved_.wait_until(kill_at);
@@ -110,6 +122,11 @@ loop::Task<> HostRun::finish_call(Duration grace) {
   const TimePoint gone_by = Clock::now() + call_end_wait;
   while ((call_running_ > 0 || launchers_running()) && Clock::now() < gone_by)
     co_await moved_.wait_until(gone_by);
+}
+
+void HostRun::release_ranks() {
+  released_ = true;
+  if (socket_) socket_->release_ranks();
 }
 
 void HostRun::signal_call(int signal) {
@@ -135,7 +152,6 @@ launch::RankRun HostRun::rank_come(const RankHello& hello) {
   rank->rank = hello.rank;
   rank->user = true;
   rank->of_call = true;
-  rank->late = stopping();
   rank->command = shell_quoted(rank_run_.command.argv);
   rank->on_end = on_rank_end_;
   ranks_[hello.rank] = std::move(rank);
@@ -171,7 +187,9 @@ Result<void> HostRun::start(Program program) {
     programs_.erase(pid);
     tasks_.start(report(process, std::move(outcome)));
   });
-  if (process->user && stopping()) reaper_.signal_group(pid, signal_for_latecomer());
+  // Like those before it.
+  if (process->user && ending())
+    reaper_.signal_group(pid, Clock::now() < kill_at_ ? SIGTERM : SIGKILL);
   return {};
 }
 
@@ -193,6 +211,7 @@ loop::Task<> HostRun::read(std::shared_ptr<Process> process, Fd pipe, job::Strea
 }
 
 loop::Task<> HostRun::report(std::shared_ptr<Process> process, job::Outcome outcome) {
+  while (process->stop) co_await moved_.wait();
   const TimePoint deadline = Clock::now() + last_words_wait;
   while (process->readers > 0 && Clock::now() < deadline)
     co_await process->output_ended.wait_until(deadline);
@@ -207,6 +226,7 @@ loop::Task<> HostRun::report(std::shared_ptr<Process> process, job::Outcome outc
   if (process->user) --users_;
   if (process->of_call) --call_running_;
   if (process->on_end) process->on_end(std::move(verdict));
+  look_if_stopped();
   moved_.notify();
 }
 
@@ -216,21 +236,77 @@ void HostRun::signal_users(int signal) {
     if (process->user) reaper_.signal_group(pid, signal);
 }
 
-void HostRun::stop(int signal, Duration grace) {
-  if (signal != SIGKILL && !stopping()) {
-    stop_signal_ = signal;
-    signal_users(signal);
+void HostRun::stop(Duration grace) {
+  stopped_ = true;
+  if (!ending() && grace > Duration()) {
+    if (socket_) socket_->signal_ranks(SIGTERM, grace);
+    stop_orphans();
+    for (const auto& [pid, process] : programs_)
+      if (process->user) begin_stop(pid, process);
+    ranks_stopped_ = call_running_;
+    tasks_.start(say_what_is_left());
   }
+  kill_after(grace);
+  look_if_stopped();
+}
+
+void HostRun::kill_after(Duration grace) {
   const TimePoint kill_at = Clock::now() + grace;
   if (kill_at >= kill_at_) return;
   kill_at_ = kill_at;
   tasks_.start(kill_at_deadline());
 }
 
-/// What a rank, or a user's program, is sent that begins after a stop request: what those before it
-/// were.
-int HostRun::signal_for_latecomer() const {
-  return Clock::now() < kill_at_ ? stop_signal_ : SIGKILL;
+void HostRun::begin_stop(pid_t pid, const std::shared_ptr<Process>& process) {
+  process->stop.emplace(pid);
+  if (process->user) stopping_.push_back(process);
+  tasks_.start(carry_stop(process));
+}
+
+loop::Task<> HostRun::carry_stop(std::shared_ptr<Process> process) {
+  while (process->stop->look() && Clock::now() < kill_at_)
+    co_await moved_.wait_until(std::min(kill_at_, Clock::now() + supervise::Stop::look_again));
+  process->stop->kill();  // In the background, or the grace is over.
+  process->stop.reset();
+  moved_.notify();
+}
+
+/// What has left its parent, or its session, is ours by now; it is told, but not waited for.
+void HostRun::stop_orphans() {
+  for (const pid_t pid : supervise::children_of(::getpid())) {
+    if (programs_.contains(pid) || supervise::runs_our_file(pid)) continue;
+    auto orphan = std::make_shared<Process>(loop_);
+    begin_stop(pid, orphan);
+  }
+}
+
+/// Most stops are over before there is anything to tell.
+loop::Task<> HostRun::say_what_is_left() {
+  TimePoint next = Clock::now() + first_word_after;
+  while (next < kill_at_) {
+    while (Clock::now() < next && users_ > 0) co_await moved_.wait_until(next);
+    if (users_ == 0 || Clock::now() >= kill_at_) co_return;
+    const auto left = std::chrono::ceil<std::chrono::seconds>(kill_at_ - Clock::now()).count();
+    log_.info(what_is_left() + " still running, " + std::to_string(left) + " s of grace left");
+    next = Clock::now() + next_word_after;
+  }
+}
+
+/// "2 of 6 ranks"; without any, whose processes: "2 of train.sh".
+std::string HostRun::what_is_left() const {
+  if (call_running_ > 0)
+    return std::to_string(call_running_) + " of " + std::to_string(ranks_stopped_) + " ranks";
+  Args names;
+  for (const std::shared_ptr<Process>& process : stopping_)
+    if (process->stop && process->user)
+      names.push_back(std::to_string(process->stop->waiting()) + " of " + process->name);
+  return "processes: " + join(names, ", ");
+}
+
+/// In a stop: whether none of the call's ranks runs here any more.
+void HostRun::look_if_stopped() {
+  if (!stopped_ || !call_open_ || call_running_ > 0) return;
+  if (const auto told = std::exchange(on_stopped_, nullptr)) told();
 }
 
 loop::Task<> HostRun::kill_at_deadline() {
@@ -243,7 +319,8 @@ loop::Task<> HostRun::kill_at_deadline() {
 loop::Task<> HostRun::finish(Duration grace) {
   finishing_ = true;
   if (users_ > 0) {
-    stop(grace > Duration() ? SIGTERM : SIGKILL, grace);
+    if (grace > Duration() && !ending()) signal_users(SIGTERM);
+    kill_after(grace);
     const TimePoint gone_by = kill_at_ + last_words_wait;
     while (users_ > 0 && Clock::now() < gone_by) co_await moved_.wait_until(gone_by);
   }

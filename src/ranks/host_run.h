@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/command.h"
 #include "base/log.h"
@@ -59,19 +60,27 @@ class HostRun {
   /// From now on ranks may come; they run `rank`. On a machine of another name than the host's they
   /// preload a library that makes gethostname() say the host's. `on_rank_end` is called for each
   /// one's end after its last line went to `sink`.
-  void begin_call(launch::RankRun rank, Sink sink, std::function<void(job::Verdict)> on_rank_end);
+  /// `on_stopped` is called once in a stop, when none of this host's ranks runs any more: the call
+  /// is over here. Ranks that have ended are kept back until release_ranks() or finish_call(), and
+  /// none begins.
+  void begin_call(launch::RankRun rank, Sink sink, std::function<void(job::Verdict)> on_rank_end,
+                  std::function<void()> on_stopped);
   /// No more ranks; they and the call's programs get SIGTERM, then SIGKILL after `grace`, launchers
   /// SIGKILL. Returns when all have ended. Without a call there is nothing to do.
   loop::Task<> finish_call(Duration grace);
+  /// No host has a rank that runs any more: those that were kept back go, and the launcher ends.
+  void release_ranks();
 
   Result<void> start(Program program);
 
-  /// A stop request: the user's programs and ranks get `signal`, SIGKILL after `grace`. Launchers
-  /// are left to end by themselves. Who begins later gets it then. A second call sends no signal,
-  /// it can only shorten the grace.
-  void stop(int signal, Duration grace);
-  /// Ends everything: ranks as by stop(SIGTERM, grace), then launchers and what else descends from
-  /// us by SIGKILL. Returns when all are gone and their last lines have been handed on.
+  /// A stop request: the user's programs, the ranks and all that they have started get SIGTERM
+  /// (supervise/stop.h), SIGKILL after `grace`. Launchers are left to end by themselves. A program
+  /// that begins later gets it then. A program's end is told when what it left in the foreground
+  /// has ended, too. A second call sends no signal, it can only shorten the grace.
+  void stop(Duration grace);
+  /// Ends everything: programs and ranks by SIGTERM, after `grace` by SIGKILL, then launchers and
+  /// what else descends from us by SIGKILL. Returns when all are gone and their last lines have
+  /// been handed on.
   loop::Task<> finish(Duration grace);
   /// True while a user's program or a rank runs.
   bool running() const { return users_ > 0; }
@@ -83,9 +92,17 @@ class HostRun {
   void read_output(std::shared_ptr<Process> process, Fd out, Fd err, Sink sink);
   loop::Task<> read(std::shared_ptr<Process> process, Fd pipe, job::Stream stream, Sink sink);
   loop::Task<> report(std::shared_ptr<Process> process, job::Outcome outcome);
-  bool stopping() const { return kill_at_ != TimePoint::max(); }
-  int signal_for_latecomer() const;
+  bool keeps_ranks() const { return stopped_ && call_open_ && !released_; }
+  /// Whether all that runs is to end, by a stop or by finish().
+  bool ending() const { return kill_at_ != TimePoint::max(); }
+  void kill_after(Duration grace);
   loop::Task<> kill_at_deadline();
+  void begin_stop(pid_t pid, const std::shared_ptr<Process>& process);
+  loop::Task<> carry_stop(std::shared_ptr<Process> process);
+  void stop_orphans();
+  loop::Task<> say_what_is_left();
+  std::string what_is_left() const;
+  void look_if_stopped();
   void signal_users(int signal);
   void signal_call(int signal);
   void end_launchers();
@@ -101,6 +118,7 @@ class HostRun {
   launch::RankRun rank_run_;
   Sink rank_sink_;
   std::function<void(job::Verdict)> on_rank_end_;
+  std::function<void()> on_stopped_;  ///< Until it was called.
   std::unique_ptr<HostSocket> socket_;
   std::map<int, std::shared_ptr<Process>> ranks_;       ///< Ranks that came over the socket.
   std::map<pid_t, std::shared_ptr<Process>> programs_;  ///< Programs that we started.
@@ -109,9 +127,12 @@ class HostRun {
   bool call_open_ = false;
   int readers_ = 0;
   bool finishing_ = false;
+  bool stopped_ = false;                            ///< By stop().
+  bool released_ = false;                           ///< By release_ranks().
+  std::vector<std::shared_ptr<Process>> stopping_;  ///< Programs of the user's, since then.
+  int ranks_stopped_ = 0;                           ///< How many of the call's processes ran then.
   loop::Event moved_;
-  TimePoint kill_at_ = TimePoint::max();  ///< Before a stop request: never.
-  int stop_signal_ = SIGKILL;
+  TimePoint kill_at_ = TimePoint::max();  ///< Before stop() and finish(): never.
   loop::Tasks tasks_;
 };
 

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <csignal>
+#include <optional>
 #include <string_view>
 
 #include "ranks/rank_testing.h"
@@ -19,22 +20,31 @@ struct Bench {
   void begin_call(const std::string& script) {
     launch::RankRun run;
     run.command = {shell(script), {{"PATH", "/usr/bin:/bin"}}, "/"};
-    const HostRun::Sink sink = [this](job::Lines lines) -> loop::Task<> {
-      text += lines.bytes;
+    const auto on_rank_end = [this](const job::Verdict& verdict) {
+      ends[verdict.rank] = verdict.outcome;
+      moved.notify();
+    };
+    host_run.begin_call(std::move(run), sink(), on_rank_end, [this] { ++stopped; });
+  }
+  HostRun::Sink sink() {
+    return [this](job::Lines lines) -> loop::Task<> {
+      if (lines.stream == job::Stream::out) text += lines.bytes;  // A shell tells of its `sleep`.
       moved.notify();
       co_return;
     };
-    host_run.begin_call(std::move(run), sink, [this](const job::Verdict& verdict) {
-      ends[verdict.rank] = verdict.outcome;
-      moved.notify();
-    });
   }
   void start_rank(int rank) {
     Env env = {{"OMPI_COMM_WORLD_RANK", std::to_string(rank)},
                {"OMPI_COMM_WORLD_LOCAL_RANK", "0"},
                {"MUSTER_SOCKET", host_run.socket_path()}};
     reaper.watch(fork_entry([&env] { return rank_main({}, env); }, STDERR_FILENO, 2),
-                 [](const Outcome&) {});
+                 [this, rank](Outcome outcome) {
+                   exits[rank] = std::move(outcome);
+                   moved.notify();
+                 });
+  }
+  loop::Task<> until_exits(std::size_t count) {
+    while (exits.size() < count) co_await moved.wait();
   }
   loop::Task<> until_ends(std::size_t count) {
     while (ends.size() < count) co_await moved.wait();
@@ -50,32 +60,103 @@ struct Bench {
   HostRun host_run{loop, reaper, "localhost", log};
   std::string text;
   std::map<int, Outcome> ends;
+  std::map<int, Outcome> exits;  ///< How each `sm rank` itself ended.
+  int stopped = 0;               ///< How often the call's stop was over.
 };
 
-TEST_CASE_FIXTURE(Bench, "host run: a rank that comes after a stop is stopped like those before") {
+TEST_CASE_FIXTURE(Bench, "host run: in a stop ranks are kept back until the call is over") {
   const auto story = [](Bench& b) -> loop::Task<> {
-    b.begin_call("echo runs; sleep 1000");
+    b.begin_call("trap 'echo saved; exit 3' TERM; echo runs; while :; do sleep 0.01; done");
     b.start_rank(0);
-    co_await b.until_said("runs");
-    b.host_run.stop(SIGTERM, 20s);
-    co_await b.until_ends(1);
-    b.start_rank(1);  // Nobody runs any more; the stop still holds.
+    b.start_rank(1);
+    co_await b.until_said("runs\nruns");
+    b.host_run.stop(guard);
     co_await b.until_ends(2);
+    CHECK(b.stopped == 1);
+    b.start_rank(2);  // Gets no answer: a refusal would be a failure to its launcher.
+    CHECK(b.exits.empty());
+    b.host_run.release_ranks();
+    co_await b.until_exits(3);
   };
   loop::run_task(loop, story(*this), guard);
-  CHECK(ends[0] == Outcome::signaled(SIGTERM));
-  CHECK(ends[1] == Outcome::signaled(SIGTERM));
+  CHECK(text == "runs\nruns\nsaved\nsaved\n");
+  CHECK(ends == std::map<int, Outcome>{{0, Outcome::exited(3)}, {1, Outcome::exited(3)}});
+  CHECK(exits == std::map<int, Outcome>{
+                     {0, Outcome::exited(3)}, {1, Outcome::exited(3)}, {2, Outcome::exited(127)}});
 }
 
-TEST_CASE_FIXTURE(Bench, "host run: a rank that comes after a stop's grace is killed") {
+TEST_CASE_FIXTURE(Bench,
+                  "host run: a rank's end in a stop is that of all it has in the foreground") {
   const auto story = [](Bench& b) -> loop::Task<> {
-    b.begin_call("trap '' TERM; sleep 1000");
-    b.host_run.stop(SIGTERM, 0s);
+    b.begin_call(
+        "sh -c \"trap 'sleep 0.2; echo saved; exit' TERM; echo runs;"
+        " while :; do sleep 0.01; done\"; exit 4");
     b.start_rank(0);
+    co_await b.until_said("runs");
+    b.host_run.stop(guard);
+    co_await b.until_ends(1);
+    CHECK(b.text == "runs\nsaved\n");
+    co_await b.host_run.finish_call({});
+    co_await b.until_exits(1);
+  };
+  loop::run_task(loop, story(*this), guard);
+}
+
+TEST_CASE_FIXTURE(Bench, "host run: the end of a stop's grace is the end of its ranks") {
+  const auto story = [](Bench& b) -> loop::Task<> {
+    b.begin_call("trap '' TERM; echo runs; while :; do sleep 0.01; done");
+    b.start_rank(0);
+    co_await b.until_said("runs");
+    b.host_run.stop({});
     co_await b.until_ends(1);
   };
   loop::run_task(loop, story(*this), guard);
   CHECK(ends[0] == Outcome::signaled(SIGKILL));
+  CHECK(stopped == 1);
+}
+
+TEST_CASE_FIXTURE(Bench, "host run: in a stop a program's end is that of what it runs") {
+  struct {
+    const char* name;
+    const char* script;
+    const char* said;
+  } const cases[] = {
+      {"a shell's child", "sh -c \"$SAVES\"", "saved\n"},
+      {"a session of its own", "setsid sh -c \"$SAVES\"", "saved\n"},
+      {"two with & and a wait", "sh -c \"$SAVES\" & wait", "saved\n"},
+      {"a pipe's reader outlives the writer", "sh -c \"$SAVES\" | cat", "saved\n"},
+      {"a helper is not waited for", "(trap '' TERM; while :; do sleep 1; done) & sh -c \"$SAVES\"",
+       "saved\n"},
+      {"nobody saves", "echo runs; sleep 1000", ""},
+  };
+  for (const auto& c : cases) {
+    CAPTURE(c.name);
+    Bench b;
+    std::optional<Outcome> end;
+    const auto story = [&]() -> loop::Task<> {
+      HostRun::Program program;
+      program.name = "train.sh";
+      program.user = true;
+      program.command = {shell(c.script),
+                         {{"PATH", "/usr/bin:/bin"},
+                          {"SAVES",
+                           "trap 'sleep 0.2; echo saved; exit' TERM; echo runs;"
+                           " while :; do sleep 0.01; done"}},
+                         "/"};
+      program.sink = b.sink();
+      program.on_end = [&](const job::Verdict& verdict) {
+        end = verdict.outcome;
+        b.moved.notify();
+      };
+      CHECK(b.host_run.start(std::move(program)));
+      co_await b.until_said("runs");
+      b.host_run.stop(guard);
+      while (!end) co_await b.moved.wait();
+      co_await b.host_run.finish({});
+    };
+    loop::run_task(b.loop, story(), guard);
+    CHECK(b.text == std::string("runs\n") + c.said);
+  }
 }
 
 }  // namespace

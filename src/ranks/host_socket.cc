@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "job/message.h"
 #include "loop/tasks.h"
+#include "loop/wait.h"
 #include "ranks/messages.h"
 
 namespace muster::ranks {
@@ -16,7 +17,7 @@ using job::type_of;
 
 struct HostSocket::State {
   State(loop::Loop& loop, std::unique_ptr<loop::UnixListener> at, Callbacks c)
-      : listener(std::move(at)), callbacks(std::move(c)), tasks(loop) {}
+      : listener(std::move(at)), callbacks(std::move(c)), released(loop), tasks(loop) {}
 
   loop::Task<> accept();
   loop::Task<> serve(std::shared_ptr<loop::UnixChannel> channel);
@@ -29,7 +30,8 @@ struct HostSocket::State {
   std::unique_ptr<loop::UnixListener> listener;
   Callbacks callbacks;
   std::map<int, loop::UnixChannel*> ranks;
-  loop::Tasks tasks;  ///< accept(), and each serve(), which owns its channel.
+  loop::Event released;  ///< Ranks that were kept back are let go.
+  loop::Tasks tasks;     ///< accept(), and each serve(), which owns its channel.
 };
 
 namespace {
@@ -70,15 +72,13 @@ HostSocket::HostSocket(std::unique_ptr<State> state) : state_(std::move(state)) 
 
 HostSocket::~HostSocket() = default;
 
-void HostSocket::signal_ranks(int number) {
+void HostSocket::signal_ranks(int number, Duration grace) {
   for (const auto& [rank, channel] : state_->ranks)
-    channel->post(type_of(Message::signal), signal_text(number, {}));
+    channel->post(type_of(Message::signal), signal_text(number, grace));
 }
 
-void HostSocket::signal_rank(int rank, int number) {
-  const auto found = state_->ranks.find(rank);
-  if (found != state_->ranks.end())
-    found->second->post(type_of(Message::signal), signal_text(number, {}));
+void HostSocket::release_ranks() {
+  state_->released.notify();
 }
 
 loop::Task<> HostSocket::State::accept() {
@@ -104,6 +104,7 @@ loop::Task<> HostSocket::State::serve_rank(loop::UnixChannel& channel, const Fra
   if (!json) co_return;
   const RankHello hello{number_in(*json, "rank"), number_in(*json, "local_rank"),
                         static_cast<pid_t>(number_in(*json, "pid"))};
+  while (callbacks.keeps_waiting()) co_await released.wait();
   const Result<launch::RankRun> run = admit(hello);
   if (!run) {
     channel.post(type_of(Message::failed), to_text({{"why", run.error().text}}));
@@ -119,7 +120,10 @@ loop::Task<> HostSocket::State::serve_rank(loop::UnixChannel& channel, const Fra
                  to_text({{"why", "the arguments and the environment are larger than 1 MiB"}}));
   job::Outcome outcome = co_await follow_rank(channel, hello.rank);
   ranks.erase(hello.rank);
-  co_await callbacks.on_rank_end(hello.rank, std::move(outcome));
+  if (co_await callbacks.on_rank_end(hello.rank, std::move(outcome))) {
+    channel.post(type_of(rank_hold), "{}");
+    co_await released.wait();
+  }
   channel.post(type_of(Message::rank_ack), "{}");
   static_cast<void>(co_await channel.flushed());
 }

@@ -9,6 +9,7 @@
 
 #include "base/command.h"
 #include "base/fd.h"
+#include "base/time.h"
 #include "job/outcome.h"
 #include "launch/call.h"
 #include "loop/unix.h"
@@ -38,11 +39,14 @@ class HostSocket {
   struct Callbacks {
     /// Error: the rank is refused with its text.
     std::function<Result<launch::RankRun>(const RankHello&)> on_rank;
+    /// True: a rank that comes now gets no answer before release_ranks(). Its launcher would take a
+    /// refusal for a failure.
+    std::function<bool()> keeps_waiting = [] { return false; };
     /// The rank's program runs; the read ends of its output.
     std::function<void(int rank, Fd out, Fd err)> on_started;
     /// The rank's program has ended, or could not be started, or `sm rank` itself was killed. Once
-    /// this returns the rank is let go.
-    std::function<loop::Task<>(int rank, job::Outcome outcome)> on_rank_end;
+    /// this returns the rank is let go, or kept back where it gives true: release_ranks().
+    std::function<loop::Task<bool>(int rank, job::Outcome outcome)> on_rank_end;
     std::function<void(AgentCall)> on_agent;
     /// An operator calls; `end` answers it. Error: the call is refused with its text.
     std::function<Result<void>(launch::Call, launch::CallEnd end)> on_call;
@@ -58,10 +62,11 @@ class HostSocket {
   ~HostSocket();
 
   /// Sends a signal to the programs of all ranks that run, and what they started in their process
-  /// groups. Through `sm rank`: one that is stopped itself (SIGSTOP) passes nothing on.
-  void signal_ranks(int number);
-  /// Nothing if `rank` is not there.
-  void signal_rank(int rank, int number);
+  /// groups; a SIGTERM with a grace is a stop (supervise/stop.h). Through `sm rank`: one that is
+  /// stopped itself (SIGSTOP) passes nothing on.
+  void signal_ranks(int number, Duration grace = {});
+  /// Lets go all ranks that have ended and were kept back, and answers those that wait.
+  void release_ranks();
 
  private:
   struct State;

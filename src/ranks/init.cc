@@ -22,6 +22,7 @@
 #include "job/outcome.h"
 #include "supervise/reaper.h"
 #include "supervise/spawn.h"
+#include "supervise/stop.h"
 
 namespace muster::ranks {
 namespace {
@@ -125,11 +126,11 @@ bool lifeline_ended(int lifeline) {
 
 int follow(pid_t program, const Fd& signals, const InitArgs& given) {
   const int lifeline = given.lifeline;
-  bool stopping = false;
+  std::optional<supervise::Stop> stop;
   std::optional<int> end;
   std::array<pollfd, 2> fds = {pollfd{signals.get(), POLLIN, 0}, pollfd{lifeline, POLLIN, 0}};
   while (true) {
-    if (::poll(fds.data(), fds.size(), -1) < 0) continue;
+    if (::poll(fds.data(), fds.size(), stop ? look_again_ms : -1) < 0) continue;
     if (fds[1].revents != 0 && lifeline_ended(lifeline)) {
       kill_all(signals);
       return exit_killed;
@@ -138,15 +139,18 @@ int follow(pid_t program, const Fd& signals, const InitArgs& given) {
     while (::read(signals.get(), &info, sizeof(info)) == sizeof(info)) {
       const int number = static_cast<int>(info.ssi_signo);
       if (number == SIGCHLD) continue;
-      stopping = stopping || number == SIGTERM;
+      if (given.everyone && number == SIGTERM && !stop) {
+        stop.emplace(program, ::getpid());
+        continue;
+      }
       if (!end) ::kill(program, number);
       if (!given.everyone) continue;
       for (const pid_t pid : supervise::descendants(::getpid()))
         if (pid != program) ::kill(pid, number);
     }
     if (const std::optional<int> status = reap(program)) end = status;
-    // A shell dies of the signal at once, what it started may still save its work.
-    if (end && !(given.everyone && stopping && supervise::has_children())) {
+    const bool waits = stop && stop->look();
+    if (end && !waits) {
       kill_all(signals);
       return *end;
     }

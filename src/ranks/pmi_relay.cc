@@ -77,11 +77,13 @@ void PmiRelay::serve_program() {
 
 void PmiRelay::serve_daemon() {
   const std::optional<std::string> bytes = read_some(daemon_);
+  if (!bytes) keeps_daemon_ = false;
+  if (bytes && !program_) return;  // Nobody is there to hear it.
   if (!bytes || !write_all(program_.get(), *bytes)) close();
 }
 
 void PmiRelay::close() {
-  daemon_.reset();
+  if (!keeps_daemon_) daemon_.reset();
   program_.reset();
 }
 

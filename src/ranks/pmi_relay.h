@@ -45,6 +45,9 @@ class PmiRelay {
   void serve_program();
   void serve_daemon();
   std::optional<int> abort_code() const { return filter_.code(); }
+  /// From now on the program's end is not the end of its channel to the daemon, by which the daemon
+  /// would know of a rank that ended without a word, and kill the others.
+  void keep_daemon() { keeps_daemon_ = true; }
 
  private:
   PmiRelay() = default;
@@ -54,6 +57,7 @@ class PmiRelay {
   Fd program_;
   Fd programs_end_;
   AbortFilter filter_;
+  bool keeps_daemon_ = false;
 };
 
 }  // namespace muster::ranks

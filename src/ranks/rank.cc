@@ -24,6 +24,7 @@
 #include "ranks/socket_client.h"
 #include "supervise/reaper.h"
 #include "supervise/spawn.h"
+#include "supervise/stop.h"
 
 namespace muster::ranks {
 namespace {
@@ -33,6 +34,8 @@ using job::type_of;
 
 constexpr int exit_cannot_run = 127;
 constexpr int ack_wait_ms = 5000;
+constexpr int look_again_ms = static_cast<int>(
+    std::chrono::duration_cast<std::chrono::milliseconds>(supervise::Stop::look_again).count());
 
 std::string value_of(const Env& env, std::initializer_list<const char*> names) {
   for (const char* name : names) {
@@ -108,20 +111,24 @@ class Follower {
   Follower(SocketClient& train, pid_t pid, Fd signals, PmiRelay relay)
       : train_(train), pid_(pid), signals_(std::move(signals)), relay_(std::move(relay)) {}
 
-  /// None: `train` is gone, and the program was killed for it.
+  /// None: `train` is gone, and the program was killed for it. After a stop the end is that of the
+  /// program and of what it left in the foreground.
   std::optional<job::Outcome> until_end() {
     std::array<pollfd, 4> fds = {pollfd{signals_.get(), POLLIN, 0}, pollfd{train_.fd(), POLLIN, 0},
                                  pollfd{relay_.from_program(), POLLIN, 0},
                                  pollfd{relay_.from_daemon(), POLLIN, 0}};
     bool train_lives = serve_train(train_.received());  // May have come with the command.
     while (train_lives) {
-      if (::poll(fds.data(), fds.size(), -1) < 0) continue;
+      const int ready = ::poll(fds.data(), fds.size(), stop_ ? look_again_ms : -1);
+      if (ready < 0) continue;
       if (fds[0].revents != 0) pass_signals();
       if (fds[1].revents != 0) train_lives = serve_train(train_.receive_some());
       if (fds[2].revents != 0) relay_.serve_program();
       if (fds[3].revents != 0 && relay_.from_daemon() >= 0) relay_.serve_daemon();
       if (const std::optional<int> code = relay_.abort_code()) return aborted(*code);
-      if (std::optional<job::Outcome> outcome = reap(WNOHANG)) return outcome;
+      if (!outcome_) outcome_ = reap(WNOHANG);
+      const bool waits = stop_ && stop_->look();
+      if (outcome_ && !waits) return outcome_;
       fds[2].fd = relay_.from_program();
       fds[3].fd = relay_.from_daemon();
     }
@@ -131,6 +138,8 @@ class Follower {
 
  private:
   void kill_program() {
+    if (stop_) stop_->kill();
+    if (outcome_) return;
     ::kill(-pid_, SIGKILL);
     ::kill(pid_, SIGKILL);  // The program may have moved to another group.
     static_cast<void>(reap(0));
@@ -145,14 +154,29 @@ class Follower {
   void pass_signals() {
     signalfd_siginfo info{};
     while (::read(signals_.get(), &info, sizeof(info)) == sizeof(info))
-      if (info.ssi_signo != SIGCHLD) ::kill(-pid_, static_cast<int>(info.ssi_signo));
+      if (info.ssi_signo != SIGCHLD) pass(static_cast<int>(info.ssi_signo));
+  }
+
+  /// What a stop has told the program the launcher does not tell it again.
+  void pass(int signal) const {
+    if (!outcome_ && !(stop_ && signal == SIGTERM)) ::kill(-pid_, signal);
+  }
+
+  void serve_signal(const SignalRequest& request) {
+    const bool is_stop = request.signal == SIGTERM && request.grace > Duration();
+    if (is_stop && !stop_ && !outcome_) {
+      relay_.keep_daemon();
+      stop_.emplace(pid_);
+    }
+    if (is_stop) return;
+    if (request.signal == SIGKILL && stop_) stop_->kill();
+    if (!outcome_) ::kill(-pid_, request.signal);
   }
 
   /// False when `train` is gone, or does not speak as it should.
   bool serve_train(Result<std::optional<Frame>> frame) {
     while (frame && *frame) {
-      if ((*frame)->type == type_of(Message::signal))
-        ::kill(-pid_, signal_from((*frame)->payload).signal);
+      if ((*frame)->type == type_of(Message::signal)) serve_signal(signal_from((*frame)->payload));
       frame = train_.received();
     }
     return frame.has_value();
@@ -170,6 +194,8 @@ class Follower {
   pid_t pid_;
   Fd signals_;
   PmiRelay relay_;
+  std::optional<supervise::Stop> stop_;  ///< From the stop of the job on.
+  std::optional<job::Outcome> outcome_;  ///< Once the program has ended.
 };
 
 /// The descriptor by which hydra's daemon speaks with this rank's program; none under Open MPI.
@@ -200,14 +226,19 @@ void report_end(SocketClient& train, const job::Outcome& outcome) {
   const Json end = {{"outcome", job::to_json(outcome)}, {"unix_ms", wall_time().count()}};
   if (!train.send(type_of(Message::rank_end), to_text(end))) return;
   Result<std::optional<Frame>> frame = train.received();
+  int wait_ms = ack_wait_ms;
   while (frame) {
     if (*frame && (*frame)->type == type_of(Message::rank_ack)) return;
     if (*frame) {
+      // In a stop `train` says when; a launcher that saw this end would kill the other ranks.
+      if ((*frame)->type == type_of(rank_hold)) wait_ms = -1;
       frame = train.received();
       continue;
     }
     pollfd fd{train.fd(), POLLIN, 0};
-    if (::poll(&fd, 1, ack_wait_ms) <= 0) return;
+    const int ready = ::poll(&fd, 1, wait_ms);
+    if (ready < 0 && errno == EINTR) continue;
+    if (ready <= 0) return;
     frame = train.receive_some();
   }
 }
@@ -252,8 +283,9 @@ int rank_main(const Args&, const Env& env) {
     report_end(*train, job::Outcome::failed(pid.error().text));
     return exit_cannot_run;
   }
-  const std::optional<job::Outcome> outcome =
-      Follower(*train, *pid, std::move(signals), *std::move(relay)).until_end();
+  // Outlives the end: hydra's daemon takes the end of its channel for the rank's.
+  Follower follower(*train, *pid, std::move(signals), *std::move(relay));
+  const std::optional<job::Outcome> outcome = follower.until_end();
   if (!outcome) return exit_cannot_run;
   report_end(*train, *outcome);
   end_like(*outcome);

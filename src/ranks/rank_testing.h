@@ -41,10 +41,11 @@ struct Host {
       reads.start(read(std::move(err), rank, job::Stream::err));
       moved.notify();
     };
-    callbacks.on_rank_end = [this](int rank, Outcome outcome) -> loop::Task<> {
+    callbacks.on_rank_end = [this](int rank, Outcome outcome) -> loop::Task<bool> {
       ends[rank].push_back(std::move(outcome));
       moved.notify();
       while (hold_ends) co_await moved.wait();
+      co_return false;
     };
     callbacks.on_agent = [this](AgentCall call) {
       calls.push_back(std::move(call));

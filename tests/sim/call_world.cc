@@ -441,6 +441,8 @@ void CallWorld::carry_out(const Action& action) {
       return begin_share(0);
     case Action::Kind::launch:
       return start_launcher();
+    case Action::Kind::release:
+      return;  // Launchers of this world see no rank's end before its time.
     case Action::Kind::drain:
       tell(Message::call_drain, ranks::grace_text(action.grace));
       return drain(0, action.grace);

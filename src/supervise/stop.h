@@ -1,0 +1,45 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <map>
+#include <vector>
+
+#include "base/time.h"
+#include "supervise/stop_plan.h"
+
+namespace muster::supervise {
+
+/// The children of `parent`, from /proc.
+std::vector<pid_t> children_of(pid_t parent);
+/// Whether `pid` runs the file that we do, under whatever name.
+bool runs_our_file(pid_t pid);
+
+/// A stop of a program and of all that it has started, from SIGTERM until what is waited for has
+/// ended. Whoever holds it calls look() again and again until then, and decides how long the grace
+/// is. What is started meanwhile is neither told nor waited for: it may be how a program saves.
+class Stop {
+ public:
+  /// How soon to look again.
+  static constexpr Duration look_again = std::chrono::milliseconds(20);
+
+  /// Finds `main` and its descendants, and tells who is to be told now.
+  explicit Stop(pid_t main);
+  /// ... `main` and all other descendants of `top`, which itself is not told.
+  Stop(pid_t main, pid_t top);
+
+  /// Tells who is due by now. False once nobody is waited for.
+  bool look();
+  /// How many are still waited for, as look() found.
+  int waiting() const { return waiting_; }
+  /// SIGKILL to all that are left.
+  void kill() const;
+
+ private:
+  void ask(const std::vector<StopProcess>& processes, pid_t main);
+  std::vector<StopStep> steps_;  ///< Without those that have ended.
+  int waiting_ = 0;
+  std::map<pid_t, int> looks_since_;  ///< How often each was seen that has none to wait for.
+};
+
+}  // namespace muster::supervise

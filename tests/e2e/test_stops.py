@@ -1,0 +1,194 @@
+"""A stop gives every process its grace, under every launcher and form of an entry point.
+
+Each process saves for a while once it was told, and all end differently: the first soon, and with a
+code for which launchers end the others.
+"""
+
+import dataclasses
+import signal
+
+import pytest
+
+from fit import GUARD_SECONDS
+from lab import VENV
+
+GRACE_SECONDS = 60
+TIMEOUT_SECONDS = 25
+# Longer than mpirun takes to end its ranks when one of them has ended badly.
+SAVE_SECONDS = 3
+# torch's and DeepSpeed's launchers kill 30 s after they told their ranks to end.
+LONG_SAVE_SECONDS = 35
+
+RANK = """
+import os, signal, sys, time
+def number(*names):
+    return next((int(os.environ[name]) for name in names if name in os.environ), 0)
+rank = number("OMPI_COMM_WORLD_RANK", "PMI_RANK", "RANK", "WORKER")
+times_told = 0
+def save(*_):
+    global times_told
+    times_told += 1
+    if times_told > 1:
+        open("/opt/ml/model/told-twice-%d" % rank, "w").close()
+        return
+    end = time.monotonic() + (SECONDS if rank % 2 else 0.1)
+    while time.monotonic() < end:
+        print("saving", rank, flush=True)
+        time.sleep(0.1)
+    open("/opt/ml/model/saved-%d" % rank, "w").close()
+    if ENDS[rank % len(ENDS)] >= 0:
+        os._exit(ENDS[rank % len(ENDS)])
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    os.kill(os.getpid(), signal.SIGTERM)
+signal.signal(signal.SIGTERM, save)
+print("ready %d." % rank, flush=True)
+while True:
+    signal.pause()
+"""
+
+# What torch.multiprocessing.spawn does: SIGINT to the workers of a parent that dies.
+SPAWN = """
+import ctypes, multiprocessing, os, runpy, signal
+def work(number):
+    ctypes.CDLL(None).prctl(1, signal.SIGINT)
+    os.environ["WORKER"] = str(number)
+    runpy.run_path("rank.py")
+if __name__ == "__main__":
+    workers = [multiprocessing.Process(target=work, args=(number,)) for number in range(2)]
+    for worker in workers:
+        worker.start()
+    multiprocessing.connection.wait([worker.sentinel for worker in workers])
+    for worker in workers:
+        worker.join()
+"""
+
+CALLER = """
+import sagemaker_containers.operators as sm
+sm.OPERATOR(program="rank.py", PER_HOST=2)
+"""
+
+DEAF = "(trap '' TERM; while :; do sleep 1; done) & "
+
+
+@dataclasses.dataclass(frozen=True)
+class Form:
+    """An entry point; its `ranks` run on each host."""
+
+    text: str
+    ranks: int = 2
+    name: str = "entry.sh"
+    flags: tuple = ()
+
+    def ranks_of(self, hosts: int) -> int:
+        """How many numbers ranks have: without an operator each host has the same."""
+        words = ("mpirun", "torchrun", "deepspeed")
+        numbered = self.flags or any(word in self.text for word in words)
+        return self.ranks * (hosts if numbered else 1)
+
+
+def shell(line: str, ranks: int = 2, interpreter: str = "sh") -> Form:
+    return Form(f"#!/bin/{interpreter}\n{line}\n", ranks)
+
+
+TWO = "WORKER=0 python3 rank.py & WORKER=1 python3 rank.py & "
+
+FORMS = {
+    "direct": Form(RANK, 1, "rank.py"),
+    "mpi": Form(RANK, 2, "rank.py", ("--mpi", "--processes-per-host", 2)),
+    "sh": shell("python3 rank.py\necho ended $?", 1),
+    "bash": shell("set -e\nexport X=1\npython3 rank.py", 1, "bash"),
+    "session": shell("setsid python3 rank.py", 1),
+    "pipe": shell("python3 rank.py | tee log", 1),
+    "helper": shell(DEAF + "python3 rank.py", 1),
+    "helper-exec": shell(DEAF + "exec python3 rank.py", 1),
+    "wait": shell(TWO + "wait"),
+    "trap": shell(TWO + "trap 'wait' TERM\nwait"),
+    "python": Form(
+        "import subprocess, sys\nsys.exit(subprocess.call([sys.executable, 'rank.py']))\n",
+        1,
+        "entry.py",
+    ),
+    "spawn": Form(SPAWN, 2, "entry.py"),
+    "exec-mpirun": shell("exec sm mpirun --process_per_hosts 2 python3 rank.py"),
+    "mpirun": shell("sm mpirun --process_per_hosts 2 python3 rank.py\necho after $?"),
+    "mpirun-sh": shell("sm mpirun --process_per_hosts 2 sh -c 'python3 rank.py; exit 1'"),
+    "mpirun-python": Form(
+        CALLER.replace("OPERATOR", "mpirun").replace("PER_HOST", "process_per_hosts"),
+        2,
+        "entry.py",
+    ),
+    "exec-run": shell("exec sm run python3 rank.py", 1),
+    "run": shell("sm run python3 rank.py\necho after $?", 1),
+    "torchrun-direct": shell("sm torchrun --launcher direct --nproc-per-node 2 rank.py"),
+    "deepspeed-direct": shell("sm deepspeed --launcher direct --num_gpus 2 rank.py"),
+}
+
+# (form, hosts, how it is stopped)
+GATE = [
+    ("mpi", 1, "signal"),
+    ("sh", 1, "signal"),
+    ("pipe", 1, "timeout"),
+    ("helper", 1, "signal"),
+    ("spawn", 1, "signal"),
+    ("exec-mpirun", 1, "stop"),
+    ("mpirun", 2, "signal"),
+    ("run", 2, "signal"),
+]
+
+
+def job(machine, form: Form, hosts: int, how: str, seconds: int = SAVE_SECONDS, ends="[143, -1]"):
+    """Runs it until it is stopped and over: its text, and what it has saved."""
+    rank = RANK.replace("SECONDS", str(seconds)).replace("ENDS", ends)
+    (machine.source / "rank.py").write_text(rank)
+    if form.name != "rank.py":
+        (machine.source / form.name).write_text(form.text)
+    (machine.source / form.name).chmod(0o755)
+    words = [*form.flags, "--timeout", TIMEOUT_SECONDS] if how == "timeout" else list(form.flags)
+    name = f"stops-{form.name.replace('.', '-')}"
+    process = machine.sm(
+        *("fit", form.name, "--source-dir", machine.source, "--output", machine.output),
+        *("--hosts", hosts, "--grace", GRACE_SECONDS),
+        *("--python", VENV / "bin/python", "--name", name, *words),
+    )
+    for number in range(form.ranks_of(hosts)):
+        process.wait_for_output(b"ready %d." % number, GUARD_SECONDS)
+    if how == "signal":
+        process.signal(signal.SIGINT)
+    if how == "stop":
+        assert machine.sm("stop", name).wait(GUARD_SECONDS) == 0
+    process.wait(GUARD_SECONDS)
+    return process, {path.name for path in (machine.output / "model").glob("*")}
+
+
+def check(machine, name: str, hosts: int, how: str, **options) -> None:
+    form = FORMS[name]
+    process, saved = job(machine, form, hosts, how, **options)
+    wanted = {f"saved-{rank}" for rank in range(form.ranks_of(hosts))}
+    assert saved == wanted, f"{saved}\n{process.text}"
+    assert process.ended_at - process.time_of(b"ready") < GRACE_SECONDS, process.text
+
+
+@pytest.mark.parametrize("form, hosts, how", GATE)
+def test_a_stop_gives_every_process_its_grace(machine, form, hosts, how):
+    check(machine, form, hosts, how)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("how", ["signal", "stop", "timeout"])
+@pytest.mark.parametrize("hosts", [1, 2])
+@pytest.mark.parametrize("form", FORMS)
+def test_a_stop_gives_every_process_its_grace_in_all_forms(machine, form, hosts, how):
+    check(machine, form, hosts, how)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("ends", ["[0, 0]", "[0, 143]", "[-1, 0]"])
+@pytest.mark.parametrize("form", ["mpi", "mpirun", "mpirun-sh", "run", "spawn"])
+def test_however_the_ranks_end(machine, form, ends):
+    check(machine, form, 2, "signal", ends=ends)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("form", ["sh", "mpi", "mpirun", "run", "torchrun-direct"])
+def test_as_long_as_the_grace_lasts(machine, form):
+    check(machine, form, 1, "signal", seconds=LONG_SAVE_SECONDS)
