@@ -123,6 +123,7 @@ void CallCourse::begin() {
   ++number_;
   cause_ = coordinate::FirstCause();
   well_.clear();
+  failed_.clear();
   launcher_running_ = own_->kind == launch::Call::Kind::mpi;
   deciding_.clear();
   if (own_->kind == launch::Call::Kind::direct)
@@ -143,7 +144,8 @@ void CallCourse::ended(job::Verdict verdict, TimePoint now) {
   if (phase_ == Phase::gathering && !verdict.success())
     return fail_call(verdict.host, job::describe(verdict.outcome));
   if (phase_ != Phase::running) return;
-  if (verdict.success() && verdict.rank >= 0) well_.insert(verdict.rank);
+  if (verdict.rank >= 0) (verdict.success() ? well_ : failed_).insert(verdict.rank);
+  if (own_->ranks == 1) verdict.blames_peer = false;  // There is none of the job's.
   cause_.add(std::move(verdict), now);
   look(now);
 }
@@ -188,6 +190,10 @@ std::optional<job::Verdict> CallCourse::verdict(TimePoint now) const {
 
 void CallCourse::look(TimePoint now) {
   if (closed_ || phase_ != Phase::running) return;
+  const bool no_launcher = !launcher_running_ && deciding_.empty();
+  const bool no_rank =
+      own_->ranks > 0 && static_cast<int>(well_.size() + failed_.size()) >= own_->ranks;
+  if (no_launcher || no_rank) cause_.all_ended(now);
   const std::optional<job::Verdict> found = verdict(now);
   if (!found) return;
   if (!is_excused(*found)) return end(*found, now);

@@ -129,6 +129,7 @@ class CallCourse {
   bool launcher_running_ = false;  ///< Or about to.
   coordinate::FirstCause cause_;
   std::set<int> well_;              ///< Ranks that have ended well.
+  std::set<int> failed_;            ///< Ranks that have not.
   std::set<std::string> deciding_;  ///< Hosts whose share of a direct call still decides.
   job::Verdict verdict_;            ///< The verdict of the call that ends.
   std::set<std::string> draining_;

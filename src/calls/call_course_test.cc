@@ -166,6 +166,45 @@ TEST_CASE("call: mpirun's own failure counts, but where so many ranks as say it 
   }
 }
 
+TEST_CASE("call: a rank that only blames a peer is waited for until all ranks have ended") {
+  const auto blames = [](const std::string& host, int rank) {
+    job::Verdict verdict = end_of(host, Outcome::exited(1), rank);
+    verdict.error = "RuntimeError: Connection closed by peer";
+    verdict.blames_peer = true;
+    return verdict;
+  };
+  struct {
+    const char* name;
+    int ranks;    ///< How many the call knows of.
+    bool second;  ///< The other rank blames a peer, too.
+    milliseconds early, due;
+    bool told;  ///< The end is told as a possible consequence.
+  } const cases[] = {
+      {"the other one still runs", 2, false, milliseconds(4999), milliseconds(5000), true},
+      {"all have ended", 2, true, milliseconds(199), milliseconds(200), true},
+      {"nobody knows how many there are", 0, true, milliseconds(4999), milliseconds(5000), true},
+      {"there is no other", 1, false, milliseconds(199), milliseconds(200), false},
+  };
+  for (const auto& c : cases) {
+    CAPTURE(c.name);
+    Course course;
+    Call call = call_of(Call::Kind::mpi, {"algo-1", "algo-2"});
+    call.ranks = c.ranks;
+    course.leader_calls(call, true);
+    course.member_calls("algo-2");
+    static_cast<void>(course.course.take_actions());
+    course.course.ended_here(course.course.number(), blames("algo-1", 0), course.now);
+    if (c.second) course.course.ended(blames("algo-2", 1), course.now);
+    const TimePoint begun = course.now;
+    course.now = begun + c.early;
+    course.course.step(course.now);
+    CHECK(course.course.take_actions().empty());
+    course.now = begun + c.due;
+    course.course.step(course.now);
+    CHECK(course.only().result.verdict.blames_peer == c.told);
+  }
+}
+
 TEST_CASE("call: one that cannot come about fails on all that made it, and names the host") {
   const struct {
     const char* name;

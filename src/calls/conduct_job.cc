@@ -12,6 +12,7 @@
 #include "env/job_key.h"
 #include "loop/tasks.h"
 #include "loop/wait.h"
+#include "supervise/failure_file.h"
 #include "supervise/reaper.h"
 
 namespace muster::calls {
@@ -25,13 +26,16 @@ struct Running {
   Output& output;
   Intermediate* intermediate;  ///< Null without any.
   std::optional<job::Verdict>& verdict;
+  const std::string& ml_folder;
 };
 
 loop::Task<> conduct(Running running) {
   running.verdict = co_await running.part.run();
   const TimePoint uploaded_by = Clock::now() + upload_wait;
   if (running.intermediate != nullptr) co_await running.intermediate->finish(uploaded_by);
-  running.output.verdict(*running.verdict);
+  job::Verdict told = *running.verdict;
+  if (!told.success()) told.failure_file = supervise::failure_text(running.ml_folder);
+  running.output.verdict(told);
   const TimePoint flushed_by = Clock::now() + flush_wait;
   co_await running.output.flushed(flushed_by);
   running.loop.stop();
@@ -128,7 +132,8 @@ JobEnd conduct_job(const JobStart& start, const Prepare& prepare, const Log& log
   if (!intermediate) return failed(intermediate.error());
   std::optional<job::Verdict> verdict;
   loop::Tasks tasks(loop);
-  tasks.start(conduct({loop, *part, output, intermediate->get(), verdict}));
+  tasks.start(
+      conduct({loop, *part, output, intermediate->get(), verdict, start.training.facts.base_dir}));
   tasks.start(pass_signals(signals, *part));
   loop.run();
   CHECK_THAT(verdict.has_value(), "the loop ends with the job");

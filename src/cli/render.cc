@@ -250,7 +250,7 @@ std::string verdict_text(const platform::JobReport& report, const LastLines& las
   const platform::Cause cause = end.cause ? *end.cause : platform::Cause{.verdict = end.verdict};
   text += cause_lines(platform::to_json(cause));
   if (!trim(end.verdict.last_lines).empty())
-    text += "  last lines:\n" + indented(job::excerpt(end.verdict.last_lines));
+    text += "  last lines:\n" + indented(job::excerpt(end.verdict));
   if (!end.verdict.command.empty())
     text += "  command: " + visible_line(end.verdict.command) + "\n";
   if (!report.results.failure_files.empty())

@@ -1,9 +1,8 @@
 #include "coordinate/first_cause.h"
 
+#include <algorithm>
 #include <csignal>
 #include <utility>
-
-#include "job/last_words.h"
 
 namespace muster::coordinate {
 namespace {
@@ -14,22 +13,23 @@ enum Class : int {
   rank_killed,
   own_exit,
   broken_pipe,
+  ended_with_error,
   rank_blames,
   launcher_exit,
   launcher_blames,
   asked_to_end
 };
 
-int class_of_signal(int signal, bool is_rank) {
+int class_of_signal(int signal, const job::Verdict& verdict) {
   switch (signal) {
     case SIGTERM:
     case SIGINT:
     case SIGHUP:
-      return asked_to_end;
+      return verdict.error.empty() ? asked_to_end : ended_with_error;
     case SIGPIPE:
       return broken_pipe;
     case SIGKILL:
-      return is_rank ? rank_killed : crash;
+      return verdict.rank >= 0 ? rank_killed : crash;
     default:
       return crash;
   }
@@ -41,11 +41,12 @@ int class_of(const job::Verdict& verdict) {
     case job::Outcome::Kind::lost:
       return crash;
     case job::Outcome::Kind::signaled:
-      return class_of_signal(verdict.outcome.number, is_rank);
+      if (verdict.blames_peer) return is_rank ? rank_blames : launcher_blames;
+      return class_of_signal(verdict.outcome.number, verdict);
     case job::Outcome::Kind::failed:
       return own_exit;
     case job::Outcome::Kind::exited:
-      if (job::blames_peer(verdict.last_lines)) return is_rank ? rank_blames : launcher_blames;
+      if (verdict.blames_peer) return is_rank ? rank_blames : launcher_blames;
       return is_rank ? own_exit : launcher_exit;
   }
   return launcher_exit;
@@ -55,17 +56,24 @@ int class_of(const job::Verdict& verdict) {
 
 void FirstCause::add(job::Verdict verdict, TimePoint now) {
   if (verdict.success() || decide(now)) return;
-  const int rank = class_of(verdict);
+  int rank = class_of(verdict);
   if (!best_) opened_ = now;
+  if (best_ && rank == rank_killed && now >= opened_ + options_.window)
+    rank = verdict.error.empty() ? asked_to_end : ended_with_error;
   if (best_ && class_ <= rank) return;
-  if (best_ && rank == rank_killed && now >= opened_ + options_.window) return;
   best_ = std::move(verdict);
   class_ = rank;
 }
 
+void FirstCause::all_ended(TimePoint now) {
+  if (!all_ended_) all_ended_ = now;
+}
+
 TimePoint FirstCause::closes() const {
   const bool blames = class_ == rank_blames || class_ == launcher_blames;
-  return opened_ + (blames ? options_.blaming_window : options_.window);
+  if (!blames) return opened_ + options_.window;
+  const TimePoint latest = opened_ + options_.blaming_window;
+  return all_ended_ ? std::min(latest, std::max(opened_, *all_ended_) + options_.window) : latest;
 }
 
 std::optional<job::Verdict> FirstCause::decide(TimePoint now) const {

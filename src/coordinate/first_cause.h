@@ -19,21 +19,22 @@ namespace muster::coordinate {
 ///      inside the window is nobody's consequence (the kernel's memory killer, a person);
 ///   3. an own exit of a rank, or something that could not be run;
 ///   4. SIGPIPE: somebody else went away first;
-///   5. an own exit of a rank whose error blames its peer (job::blames_peer);
-///   6. an own exit of a launcher's process: it only reports what happened to others;
-///   7. such an exit whose error blames a peer;
-///   8. SIGTERM, SIGINT, SIGHUP: asked to end by somebody.
-/// torchrun ends a host's other processes before it ends itself, so the cause's host may report
-/// after its consequences: while class 5 or 7 is the best the window is longer. SIGKILL of a rank
-/// has no part in what is longer: by then mpirun may have sent it.
-/// So a rank that exits because its peer is gone never hides the peer's death.
-/// Pure: reads no clock; `now` must not go backwards.
-/// Source: docs/protocols/first-cause.md; table in first_cause_test.cc.
+///   5. SIGTERM, SIGINT, SIGHUP, or a late SIGKILL of a rank, that had told an error of its own
+///      before: somebody ended it while it was ending;
+///   6. an end of a rank whose error blames a peer (Verdict::blames_peer), by a crash too;
+///   7. an own exit of a launcher's process: it only reports what happened to others;
+///   8. an end of a launcher's process whose error blames a peer;
+///   9. SIGTERM, SIGINT, SIGHUP: asked to end by somebody.
+/// A peer may be seen to be gone seconds before it has ended: while class 6 or 8 is the best the
+/// window is open until all have ended, at most for so long. SIGKILL of a rank has no part in what
+/// is longer: by then mpirun may have sent it. So a rank that exits because its peer is gone never
+/// hides the peer's death. Pure: reads no clock; `now` must not go backwards. Source:
+/// docs/protocols/first-cause.md; table in first_cause_test.cc.
 class FirstCause {
  public:
   struct Options {
     Duration window = std::chrono::milliseconds(200);
-    Duration blaming_window = std::chrono::milliseconds(1500);  ///< Class 5 or 7 is the best.
+    Duration blaming_window = std::chrono::seconds(5);  ///< Class 6 or 8 is the best.
   };
   FirstCause() = default;
   explicit FirstCause(Options options) : options_(options) {}
@@ -41,6 +42,8 @@ class FirstCause {
   /// Records the end of one process or host. Successes are ignored. `verdict.rank` is -1 for what
   /// is not a rank: then an own exit counts as a launcher's.
   void add(job::Verdict verdict, TimePoint now);
+  /// Nothing runs any more that could still fail: what has failed is told within a window from now.
+  void all_ended(TimePoint now);
   /// The verdict, once nothing that could still come would change it. Never taken back.
   std::optional<job::Verdict> decide(TimePoint now) const;
   /// When decide() will have an answer at the latest; none if nothing has failed.
@@ -58,6 +61,7 @@ class FirstCause {
   std::optional<job::Verdict> best_;
   int class_ = 0;  ///< The class of `best_`; lower wins.
   TimePoint opened_;
+  std::optional<TimePoint> all_ended_;
 };
 
 }  // namespace muster::coordinate

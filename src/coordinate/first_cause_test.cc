@@ -35,12 +35,13 @@ Verdict lost(const char* host) {
   return process("host", host, Outcome::lost("its session ended"));
 }
 
-constexpr const char* peer_gone =
-    "  File \"t.py\", line 1, in f\nRuntimeError: Connection closed by peer\n";
-constexpr const char* bad_loss = "  File \"t.py\", line 1, in f\nValueError: bad loss\n";
-
-Verdict wrote(const char* last_lines, Verdict verdict) {
-  verdict.last_lines = last_lines;
+Verdict blames(Verdict verdict) {
+  verdict.error = "RuntimeError: Connection closed by peer";
+  verdict.blames_peer = true;
+  return verdict;
+}
+Verdict wrote(const char* error, Verdict verdict) {
+  verdict.error = error;
   return verdict;
 }
 
@@ -69,10 +70,14 @@ TEST_CASE("first cause: of ends that arrive together the one that others followe
   const Verdict mpirun_exit = process("mpirun", "algo-1", Outcome::exited(139));
   const Verdict fine = rank(1, "algo-1", Outcome::exited(0));
   const Verdict gone = lost("algo-2");
-  const Verdict rank_blames = wrote(peer_gone, exit0);
-  const Verdict agent_blames = wrote(peer_gone, process("t.py", "algo-1", Outcome::exited(1)));
-  const Verdict other_blames = wrote(peer_gone, process("t.py", "algo-3", Outcome::exited(1)));
-  const Verdict agent_fails = wrote(bad_loss, process("t.py", "algo-2", Outcome::exited(1)));
+  const Verdict rank_blames = blames(exit0);
+  const Verdict agent_blames = blames(process("t.py", "algo-1", Outcome::exited(1)));
+  const Verdict other_blames = blames(process("t.py", "algo-3", Outcome::exited(1)));
+  const Verdict agent_fails =
+      wrote("ValueError: bad loss", process("t.py", "algo-2", Outcome::exited(1)));
+  const Verdict abort_blames = blames(abort);
+  const Verdict told_then_termed = wrote("ValueError: bad loss", termed);
+  const Verdict told_then_killed = wrote("ValueError: bad loss", killed);
   struct {
     const char* name;
     std::vector<Arrival> arrivals;
@@ -113,12 +118,12 @@ TEST_CASE("first cause: of ends that arrive together the one that others followe
        {{0ms, mpirun_exit}, {9ms, rank_blames}},
        rank_blames},
       {"an agent that blames a peer, its cause after it",
-       {{0ms, agent_blames}, {3ms, other_blames}, {1400ms, agent_fails}},
+       {{0ms, agent_blames}, {3ms, other_blames}, {4900ms, agent_fails}},
        agent_fails},
       {"an agent's cause comes first", {{0ms, agent_fails}, {1ms, agent_blames}}, agent_fails},
       {"agents that blame each other", {{0ms, agent_blames}, {1ms, other_blames}}, agent_blames},
       {"an agent's cause comes too late",
-       {{0ms, agent_blames}, {1500ms, agent_fails}},
+       {{0ms, agent_blames}, {5000ms, agent_fails}},
        agent_blames},
       {"a script that blames a peer, its cause after it",
        {{0ms, rank_blames}, {1400ms, exit5}},
@@ -126,6 +131,16 @@ TEST_CASE("first cause: of ends that arrive together the one that others followe
       {"mpirun's kill while a blamed peer is waited for",
        {{0ms, rank_blames}, {1000ms, killed}},
        rank_blames},
+      {"the cause, ended by mpirun while it ended",
+       {{0ms, rank_blames}, {900ms, told_then_termed}},
+       told_then_termed},
+      {"the cause, killed by mpirun while it ended",
+       {{0ms, rank_blames}, {1900ms, told_then_killed}},
+       told_then_killed},
+      {"one that was ended after it had told an error is no cause beside an exit",
+       {{0ms, told_then_termed}, {9ms, exit5}},
+       exit5},
+      {"an abort that blames a peer, then the peer", {{0ms, abort_blames}, {3s, exit5}}, exit5},
       {"a host is lost while a blamed peer is waited for", {{0ms, rank_blames}, {1s, gone}}, gone},
       {"successes say nothing", {{0ms, fine}, {50ms, exit5}}, exit5},
       {"a success does not open the window", {{0ms, fine}, {150ms, exit0}, {250ms, segv}}, segv},
@@ -134,7 +149,7 @@ TEST_CASE("first cause: of ends that arrive together the one that others followe
     CAPTURE(c.name);
     FirstCause cause;
     for (const Arrival& arrival : c.arrivals) cause.add(arrival.verdict, start + arrival.at);
-    const std::optional<Verdict> got = cause.decide(start + 2s);
+    const std::optional<Verdict> got = cause.decide(start + 6s);
     REQUIRE(got);
     CHECK(*got == c.want);
     CHECK(cause.failing());
@@ -162,13 +177,26 @@ TEST_CASE("first cause: nothing is decided before the window closes, except what
   CHECK(other.decide(start + 12ms)->host == "algo-3");
 }
 
-TEST_CASE("first cause: an agent that only blames a peer is waited for longer") {
+TEST_CASE("first cause: who only blames a peer is waited for until all have ended") {
+  const Verdict agent = blames(process("t.py", "algo-1", Outcome::exited(1)));
   FirstCause cause;
-  cause.add(wrote(peer_gone, process("t.py", "algo-1", Outcome::exited(1))), start);
-  CHECK(*cause.next_deadline() == start + 1500ms);
-  CHECK_FALSE(cause.decide(start + 1499ms));
-  cause.add(wrote(bad_loss, process("t.py", "algo-2", Outcome::exited(1))), start + 700ms);
+  cause.add(agent, start);
+  CHECK(*cause.next_deadline() == start + 5s);
+  CHECK_FALSE(cause.decide(start + 4999ms));
+  cause.add(wrote("ValueError: bad loss", process("t.py", "algo-2", Outcome::exited(1))),
+            start + 700ms);
   CHECK(cause.decide(start + 700ms)->host == "algo-2");
+  FirstCause alone;
+  alone.add(agent, start);
+  alone.all_ended(start + 1s);
+  CHECK(*alone.next_deadline() == start + 1200ms);
+  CHECK_FALSE(alone.decide(start + 1199ms));
+  REQUIRE(alone.decide(start + 1200ms));
+  CHECK(job::describe(*alone.decide(start + 1200ms)).ends_with("another process's end)"));
+  FirstCause late;
+  late.add(agent, start);
+  late.all_ended(start + 4900ms);
+  CHECK(*late.next_deadline() == start + 5s);
 }
 
 TEST_CASE("first cause: the window is settable") {

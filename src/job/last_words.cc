@@ -2,135 +2,18 @@
 
 #include <algorithm>
 #include <array>
-#include <optional>
 #include <vector>
 
-#include "base/terminal.h"
 #include "base/text.h"
-#include "base/topic.h"
+#include "job/traceback.h"
 
 namespace muster::job {
 namespace {
 
-constexpr std::size_t error_bytes_max = 300;
 constexpr std::size_t excerpt_lines_max = 20;
 constexpr std::size_t message_lines_max = 8;  ///< How much of an excerpt follows the error's line.
+constexpr std::size_t sign_bytes = 60;        ///< As much of an error finds its line again.
 constexpr std::string_view frame_start = "  File \"";
-constexpr std::string_view traceback_head = "Traceback (most recent call last)";
-
-/// Python's own rule for a dotted name, but for letters beyond ASCII.
-bool is_name_byte(char byte) {
-  return byte == '_' || byte == '.' || (byte >= '0' && byte <= '9') ||
-         (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z');
-}
-
-/// "ValueError: bad batch", "KeyboardInterrupt".
-bool names_exception(std::string_view line) {
-  const auto end = std::find_if_not(line.begin(), line.end(), is_name_byte);
-  if (end == line.begin() || (line[0] >= '0' && line[0] <= '9')) return false;
-  return end == line.end() || *end == ':';
-}
-
-/// Whom an error speaks of; what comes first is the likelier cause.
-enum class Blame { own, blames_peer, reports_another };
-
-Blame blame_of(std::string_view line) {
-  // Launchers raise these when a process of theirs failed: their text says no more than that.
-  const std::string_view name = line.substr(0, line.find(':'));
-  if (name.ends_with("ChildFailedError") || name.ends_with("CalledProcessError"))
-    return Blame::reports_another;
-  // Gloo, NCCL, sockets; SignalException is torchrun's for a signal to itself.
-  constexpr std::array<std::string_view, 4> signs = {"Connection closed by peer",
-                                                     "Connection reset by peer",
-                                                     "remote process exited", "SignalException: "};
-  const bool is_peers = std::any_of(signs.begin(), signs.end(), [&](std::string_view sign) {
-    return line.find(sign) != std::string_view::npos;
-  });
-  return is_peers ? Blame::blames_peer : Blame::own;
-}
-
-bool is_own_error(std::string_view line) {
-  const std::size_t at = line.find(": error: ");
-  return at != std::string_view::npos && (line.starts_with("sm ") || line.starts_with("train:"));
-}
-
-/// "/usr/bin/python3: No module named mpi4py": what `python -m` says, without a traceback.
-bool says_no_module(std::string_view line) {
-  const std::size_t at = line.find(": No module named ");
-  if (at == std::string_view::npos) return false;
-  const std::string_view program = line.substr(0, at);
-  return program.substr(program.rfind('/') + 1).starts_with("python");
-}
-
-/// The line behind a traceback's frames, the first of which stands at `at`. `prefix`: what torch
-/// sets before each line of a rank.
-std::size_t behind_frames(const std::vector<std::string>& lines, std::size_t at,
-                          std::string_view prefix) {
-  while (at < lines.size() && lines[at].starts_with(prefix) &&
-         std::string_view(lines[at]).substr(prefix.size()).starts_with(' '))
-    ++at;
-  return at;
-}
-
-struct Traceback {
-  std::size_t begin = 0;     ///< The head, or else the first frame.
-  std::size_t error_at = 0;  ///< The line behind its frames.
-  std::string_view prefix;
-  std::string_view error;  ///< The line at `error_at`, without the prefix.
-  Blame blame = Blame::own;
-};
-
-/// The tracebacks that end in an exception's name, in their order. Views are of `lines`.
-std::vector<Traceback> tracebacks_of(const std::vector<std::string>& lines) {
-  std::vector<Traceback> found;
-  for (std::size_t at = 0; at < lines.size();) {
-    Traceback one;
-    one.begin = at;
-    const std::size_t frame = lines[at].find(frame_start);
-    if (frame == std::string::npos) {
-      ++at;
-      continue;
-    }
-    one.prefix = std::string_view(lines[at]).substr(0, frame);
-    at = behind_frames(lines, at + 1, one.prefix);
-    if (at == lines.size() || !lines[at].starts_with(one.prefix)) continue;
-    one.error_at = at;
-    one.error = std::string_view(lines[at]).substr(one.prefix.size());
-    if (!names_exception(one.error)) continue;
-    if (one.begin > 0 && lines[one.begin - 1].find(traceback_head) != std::string::npos)
-      --one.begin;
-    one.blame = blame_of(one.error);
-    found.push_back(one);
-  }
-  return found;
-}
-
-/// Behind the error's line and what its message has beyond that line.
-std::size_t behind_message(const std::vector<std::string>& lines, const Traceback& traceback) {
-  const std::size_t most = std::min(lines.size(), traceback.error_at + 1 + message_lines_max);
-  std::size_t at = traceback.error_at + 1;
-  while (at < most && lines[at].size() > traceback.prefix.size() &&
-         lines[at].starts_with(traceback.prefix) &&
-         lines[at].find(traceback_head) == std::string::npos)
-    ++at;
-  return at;
-}
-
-/// The last one of those that blame others least.
-std::optional<Traceback> cause_among(const std::vector<Traceback>& tracebacks) {
-  std::optional<Traceback> cause;
-  for (const Traceback& each : tracebacks)
-    if (!cause || each.blame <= cause->blame) cause = each;
-  return cause;
-}
-
-std::string clipped(std::string_view line) {
-  std::string text = visible_line(trim(std::string(line)));
-  if (text.size() <= error_bytes_max) return text;
-  text.resize(error_bytes_max);
-  while (!is_utf8(text)) text.pop_back();
-  return text + "...";
-}
 
 /// A frame of the programs that start a script: they are the same in every traceback.
 bool is_launchers(std::string_view file_line) {
@@ -203,36 +86,68 @@ constexpr std::array hints = {
          "doctor says whether this machine has one"},
 };
 
+bool begins_character(char byte) {
+  return (static_cast<unsigned char>(byte) & 0xc0) != 0x80;
+}
+
+std::size_t characters_in(std::string_view text) {
+  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), begins_character));
+}
+
+/// The bytes of the first characters.
+std::size_t after_characters(std::string_view text, std::size_t count) {
+  std::size_t at = 0;
+  while (at < text.size() && (count > 0 || !begins_character(text[at])))
+    count -= begins_character(text[at++]) ? 1 : 0;
+  return at;
+}
+
+/// The traceback whose error the verdict has; null: none.
+const Traceback* told_by(const std::vector<Traceback>& tracebacks, const std::string& error) {
+  const auto found =
+      std::find_if(tracebacks.rbegin(), tracebacks.rend(), [&error](const Traceback& each) {
+        const std::string text = trim(each.text).substr(0, sign_bytes);
+        return !error.empty() && (error.starts_with(text) || text.starts_with(error));
+      });
+  return found == tracebacks.rend() ? nullptr : &*found;
+}
+
 }  // namespace
 
-std::string error_line(std::string_view last_lines) {
-  const std::vector<std::string> lines = split(std::string(last_lines), '\n');
-  const std::optional<Traceback> cause = cause_among(tracebacks_of(lines));
-  if (cause && cause->blame != Blame::reports_another) return clipped(cause->error);
-  const auto own = std::find_if(lines.rbegin(), lines.rend(), [](std::string_view line) {
-    return is_own_error(line) || says_no_module(line);
-  });
-  if (own != lines.rend()) return clipped(without_topic(*own));
-  return cause ? clipped(cause->error) : std::string();
-}
-
-bool blames_peer(std::string_view last_lines) {
-  return blame_of(error_line(last_lines)) == Blame::blames_peer;
-}
-
-std::string excerpt(std::string_view last_lines) {
-  const std::vector<std::string> lines = split(trim(std::string(last_lines)), '\n');
-  if (lines.size() <= excerpt_lines_max) return std::string(last_lines);
+std::string excerpt(const Verdict& verdict) {
+  const std::vector<std::string> lines = split(trim(verdict.last_lines), '\n');
+  if (lines.size() <= excerpt_lines_max) return verdict.last_lines;
+  std::vector<SaidLine> said;
+  for (const std::string& line : lines) said.push_back({Stream::err, line});
+  const std::vector<Traceback> tracebacks = tracebacks_of(said, -1);
   std::size_t begin = 0;
   std::size_t end = lines.size();
-  if (const std::optional<Traceback> cause = cause_among(tracebacks_of(lines))) {
+  if (const Traceback* cause = told_by(tracebacks, verdict.error)) {
     begin = cause->begin;
-    end = behind_message(lines, *cause);
+    end = std::min(cause->end, cause->error + 1 + message_lines_max);
   }
   begin = std::max(begin, end - std::min(end, excerpt_lines_max));
   std::string text;
   for (; begin < end; ++begin) text += lines[begin] + "\n";
   return text;
+}
+
+std::string reason_text(std::string_view headline, std::string_view words,
+                        std::size_t characters_max) {
+  const std::string head = to_utf8(headline);
+  const std::string text = to_utf8(trim(words));
+  const std::size_t head_characters = characters_in(head);
+  if (head_characters + 1 >= characters_max || text.empty())
+    return head.substr(0, after_characters(head, characters_max));
+  const std::size_t rest = characters_max - head_characters - 1;
+  const std::size_t all = characters_in(text);
+  std::string_view tail = text;
+  if (all > rest) {
+    tail.remove_prefix(after_characters(text, all - rest));
+    const std::size_t line = tail.find('\n');
+    if (line < tail.size() / 2) tail.remove_prefix(line + 1);
+  }
+  return head + "\n" + std::string(tail);
 }
 
 std::string without_launcher_frames(std::string_view last_lines) {

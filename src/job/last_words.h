@@ -1,27 +1,24 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
+
+#include "job/outcome.h"
 
 namespace muster::job {
 
 // What the last lines of a program that failed say of why. They are a stranger's text: nothing is
 // taken from them but whole lines. Pure.
 
-/// The line that names the error: "ValueError: bad batch" under a traceback of Python's, else the
-/// last line in which a command of muster's says its own or python -m lacks its module. The last
-/// traceback counts, but sooner one of a program's own than one that blames a peer (blames_peer()),
-/// and that sooner than one that only reports another process. At most 300 bytes, nothing in them
-/// that a terminal would obey; empty if no line does.
-std::string error_line(std::string_view last_lines);
+/// What a person is shown of a verdict's last lines, at most 20: more are cut down to the traceback
+/// of its error, or to the last ones.
+std::string excerpt(const Verdict& verdict);
 
-/// Whether the error only says that the other end of a connection went away, or that a signal came:
-/// the consequence of what another process did, "RuntimeError: ... Connection closed by peer".
-bool blames_peer(std::string_view last_lines);
-
-/// What a person is shown of the last lines, at most 20: more are cut down to the traceback whose
-/// error error_line() names, or to the last ones.
-std::string excerpt(std::string_view last_lines);
+/// A headline, and as much of the end of `words` as `characters_max` leaves, if it can from the
+/// beginning of a line. UTF-8; the limit is of characters, as the API's model counts them.
+std::string reason_text(std::string_view headline, std::string_view words,
+                        std::size_t characters_max);
 
 /// The text without a traceback's frames of what started the script (runpy, mpi4py.run).
 std::string without_launcher_frames(std::string_view last_lines);

@@ -4,8 +4,6 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
-#include "job/last_words.h"
-
 namespace muster::job {
 namespace {
 
@@ -66,10 +64,10 @@ std::string describe(const Verdict& verdict) {
     else
       where += (where.empty() ? "" : " on ") + verdict.host;
   }
-  const bool by_itself = verdict.outcome.kind == Outcome::Kind::exited && !verdict.success();
-  const std::string error = by_itself ? error_line(verdict.last_lines) : std::string();
   return (where.empty() ? "" : where + ": ") + describe(verdict.outcome) +
-         (verdict.out_of_memory ? " (out of memory)" : "") + (error.empty() ? "" : ": " + error);
+         (verdict.out_of_memory ? " (out of memory)" : "") +
+         (verdict.error.empty() ? "" : ": " + verdict.error) +
+         (verdict.blames_peer ? " (may be a consequence of another process's end)" : "");
 }
 
 int exit_code(const Outcome& outcome) {
@@ -90,6 +88,9 @@ Json to_json(const Verdict& verdict) {
                {"last_lines", verdict.last_lines},    {"command", verdict.command}};
   if (verdict.out_of_memory) json["out_of_memory"] = true;
   if (!verdict.error_class.empty()) json["error_class"] = verdict.error_class;
+  if (!verdict.error.empty()) json["error"] = verdict.error;
+  if (verdict.blames_peer) json["blames_peer"] = true;
+  if (!verdict.failure_file.empty()) json["failure_file"] = verdict.failure_file;
   return json;
 }
 
@@ -120,6 +121,9 @@ Result<Verdict> verdict_from(const Json& json) {
   verdict.command = TRY(member<std::string>(json, "command", ""));
   verdict.out_of_memory = TRY(member<bool>(json, "out_of_memory", false));
   verdict.error_class = TRY(member<std::string>(json, "error_class", ""));
+  verdict.error = TRY(member<std::string>(json, "error", ""));
+  verdict.blames_peer = TRY(member<bool>(json, "blames_peer", false));
+  verdict.failure_file = TRY(member<std::string>(json, "failure_file", ""));
   return verdict;
 }
 

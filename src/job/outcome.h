@@ -44,6 +44,12 @@ struct Verdict {
   bool out_of_memory = false;
   /// The failure file's first word; empty: ExecuteUserScriptError. InstallRequirementsError, ...
   std::string error_class = {};
+  /// What ended the process, one line, as its last words tell (job::Ending); empty: nothing tells.
+  std::string error = {};
+  /// `error` only tells of another process's end: this end may be its consequence.
+  bool blames_peer = false;
+  /// What the job's program wrote to output/failure on the host that tells this verdict; bounded.
+  std::string failure_file = {};
 
   bool success() const { return outcome.success(); }
   bool operator==(const Verdict&) const = default;

@@ -4,6 +4,7 @@
 
 #include "api/inputs.h"
 #include "base/text.h"
+#include "job/last_words.h"
 #include "jobs/aws_image.h"
 #include "jobs/priority.h"
 #include "jobs/training_image.h"
@@ -412,8 +413,7 @@ loop::Task<Result<void>> Runner::run(std::string name, bool resumed) {
     return journals_.keep(name, hosts);
   };
   at_end.finish = [this, name, lack = lack_in(spec->notes)](store::JobFinish end) {
-    const std::string reason = with_lack(end.failure_reason, lack);
-    end.failure_reason = to_utf8(reason.substr(0, reason_bytes_max));
+    end.failure_reason = job::reason_text(with_lack(end.failure_reason, lack), "", reason_max);
     return finish(name, std::move(end));
   };
   WatchContext context{loop_, tasks_, store_, metrics_, reserve_, log_, counts_};

@@ -42,10 +42,13 @@ store::JobFinish finish_of(const platform::JobReport& report) {
   const job::Outcome::Kind kind = end.verdict.outcome.kind;
   const bool own = kind == job::Outcome::Kind::exited || kind == job::Outcome::Kind::signaled;
   const bool theirs = own && report.trouble.empty();
-  std::string reason = (theirs ? "AlgorithmError: " : "ClientError: ") + end.reason;
-  if (theirs && !end.verdict.last_lines.empty())
-    reason += "\n" + job::excerpt(end.verdict.last_lines);
-  finish.failure_reason = to_utf8(reason.substr(0, reason_bytes_max));
+  if (!theirs)
+    finish.failure_reason = job::reason_text("ClientError: " + end.reason, "", reason_max);
+  else if (!end.failure_file.empty())
+    finish.failure_reason = job::reason_text("AlgorithmError: " + end.failure_file, "", reason_max);
+  else
+    finish.failure_reason =
+        job::reason_text("AlgorithmError: " + end.reason, job::excerpt(end.verdict), reason_max);
   if (end.cause) finish.cause = to_text(platform::to_json(*end.cause));
   return finish;
 }

@@ -21,8 +21,8 @@ namespace muster::jobs {
 /// How a job's end stands in the store. Pure.
 store::JobFinish finish_of(const platform::JobReport& report);
 
-/// FailureReason's limit. Source: the API's model.
-inline constexpr std::size_t reason_bytes_max = 1024;
+/// FailureReason's limit in characters. Source: the API's model.
+inline constexpr std::size_t reason_max = 1024;
 
 /// What a Watch works with; all of it outlives every Watch.
 struct WatchContext {

@@ -65,8 +65,19 @@ TEST_CASE("watch: whose fault it was stands first in the reason of a failure") {
     CHECK(finish_of(report).failure_reason == c.want);
   }
   platform::JobReport wordy = report_of(End::failed, Outcome::exited(1));
-  wordy.end.verdict.last_lines = std::string(8192, 'x');
-  CHECK(finish_of(wordy).failure_reason.size() == 1024);
+  for (int line = 1; line <= 15; ++line)
+    wordy.end.verdict.last_lines +=
+        "log line " + std::to_string(line) + std::string(90, 'x') + "\n";
+  wordy.end.verdict.last_lines += "channel validation is empty\n";
+  const std::string reason = finish_of(wordy).failure_reason;
+  CHECK(reason.size() <= 1024);
+  CHECK(reason.size() > 900);
+  CHECK(reason.starts_with("AlgorithmError: rank 3 on algo-2: exit code 3\nlog line"));
+  CHECK(reason.ends_with("channel validation is empty"));
+  wordy.end.failure_file = "DATA_ERROR: 7 rows have no label";
+  CHECK(finish_of(wordy).failure_reason == "AlgorithmError: DATA_ERROR: 7 rows have no label");
+  wordy.end.verdict.outcome = Outcome::lost("no heartbeat");
+  CHECK(finish_of(wordy).failure_reason == "ClientError: rank 3 on algo-2: exit code 3");
 }
 
 TEST_CASE("watch: the model is where the engine says that it was uploaded to") {

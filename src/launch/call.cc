@@ -110,6 +110,7 @@ Call call_from(const HostPlan& plan, std::string name, std::string digest) {
   call.rank.kept = plan.kept_names;
   call.launcher = plan.launcher_command;
   call.ranks_decide = plan.ranks_decide;
+  if (plan.launcher == Launcher::mpi) call.ranks = plan.ranks_total;
   call.by_ssh = plan.launcher == Launcher::mpi && plan.transport == Transport::ssh;
   if (plan.launcher == Launcher::direct) call.kind = Call::Kind::direct;
   call.programs = plan.programs;
@@ -128,6 +129,7 @@ std::string pack(const Call& call) {
   packer.flag(call.launcher.has_value());
   if (call.launcher) packer.command(*call.launcher);
   packer.text(std::to_string(call.ranks_decide));
+  packer.text(std::to_string(call.ranks));
   packer.text(std::to_string(call.programs.size()));
   for (const HostProgram& program : call.programs) {
     packer.text(program.name);
@@ -153,6 +155,7 @@ Result<Call> unpack_call(std::string_view payload) {
   const bool has_launcher = TRY(unpacker.number(0, 1)) == 1;
   if (has_launcher) call.launcher = TRY(unpacker.command());
   call.ranks_decide = static_cast<int>(TRY(unpacker.number(0, 1 << 30)));
+  call.ranks = static_cast<int>(TRY(unpacker.number(0, 1 << 30)));
   const std::int64_t programs = TRY(unpacker.number(0, programs_max));
   for (std::int64_t i = 0; i < programs; ++i) call.programs.push_back(TRY(unpacker.program()));
   call.data = TRY(unpacker.text());

@@ -35,6 +35,7 @@ struct Call {
   RankRun rank;                     ///< What ranks of this host run.
   std::optional<Command> launcher;  ///< mpirun; the leading host's.
   int ranks_decide = 0;             ///< As HostPlan's.
+  int ranks = 0;                    ///< How many a launcher starts; 0: not known.
   bool by_ssh = false;              ///< Daemons come by ssh: every host runs an sshd meanwhile.
   std::vector<HostProgram> programs;
   std::string data;  ///< Any UTF-8 text.

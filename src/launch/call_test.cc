@@ -89,6 +89,7 @@ TEST_CASE("call: a call that asks for nothing, or for what is none, is refused")
       {"a launcher that is none", [](Call& c) { c.launcher->argv.clear(); }, false},
       {"a program that is none", [](Call& c) { c.programs[0].command.argv.clear(); }, false},
       {"ranks that decide", [](Call& c) { c.ranks_decide = 6; }, true},
+      {"ranks that a launcher starts", [](Call& c) { c.ranks = 6; }, true},
       {"ranks below none", [](Call& c) { c.ranks_decide = -1; }, false},
       {"a name as long as may be", [](Call& c) { c.name = std::string(1024, 'n'); }, true},
       {"a longer name", [](Call& c) { c.name = std::string(1025, 'n'); }, false},

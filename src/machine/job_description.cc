@@ -26,10 +26,12 @@ std::string url_of(const std::string& path) {
   return path.empty() ? path : "file://" + to_utf8(path);
 }
 
-/// The headline, and below it what the process that failed wrote last: the cause.
+/// What the program wrote of its failure itself; else the headline, and below it what the process
+/// that failed wrote last: the cause.
 std::string reason_of(const platform::JobReport& report) {
   const platform::JobEnd& end = report.end;
   if (end.status != platform::JobEnd::Status::failed) return {};
+  if (!end.failure_file.empty()) return to_utf8(end.failure_file);
   std::string reason = to_utf8(end.reason);
   const std::string last = trim(to_utf8(end.verdict.last_lines));
   if (!last.empty()) reason += "\n" + last;

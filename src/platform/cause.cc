@@ -115,7 +115,7 @@ Json to_json(const Cause& cause) {
     if (cause.victims > 0) json["within_ms"] = cause.within.count();
   }
   put("doing", cause.doing);
-  put("last_lines", job::excerpt(verdict.last_lines));
+  put("last_lines", job::excerpt(verdict));
   put("command", verdict.command);
   put("advice", job::hint_for(verdict.last_lines));
   put("topic", std::string(topic_name(job::describe(verdict))));

@@ -314,6 +314,9 @@ JobEnd LifeCycle::end(UnixMillis time) const {
   JobEnd end;
   end.verdict = verdict_over(facts);
   end.reason = reason_of(end.verdict, facts);
+  end.verdict.failure_file.clear();  // The file of whoever told it.
+  for (const HostFacts& each : facts)
+    if (each.host == end.verdict.host && each.word) end.failure_file = each.word->failure_file;
   if (began_) end.training_time = std::chrono::ceil<std::chrono::seconds>(time - *began_);
   if (waited_out_) {
     end.status = JobEnd::Status::waited_out;

@@ -48,7 +48,8 @@ struct JobEnd {
   Status status = Status::failed;
   Taken taken = Taken::no;
   job::Verdict verdict;
-  std::string reason;                          ///< The verdict in one line.
+  std::string reason;          ///< The verdict in one line.
+  std::string failure_file{};  ///< What the program wrote to output/failure on the verdict's host.
   std::optional<Cause> cause{};                ///< The reason as a card, of one that failed.
   std::vector<job::HostTimeline> timelines{};  ///< Each host's latest attempt.
   /// Whole seconds from the first download to the end; 0 if it never came to that.

@@ -10,6 +10,7 @@
 
 #include "base/fd.h"
 #include "base/text.h"
+#include "job/ending.h"
 #include "job/last_words.h"
 #include "ranks/hostname_library.h"
 #include "supervise/spawn.h"
@@ -19,6 +20,8 @@ namespace muster::ranks {
 namespace {
 /// How long the end of a process waits for the end of its output, which a child of it may hold.
 constexpr Duration last_words_wait = std::chrono::milliseconds(100);
+/// How long a rank that only tells of another's end is kept from its launcher, which would end all.
+constexpr Duration hold_back_max = std::chrono::seconds(5);
 /// How long killed ranks and launchers may take to be gone.
 constexpr Duration call_end_wait = std::chrono::seconds(5);
 /// When a stop tells what is left, and how often from then on.
@@ -35,6 +38,7 @@ struct HostRun::Process {
   int rank = -1;
   bool user = false;
   bool of_call = false;  ///< A rank, or a program of a call.
+  bool blames = false;   ///< The end may be the consequence of another one's.
   std::string command;
   std::function<void(job::Verdict)> on_end;
   supervise::LastWords words;
@@ -73,7 +77,10 @@ Result<void> HostRun::listen(Visitors visitors) {
   };
   callbacks.on_rank_end = [this](int number, job::Outcome outcome) -> loop::Task<bool> {
     const auto found = ranks_.find(number);
-    if (found != ranks_.end()) co_await report(found->second, std::move(outcome));
+    if (found == ranks_.end()) co_return keeps_ranks();
+    const std::shared_ptr<Process> rank = found->second;
+    co_await report(rank, std::move(outcome));
+    if (rank->blames) co_await hold_back();
     co_return keeps_ranks();
   };
   callbacks.on_agent = std::move(visitors.on_agent);
@@ -81,6 +88,14 @@ Result<void> HostRun::listen(Visitors visitors) {
   callbacks.on_call_gone = std::move(visitors.on_call_gone);
   socket_ = TRY(HostSocket::open(loop_, socket_path_, std::move(callbacks)));
   return {};
+}
+
+/// Until the call has its verdict: its launcher kills the other ranks as soon as one has failed,
+/// also the one whose end is the cause, and which is about to tell it.
+loop::Task<> HostRun::hold_back() {
+  const TimePoint deadline = Clock::now() + hold_back_max;
+  while (call_open_ && !finishing_ && !ending() && Clock::now() < deadline)
+    co_await moved_.wait_until(deadline);
 }
 
 void HostRun::begin_call(launch::RankRun rank, Sink sink,
@@ -112,6 +127,7 @@ void HostRun::show_host_name(Env& env) {
 loop::Task<> HostRun::finish_call(Duration grace) {
   call_open_ = false;
   on_stopped_ = nullptr;
+  moved_.notify();
   if (!socket_) co_return;
   release_ranks();
   if (call_running_ > 0 && grace > Duration()) signal_call(SIGTERM);
@@ -221,6 +237,11 @@ loop::Task<> HostRun::report(std::shared_ptr<Process> process, job::Outcome outc
   verdict.process = process->name;
   verdict.rank = process->rank;
   verdict.last_lines = job::without_launcher_frames(process->words.text());
+  if (!verdict.success()) {
+    job::Ending ending = job::ending_of(process->words.lines(), &verdict.outcome);
+    verdict.error = std::move(ending.error);
+    verdict.blames_peer = process->blames = ending.blames_peer;
+  }
   verdict.command = process->command;
   verdict.out_of_memory = oom_.explains(verdict.outcome);
   if (process->user) --users_;
@@ -238,6 +259,7 @@ void HostRun::signal_users(int signal) {
 
 void HostRun::stop(Duration grace) {
   stopped_ = true;
+  moved_.notify();
   if (!ending() && grace > Duration()) {
     if (socket_) socket_->signal_ranks(SIGTERM, grace);
     stop_orphans();
@@ -318,6 +340,7 @@ loop::Task<> HostRun::kill_at_deadline() {
 
 loop::Task<> HostRun::finish(Duration grace) {
   finishing_ = true;
+  moved_.notify();
   if (users_ > 0) {
     if (grace > Duration() && !ending()) signal_users(SIGTERM);
     kill_after(grace);

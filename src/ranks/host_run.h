@@ -89,6 +89,7 @@ class HostRun {
   struct Process;
   launch::RankRun rank_come(const RankHello& hello);
   void show_host_name(Env& env);
+  loop::Task<> hold_back();
   void read_output(std::shared_ptr<Process> process, Fd out, Fd err, Sink sink);
   loop::Task<> read(std::shared_ptr<Process> process, Fd pipe, job::Stream stream, Sink sink);
   loop::Task<> report(std::shared_ptr<Process> process, job::Outcome outcome);

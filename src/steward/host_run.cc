@@ -11,9 +11,10 @@
 #include "base/json.h"
 #include "container/bundle.h"
 #include "container/rootfs.h"
-#include "steward/failure_file.h"
+#include "job/ending.h"
 #include "steward/folders.h"
 #include "steward/host_stacks.h"
+#include "supervise/failure_file.h"
 #include "supervise/output.h"
 
 namespace muster::steward {
@@ -318,9 +319,11 @@ void HostRun::tell_failure(const job::Outcome& outcome) {
   job::Verdict verdict;
   verdict.outcome = outcome;
   verdict.host = spec_.host;
-  verdict.process = spec_.spec.entrypoint.empty() ? tool : program_name(spec_.spec.entrypoint);
-  verdict.last_lines = failure_text(container::ml_folder(spec_));
-  if (verdict.last_lines.empty()) verdict.last_lines = words_.text();
+  verdict.process =
+      spec_.spec.entrypoint.empty() ? tool : supervise::program_name(spec_.spec.entrypoint);
+  verdict.failure_file = supervise::failure_text(container::ml_folder(spec_));
+  verdict.last_lines = verdict.failure_file.empty() ? words_.text() : verdict.failure_file;
+  if (verdict.failure_file.empty()) verdict.error = job::ending_of(words_.lines(), &outcome).error;
   journal_.append(job::Message::verdict, to_text(job::to_json(verdict)));
 }
 

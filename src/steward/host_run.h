@@ -22,7 +22,7 @@
 #include "steward/journal_file.h"
 #include "steward/overruns.h"
 #include "steward/staging.h"
-#include "supervise/lines.h"
+#include "supervise/last_words.h"
 
 namespace muster::steward {
 

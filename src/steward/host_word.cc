@@ -13,6 +13,9 @@ namespace muster::steward {
 namespace {
 
 constexpr std::size_t name_bytes_max = 256;
+constexpr std::size_t error_bytes_max = 1024;
+constexpr std::size_t failure_file_bytes_max =
+    4096;  ///< 1,024 characters, which is FailureReason's.
 constexpr std::size_t text_bytes_max = 8u << 10;
 constexpr std::size_t command_bytes_max = 64u << 10;
 constexpr std::size_t record_bytes_max = 64u << 10;
@@ -26,6 +29,8 @@ void bound(job::Verdict& verdict) {
   cut(verdict.outcome.text, text_bytes_max);
   cut(verdict.process, name_bytes_max);
   cut(verdict.error_class, name_bytes_max);
+  cut(verdict.error, error_bytes_max);
+  cut(verdict.failure_file, failure_file_bytes_max);
   cut(verdict.command, command_bytes_max);
   std::string& lines = verdict.last_lines;
   if (lines.size() > text_bytes_max) lines.erase(0, lines.size() - text_bytes_max);

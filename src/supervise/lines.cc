@@ -104,27 +104,4 @@ void LineSplitter::finish(const Emit& emit) {
   give_whole(take_pending(), emit);
 }
 
-void LastWords::add(job::Stream stream, std::string_view bytes) {
-  std::string& kept = stream == job::Stream::err ? err_ : out_;
-  if (bytes.size() >= bytes_max) {
-    kept.assign(bytes.substr(bytes.size() - bytes_max));
-    return;
-  }
-  kept += bytes;
-  // Cut rarely, so that a line costs no move of all the others.
-  if (kept.size() > 4 * bytes_max) kept.erase(0, kept.size() - bytes_max);
-}
-
-std::string LastWords::text() const {
-  std::string_view words = err_.empty() ? out_ : err_;
-  if (words.size() > bytes_max) {
-    words.remove_prefix(words.size() - bytes_max);
-    const std::size_t newline = words.find('\n');
-    if (newline != std::string_view::npos && newline + 1 < words.size())
-      words.remove_prefix(newline + 1);
-  }
-  while (!words.empty() && words.back() == '\n') words.remove_suffix(1);
-  return std::string(words);
-}
-
 }  // namespace muster::supervise

@@ -35,17 +35,4 @@ class LineSplitter {
   bool in_part_ = false;  ///< A part was given and its line has not ended.
 };
 
-/// The last bytes that a process wrote, for the message about its end.
-class LastWords {
- public:
-  static constexpr std::size_t bytes_max = 8192;
-  void add(job::Stream stream, std::string_view bytes);
-  /// What it wrote last on stderr, or if nothing there, on stdout; whole lines where possible,
-  /// without the last newline.
-  std::string text() const;
-
- private:
-  std::string out_, err_;
-};
-
 }  // namespace muster::supervise

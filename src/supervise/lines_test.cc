@@ -194,31 +194,3 @@ TEST_CASE("lines: however a stream is chopped up, the same lines come out") {
       for (const auto& [chunk, kind] : taken.chunks) CHECK(kind != Kind::part);
   }
 }
-
-TEST_CASE("last words: the end of stderr, or of stdout if it said nothing there") {
-  LastWords words;
-  CHECK(words.text().empty());
-  words.add(job::Stream::out, "epoch 1\nepoch 2\n");
-  CHECK(words.text() == "epoch 1\nepoch 2");
-  words.add(job::Stream::err, "Traceback\n");
-  words.add(job::Stream::err, "ValueError: x\n\n");
-  words.add(job::Stream::out, "more\n");
-  CHECK(words.text() == "Traceback\nValueError: x");
-}
-
-TEST_CASE("last words: 8 KiB at most, from the beginning of a line") {
-  LastWords words;
-  std::string all;
-  for (int i = 0; i < 20000; ++i) {
-    const std::string line = "line " + std::to_string(i) + "\n";
-    words.add(job::Stream::err, line);
-    all += line;
-  }
-  const std::string text = words.text();
-  CHECK(text.size() <= LastWords::bytes_max);
-  CHECK(text.size() > LastWords::bytes_max - 20);
-  CHECK(text.starts_with("line "));
-  CHECK(all.ends_with(text + "\n"));
-  words.add(job::Stream::err, std::string(100000, 'x'));  // One line that is longer itself.
-  CHECK(words.text() == std::string(LastWords::bytes_max, 'x'));
-}

@@ -5,6 +5,7 @@
 #include "base/fd.h"
 #include "job/lines.h"
 #include "loop/wait.h"
+#include "supervise/last_words.h"
 #include "supervise/lines.h"
 
 namespace muster::supervise {

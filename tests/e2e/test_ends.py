@@ -92,6 +92,49 @@ comm.recv(source=3)  # Fails or is killed: rank 3 never sends.
     assert re.search(r"rank 3 on algo-2.*SIGSEGV", job.failure("algo-1")), job.failure("algo-1")
 
 
+# Rank 1 closes its connection and takes its time to end; rank 0 sees that and fails at once.
+CONSEQUENCE = """
+import atexit, socket, time
+from mpi4py import MPI
+comm = MPI.COMM_WORLD
+if comm.Get_rank() == 0:
+    listener = socket.create_server(("", 7777))
+    comm.Barrier()
+    peer = listener.accept()[0]
+    if not peer.recv(1):
+        raise RuntimeError("Connection was likely closed. Did the remote server shutdown or crash?")
+comm.Barrier()
+peer = socket.create_connection(("algo-1", 7777))
+atexit.register(time.sleep, 1.5)
+try:
+    raise ValueError("bad batch")
+finally:
+    peer.close()
+"""
+
+
+def test_who_only_saw_that_its_peer_went_is_not_blamed(training):
+    job = training(2, 1, CONSEQUENCE).start()
+    failing(job)
+    for name in job.trains:
+        want = 'ErrorMessage "rank 1 on algo-2: exit code 1: ValueError: bad batch\n'
+        assert want in job.failure(name), job.failure(name)
+
+
+def test_a_long_error_and_one_on_stdout_are_told_whole(training):
+    script = """
+import sys, warnings
+warnings.warn("old api")
+print("no images below /opt/ml/input")
+raise KeyError("None of [Index(" + "'column', " * 2000 + ")] are in the [columns]")
+"""
+    job = training(1, 1, script, {"sagemaker_mpi_enabled": "false"}).start()
+    failing(job)
+    told = job.failure("algo-1")
+    assert "exit code 1: KeyError: \"None of [Index(" in told and "are in the [columns]" in told
+    assert 'File "' in told and "no images below /opt/ml/input" in told and "UserWarning" in told
+
+
 @pytest.mark.parametrize("words", ["my own reason"])
 def test_a_failure_file_that_the_program_wrote_is_kept(training, words):
     script = f"""

@@ -235,7 +235,8 @@ MPI.COMM_WORLD.Barrier()
 def test_a_failure_names_rank_host_and_code_and_is_kept(machine):
     process = machine.fit(FAIL, hosts=2)
     assert process.wait(GUARD_SECONDS) == 1, process.text
-    assert re.search(r"rank 1 on algo-2: exit code 3 \(sm explain exit-code\)", process.text)
+    headline = r"rank 1 on algo-2: exit code 3: why I fail \(sm explain exit-code\)"
+    assert re.search(headline, process.text)
     texts = {path.name: path.read_text() for path in (machine.output / "failure").iterdir()}
     assert set(texts) == {"algo-1", "algo-2"}
     for text in texts.values():

@@ -173,7 +173,7 @@ def test_a_failure_is_told_with_its_cause_and_its_exit_code(machine, sm):
     assert now["MusterExitCode"] == 1
     headline, *cause = now["FailureReason"].splitlines()
     assert headline.endswith("exit code 1: ValueError: bad batch")
-    assert cause[0].startswith("Traceback") and cause[-1] == "ValueError: bad batch"
+    assert "Traceback (most recent call last):" in cause and cause[-1] == "ValueError: bad batch"
     last = json.loads(sm("logs", "-f", "--json", "fails", code=1).out.splitlines()[-1])
     assert (last["type"], last["exit_code"], last["status"]) == ("end", 1, "Failed")
     assert last["output"] == str(machine.output)

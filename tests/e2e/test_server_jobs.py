@@ -363,6 +363,21 @@ MPI.COMM_WORLD.Barrier()
     assert "the third rank's last words" in told["FailureReason"]
 
 
+def test_what_a_script_writes_of_its_failure_is_the_reason_on_the_host_that_failed(server):
+    script = """
+import os, sys
+from mpi4py import MPI
+host = os.environ["SM_CURRENT_HOST"]
+open("/opt/ml/output/failure", "w").write(f"DATA_ERROR: 7 rows of {host} have no label")
+MPI.COMM_WORLD.Barrier()
+if host == "algo-2":
+    sys.exit(7)
+MPI.COMM_WORLD.Barrier()
+"""
+    told = Job(server, script, hosts=2, processes=1).at_end()
+    assert told["FailureReason"] == "AlgorithmError: DATA_ERROR: 7 rows of algo-2 have no label"
+
+
 @pytest.mark.parametrize(
     ("change", "want"),
     [

@@ -1,4 +1,4 @@
-#include "steward/failure_file.h"
+#include "supervise/failure_file.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -6,10 +6,10 @@
 #include "base/fd.h"
 #include "base/text.h"
 
-namespace muster::steward {
+namespace muster::supervise {
 namespace {
 
-constexpr std::size_t bytes_max = 1024;
+constexpr std::size_t bytes_max = 4096;
 
 }  // namespace
 
@@ -30,4 +30,4 @@ std::string program_name(const Args& entrypoint) {
   return to_utf8(entrypoint[0].substr(entrypoint[0].rfind('/') + 1));
 }
 
-}  // namespace muster::steward
+}  // namespace muster::supervise
