@@ -173,6 +173,22 @@ TEST_CASE("life cycle: after a failure hosts end by themselves, what has not is 
   CHECK(end.reason == "rank 3 on algo-2: exit code 3");
 }
 
+TEST_CASE("life cycle: the failure file that counts is that of the host that failed first") {
+  Story job(2);
+  job.all(Phase::training);
+  for (const char* host : {"algo-1", "algo-2"}) {
+    job::Verdict verdict = rank_failed();  // On algo-2; each host tells it with a file of its own.
+    verdict.failure_file = std::string("why, of ") + host;
+    job.word(host, verdict);
+    job.ends(host, Outcome::exited(1));
+    job.steward(host);
+  }
+  const JobEnd end = job.cycle.end(0ms);
+  CHECK(end.reason == "rank 3 on algo-2: exit code 3");
+  CHECK(end.failure_file == "why, of algo-2");
+  CHECK(end.verdict.failure_file.empty());
+}
+
 TEST_CASE("life cycle: a host that keeps its results after a failure is given the time") {
   Story job(2);
   job.phase("algo-1", Phase::training);

@@ -102,6 +102,8 @@ TEST_CASE("host word: a flood of outcomes ends") {
   Json long_one = verdict("algo-2", "rank 0");
   long_one["last_lines"] = std::string(20'000, 'x') + "end";
   long_one["command"] = std::string(40'000, 'y');
+  long_one["failure_file"] = std::string(40'000, 'f');
+  long_one["error"] = std::string(40'000, 'e');
   long_one["unknown"] = "not kept";
   const Frame one = frame(Message::outcome, to_text(long_one));
   HostWord host = word();
@@ -111,6 +113,9 @@ TEST_CASE("host word: a flood of outcomes ends") {
     if (!kept) break;
     REQUIRE((*kept)->size() < 100'000);
     REQUIRE((*kept)->find("unknown") == std::string::npos);
+    REQUIRE((*kept)->find(std::string(4096, 'f')) != std::string::npos);
+    REQUIRE((*kept)->find(std::string(4097, 'f')) == std::string::npos);
+    REQUIRE((*kept)->find(std::string(1025, 'e')) == std::string::npos);
     REQUIRE((*kept)->find("xend") != std::string::npos);
     bytes += (*kept)->size();
   }
