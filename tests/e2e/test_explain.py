@@ -39,7 +39,7 @@ ROOMS = {
     "bind-path": "cli container job",
     "bind-writable": "cli container",
     "channel": "bucket jobs s3client",
-    "checkpoints": "job jobs",
+    "checkpoints": "job jobs loop steward",
     "code-source": "code env",
     "codeartifact": "code",
     "config-files": "env job",

@@ -164,7 +164,8 @@ def test_a_server_that_starts_again_leaves_its_stewards_their_program_in_place(s
         pids = [text.split()[0] for text in map(pathlib.Path.read_text, files) if text]
         return os.readlink(f"/proc/{pids[0]}/exe") if pids else None
 
-    before = wait_until("its steward", program, END_SECONDS)
+    job.in_status("Training")  # Before that a steward may still wait for the server's word.
+    before = program()
     server.kill()
     server.start()
     assert program() == before, "the kernel says (deleted)"
