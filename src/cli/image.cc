@@ -57,14 +57,14 @@ Result<std::string> import_one(image::Store& store, const ImageOptions& options,
                                          ": expected docker-daemon:NAME[:TAG], "
                                          "docker-archive:FILE[:NAME] or oci:DIR[:TAG]; sm image "
                                          "pull brings what is in a registry");
-  const Result<void> taken = machine::obey_policy_of_place(options.policy, from);
+  const Result<image::Reference> taken = machine::obey_policy_of_place(options.policy, from);
   if (!taken && taken.error().code == Errc::denied)
     return fail(Errc::invalid_input, taken.error().text);
-  TRY(taken);
+  if (!taken) return taken.error();
   std::string name;
   if (!options.name.empty()) name = TRY(whole_name(options.name));
   const image::MemoryLimit memory;
-  const image::Imported imported = TRY(import_shown("sm image import", store, from, name, env));
+  const image::Imported imported = TRY(import_shown("sm image import", store, *taken, name, env));
   return imported_text(imported, options.json);
 }
 
@@ -100,7 +100,9 @@ Result<std::string> list(const image::Store& store, const ImageOptions& options)
 
 Result<std::string> inspect(const image::Store& store, const ImageOptions& options) {
   const std::string name = TRY(machine::stored_name(options.name));
-  const std::optional<image::Image> found = TRY(store.find(name));
+  const std::optional<image::Meaning> meaning = TRY(machine::look_up(store, options.name));
+  std::optional<image::Image> found;
+  if (meaning) found = TRY(store.find(*meaning));
   if (!found) return machine::no_such_image(name);
   const image::ImageConfig& config = found->config;
   return to_text(Json{{"Name", name},

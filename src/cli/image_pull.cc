@@ -188,10 +188,10 @@ loop::Task<> run(loop::Loop& loop, const PullLine& line, const PullPlan& plan,
 /// What was pushed to this machine is here already, packed. None: nobody pushed it.
 Result<std::optional<image::Image>> unpack(image::Store& store, const PullPlan& plan,
                                            const image::AddOptions& options) {
-  const std::string name = image::to_text(plan.image);
-  const std::optional<std::string> digest = TRY(store.pushed_digest(name));
-  if (digest) TRY(machine::obey_policy(store, plan.policy_file, plan.image, *digest));
-  return store.unpack(name, options);
+  const std::optional<image::Meaning> pushed = TRY(store.look_up(image::to_text(plan.image)));
+  if (!pushed || pushed->repository.empty()) return std::optional<image::Image>();
+  TRY(machine::obey_policy(store, plan.policy_file, plan.image, *pushed));
+  return store.unpack(*pushed, options);
 }
 
 int unpack_pushed(image::Store& store, const PullLine& line, const PullPlan& plan) {
@@ -215,9 +215,9 @@ int unpack_pushed(image::Store& store, const PullLine& line, const PullPlan& pla
 
 Result<std::string> take_of_engine(const PullLine& line, const image::Reference& from,
                                    const Env& env) {
-  TRY(machine::obey_policy_of_place(line.policy, from));
+  const image::Reference taken = TRY(machine::obey_policy_of_place(line.policy, from));
   image::Store store = TRY(machine::open_image_store(env));
-  const image::Imported imported = TRY(import_shown(name_of_command, store, from, "", env));
+  const image::Imported imported = TRY(import_shown(name_of_command, store, taken, "", env));
   return imported_text(imported, line.json);
 }
 

@@ -130,6 +130,14 @@ struct Place {
                                           return {};
                                         }));
   }
+  Result<std::optional<Image>> find(const std::string& name) const {
+    const std::optional<Meaning> meaning = TRY(store.look_up(name));
+    return meaning ? store.find(*meaning) : std::optional<Image>();
+  }
+  Result<std::optional<Image>> unpack(const std::string& name) {
+    const std::optional<Meaning> meaning = TRY(store.look_up(name));
+    return meaning ? store.unpack(*meaning) : std::optional<Image>();
+  }
   std::size_t count(const std::string& folder) const {
     return names_in(scratch.path + "/images/" + folder)->size();
   }
@@ -146,26 +154,25 @@ TEST_CASE("pushed image: unpacked at its first use, and kept by every prune") {
   Place place;
   const TestImage image({Tar().file("train", "1", 0755)});
   place.push(image, "v1");
-  CHECK(!place.store.find(v1)->has_value());
+  CHECK(!place.find(v1)->has_value());
   REQUIRE(place.store.list()->size() == 1);
   CHECK(!place.store.list()->front().unpacked);
   REQUIRE(*place.store.prune({.all = true, .bytes_max = {}}));
-  const Result<std::optional<Image>> made = place.store.unpack(v1);
+  const Result<std::optional<Image>> made = place.unpack(v1);
   REQUIRE((made && *made));
   CHECK(*read_file((*made)->layers[0] + "/train") == "1");
-  CHECK((*place.store.find(v1))->layers == (*made)->layers);
-  CHECK(
-      (*place.store.find(v1.substr(0, v1.size() - 3) + "@" + digest_of(image.manifest)))->digest ==
-      digest_of(image.manifest));
+  CHECK((*place.find(v1))->layers == (*made)->layers);
+  CHECK((*place.find(v1.substr(0, v1.size() - 3) + "@" + digest_of(image.manifest)))->digest ==
+        digest_of(image.manifest));
   REQUIRE(*place.store.prune({}));
-  CHECK(place.store.find(v1)->has_value());
+  CHECK(place.find(v1)->has_value());
   CHECK(place.count("blobs/sha256") == 3);
   REQUIRE(*place.store.prune({.all = true, .bytes_max = {}}));
   CHECK(place.count("layers") == 0);
   CHECK(place.count("blobs/sha256") == 3);
-  CHECK(place.store.unpack(v1)->has_value());
-  CHECK(!place.store.unpack("registry.muster.internal/team/box:v2")->has_value());
-  CHECK(!place.store.unpack("registry.muster.internal/other:v1")->has_value());
+  CHECK(place.unpack(v1)->has_value());
+  CHECK(!place.unpack("registry.muster.internal/team/box:v2")->has_value());
+  CHECK(!place.unpack("registry.muster.internal/other:v1")->has_value());
 }
 
 TEST_CASE("pushed image: a tag that moves means the new image at once, the old one goes") {
@@ -173,18 +180,38 @@ TEST_CASE("pushed image: a tag that moves means the new image at once, the old o
   const TestImage first({Tar().file("train", "1")});
   const TestImage second({Tar().file("train", "2")});
   place.push(first, "v1");
-  REQUIRE(place.store.unpack(v1)->has_value());
+  REQUIRE(place.unpack(v1)->has_value());
   place.push(second, "v1");
-  CHECK(!place.store.find(v1)->has_value());
+  CHECK(!place.find(v1)->has_value());
   REQUIRE(*place.store.prune({}));
   CHECK(!place.store.has_blob(digest_of(first.manifest)));
-  const Result<std::optional<Image>> made = place.store.unpack(v1);
+  const Result<std::optional<Image>> made = place.unpack(v1);
   REQUIRE((made && *made));
   CHECK(*read_file((*made)->layers[0] + "/train") == "2");
   CHECK(place.count("layers") == 1);
   CHECK(*place.store.remove(v1));
   CHECK(place.count("blobs/sha256") == 0);
   CHECK(!*place.store.remove(v1));
+}
+
+TEST_CASE("pushed image: what a tag meant is what runs, though the tag has moved since") {
+  Place place;
+  const TestImage judged({Tar().file("train", "1")});
+  const TestImage other({Tar().file("train", "2")});
+  place.push(judged, "v1");
+  const std::optional<Meaning> meaning = *place.store.look_up(v1);
+  REQUIRE(meaning);
+  CHECK(*meaning == Meaning{digest_of(judged.manifest), "team/box"});
+  place.push(other, "v1");
+  const Result<std::optional<Image>> made = place.store.unpack(*meaning);
+  REQUIRE((made && *made));
+  CHECK(*read_file((*made)->layers[0] + "/train") == "1");
+  CHECK((*place.store.find(*meaning))->digest == digest_of(judged.manifest));
+  REQUIRE(place.store.repositories().change("team/box", [&](std::optional<Repository>& there) {
+    there->manifests.erase(meaning->digest);
+    return Result<void>();
+  }));
+  CHECK(!place.store.unpack(*meaning)->has_value());
 }
 
 TEST_CASE("pushed image: of several the one for this machine") {
@@ -204,12 +231,11 @@ TEST_CASE("pushed image: of several the one for this machine") {
   const std::string index = muster::to_text(Json{{"manifests", entries}});
   place.put(index);
   place.link(digest_of(index), "application/vnd.oci.image.index.v1+json", "v1", {});
-  const Result<std::optional<Image>> made = place.store.unpack(v1);
+  const Result<std::optional<Image>> made = place.unpack(v1);
   REQUIRE((made && *made));
   CHECK((*made)->digest == digest_of(ours.manifest));
-  CHECK((*place.store.find(v1))->digest == digest_of(ours.manifest));
-  const Result<std::optional<Image>> vax =
-      place.store.unpack("registry.muster.internal/team/box:other");
+  CHECK((*place.find(v1))->digest == digest_of(ours.manifest));
+  const Result<std::optional<Image>> vax = place.unpack("registry.muster.internal/team/box:other");
   REQUIRE(!vax);
   CHECK(vax.error().code == Errc::unsupported);
 }

@@ -270,14 +270,18 @@ Result<std::optional<Image>> Store::image_of(const std::string& digest) const {
   return std::optional<Image>(std::move(image));
 }
 
-Result<std::optional<Image>> Store::find(const std::string& name) const {
-  if (is_digest(name)) return image_of(name);
-  const std::optional<std::string> pushed = TRY(pushed_digest(name));
-  if (pushed) return image_of(*pushed);
+Result<std::optional<Meaning>> Store::look_up(const std::string& name) const {
+  if (is_digest(name)) return std::optional<Meaning>(Meaning{name});
+  std::optional<Meaning> pushed = TRY(look_up_pushed(name));
+  if (pushed) return pushed;
   const Refs names = TRY(refs());
   const auto at = names.find(name);
-  if (at == names.end()) return std::optional<Image>();
-  return image_of(at->second);
+  if (at == names.end()) return std::optional<Meaning>();
+  return std::optional<Meaning>(Meaning{at->second});
+}
+
+Result<std::optional<Image>> Store::find(const Meaning& meaning) const {
+  return image_of(meaning.digest);
 }
 
 /// Made if need be, with the time of now.

@@ -41,6 +41,16 @@ struct ListedImage {
   bool unpacked = true;  ///< Not: it was pushed, and no job began with it yet.
 };
 
+/// What a name means at one moment. A name is looked up once: the image that a policy took is the
+/// one that runs, whatever the name means by then.
+struct Meaning {
+  std::string digest;        ///< The manifest's, of one image.
+  std::string repository{};  ///< Where the image was pushed to on this machine; else empty.
+  std::string index{};       ///< The pushed index that the name means, which has that image in it.
+
+  bool operator==(const Meaning&) const = default;
+};
+
 /// An image stays while this does.
 struct Lease {
   Fd lock;
@@ -141,25 +151,23 @@ class Store {
   /// another kind of machine), `system` (the disk is full). Nothing half made stays.
   Result<Image> add(const std::string& name, const std::string& manifest, const std::string& config,
                     const AddOptions& options = {});
-  /// By a name that add() got, one that own_image() gave, or by digest; none if it, or a layer of
-  /// it, is not there.
-  Result<std::optional<Image>> find(const std::string& name) const;
+  /// What a name means now that add() got or own_image() gave; a digest means itself. None: nobody
+  /// brought or pushed it.
+  Result<std::optional<Meaning>> look_up(const std::string& name) const;
+  /// None if it, or a layer of it, is not there.
+  Result<std::optional<Image>> find(const Meaning& meaning) const;
 
   /// Keeps who signed an image, in place of what was known of it, for as long as the image is
   /// there.
   Result<void> keep_evidence(const std::string& digest, const Evidence& evidence);
-  /// Who signed the image of `digest`, which has the name: of one that was pushed by the signatures
-  /// that were pushed, too; of others as keep_evidence() was told. Nothing that is not known is an
-  /// error. Errors: `protocol`, `system` (what is there is damaged).
-  Result<Evidence> evidence(const std::string& name, const std::string& digest) const;
-  /// The digest of the image that was pushed by a name that own_image() gave, unpacked or not;
-  /// none: nobody pushed it.
-  Result<std::optional<std::string>> pushed_digest(const std::string& name) const;
+  /// Who signed the image: of one that was pushed by the signatures that were pushed, too; of
+  /// others as keep_evidence() was told. Nothing that is not known is an error. Errors: `protocol`,
+  /// `system` (what is there is damaged).
+  Result<Evidence> evidence(const Meaning& meaning) const;
 
-  /// Unpacks what is missing of an image that was pushed to this machine, by a name that
-  /// own_image() gave; of several the one for this machine. None: nobody pushed it. Errors: as
-  /// add().
-  Result<std::optional<Image>> unpack(const std::string& name, const AddOptions& options = {});
+  /// Unpacks what is missing of an image that was pushed to this machine. None: it was deleted
+  /// meanwhile. Errors: as add().
+  Result<std::optional<Image>> unpack(const Meaning& pushed, const AddOptions& options = {});
   /// What was pushed. Who changes it, or reads blobs that it names, does so within hold().
   Repositories& repositories() { return repositories_; }
   /// A blob whose digest its end will tell, at most `bytes_max`.
@@ -205,8 +213,8 @@ class Store {
                            const AddOptions& options);
   Result<Image> unpack_layers(const Parsed& parsed, const std::string& digest, AddOptions options);
   Result<std::optional<Image>> image_of(const std::string& digest) const;
-  Result<Evidence> pushed_evidence(const Repository& repository, const std::string& tag,
-                                   const std::string& digest) const;
+  Result<Evidence> pushed_evidence(const Repository& repository, const Meaning& meaning) const;
+  Result<std::optional<Meaning>> look_up_pushed(const std::string& name) const;
   Result<std::optional<std::string>> image_in(const std::string& digest) const;
   Result<void> add_pushed(Refs& refs) const;
   Result<std::optional<ListedImage>> listed_of(const std::string& name,

@@ -39,21 +39,24 @@ Result<std::optional<std::string>> Store::image_in(const std::string& digest) co
   return std::optional<std::string>();
 }
 
-Result<std::optional<std::string>> Store::pushed_digest(const std::string& name) const {
+Result<std::optional<Meaning>> Store::look_up_pushed(const std::string& name) const {
   const std::optional<OwnName> own = read_own_name(name);
-  if (!own || !is_repository_name(own->repository)) return std::optional<std::string>();
+  if (!own || !is_repository_name(own->repository)) return std::optional<Meaning>();
   const std::optional<Repository> repository = TRY(repositories_.find(own->repository));
-  if (!repository) return std::optional<std::string>();
+  if (!repository) return std::optional<Meaning>();
   std::string digest = own->digest;
   if (digest.empty()) {
     const auto tag = repository->tags.find(own->tag);
-    if (tag == repository->tags.end()) return std::optional<std::string>();
+    if (tag == repository->tags.end()) return std::optional<Meaning>();
     digest = tag->second;
   }
   const auto pushed = repository->manifests.find(digest);
-  if (pushed == repository->manifests.end()) return std::optional<std::string>();
-  if (!is_index_type(pushed->second.media_type)) return std::optional<std::string>(digest);
-  return image_in(digest);
+  if (pushed == repository->manifests.end()) return std::optional<Meaning>();
+  if (!is_index_type(pushed->second.media_type))
+    return std::optional<Meaning>(Meaning{digest, own->repository});
+  const std::optional<std::string> image = TRY(image_in(digest));
+  if (!image) return std::optional<Meaning>();
+  return std::optional<Meaning>(Meaning{*image, own->repository, digest});
 }
 
 /// The names of pushed images. One that no machine of this kind runs has none.
@@ -64,27 +67,27 @@ Result<void> Store::add_pushed(Refs& refs) const {
     for (const auto& [tag, digest] : (*repository)->tags) {
       if (is_signature_tag(tag)) continue;
       const std::string own = std::string(own_registry) + "/" + name + ":" + tag;
-      const Result<std::optional<std::string>> image = pushed_digest(own);
-      if (image && *image) refs.insert_or_assign(own, **image);
+      const Result<std::optional<Meaning>> image = look_up_pushed(own);
+      if (image && *image) refs.insert_or_assign(own, (*image)->digest);
     }
   }
   return {};
 }
 
-Result<std::optional<Image>> Store::unpack(const std::string& name, const AddOptions& options) {
+Result<std::optional<Image>> Store::unpack(const Meaning& pushed, const AddOptions& options) {
   const Fd held = TRY(hold());
-  const std::optional<std::string> digest = TRY(pushed_digest(name));
-  if (!digest) return std::optional<Image>();
-  std::optional<Image> there = TRY(image_of(*digest));
+  const std::optional<Repository> repository = TRY(repositories_.find(pushed.repository));
+  if (!repository || !repository->manifests.contains(pushed.digest)) return std::optional<Image>();
+  std::optional<Image> there = TRY(image_of(pushed.digest));
   if (there) return there;
-  const std::string manifest = TRY(blobs_.read(*digest));
+  const std::string manifest = TRY(blobs_.read(pushed.digest));
   const std::variant<Manifest, Index> read = TRY(manifest_from(manifest));
   const Manifest* one = std::get_if<Manifest>(&read);
-  if (one == nullptr) return fail(Errc::protocol, name + " is a list of images, not one");
+  if (one == nullptr) return fail(Errc::protocol, "the manifest is a list of images, not one");
   const std::string config = TRY(blobs_.read(one->config.digest));
   const Parsed parsed = TRY(Parsed::from(manifest, config));
-  Image image = TRY(unpack_layers(parsed, *digest, options));
-  TRY(open_lease(*digest));
+  Image image = TRY(unpack_layers(parsed, pushed.digest, options));
+  TRY(open_lease(pushed.digest));
   return std::optional<Image>(std::move(image));
 }
 

@@ -6,7 +6,6 @@
 #include "base/fd.h"
 #include "base/folder.h"
 #include "base/json.h"
-#include "image/own_image.h"
 #include "image/store.h"
 
 namespace muster::image {
@@ -55,15 +54,13 @@ Result<void> Store::keep_evidence(const std::string& digest, const Evidence& evi
   return write_file(file_of(folder_, digest), muster::to_text(document_of(evidence)) + "\n", 0600);
 }
 
-/// The signatures that were pushed for the image, and for the index that the tag names if it is one
-/// of that.
-Result<Evidence> Store::pushed_evidence(const Repository& repository, const std::string& meant,
-                                        const std::string& digest) const {
+/// The signatures that were pushed for the image, and for the index that the name means.
+Result<Evidence> Store::pushed_evidence(const Repository& repository,
+                                        const Meaning& meaning) const {
   Evidence evidence;
-  const auto list = repository.manifests.find(meant);
-  if (meant != digest && list != repository.manifests.end())
-    evidence.indexes.push_back(TRY(blobs_.read(meant)));
-  for (const std::string& each : digests_of(digest, evidence)) {
+  if (!meaning.index.empty() && repository.manifests.contains(meaning.index))
+    evidence.indexes.push_back(TRY(blobs_.read(meaning.index)));
+  for (const std::string& each : digests_of(meaning.digest, evidence)) {
     const auto tag = repository.tags.find(signature_tag(each));
     if (tag == repository.tags.end()) continue;
     const std::string manifest = TRY(blobs_.read(tag->second));
@@ -77,16 +74,12 @@ Result<Evidence> Store::pushed_evidence(const Repository& repository, const std:
   return evidence;
 }
 
-Result<Evidence> Store::evidence(const std::string& name, const std::string& digest) const {
-  const std::optional<OwnName> own = read_own_name(name);
-  if (own && is_repository_name(own->repository)) {
-    const std::optional<Repository> repository = TRY(repositories_.find(own->repository));
-    if (!repository) return Evidence();
-    const auto tag = repository->tags.find(own->tag);
-    const std::string meant = tag == repository->tags.end() ? own->digest : tag->second;
-    return pushed_evidence(*repository, meant, digest);
+Result<Evidence> Store::evidence(const Meaning& meaning) const {
+  if (!meaning.repository.empty()) {
+    const std::optional<Repository> repository = TRY(repositories_.find(meaning.repository));
+    return repository ? pushed_evidence(*repository, meaning) : Evidence();
   }
-  const std::string path = file_of(folder_, digest);
+  const std::string path = file_of(folder_, meaning.digest);
   const Result<std::string> text = read_file(path);
   if (!text && text.error().code == Errc::not_found) return Evidence();
   if (!text) return text.error();

@@ -41,6 +41,10 @@ struct Place {
     REQUIRE((*draft)->append(bytes));
     REQUIRE((*draft)->commit());
   }
+  Result<std::optional<Image>> find(const std::string& name) const {
+    const std::optional<Meaning> meaning = TRY(store.look_up(name));
+    return meaning ? store.find(*meaning) : std::optional<Image>();
+  }
   /// Names below a folder of the store.
   std::size_t count(const std::string& folder) const {
     return names_in(scratch.path + "/images/" + folder)->size();
@@ -61,8 +65,8 @@ TEST_CASE("image store: who signed an image is known for as long as it is there"
   const Image image = *place.add(box, two_layers("1"));
   const Evidence known{{"an index"}, {{"payload", std::string("\0\xff", 2)}}};
   REQUIRE(place.store.keep_evidence(image.digest, known));
-  CHECK(*place.store.evidence(box, image.digest) == known);
-  CHECK(*place.store.evidence(box, digest_of("another")) == Evidence());
+  CHECK(*place.store.evidence({image.digest}) == known);
+  CHECK(*place.store.evidence({digest_of("another")}) == Evidence());
   REQUIRE(place.store.prune({}));
   CHECK(place.count("signatures") == 1);
   REQUIRE(place.store.remove(box));
@@ -87,8 +91,8 @@ TEST_CASE("image store: a pushed image's signatures are those that were pushed b
         return {};
       }));
   const Evidence known{{}, {good}};
-  CHECK(*place.store.evidence("registry.muster.internal/box:v1", digest) == known);
-  CHECK(*place.store.evidence("registry.muster.internal/other:v1", digest) == Evidence());
+  CHECK(*place.store.evidence({digest, "box"}) == known);
+  CHECK(*place.store.evidence({digest, "other"}) == Evidence());
 }
 
 TEST_CASE("image store: an image is there with its layers, and found by name and digest") {
@@ -101,12 +105,12 @@ TEST_CASE("image store: an image is there with its layers, and found by name and
   CHECK(*read_file(added->layers[0] + "/bin/sh") == "shell");
   CHECK(*read_file(added->layers[1] + "/train") == "1");
   for (const std::string& name : {box, digest_of(image.manifest)}) {
-    const Result<std::optional<Image>> found = place.store.find(name);
+    const Result<std::optional<Image>> found = place.find(name);
     REQUIRE((found && *found));
     CHECK((*found)->layers == added->layers);
     CHECK((*found)->config.entrypoint == std::vector<std::string>{"/train"});
   }
-  CHECK(!place.store.find("localhost/other:v1")->has_value());
+  CHECK(!place.find("localhost/other:v1")->has_value());
   CHECK(place.store.missing(added->config).empty());
   CHECK(place.count("blobs/sha256") == 2);  // The manifest and the configuration.
   struct stat status {};
@@ -236,7 +240,7 @@ TEST_CASE("image store: a process that was killed while it unpacked leaves nothi
   REQUIRE(::waitpid(child, &status, 0) == child);
   REQUIRE(WEXITSTATUS(status) == 9);
   CHECK(place.count("layers") == 2);  // One whole, one begun.
-  CHECK(!place.store.find(box)->has_value());
+  CHECK(!place.find(box)->has_value());
   std::vector<std::size_t> unpacked;
   AddOptions options;
   options.on_layer = [&](std::size_t number, std::size_t) { unpacked.push_back(number); };

@@ -15,18 +15,23 @@ namespace {
 constexpr std::chrono::hours pull_limit{12};
 constexpr std::string_view command_name = "sm image pull: ";
 
-Result<std::optional<UsedImage>> look_up(const Env& env, const job::ImageWish& wish,
-                                         const std::string& digest) {
+Result<std::optional<UsedImage>> leased(const Env& env, const job::ImageWish& wish,
+                                        const std::string& digest) {
   const image::Reference reference = TRY(image::reference_from(wish.name));
   const image::Store store = TRY(open_image_store(env));
   if (digest.empty() && !reference.digest.empty()) {
     const bool known = TRY(is_of_repository(store, reference));
     if (!known) return std::optional<UsedImage>();
   }
-  const std::string& own = reference.digest.empty() ? wish.name : reference.digest;
-  const std::optional<image::Image> found = TRY(store.find(digest.empty() ? own : digest));
+  std::optional<image::Meaning> meaning = TRY(look_up(store, wish.name));
+  if (!digest.empty()) {
+    if (!meaning) meaning.emplace();
+    meaning->digest = digest;  // What the name meant for this job before.
+  }
+  if (!meaning) return std::optional<UsedImage>();
+  const std::optional<image::Image> found = TRY(store.find(*meaning));
   if (!found) return std::optional<UsedImage>();
-  TRY(obey_policy(store, wish.policy, reference, found->digest));
+  TRY(obey_policy(store, wish.policy, reference, *meaning));
   return std::optional<UsedImage>(TRY(lease_image(store, *found, wish.name)));
 }
 
@@ -39,12 +44,12 @@ Result<void> keep_to_size(const Env& env, std::int64_t bytes_max) {
   return {};
 }
 
-/// look_up() beside the loop.
+/// leased() beside the loop.
 loop::Task<Result<std::optional<UsedImage>>> find(loop::Loop& loop, Env env, job::ImageWish wish,
                                                   std::string digest) {
   const auto found = std::make_shared<std::optional<UsedImage>>();
   const std::function<Result<void>()> work = [=]() -> Result<void> {
-    *found = TRY(look_up(env, wish, digest));
+    *found = TRY(leased(env, wish, digest));
     return {};
   };
   const Result<void> done = co_await loop::in_thread(loop, work);

@@ -6,7 +6,6 @@
 #include "base/private_folders.h"
 #include "base/rootless.h"
 #include "image/memory_limit.h"
-#include "image/own_image.h"
 #include "image/policy_read.h"
 #include "image/reference.h"
 #include "machine/machine.h"
@@ -27,6 +26,15 @@ Result<std::string> stored_name(const std::string& name) {
     return fail(Errc::invalid_input, "expected the image's name, as team/box:v1, got " + name +
                                          "; sm image import brings what lies in a file or folder");
   return reference.digest.empty() ? image::to_text(reference) : reference.digest;
+}
+
+Result<std::optional<image::Meaning>> look_up(const image::Store& store, const std::string& name) {
+  const std::string stored = TRY(stored_name(name));
+  if (image::is_digest(name)) return store.look_up(name);
+  const image::Reference reference = TRY(image::reference_from(name));
+  std::optional<image::Meaning> meaning = TRY(store.look_up(image::to_text(reference)));
+  if (!meaning && image::is_digest(stored)) meaning = TRY(store.look_up(stored));
+  return meaning;
 }
 
 Error no_such_image(const std::string& name) {
@@ -62,20 +70,20 @@ Result<bool> is_of_repository(const image::Store& store, const image::Reference&
 }
 
 Result<void> obey_policy(const image::Store& store, const std::string& policy_file,
-                         const image::Reference& name, const std::string& digest) {
+                         const image::Reference& name, const image::Meaning& meaning) {
   if (policy_file.empty()) return {};
   const image::Policy policy = TRY(image::read_policy(policy_file));
   const bool needs = TRY(image::needs_signatures(policy, name));
   if (!needs) return {};
-  const image::Evidence evidence = TRY(store.evidence(image::to_text(name), digest));
-  return image::check_image(policy, name, digest, evidence);
+  const image::Evidence evidence = TRY(store.evidence(meaning));
+  return image::check_image(policy, name, meaning.digest, evidence);
 }
 
 namespace {
 
 /// A policy speaks of names, and a digest alone is none.
 Result<void> obey(const image::Store& store, const std::string& policy_file,
-                  const std::string& name, const std::string& digest) {
+                  const std::string& name, const image::Meaning& meaning) {
   if (policy_file.empty()) return {};
   if (image::is_digest(name))
     return fail(Errc::invalid_input, "--policy: expected the image by its name, as team/box:v1");
@@ -84,18 +92,20 @@ Result<void> obey(const image::Store& store, const std::string& policy_file,
     const bool known = TRY(is_of_repository(store, reference));
     if (!known) return no_such_image(name);
   }
-  return obey_policy(store, policy_file, reference, digest);
+  return obey_policy(store, policy_file, reference, meaning);
 }
 
 }  // namespace
 
-Result<void> obey_policy_of_place(const std::string& policy_file, image::Reference from) {
-  if (policy_file.empty()) return {};
+Result<image::Reference> obey_policy_of_place(const std::string& policy_file,
+                                              image::Reference from) {
+  if (policy_file.empty()) return from;
   const image::Policy policy = TRY(image::read_policy(policy_file));
   std::error_code failed;
   const std::filesystem::path whole = std::filesystem::canonical(from.path, failed);
   if (!failed) from.path = whole;
-  return image::check_image(policy, from, "", {});
+  TRY(image::check_image(policy, from, "", {}));
+  return from;
 }
 
 Result<image::Imported> import_image(image::Store& store, const image::Reference& from,
@@ -128,10 +138,10 @@ namespace {
 /// An engine's image is copied each time: what its tag means there is known to the engine alone.
 Result<UsedImage> use_of_engine(const Env& env, const image::Reference& from,
                                 const std::string& policy_file, const ImageTelling& telling) {
-  TRY(obey_policy_of_place(policy_file, from));
+  const image::Reference taken = TRY(obey_policy_of_place(policy_file, from));
   const image::MemoryLimit memory;
   image::Store store = TRY(open_image_store(env));
-  const image::Imported imported = TRY(import_image(store, from, "", env, telling));
+  const image::Imported imported = TRY(import_image(store, taken, "", env, telling));
   return lease_image(store, imported.image, imported.name);
 }
 
@@ -144,15 +154,15 @@ Result<UsedImage> use_image(const Env& env, const std::string& name, const std::
     return use_of_engine(env, *from, policy_file, telling);
   const std::string stored = TRY(stored_name(name));
   image::Store store = TRY(open_image_store(env));
-  const std::optional<std::string> pushed = TRY(store.pushed_digest(stored));
-  if (pushed) TRY(obey(store, policy_file, name, *pushed));  // Before it is unpacked.
-  std::optional<image::Image> found = TRY(store.find(stored));
-  if (!found && image::read_own_name(stored)) {
+  const std::optional<image::Meaning> meaning = TRY(look_up(store, name));
+  if (!meaning) return no_such_image(stored);
+  TRY(obey(store, policy_file, name, *meaning));  // Before it is unpacked.
+  std::optional<image::Image> found = TRY(store.find(*meaning));
+  if (!found && !meaning->repository.empty()) {
     const image::MemoryLimit memory;
-    found = TRY(store.unpack(stored));
+    found = TRY(store.unpack(*meaning));
   }
   if (!found) return no_such_image(stored);
-  if (!pushed) TRY(obey(store, policy_file, name, found->digest));
   return lease_image(store, *found, stored);
 }
 

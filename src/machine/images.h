@@ -19,6 +19,8 @@ Result<image::Store> open_image_store(const Env& env);
 /// A name as the store knows it: "docker.io/library/box:latest" for "box"; a digest as it is.
 /// Error: `invalid_input`.
 Result<std::string> stored_name(const std::string& name);
+/// What a name means now; by digest an image may have come under any name.
+Result<std::optional<image::Meaning>> look_up(const image::Store& store, const std::string& name);
 /// Says that the store has no such image, and where one comes from.
 Error no_such_image(const std::string& name);
 
@@ -26,15 +28,15 @@ Error no_such_image(const std::string& name);
 /// one's are found by their names alone.
 Result<bool> is_of_repository(const image::Store& store, const image::Reference& reference);
 
-/// Whether the policy of a file takes the image that the store has under a name, by what is known
-/// of who signed it; an empty path takes all. Blocks for a moment. Errors: read_policy()'s;
-/// `denied`.
+/// Whether the policy of a file takes the image that a name meant in the store, by what is known of
+/// who signed it; an empty path takes all. Blocks for a moment. Errors: read_policy()'s; `denied`.
 Result<void> obey_policy(const image::Store& store, const std::string& policy_file,
-                         const image::Reference& name, const std::string& digest);
+                         const image::Reference& name, const image::Meaning& meaning);
 
-/// Whether it takes what is about to be imported: by the place, which carries no signatures.
-/// Errors: as above.
-Result<void> obey_policy_of_place(const std::string& policy_file, image::Reference from);
+/// What is about to be imported, its path without links, as the policy of a file takes it: by the
+/// place, which carries no signatures. Errors: as above.
+Result<image::Reference> obey_policy_of_place(const std::string& policy_file,
+                                              image::Reference from);
 
 /// Who is told while an image comes.
 struct ImageTelling {

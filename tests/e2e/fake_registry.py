@@ -187,6 +187,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if kind == "manifests" and (repository, name) in owner.manifests:
             media_type, body = owner.manifests[repository, name]
             headers = {"Content-Type": media_type, "Docker-Content-Digest": digest(body)}
+            if moved := owner.moves.pop((repository, name), None):
+                owner.add(repository, name, moved)
             return self.give(body, headers, fault)
         if path == "/v2/":
             return self.answer(200, b"{}")
@@ -206,6 +208,7 @@ class FakeRegistry:
         self.blobs: dict[str, bytes] = {}
         self.manifests: dict[tuple[str, str], tuple[str, bytes]] = {}
         self.faults: dict[str, Fault] = {}
+        self.moves: dict[tuple[str, str], OciImage] = {}
         self.requests: list[tuple[str, str, str]] = []  # Path, Range, Authorization.
         self.stalled, self.released = threading.Event(), threading.Event()
         self._lock = threading.Lock()
@@ -234,6 +237,10 @@ class FakeRegistry:
     def add_index(self, repository: str, tag: str, index: bytes) -> str:
         self.manifests[repository, tag] = (INDEX_TYPE, index)
         return f"{self.address}/{repository}:{tag}"
+
+    def move_when_asked(self, repository: str, tag: str, image: OciImage) -> None:
+        """The tag means this image from the next request on that follows one for it."""
+        self.moves[repository, tag] = image
 
     def fault(self, name: str, **what) -> None:
         self.faults[name] = Fault(**what)

@@ -162,6 +162,23 @@ def test_sm_fit_asks_the_policy_of_now(tmp_path):
     assert refused.returncode != 0 and "is not one by the key" in refused.stderr
 
 
+def test_a_tag_that_moves_runs_what_was_judged(tmp_path):
+    key = Key(tmp_path)
+    with FakeRegistry() as registry:
+        image = runnable()
+        name = registry.add("team/box", "v1", image)
+        payload = payload_for(digest(image.manifest), name)
+        Attachment((payload, key.sign(payload))).add_to(registry, "team/box",
+                                                        digest(image.manifest))
+        registry.move_when_asked("team/box", "v1", OciImage(SHELL, {"train": b"unsigned"}))
+        signed = policy(tmp_path, key, registry.address)
+        pulled = sm(tmp_path, "image", "pull", name, "--policy", signed)
+        assert pulled.stdout == f"{name} {digest(image.manifest)}\n", pulled.stderr
+        assert registry.asked("v1") == 1
+        fit = sm(tmp_path, "fit", "--image", name, "--policy", signed, "--output", "out")
+        assert fit.returncode == 0, fit.stderr
+
+
 def test_an_archives_place_is_judged_and_its_name_when_it_runs(tmp_path):
     OciImage(SHELL, {"train": TRAIN}).write_layout(tmp_path / "layout")
     rules = tmp_path / "policy.json"
