@@ -110,10 +110,16 @@ Result<BlobDraft> Blobs::upload(std::uint64_t bytes_max) {
 }
 
 Result<void> Blobs::put(const std::string& digest, std::string_view bytes) {
-  std::optional<BlobDraft> draft = TRY(this->draft(digest, bytes.size()));
-  if (!draft) return {};
-  TRY(draft->append(bytes));
-  return draft->commit();
+  if (has(digest)) return {};
+  BlobDraft draft = TRY(upload(bytes.size()));
+  TRY(draft.append(bytes));
+  return draft.commit_as(digest);
+}
+
+Result<std::unique_ptr<Bytes>> Blobs::open(const std::string& digest) const {
+  Fd file(::open(path_of(digest).c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file) return fail_errno("its bytes");
+  return checked(image::bytes_of(std::move(file)), digest);
 }
 
 Result<std::string> Blobs::read(const std::string& digest) const {

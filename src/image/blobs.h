@@ -8,6 +8,7 @@
 
 #include "aws/digest.h"
 #include "base/fd.h"
+#include "image/bytes.h"
 
 namespace muster::image {
 
@@ -61,10 +62,12 @@ class Blobs {
   Result<std::optional<BlobDraft>> draft(const std::string& digest, std::uint64_t bytes_max);
   /// Begins one whose digest its end will tell. Whatever ends the process, remove_rests() finds it.
   Result<BlobDraft> upload(std::uint64_t bytes_max);
-  /// Keeps bytes that are there whole.
+  /// Keeps bytes that are there whole; waits for nobody's draft.
   Result<void> put(const std::string& digest, std::string_view bytes);
   /// One of at most document_bytes_max. Errors: `not_found`; `protocol`: it was changed on disk.
   Result<std::string> read(const std::string& digest) const;
+  /// One's bytes; at their end they have had its digest, else that is a `protocol` error.
+  Result<std::unique_ptr<Bytes>> open(const std::string& digest) const;
   /// The digests of all that are there.
   Result<std::vector<std::string>> list() const;
   /// What one takes on the disk.

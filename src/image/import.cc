@@ -96,9 +96,18 @@ Result<std::string> manifest_in(const std::string& folder, const std::string& ta
   return fail(Errc::protocol, "indexes in indexes, more than " + std::to_string(indexes_max));
 }
 
+/// By where it lies, whatever it is called there.
+Source source_of(const Reference& from) {
+  if (is_of_engine(from)) return Source::imported(to_text(from));
+  std::error_code failed;
+  const std::filesystem::path whole = std::filesystem::canonical(from.path, failed);
+  return Source::imported(failed ? from.path : whole.string());
+}
+
 /// The image of a manifest whose blobs are files of one folder.
-Result<Imported> add_from_blobs(Store& store, const std::string& name, const std::string& manifest,
-                                const std::string& blobs, AddOptions options) {
+Result<Imported> add_from_blobs(Store& store, const Source& source, const std::string& name,
+                                const std::string& manifest, const std::string& blobs,
+                                AddOptions options) {
   const std::variant<Manifest, Index> read = TRY(manifest_from(manifest));
   const Manifest* one = std::get_if<Manifest>(&read);
   if (one == nullptr) return fail(Errc::protocol, "the manifest is a list of images, not one");
@@ -109,7 +118,7 @@ Result<Imported> add_from_blobs(Store& store, const std::string& name, const std
   };
   Imported imported;
   imported.name = name;
-  imported.image = TRY(store.add(imported.name, manifest, config, options));
+  imported.image = TRY(store.add(source, imported.name, manifest, config, options));
   return imported;
 }
 
@@ -117,7 +126,8 @@ Result<Imported> import_folder(Store& store, const Reference& from, std::string 
                                AddOptions options) {
   const std::string manifest = TRY(manifest_in(from.path, from.tag));
   if (name.empty()) name = TRY(local_name(from.path, from.tag));
-  return add_from_blobs(store, name, manifest, from.path + blobs_below, std::move(options));
+  return add_from_blobs(store, source_of(from), name, manifest, from.path + blobs_below,
+                        std::move(options));
 }
 
 Result<Imported> import_from_engine(Store& store, const Reference& from, std::string name,
@@ -130,7 +140,7 @@ Result<Imported> import_from_engine(Store& store, const Reference& from, std::st
   const std::string folder = scratch.path() + "/image";
   const std::string manifest = TRY(read_plain(folder + "/manifest.json"));
   if (name.empty()) name = plain_name(from);
-  return add_from_blobs(store, name, manifest, folder, std::move(options));
+  return add_from_blobs(store, source_of(from), name, manifest, folder, std::move(options));
 }
 
 Result<Imported> import_archive(Store& store, const Reference& from, const std::string& name,
@@ -142,7 +152,8 @@ Result<Imported> import_archive(Store& store, const Reference& from, const std::
   if (imported.name.empty()) imported.name = TRY(local_name(from.path, ""));
   if (name.empty()) options.name_from = NameFrom::archive;
   options.open = [&](const Descriptor&, std::size_t number) { return archive.layer(number); };
-  imported.image = TRY(store.add(imported.name, archive.manifest(), archive.config(), options));
+  imported.image =
+      TRY(store.add(source_of(from), imported.name, archive.manifest(), archive.config(), options));
   return imported;
 }
 

@@ -134,7 +134,7 @@ TEST_CASE("image import: an archive's own name does not replace an image from a 
   const TestImage pulled({Tar().file("a", "pulled")});
   const TestImage other({Tar().file("a", "other")});
   const std::string name = "docker.io/team/box:v1";
-  const auto digest = [&] { return (**store->find(name)).digest; };
+  const auto digest = [&] { return (**store->look_up(name)).digest; };
   const auto archive = [&](const TestImage& image, const std::string& tag) {
     put_file(scratch.path + "/box.tar", Tar()
                                             .file("manifest.json", manifest_json({"l.tar"}, {tag}))
@@ -152,7 +152,8 @@ TEST_CASE("image import: an archive's own name does not replace an image from a 
   options.open = [&](const Descriptor&, std::size_t) -> Result<std::unique_ptr<Bytes>> {
     return bytes_of(Fd(::open((scratch.path + "/layer").c_str(), O_RDONLY | O_CLOEXEC)));
   };
-  REQUIRE(store->add(name, pulled.manifest, pulled.config, options));
+  REQUIRE(store->add(Source::pulled("docker.io", "team/box", ""), name, pulled.manifest,
+                     pulled.config, options));
   for (const std::string& source : {from, from + ":team/box:v1"}) {
     const Result<Imported> refused = import_from(scratch, source);
     REQUIRE(!refused);

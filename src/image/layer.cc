@@ -306,4 +306,20 @@ Result<LayerReport> unpack_layer(std::unique_ptr<Bytes> bytes, const std::string
   return report;
 }
 
+Result<void> check_layer(std::unique_ptr<Bytes> bytes, const std::string& diff_id,
+                         const LayerLimits& limits, Budget& budget) {
+  std::unique_ptr<Bytes> tar = unpacked(counted(std::move(bytes), budget));
+  tar = checked(read_ahead(metered(std::move(tar), budget)), diff_id);
+  Meter meter(budget);
+  std::uint64_t count = 0;
+  while (true) {
+    const std::string_view piece = TRY(tar->next());
+    TRY(meter.look());
+    if (piece.empty()) return {};
+    count += piece.size();
+    if (count > limits.bytes_max)
+      return damaged("holds more than " + std::to_string(limits.bytes_max) + " bytes unpacked");
+  }
+}
+
 }  // namespace muster::image

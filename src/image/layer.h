@@ -41,4 +41,9 @@ Result<LayerReport> unpack_layer(std::unique_ptr<Bytes> bytes, const std::string
                                  const LayerLimits& limits, Budget& budget,
                                  Gunzip by = Gunzip::zlib);
 
+/// Reads a layer to its end, and keeps nothing of it: it is the one that `diff_id` names. Counts in
+/// `budget` as above. Blocks. Errors: `protocol` (damaged, another tar, beyond a limit), `system`.
+Result<void> check_layer(std::unique_ptr<Bytes> bytes, const std::string& diff_id,
+                         const LayerLimits& limits, Budget& budget);
+
 }  // namespace muster::image

@@ -88,6 +88,7 @@ struct Course {
   const std::shared_ptr<Store> store;
   const PullOptions options;
   Documents documents;
+  std::optional<Source> source;  ///< Known once the registry has let this pull in.
   std::shared_ptr<Budget> budget;
   std::shared_ptr<Arrivals> arrivals;
   std::vector<Wanted> wanted;
@@ -183,11 +184,12 @@ loop::Task<Result<void>> satisfy(Course& course, Reference image, const FoundMan
 /// Finds the blobs that have to come, each once.
 void plan(Course& course) {
   const std::vector<Descriptor>& layers = course.documents.manifest.layers;
-  const std::vector<std::size_t> missing = course.store->missing(course.documents.config);
+  const std::vector<std::size_t> missing =
+      course.store->missing(*course.source, course.documents.config);
   course.arrivals = std::make_shared<Arrivals>(layers.size());
   for (const std::size_t number : missing) {
     const Descriptor& blob = layers[number];
-    if (course.store->has_blob(blob.digest)) continue;
+    if (course.store->has_draft(*course.source, blob.digest)) continue;
     course.arrivals->expect(number);
     const auto same = std::find_if(course.wanted.begin(), course.wanted.end(),
                                    [&](const Wanted& w) { return w.blob.digest == blob.digest; });
@@ -204,7 +206,8 @@ void plan(Course& course) {
 
 /// Another process may have brought the layer while its blob was waited for.
 bool is_still_missing(const Course& course, const Wanted& wanted) {
-  const std::vector<std::size_t> missing = course.store->missing(course.documents.config);
+  const std::vector<std::size_t> missing =
+      course.store->missing(*course.source, course.documents.config);
   return std::any_of(wanted.layers.begin(), wanted.layers.end(), [&](std::size_t layer) {
     return std::binary_search(missing.begin(), missing.end(), layer);
   });
@@ -214,8 +217,9 @@ loop::Task<Result<void>> bring(Course& course, const Wanted& wanted) {
   const auto draft = std::make_shared<std::optional<BlobDraft>>();
   const std::shared_ptr<Store> store = course.store;
   const Descriptor blob = wanted.blob;
+  const Source source = *course.source;
   const std::function<Result<void>()> begin = [=]() -> Result<void> {
-    std::optional<BlobDraft> made = TRY(store->draft(blob.digest, blob.bytes));
+    std::optional<BlobDraft> made = TRY(store->draft(source, blob.digest, blob.bytes));
     if (made) draft->emplace(*std::move(made));
     return {};
   };
@@ -271,8 +275,9 @@ loop::Task<> add(std::shared_ptr<Course> course, std::string name) {
     own->arrivals->wait_for(number);
   };
   const std::function<Result<void>()> run = [own, name, options]() -> Result<void> {
-    own->image = TRY(
-        own->store->add(name, own->documents.manifest_bytes, own->documents.config_bytes, options));
+    const Documents& documents = own->documents;
+    own->image = TRY(own->store->add(*own->source, name, documents.manifest_bytes,
+                                     documents.config_bytes, options));
     return {};
   };
   const Result<void> added = co_await loop::in_thread(course->loop, run);
@@ -304,6 +309,7 @@ loop::Task<Result<Pulled>> pull(loop::Loop& loop, Registry& registry, std::share
       co_await find_documents(registry, to_text(image), std::move(manifest->bytes));
   if (!found) co_return found.error();
   course->documents = *std::move(found);
+  course->source = Source::pulled(image.registry, image.repository, registry.login());
   plan(*course);
   course->tell();
   loop::Tasks tasks(loop);  // Ended from the back: who brings, then who waits for what they bring.

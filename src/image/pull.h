@@ -39,10 +39,10 @@ struct Pulled {
 };
 
 /// Brings an image from its registry into the store, under the whole name of `image`. Layers come
-/// side by side, those that are there do not come, and each is unpacked as soon as it and those
-/// below it are there. What came whole of a pull that failed stays for the next one, up to the next
-/// prune. Errors: Registry's and Store::add()'s; `not_found`: not for that platform;
-/// check_image()'s.
+/// side by side, but for those that came from this source before (image/source.h), and each is
+/// unpacked as soon as it and those below it are there. What came whole of a pull that failed stays
+/// for the next one, up to the next prune. Errors: Registry's and Store::add()'s; `not_found`: not
+/// for that platform; check_image()'s.
 loop::Task<Result<Pulled>> pull(loop::Loop& loop, Registry& registry, std::shared_ptr<Store> store,
                                 Reference image, PullOptions options);
 

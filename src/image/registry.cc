@@ -158,6 +158,10 @@ Registry::Registry(loop::Loop& loop, const Log& log, Options options, Reference 
 
 Registry::~Registry() = default;
 
+std::string Registry::login() const {
+  return calls_->login();
+}
+
 loop::Task<Result<std::string>> Registry::manifest(std::string which) {
   const std::shared_ptr<RegistryCalls> calls = calls_;
   const std::string what = calls->name() + (is_digest(which) ? "@" : ":") + which;

@@ -49,6 +49,10 @@ class Registry {
   /// it. Each begins with the image's name; none holds a secret.
   loop::Task<Result<std::string>> manifest(std::string which);
 
+  /// Who was shown to the registry so far, and where that login came from; empty: nobody. No
+  /// secret.
+  std::string login() const;
+
   /// Gives the blob to `take` in its order, each byte once, whatever happens on the way; success:
   /// it was `bytes` long and has the digest. Several may be under way. Errors: as manifest(), and
   /// what `take` returned, at once.

@@ -198,6 +198,7 @@ loop::Task<Result<std::string>> RegistryCalls::header_for(http::Head refused) {
   const Result<std::optional<FoundLogin>> found = co_await find_login_();
   if (!found) co_return found.error();
   login_origin_ = *found ? (*found)->origin : "";
+  login_ = *found ? (*found)->login.user + " of " + login_origin_ : "";
   std::optional<Login> login;
   if (*found) login = (*found)->login;
   if (bearer != nullptr) {

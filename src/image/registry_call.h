@@ -43,6 +43,8 @@ class RegistryCalls {
   loop::Loop& loop() { return loop_; }
   const Log& log() const { return log_; }
   const Registry::Options& options() const { return options_; }
+  /// See Registry::login().
+  const std::string& login() const { return login_; }
   std::string name() const { return image_.registry + "/" + image_.repository; }
   std::string target(const std::string& rest) const {
     return "/v2/" + image_.repository + "/" + rest;
@@ -64,6 +66,7 @@ class RegistryCalls {
   std::optional<http::Origin> origin_;
   std::string authorization_;  ///< The header's value; a secret.
   std::string login_origin_;   ///< Where the login in it came from; empty: nobody's.
+  std::string login_;          ///< With its user's name.
   unsigned passes_ = 0;        ///< How often it was renewed.
   bool renewing_ = false;
   loop::Event renewed_;

@@ -1,6 +1,7 @@
 #include "image/repositories.h"
 
 #include <doctest/doctest.h>
+#include <fcntl.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -212,6 +213,33 @@ TEST_CASE("pushed image: what a tag meant is what runs, though the tag has moved
     return Result<void>();
   }));
   CHECK(!place.store.unpack(*meaning)->has_value());
+}
+
+TEST_CASE("pushed image: a configuration that claims another's diff ids gets none of its layers") {
+  Place place;
+  const TestImage secret({Tar().file("model", "secret")});
+  AddOptions options;
+  options.open = [&](const Descriptor&, std::size_t) {
+    packing::put_file(place.scratch.path + "/layer", secret.layers[0]);
+    return Result<std::unique_ptr<Bytes>>(
+        bytes_of(Fd(::open((place.scratch.path + "/layer").c_str(), O_RDONLY))));
+  };
+  REQUIRE(place.store.add(Source::pulled("private.lab", "box", "ann"), "private.lab/box:v1",
+                          secret.manifest, secret.config, options));
+  TestImage liar = secret;
+  liar.layers = {"junk"};
+  liar.manifest = document_of(
+      {{digest_of(liar.config), liar.config.size(), "config"}, {{digest_of("junk"), 4, "gzip"}}});
+  place.push(liar, "v1");
+  CHECK(!place.find(v1)->has_value());
+  CHECK(!place.find(digest_of(liar.manifest))->has_value());
+  const Result<std::optional<Image>> made = place.unpack(v1);
+  REQUIRE(!made);
+  CHECK(made.error().code == Errc::protocol);
+  CHECK(!place.find(v1)->has_value());
+  place.push(secret, "v1");  // Who has its bytes has the layer.
+  CHECK(place.unpack(v1)->has_value());
+  CHECK(place.count("layers") == 1);
 }
 
 TEST_CASE("pushed image: of several the one for this machine") {

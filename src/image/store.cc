@@ -68,18 +68,21 @@ Result<Store::Parsed> Store::Parsed::from(const std::string& manifest_bytes,
 Store::Store(std::string folder)
     : folder_(std::move(folder)),
       blobs_(folder_ + "/blobs/sha256"),
+      deliveries_(folder_ + "/deliveries"),
       repositories_(folder_ + "/registry") {}
 
 Result<Store> Store::open(const std::string& folder) {
   TRY(make_folders(folder, 0700));
-  for (const char* inside :
-       {"/blobs", "/blobs/sha256", "/layers", "/leases", "/registry", "/signatures"})
+  for (const char* inside : {"/blobs", "/blobs/sha256", "/deliveries", "/layers", "/leases",
+                             "/pulls", "/registry", "/signatures"})
     TRY(make_folders(folder + inside, 0700));
   return Store(folder);
 }
 
-Result<std::optional<BlobDraft>> Store::draft(const std::string& digest, std::uint64_t bytes_max) {
-  return blobs_.draft(digest, bytes_max);
+Result<std::optional<BlobDraft>> Store::draft(const Source& source, const std::string& digest,
+                                              std::uint64_t bytes_max) {
+  TRY(make_folders(folder_ + "/pulls/" + source.id(), 0700));
+  return drafts_of(source).draft(digest, bytes_max);
 }
 
 Result<Fd> Store::hold() const {
@@ -102,22 +105,23 @@ std::string Store::layer_path(const std::string& chain_id) const {
   return folder_ + "/layers/" + hex_of(chain_id);
 }
 
-std::vector<std::size_t> Store::missing(const ImageConfig& config) const {
+std::vector<std::size_t> Store::missing(const Source& source, const ImageConfig& config) const {
   std::vector<std::size_t> numbers;
   const std::vector<std::string> chain = chain_ids(config.diff_ids);
   for (std::size_t i = 0; i < chain.size(); ++i)
-    if (!is_there(layer_path(chain[i]))) numbers.push_back(i);
+    if (!is_there(layer_path(chain[i])) || !deliveries_.has(chain[i], source)) numbers.push_back(i);
   return numbers;
 }
 
-Result<Image> Store::add(const std::string& name, const std::string& manifest,
+Result<Image> Store::add(const Source& source, const std::string& name, const std::string& manifest,
                          const std::string& config, const AddOptions& options) {
   const Parsed parsed = TRY(Parsed::from(manifest, config));
   Fd held = TRY(hold());
   TRY(check_name(name, digest_of(manifest), options.name_from));
-  Image image = TRY(unpack_layers(parsed, digest_of(manifest), options));
+  Image image = TRY(unpack_layers(source, parsed, digest_of(manifest), options));
   TRY(blobs_.put(parsed.manifest.config.digest, config));
   TRY(blobs_.put(image.digest, manifest));
+  TRY(deliveries_.note(image.digest, source));
   TRY(open_lease(image.digest));
   TRY(give_name(name, image.digest, options.name_from));
   held.reset();
@@ -126,8 +130,8 @@ Result<Image> Store::add(const std::string& name, const std::string& manifest,
 }
 
 /// While hold() is.
-Result<Image> Store::unpack_layers(const Parsed& parsed, const std::string& digest,
-                                   AddOptions options) {
+Result<Image> Store::unpack_layers(const Source& source, const Parsed& parsed,
+                                   const std::string& digest, AddOptions options) {
   TRY(check_platform(parsed.config.platform));
   if (!options.budget) options.budget = TRY(budget());
   Image image{digest, parsed.config, {}};
@@ -137,42 +141,55 @@ Result<Image> Store::unpack_layers(const Parsed& parsed, const std::string& dige
     const auto open = [&]() -> Result<std::unique_ptr<Bytes>> {
       if (options.on_layer) options.on_layer(i, layers.size());
       if (options.open) return options.open(layers[i], i);
-      Fd file(::open(blobs_.path_of(layers[i].digest).c_str(), O_RDONLY | O_CLOEXEC));
-      if (!file) return fail_errno("its bytes");
-      return checked(bytes_of(std::move(file)), layers[i].digest);
+      return drafts_of(source).open(layers[i].digest);
     };
     const std::vector<std::string> lowers(image.layers.rbegin(), image.layers.rend());
     Result<std::string> path =
-        ensure_layer(chain[i], image.config.diff_ids[i], lowers, open, options);
+        ensure_layer(source, chain[i], image.config.diff_ids[i], lowers, open, options);
     if (!path) return path.error().in("layer " + layers[i].digest);
     image.layers.push_back(*std::move(path));
   }
   return image;
 }
 
-/// A layer in its place, whoever puts it there.
-Result<std::string> Store::ensure_layer(const std::string& chain_id, const std::string& diff_id,
+/// A layer in its place, whoever put it there, that the source has delivered. Several sources may
+/// be at one layer: the first that has it whole gives it its name.
+Result<std::string> Store::ensure_layer(const Source& source, const std::string& chain_id,
+                                        const std::string& diff_id,
                                         const std::vector<std::string>& lowers,
                                         const std::function<Result<std::unique_ptr<Bytes>>()>& open,
                                         const AddOptions& options) {
   const std::string path = layer_path(chain_id);
-  const std::string fresh = folder_ + "/layers/.new-" + hex_of(chain_id);
-  while (!is_there(path)) {
+  const std::string fresh = folder_ + "/layers/.new-" + hex_of(chain_id) + "-" + source.id();
+  while (!is_there(path) || !deliveries_.has(chain_id, source)) {
     if (::mkdir(fresh.c_str(), 0700) != 0 && errno != EEXIST) return fail_errno(fresh);
     const Fd folder(::open(fresh.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     if (!folder && errno == ENOENT) continue;
     if (!folder) return fail_errno(fresh);
     const bool ours = TRY(claim(folder.get(), fresh));
     if (!ours) continue;  // Who had it is done, or failed.
-    const Result<void> made = unpack_into(folder.get(), fresh, diff_id, lowers, open, options);
-    if (!made) {
-      static_cast<void>(empty_folder(folder.get(), fresh));
-      ::rmdir(fresh.c_str());
-      return made.error();
-    }
-    if (::rename(fresh.c_str(), path.c_str()) != 0) return fail_errno(path);
+    const bool proves = is_there(path);
+    Result<void> made = proves ? prove_layer(chain_id, diff_id, open, options)
+                               : unpack_into(folder.get(), fresh, diff_id, lowers, open, options);
+    if (made) made = deliveries_.note(chain_id, source);
+    if (made && !proves && ::rename(fresh.c_str(), path.c_str()) == 0) continue;
+    if (made && !proves && errno != ENOTEMPTY && errno != EEXIST) made = fail_errno(path);
+    static_cast<void>(empty_folder(folder.get(), fresh));
+    ::rmdir(fresh.c_str());
+    if (!made) return made.error();
   }
   return path + "/root";
+}
+
+/// Whether a source has the layer that is here already; it may send no more than that.
+Result<void> Store::prove_layer(const std::string& chain_id, const std::string& diff_id,
+                                const std::function<Result<std::unique_ptr<Bytes>>()>& open,
+                                const AddOptions& options) const {
+  if (options.repacked) return {};
+  LayerLimits limits = options.limits;
+  if (const std::uint64_t bytes = layer_fact(hex_of(chain_id), "TarBytes"); bytes > 0)
+    limits.bytes_max = std::min(limits.bytes_max, bytes);
+  return check_layer(TRY(open()), diff_id, limits, *options.budget);
 }
 
 Result<void> Store::unpack_into(int fresh, const std::string& path, const std::string& diff_id,
@@ -193,7 +210,9 @@ Result<void> Store::unpack_into(int fresh, const std::string& path, const std::s
   if (!report) return report.error();
   if (options.say)
     for (const std::string& line : report->said) options.say(line);
-  const Json facts{{"Bytes", report->disk_bytes}, {"Entries", report->entries}};
+  const Json facts{{"Bytes", report->disk_bytes},
+                   {"Entries", report->entries},
+                   {"TarBytes", options.repacked ? 0 : report->tar_bytes}};
   TRY(write_file(path + "/layer.json", muster::to_text(facts) + "\n"));
   // A name that is on the disk before what it names would be half a layer after a power cut.
   if (::syncfs(fresh) != 0) return fail_errno(path);
@@ -255,7 +274,7 @@ Result<void> Store::give_name(const std::string& name, const std::string& digest
 }
 
 Result<std::optional<Image>> Store::image_of(const std::string& digest) const {
-  if (!blobs_.has(digest)) return std::optional<Image>();
+  if (!blobs_.has(digest) || !deliveries_.has_any(digest)) return std::optional<Image>();
   const std::string manifest = TRY(blobs_.read(digest));
   const std::variant<Manifest, Index> read = TRY(manifest_from(manifest));
   const Manifest* one = std::get_if<Manifest>(&read);
@@ -297,18 +316,19 @@ Result<Lease> Store::lease(const Image& image) const {
   Lease lease{TRY(open_lease(image.digest)), folder_ + "/leases/" + hex_of(image.digest)};
   while (::flock(lease.lock.get(), LOCK_SH) != 0)
     if (errno != EINTR) return fail_errno("lease");
-  const bool whole = blobs_.has(image.digest) && missing(image.config).empty();
+  const bool whole =
+      blobs_.has(image.digest) && std::all_of(image.layers.begin(), image.layers.end(), is_there);
   if (!whole) return fail(Errc::not_found, "image " + image.digest + " was removed meanwhile");
   return lease;
 }
 
-std::uint64_t Store::layer_bytes(const std::string& chain_hex) const {
+std::uint64_t Store::layer_fact(const std::string& chain_hex, const char* name) const {
   const Result<std::string> text = read_file(folder_ + "/layers/" + chain_hex + "/layer.json");
   if (!text) return 0;
   const Result<Json> json = parse_json(*text);
   if (!json || !json->is_object()) return 0;
-  const auto bytes = json->find("Bytes");
-  return bytes != json->end() && bytes->is_number_unsigned() ? bytes->get<std::uint64_t>() : 0;
+  const auto fact = json->find(name);
+  return fact != json->end() && fact->is_number_unsigned() ? fact->get<std::uint64_t>() : 0;
 }
 
 bool Store::is_leased(const std::string& digest) const {

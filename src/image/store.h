@@ -16,10 +16,12 @@
 #include "image/blobs.h"
 #include "image/budget.h"
 #include "image/bytes.h"
+#include "image/deliveries.h"
 #include "image/layer.h"
 #include "image/manifest.h"
 #include "image/repositories.h"
 #include "image/signature.h"
+#include "image/source.h"
 
 namespace muster::image {
 
@@ -82,9 +84,10 @@ enum class NameFrom {
 /// What else add() is told.
 struct AddOptions {
   NameFrom name_from = NameFrom::user;
-  /// A layer's bytes as its manifest means them, by its number; empty: the store's own blobs.
+  /// A layer's bytes as its manifest means them, by its number; empty: the source's drafts.
   std::function<Result<std::unique_ptr<Bytes>>(const Descriptor& layer, std::size_t number)> open;
-  /// Told before layer `number` of `all` is unpacked, not of those that are there.
+  /// Told before the bytes of layer `number` of `all` are read: to unpack it, or to see that the
+  /// source has what is there.
   std::function<void(std::size_t number, std::size_t all)> on_layer;
   /// Lines on what of the image was left out.
   std::function<void(const std::string& line)> say;
@@ -110,8 +113,10 @@ struct Pruned {
 /// Images, each layer unpacked once, in a folder that only its owner can enter (images hold setuid
 /// programs).
 ///
-///     blobs/sha256/HEX       manifests, configurations and, until they are unpacked, layers
+///     blobs/sha256/HEX       manifests, configurations, and layers of images that were pushed
+///     pulls/SOURCE/HEX       layers that come from one source, until they are unpacked
 ///     layers/HEX/root/       a layer over those that its chain id names, HEX
+///     deliveries/HEX/SOURCE  who has delivered a layer, or all layers of an image (deliveries.h)
 ///     layers/HEX/layer.json  what it takes on the disk
 ///     leases/HEX             locked by who runs the image of this manifest; its time: the last use
 ///     refs.json              names of images that were pulled or imported
@@ -129,32 +134,39 @@ class Store {
   static Result<Store> open(const std::string& folder);
 
   bool has_blob(const std::string& digest) const { return blobs_.has(digest); }
-  /// See Blobs::draft().
-  Result<std::optional<BlobDraft>> draft(const std::string& digest, std::uint64_t bytes_max);
+  /// A packed layer that came from the source and is not unpacked yet.
+  bool has_draft(const Source& source, const std::string& digest) const {
+    return drafts_of(source).has(digest);
+  }
+  /// Begins one; see Blobs::draft(). None but what comes from the same source is waited for.
+  Result<std::optional<BlobDraft>> draft(const Source& source, const std::string& digest,
+                                         std::uint64_t bytes_max);
   Result<std::string> read_blob(const std::string& digest) const { return blobs_.read(digest); }
   /// For an image that comes into this store. Error: `system`.
   Result<std::shared_ptr<Budget>> budget() const { return budget_for(folder_); }
-  /// While it is open nothing is removed: whoever brings an image has it from the first has_blob()
+  /// While it is open nothing is removed: whoever brings an image has it from the first missing()
   /// until add() is done.
   Result<Fd> hold() const;
   /// An empty folder, on the disk that images are on.
   Result<StoreScratch> scratch() const;
-  /// The numbers of the layers that add() would need the bytes of; the configuration is the
-  /// manifest's own.
-  std::vector<std::size_t> missing(const ImageConfig& config) const;
+  /// The numbers of the layers that add() would need the bytes of: those that are not here, and
+  /// those that only others delivered. The configuration is the manifest's own.
+  std::vector<std::size_t> missing(const Source& source, const ImageConfig& config) const;
 
-  /// Unpacks what is missing of an image, and then knows it under `name`, which to_text() of a
-  /// reference made; an image that had the name loses it, but one from a registry never to an
-  /// archive's own word. Layers that another process is at are waited for. Errors: `invalid_input`
-  /// (that), `protocol` (documents or layers that are not what their digests say, that
-  /// do not fit each other, or break a limit), `not_found` (a layer's bytes), `unsupported` (for
-  /// another kind of machine), `system` (the disk is full). Nothing half made stays.
-  Result<Image> add(const std::string& name, const std::string& manifest, const std::string& config,
-                    const AddOptions& options = {});
+  /// Unpacks what is missing of an image that comes from `source`, and then knows it under `name`,
+  /// which to_text() of a reference made; an image that had the name loses it, but one from a
+  /// registry never to an archive's own word. A layer that is here, and that the source has not
+  /// delivered yet, is compared with what it has. Layers of the same source that another process is
+  /// at are waited for. Errors: `invalid_input` (the name), `protocol` (documents or layers that
+  /// are not what their digests say, that do not fit each other, or break a limit), `not_found` (a
+  /// layer's bytes), `unsupported` (for another kind of machine), `system` (the disk is full).
+  /// Nothing half made stays.
+  Result<Image> add(const Source& source, const std::string& name, const std::string& manifest,
+                    const std::string& config, const AddOptions& options = {});
   /// What a name means now that add() got or own_image() gave; a digest means itself. None: nobody
   /// brought or pushed it.
   Result<std::optional<Meaning>> look_up(const std::string& name) const;
-  /// None if it, or a layer of it, is not there.
+  /// None if it, or a layer of it, is not there, or if nobody delivered it whole.
   Result<std::optional<Image>> find(const Meaning& meaning) const;
 
   /// Keeps who signed an image, in place of what was known of it, for as long as the image is
@@ -202,16 +214,22 @@ class Store {
   struct Sweep;
   explicit Store(std::string folder);
 
+  Blobs drafts_of(const Source& source) const { return Blobs(folder_ + "/pulls/" + source.id()); }
   std::string layer_path(const std::string& chain_id) const;
-  Result<std::string> ensure_layer(const std::string& chain_id, const std::string& diff_id,
+  Result<std::string> ensure_layer(const Source& source, const std::string& chain_id,
+                                   const std::string& diff_id,
                                    const std::vector<std::string>& lowers,
                                    const std::function<Result<std::unique_ptr<Bytes>>()>& open,
                                    const AddOptions& options);
+  Result<void> prove_layer(const std::string& chain_id, const std::string& diff_id,
+                           const std::function<Result<std::unique_ptr<Bytes>>()>& open,
+                           const AddOptions& options) const;
   Result<void> unpack_into(int fresh, const std::string& path, const std::string& diff_id,
                            const std::vector<std::string>& lowers,
                            const std::function<Result<std::unique_ptr<Bytes>>()>& open,
                            const AddOptions& options);
-  Result<Image> unpack_layers(const Parsed& parsed, const std::string& digest, AddOptions options);
+  Result<Image> unpack_layers(const Source& source, const Parsed& parsed, const std::string& digest,
+                              AddOptions options);
   Result<std::optional<Image>> image_of(const std::string& digest) const;
   Result<Evidence> pushed_evidence(const Repository& repository, const Meaning& meaning) const;
   Result<std::optional<Meaning>> look_up_pushed(const std::string& name) const;
@@ -226,15 +244,20 @@ class Store {
   Result<void> change_refs(const std::function<void(Refs&)>& change);
   Result<void> check_name(const std::string& name, const std::string& digest, NameFrom from) const;
   Result<void> give_name(const std::string& name, const std::string& digest, NameFrom from);
-  std::uint64_t layer_bytes(const std::string& chain_hex) const;
+  std::uint64_t layer_fact(const std::string& chain_hex, const char* name) const;
+  std::uint64_t layer_bytes(const std::string& chain_hex) const {
+    return layer_fact(chain_hex, "Bytes");
+  }
   bool is_leased(const std::string& digest) const;
 
   Result<Sweep> survey(const Refs& refs) const;
   Result<Pruned> sweep(const PruneOptions& options);
+  Result<void> remove_drafts(Pruned& pruned);
   Result<void> remove_layers(const Sweep& needed, Pruned& pruned);
 
   std::string folder_;
   Blobs blobs_;
+  Deliveries deliveries_;
   Repositories repositories_;
 };
 

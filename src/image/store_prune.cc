@@ -91,6 +91,17 @@ Result<void> Store::tidy_repositories(Sweep& needed) {
   return {};
 }
 
+/// What came of pulls: none is under way.
+Result<void> Store::remove_drafts(Pruned& pruned) {
+  for (const std::string& source : TRY(names_in(folder_ + "/pulls"))) {
+    const std::string folder = folder_ + "/pulls/" + source;
+    const Blobs drafts(folder);
+    for (const std::string& digest : TRY(drafts.list())) pruned.bytes += drafts.bytes_of(digest);
+    TRY(remove_tree(folder));
+  }
+  return {};
+}
+
 /// Layers lose their names at once: that is all that who waits for the lock has to wait for.
 Result<void> Store::remove_layers(const Sweep& needed, Pruned& pruned) {
   const std::string layers = folder_ + "/layers/";
@@ -144,7 +155,11 @@ Result<Pruned> Store::sweep(const PruneOptions& options) {
   for (const std::string& hex : TRY(names_in(folder_ + "/signatures")))
     if (!needed.blobs.contains("sha256:" + hex)) ::unlink((folder_ + "/signatures/" + hex).c_str());
   TRY(blobs_.remove_rests());
+  TRY(remove_drafts(pruned));
   TRY(remove_layers(needed, pruned));
+  std::set<std::string> known = needed.layers;
+  for (const std::string& digest : needed.blobs) known.insert(hex_of(digest));
+  TRY(deliveries_.keep_only(known));
   return pruned;
 }
 

@@ -86,7 +86,11 @@ Result<std::optional<Image>> Store::unpack(const Meaning& pushed, const AddOptio
   if (one == nullptr) return fail(Errc::protocol, "the manifest is a list of images, not one");
   const std::string config = TRY(blobs_.read(one->config.digest));
   const Parsed parsed = TRY(Parsed::from(manifest, config));
-  Image image = TRY(unpack_layers(parsed, pushed.digest, options));
+  AddOptions packed = options;
+  packed.open = [this](const Descriptor& layer, std::size_t) { return blobs_.open(layer.digest); };
+  const Source source = Source::pushed(pushed.repository);
+  Image image = TRY(unpack_layers(source, parsed, pushed.digest, packed));
+  TRY(deliveries_.note(pushed.digest, source));
   TRY(open_lease(pushed.digest));
   return std::optional<Image>(std::move(image));
 }

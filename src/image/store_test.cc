@@ -11,6 +11,7 @@
 #include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <thread>
 
 #include "base/folder.h"
@@ -25,6 +26,8 @@ using packing::Scratch;
 using packing::Tar;
 
 const std::string box = "localhost/box:v1";
+const Source lab = Source::pulled("reg.lab", "team/box", "ann");
+const Source stranger = Source::pulled("evil.lab", "box", "");
 
 struct Place {
   Place() : store(*Store::open(scratch.path + "/images")) {}
@@ -32,10 +35,10 @@ struct Place {
   /// As a registry's client does.
   Result<Image> add(const std::string& name, const TestImage& image, AddOptions options = {}) {
     for (const std::string& layer : image.layers) put(layer);
-    return store.add(name, image.manifest, image.config, options);
+    return store.add(lab, name, image.manifest, image.config, options);
   }
-  void put(const std::string& bytes) {
-    Result<std::optional<BlobDraft>> draft = store.draft(digest_of(bytes), bytes.size());
+  void put(const std::string& bytes, const Source& source = lab) {
+    Result<std::optional<BlobDraft>> draft = store.draft(source, digest_of(bytes), bytes.size());
     REQUIRE(draft);
     if (!*draft) return;
     REQUIRE((*draft)->append(bytes));
@@ -79,7 +82,8 @@ TEST_CASE("image store: a pushed image's signatures are those that were pushed b
   const Signature good = TestKey().sign(test_payload(digest, "reg.lab/box"));
   const Signature foreign = TestKey().sign("its payload is not the repository's");
   const std::string signatures = test_signatures({good, foreign}, "{}");
-  for (const std::string& blob : {good.payload, foreign.payload, signatures}) place.put(blob);
+  for (const std::string& blob : {good.payload, foreign.payload, signatures})
+    REQUIRE(place.store.put_blob(digest_of(blob), blob));
   REQUIRE(place.store.repositories().change(
       "box", [&](std::optional<Repository>& repository) -> Result<void> {
         repository.emplace();
@@ -98,7 +102,7 @@ TEST_CASE("image store: a pushed image's signatures are those that were pushed b
 TEST_CASE("image store: an image is there with its layers, and found by name and digest") {
   Place place;
   const TestImage image = two_layers("1");
-  CHECK(place.store.missing(*config_from(image.config)).size() == 2);
+  CHECK(place.store.missing(lab, *config_from(image.config)).size() == 2);
   const Result<Image> added = place.add(box, image);
   REQUIRE(added);
   CHECK(added->layers.size() == 2);
@@ -111,7 +115,7 @@ TEST_CASE("image store: an image is there with its layers, and found by name and
     CHECK((*found)->config.entrypoint == std::vector<std::string>{"/train"});
   }
   CHECK(!place.find("localhost/other:v1")->has_value());
-  CHECK(place.store.missing(added->config).empty());
+  CHECK(place.store.missing(lab, added->config).empty());
   CHECK(place.count("blobs/sha256") == 2);  // The manifest and the configuration.
   struct stat status {};
   REQUIRE(::stat((place.scratch.path + "/images").c_str(), &status) == 0);
@@ -151,9 +155,9 @@ TEST_CASE("image store: what does not fit together is refused, and nothing stays
   const auto text = [](const Result<Image>& result) {
     return result ? std::string("added") : result.error().text;
   };
-  CHECK(text(place.store.add(box, image.manifest, other.config)).find("digest") !=
+  CHECK(text(place.store.add(lab, box, image.manifest, other.config)).find("digest") !=
         std::string::npos);
-  CHECK(text(place.store.add(box, image.manifest, image.config)).find("No such file") !=
+  CHECK(text(place.store.add(lab, box, image.manifest, image.config)).find("No such file") !=
         std::string::npos);
   const TestImage foreign({Tar().file("a", "a")}, "riscv64");
   const Result<Image> machine = place.add(box, foreign);
@@ -215,7 +219,7 @@ TEST_CASE("image store: many that add one image at once make each layer once") {
       Result<Store> store = Store::open(place.scratch.path + "/images");
       AddOptions options;
       options.on_layer = [&](std::size_t, std::size_t) { ++unpacked; };
-      if (store && store->add(box, image.manifest, image.config, options)) ++added;
+      if (store && store->add(lab, box, image.manifest, image.config, options)) ++added;
     });
   for (std::thread& thread : threads) thread.join();
   CHECK(added == 6);
@@ -233,7 +237,7 @@ TEST_CASE("image store: a process that was killed while it unpacked leaves nothi
     options.on_layer = [](std::size_t number, std::size_t) {
       if (number == 1) ::_exit(9);  // As a SIGKILL: no destructor runs.
     };
-    static_cast<void>(place.store.add(box, image.manifest, image.config, options));
+    static_cast<void>(place.store.add(lab, box, image.manifest, image.config, options));
     ::_exit(0);
   }
   int status = 0;
@@ -244,7 +248,7 @@ TEST_CASE("image store: a process that was killed while it unpacked leaves nothi
   std::vector<std::size_t> unpacked;
   AddOptions options;
   options.on_layer = [&](std::size_t number, std::size_t) { unpacked.push_back(number); };
-  REQUIRE(place.store.add(box, image.manifest, image.config, options));
+  REQUIRE(place.store.add(lab, box, image.manifest, image.config, options));
   CHECK(unpacked == std::vector<std::size_t>{1});
   std::filesystem::create_directories(place.scratch.path + "/images/layers/.new-rest/root");
   std::filesystem::create_directories(place.scratch.path + "/images/layers/.old-rest/root");
@@ -312,6 +316,81 @@ TEST_CASE("image store: beyond a size what was used least recently goes first") 
   CHECK(place.store.list()->size() == 2);
 }
 
+TEST_CASE("image store: who knows a layer's digests gets it only after delivering it") {
+  Place place;
+  const std::string name = "evil.lab/box:v1";
+  const TestImage image = two_layers("private");
+  REQUIRE(place.add(box, image));
+  const ImageConfig config = *config_from(image.config);
+  const auto add = [&](const TestImage& claimed, AddOptions options = {}) {
+    return place.store.add(stranger, name, claimed.manifest, claimed.config, options);
+  };
+  const auto with_layers = [&](std::vector<std::string> layers) {
+    TestImage other = image;
+    Manifest document{{digest_of(other.config), other.config.size(), ""}, {}};
+    for (const std::string& layer : layers) {
+      place.put(layer, stranger);
+      document.layers.push_back({digest_of(layer), layer.size(), ""});
+    }
+    other.manifest = document_of(document);
+    return other;
+  };
+  CHECK(place.store.missing(stranger, config) == std::vector<std::size_t>{0, 1});
+  CHECK(add(image).error().code == Errc::not_found);
+  CHECK(add(with_layers({"junk", "more junk"})).error().code == Errc::protocol);
+  // More than the layer's own length is not read.
+  const std::string longer = packing::gzipped(image.plain[0] + std::string(1 << 20, '\0'));
+  CHECK(add(with_layers({longer, longer})).error().text.find("holds more than") !=
+        std::string::npos);
+  CHECK(add(with_layers({image.layers[0], "junk"})).error().code == Errc::protocol);
+  CHECK(!place.find(name)->has_value());
+  CHECK(place.store.missing(stranger, config) == std::vector<std::size_t>{1});
+  place.put(image.layers[1], stranger);
+  std::vector<std::size_t> read;
+  AddOptions options;
+  options.on_layer = [&](std::size_t number, std::size_t) { read.push_back(number); };
+  const Result<Image> added = add(image, options);
+  REQUIRE(added);
+  CHECK(read == std::vector<std::size_t>{1});
+  CHECK(added->layers == (*place.find(box))->layers);
+  CHECK(place.count("layers") == 2);
+  // From here on it is the stranger's, too, and does not come again.
+  CHECK(place.count("pulls") == 0);
+  CHECK(*place.store.remove(name));
+  CHECK(place.store.missing(stranger, config).empty());
+  REQUIRE(add(image));
+}
+
+TEST_CASE("image store: nobody waits for a layer that comes from another source") {
+  Place place;
+  const TestImage image = two_layers("1");
+  const std::string digest = digest_of(image.layers[0]);
+  const Result<std::optional<BlobDraft>> held = place.store.draft(stranger, digest, 1u << 30);
+  REQUIRE((held && *held));
+  std::promise<void> begun;
+  std::promise<void> over;
+  AddOptions slow;
+  slow.open = [&](const Descriptor&, std::size_t number) {
+    if (number == 0) begun.set_value();
+    if (number == 0) over.get_future().wait();
+    const std::string path = place.scratch.path + "/" + std::to_string(number);
+    packing::put_file(path, image.layers[number]);
+    return Result<std::unique_ptr<Bytes>>(bytes_of(Fd(::open(path.c_str(), O_RDONLY))));
+  };
+  Result<Image> late = fail(Errc::not_found, "");
+  std::thread other([&] {
+    late = place.store.add(stranger, "evil.lab/box:v1", image.manifest, image.config, slow);
+  });
+  begun.get_future().wait();
+  const Result<Image> first = place.add(box, image);
+  over.set_value();
+  other.join();
+  REQUIRE(first);
+  REQUIRE(late);
+  CHECK(first->layers == late->layers);
+  CHECK(place.count("layers") == 2);
+}
+
 TEST_CASE("image store: while an image comes nothing is removed") {
   Place place;
   place.put("a layer on its way");
@@ -320,7 +399,7 @@ TEST_CASE("image store: while an image comes nothing is removed") {
   const Result<std::optional<Pruned>> pruned = place.store.prune({.all = true, .bytes_max = {}});
   REQUIRE(pruned);
   CHECK(!pruned->has_value());
-  CHECK(place.store.has_blob(digest_of("a layer on its way")));
+  CHECK(place.store.has_draft(lab, digest_of("a layer on its way")));
 }
 
 TEST_CASE("image store: on a full disk an image comes whole or not at all") {

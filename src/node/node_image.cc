@@ -52,7 +52,7 @@ Result<std::vector<int>> lacking_layers(const job::NodeImage& wanted) {
   const image::Store store = TRY(open_store(wanted));
   const image::ImageConfig config = TRY(image::config_from(wanted.config));
   std::vector<int> numbers;
-  for (const std::size_t number : store.missing(config))
+  for (const std::size_t number : store.missing(image::Source::handed_over(), config))
     numbers.push_back(static_cast<int>(number));
   return numbers;
 }
@@ -65,7 +65,8 @@ Result<HeldImage> take_image(const job::NodeImage& wanted, job::Image image,
   options.open = [&](const image::Descriptor&, std::size_t number) {
     return open_brought(brought + std::to_string(number));
   };
-  const image::Image added = TRY(store.add(image.name, wanted.manifest, wanted.config, options));
+  const image::Image added = TRY(
+      store.add(image::Source::handed_over(), image.name, wanted.manifest, wanted.config, options));
   image::Lease lease = TRY(store.lease(added));
   image.layers = added.layers;
   image.lease = lease.file;

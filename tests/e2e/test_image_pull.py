@@ -44,6 +44,10 @@ class Here:
             argv, env=self.env, capture_output=True, text=True, timeout=GUARD_SECONDS, **more
         )
 
+    def listed(self) -> str:
+        return subprocess.run([SM, "image", "ls"], env=self.env, capture_output=True, text=True,
+                              timeout=GUARD_SECONDS).stdout
+
     def login(self, registry: str, user: str = USER, password: str = PASSWORD) -> None:
         folder = self.home / ".docker"
         folder.mkdir(exist_ok=True)
@@ -76,6 +80,17 @@ class Here:
 
 def small_image(seed: str = "a", layers: int = 3) -> OciImage:
     return OciImage(*[{f"{seed}{i}": os.urandom(400_000)} for i in range(layers)])
+
+
+def claiming(image: OciImage, layers: list[bytes]) -> OciImage:
+    """An image of other layers whose configuration says that they are those of `image`."""
+    liar = OciImage(*[{"a": b"a"}] * len(layers))
+    liar.config, liar.layers = image.config, layers
+    manifest = json.loads(image.manifest)
+    for told, data in zip(manifest["layers"], layers, strict=True):
+        told.update(digest=digest(data), size=len(data))
+    liar.manifest = json.dumps(manifest).encode()
+    return liar
 
 
 def files_of(image: OciImage, here: Here) -> bool:
@@ -281,17 +296,69 @@ def test_on_a_full_disk_a_pull_fails_whole_and_goes_on_when_there_is_room(here):
         subprocess.run(["umount", state], check=True)
 
 
-def test_two_pulls_at_once_are_one(here):
+def test_ten_pulls_at_once_are_one(here):
     with FakeRegistry() as registry:
         image = small_image()
         name = registry.add("team/box", "v1", image)
-        registry.fault(digest(image.layers[2]), status=500, times=1)  # Time for both to meet.
-        both = [Process([SM, "image", "pull", name], env=here.env) for _ in range(2)]
-        for each in both:
-            assert each.wait(GUARD_SECONDS) == 0, each.text
+        registry.fault(digest(image.layers[2]), status=500, times=1)  # Time for all to meet.
+        ten = [Process([SM, "image", "pull", name], env=here.env) for _ in range(10)]
+        for each in ten:
+            assert each.wait(2 * GUARD_SECONDS) == 0, each.text
         assert files_of(image, here)
-        for layer in image.layers[:2]:
-            assert registry.asked(digest(layer)) == 1
+        assert [registry.asked(digest(layer)) for layer in image.layers] == [1, 1, 2]
+
+
+def test_a_slow_registry_keeps_no_other_pull_waiting(here):
+    image = small_image()
+    with FakeRegistry() as slow, FakeRegistry() as good:
+        name = slow.add("evil/box", "v1", image)
+        slow.fault(digest(image.layers[0]), stall_after=200_000)
+        process = Process([SM, "image", "pull", name], env=here.env)
+        wait_until("the stall", slow.stalled.is_set)
+        done = here.pull(good.add("team/box", "v1", image))
+        assert done.returncode == 0, done.stderr
+        assert len(here.files()) == 3
+        # Another repository of the same registry is another source, too.
+        slow.add("good/box", "v1", image)
+        slow.faults.clear()
+        assert here.pull(f"{slow.address}/good/box:v1").returncode == 0
+        process.signal(2)
+        assert process.wait(GUARD_SECONDS) == 130
+
+
+@pytest.mark.parametrize("junk", [False, True], ids=["true digests", "true diff ids"])
+def test_a_digest_is_no_right_to_anothers_layer(here, junk):
+    image = small_image()
+    with FakeRegistry(login="basic") as private, FakeRegistry() as evil:
+        name = private.add("team/box", "v1", image)
+        here.login(private.address)
+        assert here.pull(name).returncode == 0
+        told = evil.add("evil/box", "v1", claiming(image, [os.urandom(99)] * 3) if junk else image)
+        for layer in image.layers:
+            evil.blobs.pop(digest(layer), None)
+        refused = here.pull(told)
+        assert refused.returncode != 0 and refused.stderr.count("\n") == 1, refused.stderr
+        assert told not in here.listed() and name in here.listed()
+        if not junk:  # Who has the bytes gets the layers, and need not send them twice.
+            evil.add("evil/box", "v1", image)
+            evil.requests.clear()
+            for _ in range(2):
+                done = here.pull(told)
+                assert done.returncode == 0, done.stderr
+            assert [evil.asked(digest(layer)) for layer in image.layers] == [1, 1, 1]
+            assert files_of(image, here)
+
+
+def test_a_layer_comes_anew_for_another_login(here):
+    image = small_image()
+    with FakeRegistry() as registry:
+        name = registry.add("team/box", "v1", image)
+        assert here.pull(name).returncode == 0
+        registry.login = "bearer"
+        here.login(registry.address)
+        for _ in range(2):
+            assert here.pull(name).returncode == 0
+        assert [registry.asked(digest(layer)) for layer in image.layers] == [2, 2, 2]
 
 
 def test_a_pull_that_is_ended_leaves_no_half(here):
