@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 
@@ -17,6 +18,7 @@ struct ImageWish {
   std::string name{};    ///< Whole: "docker.io/team/box:v1", "docker.io/team/box@sha256:…".
   std::string digest{};  ///< What the name's tag meant when the job first began; empty: not known.
   Pull pull = Pull::missing;
+  std::chrono::seconds pull_limit{3600};  ///< A pull that takes longer is ended.
   /// The registry, and what it redirects to, may have any address; else only such as are on the
   /// internet, not this machine's, its networks' or its cloud's.
   bool anywhere = false;

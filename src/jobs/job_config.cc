@@ -16,6 +16,7 @@ namespace {
 
 constexpr double gib = 1024.0 * 1024.0 * 1024.0;
 constexpr double number_max = 1e9;
+constexpr std::chrono::seconds pull_limit_max = std::chrono::hours(7 * 24);
 constexpr const char* local_type = "local";
 constexpr const char* all_gpus_type = "local_gpu";
 
@@ -276,6 +277,14 @@ Result<void> set_pull(JobConfig& config, const Json& json) {
   return wrong("pull", "\"missing\", \"always\" or \"never\"");
 }
 
+Result<void> set_pull_limit(JobConfig& config, const Json& json) {
+  const std::int64_t seconds = json.is_number_integer() ? json.get<std::int64_t>() : 0;
+  if (seconds < 1 || seconds > pull_limit_max.count())
+    return wrong("pull_limit", "a whole number of seconds from 1 to 604800");
+  config.pull_limit = std::chrono::seconds(seconds);
+  return {};
+}
+
 Result<void> set_image_store(JobConfig& config, const Json& json) {
   const double number = TRY(number_at(json, "image_store_gib"));
   if (number <= 0) return wrong("image_store_gib", "a number above 0");
@@ -338,6 +347,7 @@ constexpr struct {
     {"images", set_images},
     {"registries", set_registries},
     {"pull", set_pull},
+    {"pull_limit", set_pull_limit},
     {"image_store_gib", set_image_store},
     {"registry_logins", set_registry_logins},
     {"credentials_providers", set_credentials_providers},

@@ -45,7 +45,8 @@ struct JobConfig {
   std::vector<std::string> registries;
   image::OwnNames own_images;  ///< What was pushed to this server; any job may name it.
   job::Pull pull = job::Pull::missing;
-  std::int64_t image_store_bytes = 0;  ///< Images beyond it go after a pull; 0: no limit.
+  std::chrono::seconds pull_limit{3600};  ///< A pull that takes longer fails, and its job.
+  std::int64_t image_store_bytes = 0;     ///< Images beyond it go after a pull; 0: no limit.
   /// A login that jobs name for their image, in TrainingRepositoryCredentialsProviderArn.
   struct CredentialsProvider {
     std::vector<std::string> registries;  ///< "reg.lab:5000": whom the login is shown to.

@@ -479,13 +479,15 @@ loop::Task<Result<void>> Runner::give_image(const store::Job& job, Active& activ
 }
 
 void Runner::tell_pull(const store::Job& job) {
-  log_.info(job.name + ": its image is pulled");
+  const std::string limit =
+      std::to_string(options_.preparation.config.pull_limit.count()) + " s at most";
+  log_.info(job.name + ": pulling its image, for " + limit);
   std::vector<store::StatusChange> changes;
   if (job.state.transitions.back().status == "Pending")
     changes.push_back({store::Status::in_progress, "Starting",
                        "Preparing the instances for training", options_.now()});
-  changes.push_back({store::Status::in_progress, "Downloading", "Downloading the training image",
-                     options_.now()});
+  changes.push_back({store::Status::in_progress, "Downloading",
+                     "Downloading the training image, for " + limit, options_.now()});
   for (store::StatusChange& change : changes) {
     change.before_hosts = true;
     const Result<bool> told = store_.set_status(job.name, change);

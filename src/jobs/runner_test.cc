@@ -123,7 +123,8 @@ TEST_CASE("runner: a stop ends a pull, and an image that does not come is the jo
     w.pull_hangs = true;
     w.submit("a", 2, "AK", 0, "team/box");
     co_await w.until([&w] { return w.secondary("a") == "Downloading"; });
-    CHECK(w.stored("a").state.transitions.back().message == "Downloading the training image");
+    CHECK(w.stored("a").state.transitions.back().message ==
+          "Downloading the training image, for 3600 s at most");
     w.stop("a");
     co_await w.until_ended("a");
     w.pull_hangs = false;

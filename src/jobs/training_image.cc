@@ -98,6 +98,7 @@ Result<TrainingImage, aws::Refusal> training_image(const std::string& asked,
     meant.image->anywhere = true;
     meant.image->policy = config.image_policy;
     meant.image->kept_bytes_max = config.image_store_bytes;
+    meant.image->pull_limit = config.pull_limit;
     return meant;
   }
   if (names_engine(asked)) return bad(asked, std::string(engines_are_not_asked));
@@ -116,6 +117,7 @@ Result<TrainingImage, aws::Refusal> training_image(const std::string& asked,
   // What sm image import names: no registry, and the machine's own port 80 is not to be asked.
   const bool imported = reference->registry == "localhost";
   meant.image->pull = imported ? job::Pull::never : config.pull;
+  meant.image->pull_limit = config.pull_limit;
   meant.image->kept_bytes_max = config.image_store_bytes;
   TRY(give_login(*meant.image, reference->registry, provider, config));
   meant.image->policy = config.image_policy;

@@ -101,11 +101,12 @@ TEST_CASE("training image: a job's key reads the repository of its own image alo
 
 TEST_CASE("training image: how it is brought is the config's") {
   const JobConfig config = config_of(
-      R"({"registries": ["*"], "pull": "always", "image_store_gib": 1.5,
+      R"({"registries": ["*"], "pull": "always", "pull_limit": 90, "image_store_gib": 1.5,
           "registry_logins": "/etc/muster/logins.json", "image_policy": "/etc/muster/p.json"})");
   const Result<TrainingImage, aws::Refusal> meant = training_image("a/b", "", config);
   REQUIRE((meant && meant->image));
   CHECK(meant->image->pull == job::Pull::always);
+  CHECK(meant->image->pull_limit == std::chrono::seconds(90));
   CHECK(meant->image->kept_bytes_max == std::int64_t{3} << 29);
   CHECK(meant->image->logins == "/etc/muster/logins.json");
   CHECK(meant->image->policy == "/etc/muster/p.json");

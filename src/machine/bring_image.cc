@@ -12,7 +12,6 @@
 namespace muster::machine {
 namespace {
 
-constexpr std::chrono::hours pull_limit{12};
 constexpr std::string_view command_name = "sm image pull: ";
 
 Result<std::optional<UsedImage>> leased(const Env& env, const job::ImageWish& wish,
@@ -75,6 +74,12 @@ Result<std::string> digest_told(const std::string& out) {
   return digest;
 }
 
+Error too_slow(std::chrono::seconds limit) {
+  return fail(Errc::invalid_input, "the image cannot be pulled: it took longer than " +
+                                       std::to_string(limit.count()) +
+                                       " s; jobs.pull_limit of the server's config sets the limit");
+}
+
 }  // namespace
 
 Command pull_command(const ImagePlace& place, const job::ImageWish& wish) {
@@ -128,7 +133,8 @@ loop::Task<Result<UsedImage>> bring_image(supervise::Programs& programs, ImagePl
   on_pull();
   Command command = pull_command(place, wish);
   const Result<supervise::Programs::Done> done =
-      co_await programs.run(std::move(command), pull_limit, true);
+      co_await programs.run(std::move(command), wish.pull_limit, true);
+  if (!done && done.error().code == Errc::timeout) co_return too_slow(wish.pull_limit);
   if (!done) co_return done.error();
   if (!done->outcome.success()) {
     const std::string why = pull_failure(done->err);

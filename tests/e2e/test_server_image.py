@@ -229,7 +229,10 @@ def test_a_stop_ends_the_pull(world):
     job = world.start(name)
     wait_until(
         "the pull",
-        lambda: ("Downloading", "Downloading the training image") in statuses(world.told(job)),
+        lambda: (
+            ("Downloading", "Downloading the training image, for 3600 s at most")
+            in statuses(world.told(job))
+        ),
         SECONDS,
     )
     wait_until("the layer", lambda: world.registry.asked(digest(made.layers[0])), SECONDS)
@@ -240,6 +243,19 @@ def test_a_stop_ends_the_pull(world):
     wait_until("the pull to end", lambda: not pulls_of(name), SECONDS)
     world.registry.faults.clear()
     world.run(name)
+
+
+def test_a_pull_ends_at_its_own_limit(tmp_path, registry):
+    made = image()
+    with World(tmp_path, registry, pull_limit=2) as world:
+        name = registry.add("team/box", "v1", made)
+        registry.fault(digest(made.layers[0]), stall_after=1000)
+        told = world.at_end(world.start(name))
+        assert ("Downloading", "Downloading the training image, for 2 s at most") in statuses(told)
+        assert told["FailureReason"].startswith(
+            "ClientError: the image cannot be pulled: it took longer than 2 s; jobs.pull_limit"
+        ), told["FailureReason"]
+        wait_until("the pull to end", lambda: not pulls_of(name), SECONDS)
 
 
 def let_go() -> None:
