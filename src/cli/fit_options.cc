@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "cli/value_files.h"
 #include "job/limits.h"
 #include "platform/job_name.h"
 
@@ -20,6 +21,7 @@ struct FitWords {
   std::string output, checkpoints, name, python, timeout, max_wait, hang_after, retries, spares,
       grace, memory, cpus, gpus, shm_size, network, volume_size, pip_conf, engine;
   std::vector<std::string> slurm, inputs, bound, hyperparameters, environment, metrics;
+  ValueFiles files;
   bool overwrite = false, keep = false, detach = false, json = false, raw = false, verbose = false,
        print_plan = false, end_hung = false, encrypted = false, timeline = false, preflight = false;
 };
@@ -35,6 +37,8 @@ void bind(command::Line& line, FitWords& words) {
   line.texts("--bind", words.bound);
   line.texts("--hyperparameter", words.hyperparameters);
   line.texts("--env", words.environment);
+  line.text("--hyperparameters", words.files.hyperparameters);
+  line.text("--env-file", words.files.environment);
   line.texts("--metric", words.metrics);
   line.text("--output", words.output);
   line.flag("--overwrite", words.overwrite);
@@ -135,6 +139,7 @@ Result<FitOptions> options_from(FitWords words, Args arguments) {
   options.launch = TRY(launch_choice(words.launch, options.hosts));
   options.inputs = TRY(pairs("--input", "NAME=DIR", words.inputs));
   for (const std::string& text : words.bound) options.bound.push_back(TRY(bind_wish(text)));
+  TRY(add_value_files(words.files, words.environment, words.hyperparameters));
   options.hyperparameters = TRY(pairs("--hyperparameter", "NAME=VALUE", words.hyperparameters));
   TRY(check_reserved(options.hyperparameters, "sm fit"));
   options.environment = TRY(pairs("--env", "NAME=VALUE", words.environment));

@@ -73,7 +73,7 @@ struct FitOptions {
 
 /// What a line asks for, or why it is not run.
 using FitLine = std::variant<FitOptions, command::Stop>;
-/// Pure.
+/// Reads the files of --env-file and --hyperparameters, and nothing else.
 FitLine fit_options(const Args& args);
 
 /// What `--engine` and each `--slurm` ask for; none: this machine. Pure. Error: `invalid_input`.

@@ -29,8 +29,10 @@ struct Submission {
   Json request;  ///< What --json-file holds; else null.
 };
 
-Result<Submission> prepare(const SubmitWords& words) {
+Result<Submission> prepare(SubmitWords words) {
   Submission submission;
+  if (words.json_file.empty())
+    TRY(add_value_files(words.files, words.environment, words.hyperparameters));
   submission.options = TRY(submit_options(words));
   SubmitOptions& options = submission.options;
   const std::string cwd = TRY(current_folder());
@@ -126,6 +128,8 @@ void bind(command::Line& line, SubmitWords& words) {
   line.texts("--hyperparameter", words.hyperparameters);
   line.texts("--metric", words.metrics);
   line.texts("--env", words.environment);
+  line.text("--hyperparameters", words.files.hyperparameters);
+  line.text("--env-file", words.files.environment);
   line.text("--output", words.output);
   line.text("--timeout", words.timeout);
   line.text("--priority", words.priority);

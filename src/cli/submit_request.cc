@@ -17,7 +17,8 @@ Result<void> check_file_alone(const SubmitWords& words) {
                     !words.output.empty() || !words.timeout.empty() || !words.priority.empty() ||
                     !words.network.empty() || !words.inputs.empty() ||
                     !words.hyperparameters.empty() || !words.environment.empty() ||
-                    !words.metrics.empty() || words.encrypted;
+                    !words.metrics.empty() || words.encrypted || !words.files.environment.empty() ||
+                    !words.files.hyperparameters.empty();
   if (!more) return {};
   return fail(Errc::invalid_input,
               "--json-file: the file is the whole job; no other flag but --name, --wait and --json "

@@ -5,6 +5,7 @@
 
 #include "base/json.h"
 #include "cli/launch_choice.h"
+#include "cli/value_files.h"
 #include "cli/values.h"
 #include "job/limits.h"
 
@@ -16,6 +17,7 @@ struct SubmitWords {
   std::string hosts, output, timeout, volume_size, priority, network;
   LaunchWords launch;
   std::vector<std::string> inputs, hyperparameters, environment, metrics;
+  ValueFiles files;
   bool encrypted = false, wait = false, json = false, raw = false;
 };
 

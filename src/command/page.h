@@ -43,6 +43,26 @@ struct Exit {
   std::string_view meaning;
 };
 
+/// A job's values, of all commands that begin one.
+inline constexpr Flag hyperparameter_flag{
+    .name = "--hyperparameter",
+    .value = "NAME=VALUE",
+    .help = "given to the script as --NAME VALUE; JSON values keep their type, all else is text",
+    .many = true,
+    .letter = "-p"};
+inline constexpr Flag hyperparameters_flag{
+    .name = "--hyperparameters", .value = "FILE", .help = "more hyperparameters: a JSON object"};
+inline constexpr Flag env_flag{.name = "--env",
+                               .value = "NAME=VALUE",
+                               .help = "a variable of the hosts' environment",
+                               .many = true};
+inline constexpr Flag env_file_flag{
+    .name = "--env-file",
+    .value = "FILE",
+    .help =
+        "more variables, a line for each; the values of --env stand on the command line, which "
+        "every user of this machine can read"};
+
 /// Help for the flag --metric of all commands that begin a job.
 inline constexpr std::string_view metric_help =
     "a number that lines tell: the expression (RE2's) finds it, its first group if it has one";

@@ -56,13 +56,10 @@ std::vector<Flag> fit_flags() {
         "show a folder or file of the machine in every host, as it is, at the second path "
         "(default: the same); read-only unless :rw is behind it",
         "", true},
-       {.name = "--hyperparameter",
-        .value = "NAME=VALUE",
-        .help =
-            "given to the script as --NAME VALUE; JSON values keep their type, all else is text",
-        .many = true,
-        .letter = "-p"},
-       {"--env", "NAME=VALUE", "a variable of the hosts' environment", "", true},
+       hyperparameter_flag,
+       hyperparameters_flag,
+       env_flag,
+       env_file_flag,
        {"--metric", "NAME=REGEX", metric_help, "", true},
        {.name = "--output",
         .value = "DIR",
