@@ -329,10 +329,11 @@ KeptJob::Options Fit::kept_options() {
   options.calls.look = [this] { return requests_.look(); };
   options.calls.stop = [this] {
     if (stop_signal_ == 0) stop_signal_ = SIGTERM;
-    if (requests_.stop_wanted())
-      requests_.kill();
-    else
-      requests_.stop();
+    const bool again = requests_.stop_wanted();
+    if (!again) requests_.stop();
+    if (again) complain("asked again to stop: killing the job");
+    if (again) requests_.kill();
+    return again;
   };
   options.tell = complain;
   return options;

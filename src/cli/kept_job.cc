@@ -48,7 +48,7 @@ void KeptJob::accept() {
   options_.detachment.reset();
   if (left) return;
   options_.tell("the job cannot go on by itself, and is stopped: " + left.error().text);
-  options_.calls.stop();
+  static_cast<void>(options_.calls.stop());
 }
 
 void KeptJob::status(const platform::StatusLine& line) {

@@ -55,11 +55,15 @@ loop::Task<Result<int>> stop_own(Here& here, machine::FoundJob job, bool wait, b
   if (!job.living)
     co_return fail(Errc::invalid_input, job.name + " has ended already: " +
                                             member_text(job.description, "TrainingJobStatus"));
-  const Result<void> asked = co_await machine::ask_to_stop(here.loop, job);
-  if (!asked) co_return fail(Errc::invalid_input, asked.error().text);
-  here.complain("asked " + visible_line(job.name) +
-                " to stop; its processes have their grace to end, and sm stop " +
-                visible_line(job.name) + " again kills them now");
+  const Result<bool> killed = co_await machine::ask_to_stop(here.loop, job);
+  if (!killed) co_return fail(Errc::invalid_input, killed.error().text);
+  const std::string name = visible_line(job.name);
+  if (*killed)
+    here.complain(name + " was asked to stop before: its grace ends here, and it is killed now");
+  else
+    here.complain("asked " + name +
+                  " to stop; its processes have their grace to end, and sm stop " + name +
+                  " again kills them now");
   here.farewell = job.name + " is being stopped; sm describe " + job.name + " tells when it has";
   std::string status = "Stopping";
   if (wait) {

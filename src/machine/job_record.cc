@@ -200,8 +200,8 @@ loop::Task<> JobRecord::serve(std::unique_ptr<loop::UnixChannel> peer) {
       continue;
     }
     if (frame->type != job::type_of(job::Message::signal)) continue;
-    calls_.stop();
-    peer->post(frame->type, "{}");  // Taken.
+    const bool kills = calls_.stop();
+    peer->post(frame->type, to_text(Json{{"kills", kills}}));  // Taken.
     const Result<void> sent = co_await peer->flushed();
     if (!sent) co_return;
   }
@@ -249,14 +249,16 @@ Result<std::vector<FoundJob>> find_jobs(const std::string& state) {
   return jobs;
 }
 
-loop::Task<Result<void>> ask_to_stop(loop::Loop& loop, FoundJob job) {
+loop::Task<Result<bool>> ask_to_stop(loop::Loop& loop, FoundJob job) {
   Result<std::unique_ptr<loop::UnixChannel>> carrier =
       loop::unix_connect(loop, job.folder + "/control.sock");
   if (!carrier) co_return fail(Errc::closed, job.name + " has just ended");
   (*carrier)->post(job::type_of(job::Message::signal), to_text(Json{{"signal", SIGTERM}}));
   const Result<Frame> taken = co_await (*carrier)->receive();
   if (!taken) co_return fail(Errc::closed, job.name + " has just ended");
-  co_return Result<void>();
+  const Result<Json> answer = parse_json(taken->payload);
+  const bool is_object = answer && answer->is_object();
+  co_return is_object && answer->value("kills", Json()) == Json(true);
 }
 
 loop::Task<Result<std::vector<job::HostStacks>>> ask_for_stacks(loop::Loop& loop, FoundJob job,

@@ -17,7 +17,8 @@ namespace muster::machine {
 
 /// What others may ask of the process that carries a job.
 struct CarrierCalls {
-  std::function<void()> stop;  ///< Called when a stop is asked for.
+  /// Called when a stop is asked for. True: it was before, and the job is killed now.
+  std::function<bool()> stop;
   std::function<platform::Requests::Look()>
       look;  ///< Where the job's processes stand, as Requests.
 };
@@ -82,8 +83,9 @@ struct FoundJob {
 Result<FoundJob> find_job(const std::string& state, const std::string& name);
 /// All that there are, the newest first. Error: `denied`.
 Result<std::vector<FoundJob>> find_jobs(const std::string& state);
-/// Asks the carrier to stop the job. Error: `closed` for one that has ended; `system`.
-loop::Task<Result<void>> ask_to_stop(loop::Loop& loop, FoundJob job);
+/// Asks the carrier to stop the job. True: it was asked before, so it kills the job now. Error:
+/// `closed` for one that has ended; `system`.
+loop::Task<Result<bool>> ask_to_stop(loop::Loop& loop, FoundJob job);
 /// Asks the carrier where the job's processes stand. Errors: `closed` for one whose hosts do not
 /// run; `timeout`; `protocol`.
 loop::Task<Result<std::vector<job::HostStacks>>> ask_for_stacks(loop::Loop& loop, FoundJob job,

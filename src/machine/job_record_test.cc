@@ -41,7 +41,7 @@ platform::JobReport completed() {
 
 std::unique_ptr<JobRecord> prepared(
     loop::Loop& loop, const State& state, const std::string& name,
-    std::function<void()> stop = [] {}) {
+    std::function<bool()> stop = [] { return false; }) {
   Result<std::unique_ptr<JobRecord>> record =
       JobRecord::prepare(loop, state.path, described(name), {std::move(stop), {}});
   REQUIRE(record);
@@ -111,8 +111,8 @@ TEST_CASE("job record: a new job takes an ended one's name, the newest is listed
   const std::unique_ptr<JobRecord> second = prepared(loop, state, "demo");
   REQUIRE(second->publish("demo"));
   CHECK(find_job(state.path, "demo")->living);
-  Result<std::unique_ptr<JobRecord>> newer =
-      JobRecord::prepare(loop, state.path, described("newer", UnixMillis(9000)), {[] {}, {}});
+  Result<std::unique_ptr<JobRecord>> newer = JobRecord::prepare(
+      loop, state.path, described("newer", UnixMillis(9000)), {[] { return false; }, {}});
   REQUIRE(newer);
   REQUIRE((*newer)->publish("newer"));
   const Result<std::vector<FoundJob>> all = find_jobs(state.path);
@@ -128,7 +128,7 @@ TEST_CASE("job record: a stop is asked for through its socket, and the end is wa
   State state;
   loop::Loop loop;
   int stops = 0;
-  std::unique_ptr<JobRecord> record = prepared(loop, state, "demo", [&] { ++stops; });
+  std::unique_ptr<JobRecord> record = prepared(loop, state, "demo", [&] { return ++stops > 1; });
   REQUIRE(record->publish("demo"));
   const FoundJob job = *find_job(state.path, "demo");
   bool over = false;
@@ -140,15 +140,19 @@ TEST_CASE("job record: a stop is asked for through its socket, and the end is wa
   };
   waiting.start(wait());
   const auto story = [&]() -> loop::Task<> {
-    const Result<void> asked = co_await ask_to_stop(loop, job);
-    CHECK(asked);
-    CHECK(stops == 1);
+    const Result<bool> asked = co_await ask_to_stop(loop, job);
+    REQUIRE(asked);
+    CHECK(!*asked);
+    const Result<bool> again = co_await ask_to_stop(loop, job);
+    REQUIRE(again);
+    CHECK(*again);
+    CHECK(stops == 2);
     CHECK(!over);
     record->end(completed(), 143, {});
     record.reset();
     co_await waiting.join();
     CHECK(over);
-    const Result<void> late = co_await ask_to_stop(loop, job);
+    const Result<bool> late = co_await ask_to_stop(loop, job);
     REQUIRE(!late);
     CHECK(late.error().code == Errc::closed);
   };

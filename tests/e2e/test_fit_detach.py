@@ -236,7 +236,9 @@ def test_a_second_stop_kills_at_once_and_the_first_says_so(machine, sm):
     follower.wait_for_output(b"| waits", GUARD_SECONDS)
     assert b"sm stop stays again kills them now" in sm("stop", "stays").err
     assert described(sm, "stays")["TrainingJobStatus"] in ("InProgress", "Stopping")
-    assert b"stays: Stopped" in sm("stop", "--wait", "stays").out
+    again = sm("stop", "--wait", "stays")
+    assert b"stays: Stopped" in again.out
+    assert b"stays was asked to stop before: its grace ends here, and it is killed now" in again.err
     assert follower.wait(GUARD_SECONDS) == 1
 
 
