@@ -38,8 +38,10 @@ HOLDER = ["sh", "-c", "echo ready; exec sleep infinity"]
 
 # TCP on all addresses, says "here" to who connects; UDP the same to who sends.
 SERVICE = """
-import socket, sys, threading
+import os, socket, sys, threading
 port = int(sys.argv[1])
+def say(line):  # A line at once: two threads write.
+    os.write(1, (line + "\\n").encode())
 tcp = socket.create_server(("::", port), family=socket.AF_INET6, dualstack_ipv6=True)
 udp = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
 udp.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
@@ -49,13 +51,13 @@ def name(where):
 def datagrams():
     while True:
         came = udp.recvfrom(100)
-        print("got", came[0].decode(), "from", name(came[1]), flush=True)
+        say("got " + came[0].decode() + " from " + name(came[1]))
         udp.sendto(b"here", came[1])
 threading.Thread(target=datagrams, daemon=True).start()
 print("ready", flush=True)
 while True:
     peer, where = tcp.accept()
-    print("met", name(where), flush=True)
+    say("met " + name(where))
     peer.sendall(b"here")
     peer.close()
 """
