@@ -36,6 +36,7 @@ enum class Message : std::uint8_t {
   rank_started = 22,  ///< rank: {pid} with the read ends of its stdout and stderr (SCM_RIGHTS)
   rank_end = 23,      ///< rank: {outcome, unix_ms}
   rank_ack = 24,      ///< train: {} the end is known, the rank may exit
+  rank_hold = 37,     ///< train: {} the end is known, the rank waits for `rank_ack` (a stop)
   agent_exec = 25,    ///< agent: {host, text} with its stdout and stderr (SCM_RIGHTS)
   agent_end = 26,     ///< train: {code, error}
   failed = 27,        ///< either: {why}
@@ -48,7 +49,8 @@ enum class Message : std::uint8_t {
   call_drained = 33,  ///< member: {}
   call_end = 34,      ///< leader: the call's result
   host_end = 35,      ///< member: a verdict, how this host's own program ended
-  call_done = 36,     ///< member: {} what decides of this host's share of the call has ended
+  call_done = 36,     ///< member: {} what decides of this host's share of the call has ended;
+                      ///< leader, in a stop: {} none of its ranks runs on any host
   // Steward stream, journal.
   phase = 40,    ///< {phase, message}: see job/journal.h
   log = 41,      ///< {level, text}: muster's own line

@@ -121,7 +121,7 @@ loop::Task<> HostSocket::State::serve_rank(loop::UnixChannel& channel, const Fra
   job::Outcome outcome = co_await follow_rank(channel, hello.rank);
   ranks.erase(hello.rank);
   if (co_await callbacks.on_rank_end(hello.rank, std::move(outcome))) {
-    channel.post(type_of(rank_hold), "{}");
+    channel.post(type_of(Message::rank_hold), "{}");
     co_await released.wait();
   }
   channel.post(type_of(Message::rank_ack), "{}");

@@ -14,9 +14,6 @@ namespace muster::ranks {
 // Payloads of what leader and members tell each other once the job has started. Pure.
 // Source: docs/protocols/rollcall.md.
 
-/// train, to a rank: {} its end is known, it waits for `rank_ack` (a stop).
-inline constexpr job::Message rank_hold = static_cast<job::Message>(37);
-
 struct SignalRequest {
   int signal = 15;
   Duration grace{};

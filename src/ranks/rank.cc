@@ -231,7 +231,7 @@ void report_end(SocketClient& train, const job::Outcome& outcome) {
     if (*frame && (*frame)->type == type_of(Message::rank_ack)) return;
     if (*frame) {
       // In a stop `train` says when; a launcher that saw this end would kill the other ranks.
-      if ((*frame)->type == type_of(rank_hold)) wait_ms = -1;
+      if ((*frame)->type == type_of(Message::rank_hold)) wait_ms = -1;
       frame = train.received();
       continue;
     }
