@@ -47,8 +47,8 @@ Result<void> add_value_files(const ValueFiles& files, std::vector<std::string>& 
                              std::vector<std::string>& hyperparameters) {
   if (!files.environment.empty())
     for (std::string& line : env_file_lines(TRY(text_of("--env-file", files.environment)))) {
-      if (line.find('=') == std::string::npos ||
-          line.starts_with('='))  // The line may be a secret.
+      // Without the line, which may be a secret.
+      if (line.find('=') == std::string::npos || line.starts_with('='))
         return fail(Errc::invalid_input, "--env-file: expected NAME=VALUE on each line");
       environment.push_back(std::move(line));
     }

@@ -5,6 +5,7 @@
 #include "base/fd.h"
 #include "base/folder.h"
 #include "base/text.h"
+#include "supervise/process_stat.h"
 
 namespace muster::local {
 namespace {
@@ -16,10 +17,8 @@ std::string pid_file(const std::string& host_folder) {
 }  // namespace
 
 std::string started_at(pid_t pid) {
-  const Result<std::string> stat = read_file("/proc/" + std::to_string(pid) + "/stat", 1u << 16);
-  if (!stat) return {};
-  const std::vector<std::string> fields = split_words(stat->substr(stat->rfind(')') + 1));
-  return fields.size() > 19 ? fields[19] : std::string();
+  const std::optional<supervise::ProcessStat> stat = supervise::stat_of(pid);
+  return stat ? std::to_string(stat->started) : std::string();
 }
 
 Result<void> write_steward(const std::string& host_folder, pid_t pid) {

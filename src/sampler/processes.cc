@@ -15,6 +15,7 @@
 #include "base/folder.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "supervise/process_stat.h"
 #include "supervise/reaper.h"
 
 namespace muster::sampler {
@@ -87,7 +88,7 @@ std::int64_t io_bytes_of(pid_t pid) {
 }
 
 Found look_at(pid_t pid) {
-  const Stat stat = stat_from(text_of(pid, "stat"));
+  const supervise::ProcessStat stat = supervise::stat_of(pid).value_or(supervise::ProcessStat{});
   Found found{.pid = pid, .is_python = runs_python(pid), .told = {}};
   found.told.pid = inner_number(text_of(pid, "status"), pid);
   found.told.parent = stat.parent;  // As the machine counts, until all are known.
@@ -126,25 +127,12 @@ void set_parents(std::vector<Found>& all) {
   for (Found& each : all) {
     std::int64_t at = each.told.parent;
     while (at > 1 && !told.contains(at))
-      at = stat_from(text_of(static_cast<pid_t>(at), "stat")).parent;
+      at = supervise::stat_from(text_of(static_cast<pid_t>(at), "stat")).parent;
     each.told.parent = told.contains(at) ? told[at] : 0;
   }
 }
 
 }  // namespace
-
-Stat stat_from(std::string_view text) {
-  // The command's name, in brackets, may hold anything: the fields begin behind the last one.
-  const std::vector<std::string> fields = split_words(text.substr(text.rfind(')') + 1));
-  const auto field = [&](std::size_t number) {  // As proc(5) counts.
-    return fields.size() > number - 3 ? parse_integer(fields[number - 3]).value_or(0) : 0;
-  };
-  return {.state = fields.empty() || fields[0].size() != 1 ? '?' : fields[0][0],
-          .parent = field(4),
-          .faults = field(10) + field(12),
-          .ticks = field(14) + field(15),
-          .started = field(22)};
-}
 
 std::vector<FoundThread> threads_of(pid_t pid) {
   std::vector<FoundThread> threads;
@@ -158,7 +146,7 @@ std::vector<FoundThread> threads_of(pid_t pid) {
     found.id = static_cast<pid_t>(parse_integer(name).value_or(0));
     found.number = inner_number(text("status"), found.id);
     found.name = trim(text("comm"));
-    found.runs = stat_from(text("stat")).state == 'R';
+    found.runs = supervise::stat_from(text("stat")).state == 'R';
   }
   std::sort(threads.begin(), threads.end(), [&](const FoundThread& a, const FoundThread& b) {
     return std::pair(a.id != pid, a.id) < std::pair(b.id != pid, b.id);

@@ -49,14 +49,4 @@ int rank_in(std::string_view environment);
 /// parameter server). Empty: nothing, or a name that is none. Pure.
 std::string task_in(std::string_view environment);
 
-/// What /proc/PID/stat says of a process. Pure.
-struct Stat {
-  char state = '?';
-  std::int64_t parent = 0;
-  std::int64_t faults = 0;  ///< Minor and major ones.
-  std::int64_t ticks = 0;   ///< In user and kernel mode, all threads.
-  std::int64_t started = 0;
-};
-Stat stat_from(std::string_view text);
-
 }  // namespace muster::sampler

@@ -38,18 +38,6 @@ class Waiting {
 
 }  // namespace
 
-TEST_CASE("processes: what a stat file says, whatever the command is called") {
-  const Stat stat =
-      stat_from("42 (a) R (b) S 7 42 42 0 -1 4194304 100 0 3 0 11 22 0 0 20 0 1 0 555 9");
-  CHECK(stat.state == 'S');
-  CHECK(stat.parent == 7);
-  CHECK(stat.faults == 103);
-  CHECK(stat.ticks == 33);
-  CHECK(stat.started == 555);
-  CHECK(stat_from("").state == '?');
-  CHECK(stat_from("1 (x) S").parent == 0);
-}
-
 TEST_CASE("processes: what went through a host's interfaces") {
   CHECK(net_bytes_in("Inter-| Receive | Transmit\n face |bytes packets\n"
                      "    lo: 900 1 0 0 0 0 0 0 900 1 0 0 0 0 0 0\n"

@@ -12,25 +12,13 @@
 #include "base/fd.h"
 #include "base/folder.h"
 #include "base/text.h"
+#include "supervise/process_stat.h"
 
 namespace muster::supervise {
 namespace {
 
 constexpr Duration look_again = std::chrono::milliseconds(20);
 constexpr std::size_t unclaimed_max = 256;
-
-/// The parent of `pid`: the second field after the name, which may itself hold spaces and ')'.
-std::optional<pid_t> parent_of(const std::string& pid) {
-  const Result<std::string> text = read_file("/proc/" + pid + "/stat", 1u << 16);
-  if (!text) return std::nullopt;
-  const std::size_t name_end = text->rfind(')');
-  if (name_end == std::string::npos) return std::nullopt;
-  const std::vector<std::string> fields = split_words(text->substr(name_end + 1));
-  // Zombies too: a process whose first thread has ended is one to /proc while its others run.
-  if (fields.size() < 2) return std::nullopt;
-  const std::optional<std::int64_t> parent = parse_integer(fields[1]);
-  return parent ? std::optional<pid_t>(static_cast<pid_t>(*parent)) : std::nullopt;
-}
 
 /// True if `pid` is a child of ours, running or not yet reaped.
 bool is_child(pid_t pid) {
@@ -55,8 +43,9 @@ std::vector<pid_t> descendants(pid_t root) {
   for (const std::string& name : names_in("/proc").value_or({})) {
     const std::optional<std::int64_t> pid = parse_integer(name);
     if (!pid) continue;
-    const std::optional<pid_t> parent = parent_of(name);
-    if (parent) children.emplace(*parent, static_cast<pid_t>(*pid));
+    // Zombies too: a process whose first thread has ended is one to /proc while its others run.
+    const std::optional<ProcessStat> stat = stat_of(static_cast<pid_t>(*pid));
+    if (stat) children.emplace(static_cast<pid_t>(stat->parent), static_cast<pid_t>(*pid));
   }
   std::vector<pid_t> result{root};
   for (std::size_t at = 0; at < result.size(); ++at) {

@@ -11,6 +11,7 @@
 
 #include "base/fd.h"
 #include "base/text.h"
+#include "supervise/process_stat.h"
 #include "supervise/reaper.h"
 
 namespace muster::supervise {
@@ -24,23 +25,6 @@ std::string proc_text(pid_t pid, const char* file) {
   return read_file("/proc/" + std::to_string(pid) + "/" + file, proc_file_bytes_max).value_or("");
 }
 
-struct Stat {
-  pid_t parent = 0;
-  std::uint64_t started = 0;
-};
-
-/// A process that has not ended: fields of proc(5)'s stat behind the name, which may itself hold
-/// spaces and ')'.
-std::optional<Stat> stat_of(pid_t pid) {
-  const std::string text = proc_text(pid, "stat");
-  const std::size_t name_end = text.rfind(')');
-  if (name_end == std::string::npos) return std::nullopt;
-  const std::vector<std::string> fields = split_words(text.substr(name_end + 1));
-  if (fields.size() < 20 || fields[0] == "Z" || fields[0] == "X") return std::nullopt;
-  return Stat{static_cast<pid_t>(parse_integer(fields[1]).value_or(0)),
-              static_cast<std::uint64_t>(parse_integer(fields[19]).value_or(0))};
-}
-
 /// Whether a mask of proc(5)'s status, in hexadecimal, has `signal`.
 bool has_signal(const std::string& status, const std::string& mask, int signal) {
   const std::size_t at = status.find("\n" + mask + ":");
@@ -52,9 +36,10 @@ bool has_signal(const std::string& status, const std::string& mask, int signal) 
 }
 
 std::optional<StopProcess> process_of(pid_t pid) {
-  const std::optional<Stat> stat = stat_of(pid);
-  if (!stat) return std::nullopt;
-  StopProcess process{.pid = pid, .parent = stat->parent, .started = stat->started};
+  const std::optional<ProcessStat> stat = stat_of(pid);
+  if (!stat || stat->has_ended()) return std::nullopt;
+  StopProcess process{
+      .pid = pid, .parent = static_cast<pid_t>(stat->parent), .started = stat->started};
   process.argv = split(proc_text(pid, "cmdline"), '\0');
   const std::string status = proc_text(pid, "status");
   for (const char* mask : {"SigCgt", "SigIgn", "SigBlk"})
@@ -74,8 +59,8 @@ std::vector<StopProcess> processes_of(const std::vector<pid_t>& pids) {
 }
 
 bool lives(const StopStep& step) {
-  const std::optional<Stat> stat = stat_of(step.pid);
-  return stat && stat->started == step.started;
+  const std::optional<ProcessStat> stat = stat_of(step.pid);
+  return stat && !stat->has_ended() && stat->started == step.started;
 }
 
 }  // namespace
@@ -83,8 +68,8 @@ bool lives(const StopStep& step) {
 std::vector<pid_t> children_of(pid_t parent) {
   std::vector<pid_t> pids = descendants(parent);
   std::erase_if(pids, [parent](pid_t pid) {
-    const std::optional<Stat> stat = stat_of(pid);
-    return !stat || stat->parent != parent;
+    const std::optional<ProcessStat> stat = stat_of(pid);
+    return !stat || stat->has_ended() || stat->parent != parent;
   });
   return pids;
 }

@@ -13,7 +13,7 @@ namespace muster::supervise {
 struct StopProcess {
   pid_t pid = 0;
   pid_t parent = 0;
-  std::uint64_t started = 0;  ///< With the pid: this process and no later one of its number.
+  std::int64_t started = 0;  ///< With the pid: this process and no later one of its number.
   Args argv = {};
   bool minds = false;    ///< SIGTERM does not simply end it: it is caught, blocked or ignored.
   bool ignores = false;  ///< The latter: it knows of no stop, as Python's resource tracker, which
@@ -35,7 +35,7 @@ StopRole role_of(const StopProcess& process);
 /// What a stop does about a process.
 struct StopStep {
   pid_t pid = 0;
-  std::uint64_t started = 0;
+  std::int64_t started = 0;
   bool told = false;              ///< Gets the signal, once ...
   std::vector<pid_t> after = {};  ///< ... these have ended, and it had time to do so, too.
   bool awaited = false;           ///< The stop is over when these have ended.

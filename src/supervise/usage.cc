@@ -9,6 +9,7 @@
 #include "base/fd.h"
 #include "base/text.h"
 #include "job/host_spec.h"
+#include "supervise/process_stat.h"
 
 namespace muster::supervise {
 namespace {
@@ -52,8 +53,6 @@ constexpr std::size_t processes_tried_max = 64;
 constexpr std::size_t procs_bytes_max = 4u << 20;
 constexpr std::size_t group_processes_max = 10'000;
 constexpr std::size_t proc_bytes_max = 1u << 16;
-/// utime in /proc/PID/stat behind the name; stime comes next, and both of children waited for.
-constexpr std::size_t user_time_field = 11;
 
 /// 0 where there is none.
 std::int64_t number_in(const std::vector<std::string>& words, std::size_t at) {
@@ -166,13 +165,11 @@ Counted counted_of(const std::vector<pid_t>& processes, const std::string& proc)
   job::Flow disk{0, 0};
   for (const pid_t pid : processes) {
     const std::string folder = proc + "/" + std::to_string(pid);
-    const Result<std::string> stat = read_file(folder + "/stat", proc_bytes_max);
-    if (!stat) continue;
+    const Result<std::string> text = read_file(folder + "/stat", proc_bytes_max);
+    if (!text) continue;
     ++found;
-    // The command's name, in brackets, may hold anything: the fields begin behind the last one.
-    const std::vector<std::string> fields = split_words(stat->substr(stat->rfind(')') + 1));
-    for (std::size_t field = user_time_field; field < user_time_field + 4; ++field)
-      ticks += number_in(fields, field);
+    const ProcessStat stat = stat_from(*text);
+    ticks += stat.ticks + stat.children_ticks;
     const std::vector<std::string> sizes =
         split_words(read_file(folder + "/statm", proc_bytes_max).value_or(""));
     pages += std::max<std::int64_t>(number_in(sizes, 1) - number_in(sizes, 2), 0);
