@@ -1,10 +1,9 @@
 #include "base/private_file.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/fd.h"
+#include "base/plain_file.h"
 #include "base/text.h"
 
 namespace muster {
@@ -15,20 +14,12 @@ constexpr mode_t others_mask = 077;
 constexpr std::size_t guarded_bytes_max = 64u << 10;
 constexpr mode_t others_write = 022;
 
-/// A plain file, open for reading, and what it is.
-Result<Fd> open_plain(const std::string& path, struct stat& status) {
-  Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (!file) return fail_errno(path);
-  if (::fstat(file.get(), &status) != 0) return fail_errno(path);
-  if (!S_ISREG(status.st_mode)) return fail(Errc::denied, path + ": expected a plain file");
-  return file;
-}
-
 }  // namespace
 
 Result<std::string> read_private(const std::string& path) {
+  const Fd file = TRY(open_plain(path));
   struct stat status {};
-  const Fd file = TRY(open_plain(path, status));
+  if (::fstat(file.get(), &status) != 0) return fail_errno(path);
   if ((status.st_mode & others_mask) != 0)
     return fail(Errc::denied, path + ": others can read it; expected mode 0600");
   std::string text(private_bytes_max + 1, '\0');
@@ -41,8 +32,9 @@ Result<std::string> read_private(const std::string& path) {
 }
 
 Result<std::string> read_guarded(const std::string& path) {
+  const Fd file = TRY(open_plain(path));
   struct stat status {};
-  const Fd file = TRY(open_plain(path, status));
+  if (::fstat(file.get(), &status) != 0) return fail_errno(path);
   const bool ours = status.st_uid == 0 || status.st_uid == ::geteuid();
   if (!ours || (status.st_mode & others_write) != 0)
     return fail(Errc::denied,

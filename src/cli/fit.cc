@@ -329,11 +329,13 @@ KeptJob::Options Fit::kept_options() {
   options.calls.look = [this] { return requests_.look(); };
   options.calls.stop = [this] {
     if (stop_signal_ == 0) stop_signal_ = SIGTERM;
-    const bool again = requests_.stop_wanted();
-    if (!again) requests_.stop();
-    if (again) complain("asked again to stop: killing the job");
-    if (again) requests_.kill();
-    return again;
+    if (!requests_.stop_wanted()) {
+      requests_.stop();
+      return false;
+    }
+    complain("asked again to stop: killing the job");
+    requests_.kill();
+    return true;
   };
   options.tell = complain;
   return options;

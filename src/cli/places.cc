@@ -1,6 +1,5 @@
 #include "cli/places.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -11,8 +10,8 @@
 #include <limits>
 #include <memory>
 
-#include "base/fd.h"
 #include "base/given_path.h"
+#include "base/plain_file.h"
 #include "base/rootless.h"
 #include "base/text.h"
 #include "cli/bound.h"
@@ -22,6 +21,8 @@
 
 namespace muster::cli {
 namespace {
+
+constexpr std::size_t script_head_bytes = 4096;
 
 bool is_kind(const std::string& path, mode_t kind) {
   struct stat status {};
@@ -52,13 +53,12 @@ Result<std::string> script_in(const std::string& source, const std::string& give
   return fail(Errc::invalid_input, script + ": no such file in the source folder " + given_source);
 }
 
-/// Error: the file is of a kind that cannot be run.
+/// Error: the file is of a kind that cannot be run. One that cannot be read is for others to tell.
 Result<void> check_script(const std::string& path, const std::string& given) {
-  const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  std::string head(4096, '\0');
-  const ssize_t count = file ? ::read(file.get(), head.data(), head.size()) : 0;
-  head.resize(count > 0 ? static_cast<std::size_t>(count) : 0);
-  const std::optional<std::string> why = no_script(path, head);
+  const Result<GivenPath> file = walk_given(path);
+  if (!file || !file->missing.empty()) return {};
+  const Result<std::string> head = read_head(held_path(file->held), script_head_bytes);
+  const std::optional<std::string> why = head ? no_script(path, *head) : std::nullopt;
   return why ? Result<void>(fail(Errc::invalid_input, given + ": " + *why)) : Result<void>();
 }
 

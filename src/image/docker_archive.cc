@@ -10,10 +10,10 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json.h"
+#include "base/plain_file.h"
 #include "base/text.h"
 #include "image/budget.h"
 #include "image/path_limit.h"
-#include "image/plain_file.h"
 #include "image/reference.h"
 #include "packing/member.h"
 

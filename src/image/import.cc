@@ -2,9 +2,9 @@
 
 #include <filesystem>
 
+#include "base/plain_file.h"
 #include "base/text.h"
 #include "image/docker_archive.h"
-#include "image/plain_file.h"
 #include "image/this_platform.h"
 #include "packing/member.h"
 

@@ -1,12 +1,9 @@
 #include "toolkit/prepare.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <memory>
 
-#include "base/fd.h"
+#include "base/plain_file.h"
 #include "code/codeartifact.h"
 #include "code/deliver.h"
 #include "code/folder.h"
@@ -30,12 +27,12 @@ int rank_of(const job::Training& training) {
   return static_cast<int>(at - training.hosts.begin());
 }
 
+constexpr std::size_t script_head_bytes = 64u << 10;
+
+/// A script that cannot be read is for others to tell.
 Result<void> check_script_lines(const std::string& folder, const std::string& name) {
-  const Fd file(::open((folder + "/" + name).c_str(), O_RDONLY | O_CLOEXEC));
-  std::string head(64u << 10, '\0');
-  const ssize_t count = file ? ::read(file.get(), head.data(), head.size()) : 0;
-  head.resize(count > 0 ? static_cast<std::size_t>(count) : 0);
-  return launch::check_line_ends(name, head);
+  const Result<std::string> head = read_head(folder + "/" + name, script_head_bytes);
+  return head ? launch::check_line_ends(name, *head) : Result<void>();
 }
 
 calls::Work work_of(const job::Training& training, launch::HostPlan plan) {

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "base/fd.h"
+
+namespace muster {
+
+/// Opens a file for reading that may be another user's, or in another's folder: a named pipe or a
+/// device there is not even opened, which would block or do something to it. Errors: `denied`: not
+/// a plain file; as the kernel says.
+Result<Fd> open_plain(const std::string& path);
+/// The first bytes of such a file, at most so many. Errors: as open_plain(); `system`.
+Result<std::string> read_head(const std::string& path, std::size_t bytes_max);
+
+}  // namespace muster
