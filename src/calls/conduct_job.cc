@@ -83,14 +83,14 @@ Intermediate::Options intermediate_options(const job::Training& training) {
 
 namespace {
 
-/// A script alone on its host has nothing of muster's in its environment: the log is for operators
-/// that have a `train` to tell it for.
+/// What operators are told of the job. A script alone on its host has no more of muster's in its
+/// environment than how its operators run: the log is for those that have a `train` to tell.
 Env for_operators(const Env& env, bool socket) {
   Env result;
   const auto take = [&](const char* name) {
     if (const Env::const_iterator found = env.find(name); found != env.end()) result.insert(*found);
   };
-  take("MUSTER_MPI_TRANSPORT");
+  for (const char* name : {"MUSTER_MPI_TRANSPORT", "MUSTER_STOP_DEADLINE"}) take(name);
   if (!socket) return result;
   // The job's hosts, where no file tells operators of them.
   for (const char* name :

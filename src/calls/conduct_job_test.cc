@@ -98,6 +98,11 @@ TEST_CASE_FIXTURE(Bench, "conduct: a member that finds no leader says whom it lo
   CHECK(!end.own);
 }
 
+TEST_CASE_FIXTURE(Bench, "conduct: a program alone on its host knows how long a stop may take") {
+  start.env = {{"MUSTER_STOP_DEADLINE", "60"}, {"MUSTER_TRAINING_LOG", "x"}};
+  CHECK(run("test \"$MUSTER_STOP_DEADLINE$MUSTER_TRAINING_LOG\" = 60").verdict.success());
+}
+
 TEST_CASE_FIXTURE(Bench, "conduct: an output on S3 that cannot be ends the job before it begins") {
   start.training.s3_output = "http://bucket";
   const JobEnd end = run("echo never");

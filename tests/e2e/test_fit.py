@@ -218,7 +218,7 @@ print("ours", sorted(name for name in os.environ if name.startswith("MUSTER_")),
 """
     process = succeed(machine.fit(script))
     assert re.search(r"fds \[0, 1, 2, 3\]", process.out.decode()), process.text  # 3: the listing.
-    assert re.search(r"ours \[\]", process.out.decode()), process.text
+    assert "ours ['MUSTER_STOP_DEADLINE']" in process.out.decode(), process.text
 
 
 FAIL = """
