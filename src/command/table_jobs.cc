@@ -246,12 +246,15 @@ Page stop() {
           "Stops a job that sm fit runs on this machine, or one of the server that "
           "AWS_ENDPOINT_URL names: SIGTERM to its processes, two minutes to end (of sm fit: "
           "--grace, 30 s), "
-          "and what they have written by then is kept. A job of sm fit that is asked twice is "
-          "killed at once.",
+          "and what they have written by then is kept. --now ends that time at once; so does "
+          "a second sm stop of a job of sm fit.",
       .operands = {job},
-      .flags = {{"--wait", "", "return when the job has ended"},
+      .flags = {{"--now", "", "kill what runs of the job, without more time to end"},
+                {"--wait", "", "return when the job has ended"},
                 {"--json", "", "print one JSON object: the job's name and its status"}},
-      .examples = {{"sm stop JOB"}, {"sm stop JOB --wait", "returns when the job has ended"}},
+      .examples = {{"sm stop JOB"},
+                   {"sm stop JOB --wait", "returns when the job has ended"},
+                   {"sm stop JOB --now", "a job that does not end by itself"}},
       .notes = {own_note, endpoint_note},
       .exits = exits_of("asked; with --wait: the job has ended, however",
                         "what was given is wrong: a job that does not exist or has ended, a key"),

@@ -52,6 +52,8 @@ class Jobs {
   virtual std::string why_waiting(const std::string& name) const = 0;
   /// The job stands in the store as "Stopping". It may not have started yet.
   virtual void stop(const std::string& name) = 0;
+  /// The job's grace, if it is being stopped with one, ends here.
+  virtual void kill(const std::string& name) = 0;
   /// The job, which had ended, is no longer in the store: its journals may go.
   virtual void deleted(const std::string& name) = 0;
 };

@@ -336,6 +336,13 @@ void Runner::stop(const std::string& name) {
   tasks_.start(finish_stopped(name));
 }
 
+void Runner::kill(const std::string& name) {
+  const auto active = active_.find(name);
+  if (active == active_.end() || !active->second->requests.stop_wanted()) return;
+  log_.info(name + ": is killed as asked, without more grace");
+  active->second->requests.kill();
+}
+
 loop::Task<> Runner::finish_stopped(std::string name) {
   store::JobFinish end;
   end.change = {store::Status::stopped, "Stopped", "Training job stopped", options_.now()};

@@ -78,6 +78,7 @@ class Runner final : public Jobs {
   std::optional<QueuePlace> place(const std::string& name) const override;
   std::string why_waiting(const std::string& name) const override;
   void stop(const std::string& name) override;
+  void kill(const std::string& name) override;
   void deleted(const std::string& name) override;
 
   /// The path of a host's journal, while the job runs and when it has ended.

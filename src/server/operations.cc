@@ -239,7 +239,14 @@ api::Answer Operations::stop(const api::Request& request) {
   if (!*job) return no_such_job();
   const store::Status status = (*job)->state.status;
   if (store::is_terminal(status)) return in_status(status);
-  if (status == store::Status::stopping) return Json::object();
+  const auto now = request.input.find("MusterNow");
+  if (now != request.input.end() && !now->is_boolean())
+    return aws::Refusal{"ValidationException", "MusterNow is true or false."};
+  const bool at_once = now != request.input.end() && *now == true;
+  if (status == store::Status::stopping) {
+    if (at_once) jobs_.kill((*job)->name);
+    return Json::object();
+  }
   const Result<bool> changed =
       store_.set_status((*job)->name, {.status = store::Status::stopping,
                                        .secondary = "Stopping",
@@ -247,6 +254,7 @@ api::Answer Operations::stop(const api::Request& request) {
                                        .time = options_.now()});
   if (!changed) return api::internal_failure(changed.error());
   jobs_.stop((*job)->name);
+  if (at_once) jobs_.kill((*job)->name);
   return Json::object();
 }
 

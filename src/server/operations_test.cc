@@ -50,6 +50,7 @@ struct FakeJobs final : jobs::Jobs {
   }
   std::optional<jobs::QueuePlace> place(const std::string&) const override { return placed; }
   void stop(const std::string& name) override { calls += "stop " + name + "; "; }
+  void kill(const std::string& name) override { calls += "kill " + name + "; "; }
   void deleted(const std::string& name) override { calls += "deleted " + name + "; "; }
 };
 
@@ -275,6 +276,23 @@ TEST_CASE("operations: a stop is stored, told once, and refused after the end") 
         "The request was rejected because the training job is in status Stopped.");
   CHECK(world.ask("StopTrainingJob", named("none")) ==
         Json{{"code", "ValidationException"}, {"message", "Requested resource not found."}});
+}
+
+TEST_CASE("operations: a stop that may not wait ends the grace, also of a job that stops already") {
+  World world;
+  const auto stop = [&](const char* name, Json now) {
+    Json input = named(name);
+    input["MusterNow"] = std::move(now);
+    return world.ask("StopTrainingJob", input);
+  };
+  world.ask("CreateTrainingJob", job_input("a"));
+  world.ask("CreateTrainingJob", job_input("b"));
+  world.jobs.calls.clear();
+  CHECK(stop("a", false) == Json::object());
+  CHECK(stop("a", true) == Json::object());
+  CHECK(stop("b", true) == Json::object());
+  CHECK(world.jobs.calls == "stop a; kill a; stop b; kill b; ");
+  CHECK(stop("a", "yes").at("message") == "MusterNow is true or false.");
 }
 
 TEST_CASE("operations: lists come in pages, filtered and sorted") {

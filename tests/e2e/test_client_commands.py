@@ -243,6 +243,29 @@ def test_logs_follow_a_job_until_it_is_stopped(sm, follow):
     assert again.stderr == "sm stop: waits has ended already: Stopped (sm explain job-state)\n"
 
 
+STUBBORN = """import signal
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+print("waits", flush=True)
+while True:
+    signal.pause()
+"""
+
+
+def test_stop_now_ends_the_grace_of_a_job_that_ignores_the_signal(sm, follow):
+    write(sm.folder, STUBBORN)
+    sm("submit", "stays", "--script", "train.py")
+    logs = follow("logs", "-f", "stays")
+    wait_until("the job's line", lambda: b"waits\n" in logs.out, GUARD_SECONDS)
+    asked = sm("stop", "stays")
+    assert asked.stdout == "stays: Stopping\n"
+    assert "sm stop --now stays kills them now" in asked.stderr
+    assert sm("stop", "stays").stdout == "stays: Stopping\n"  # Asking again changes nothing.
+    killed = sm("stop", "stays", "--now", "--wait")
+    assert killed.stdout == "stays: Stopped\n"
+    assert "stays: its grace ends here, and it is killed now" in killed.stderr
+    assert logs.wait(GUARD_SECONDS) == 1
+
+
 def test_a_job_is_deleted_once_it_has_ended_and_its_model_stays(sm, server, follow):
     write(sm.folder, HELLO + "import signal; print('waits', flush=True); signal.pause()")
     sm("submit", "goes", "--script", "train.py")

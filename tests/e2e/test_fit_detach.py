@@ -234,11 +234,21 @@ def test_a_second_stop_kills_at_once_and_the_first_says_so(machine, sm):
     detach(machine, STUBBORN, "stays", "--grace", "1h")
     follower = machine.sm("logs", "-f", "stays", environment={"AWS_ENDPOINT_URL": ""})
     follower.wait_for_output(b"| waits", GUARD_SECONDS)
-    assert b"sm stop stays again kills them now" in sm("stop", "stays").err
+    assert b"sm stop --now stays kills them now" in sm("stop", "stays").err
     assert described(sm, "stays")["TrainingJobStatus"] in ("InProgress", "Stopping")
     again = sm("stop", "--wait", "stays")
     assert b"stays: Stopped" in again.out
-    assert b"stays was asked to stop before: its grace ends here, and it is killed now" in again.err
+    assert b"stays: its grace ends here, and it is killed now" in again.err
+    assert follower.wait(GUARD_SECONDS) == 1
+
+
+def test_stop_now_leaves_no_grace(machine, sm):
+    detach(machine, STUBBORN, "stays", "--grace", "1h")
+    follower = machine.sm("logs", "-f", "stays", environment={"AWS_ENDPOINT_URL": ""})
+    follower.wait_for_output(b"| waits", GUARD_SECONDS)
+    now = sm("stop", "--now", "--wait", "stays")
+    assert b"stays: Stopped" in now.out
+    assert b"stays: its grace ends here, and it is killed now" in now.err
     assert follower.wait(GUARD_SECONDS) == 1
 
 
