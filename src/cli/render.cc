@@ -209,7 +209,7 @@ void PlainRender::lines(const std::string& host, UnixMillis time, const job::Lin
 
 void PlainRender::log(const std::string& host, UnixMillis, const job::LogLine& line) {
   const bool loud = line.level == "error" || line.level == "warning";
-  if (!loud && !options_.verbose) return;
+  if (!loud && line.level != "note" && !options_.verbose) return;
   break_line();
   const bool coloured = options_.colour && line.level == "error";
   if (coloured) out_ += red;

@@ -31,13 +31,15 @@ TEST_CASE("render: a job as a person reads it") {
   render.lines("algo-2", noon, out(-1, "mpirun says\n"));
   render.log("algo-1", noon, {"info", "nobody asked"});
   render.log("algo-1", noon, {"warning", "slow"});
+  render.log("algo-1", noon, {"note", "a fact of this job"});
   render.finish();
   CHECK(text == std::string("2026-01-31 12:00:00 Starting - Starting the training job\n"
                             "algo-1 rank 0 | hello\n"
                             "algo-1 rank 0 | world\n"
                             "algo-2 rank 3 ! careful\n"
                             "algo-2        | mpirun says\n"
-                            "algo-1 muster: warning: slow\n"));
+                            "algo-1 muster: warning: slow\n"
+                            "algo-1 muster: a fact of this job\n"));
 }
 
 TEST_CASE("render: seconds are of all hosts, and say how they are rounded") {

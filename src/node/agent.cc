@@ -16,9 +16,6 @@
 namespace muster::node {
 namespace {
 
-/// The scheduler's grace less this is a host's: 2 s that the steward waits beyond the host's, 2 s
-/// to tell the end.
-constexpr std::chrono::seconds farewell{4};
 /// For the job's folder to go before the scheduler's SIGKILL.
 constexpr std::chrono::seconds removal{1};
 constexpr std::size_t complaints_max = 20;
@@ -286,7 +283,8 @@ Result<void> Agent::start_host(const job::NodeBegin& begin) {
   spec.spec = job_.spec;
   // A steward that the scheduler's signal reaches too has no more time than this process, which
   // sees to it that there is less where no other job wants the node.
-  spec.spec.grace = schedulers_grace(preempt_grace_);
+  spec.spec.grace = grace().preempted();
+  if (std::string note = grace().note(); !note.empty()) spec.spec.notes.push_back(std::move(note));
   spec.host = options_.host;
   spec.hosts = begin.hosts;
   spec.light = job_.light;
@@ -317,9 +315,8 @@ loop::Task<> Agent::follow_journal() {
   }
 }
 
-/// What is left of the host's own grace when the scheduler ends it, `more` than it mostly gives.
-std::chrono::milliseconds Agent::schedulers_grace(std::chrono::milliseconds more) const {
-  return std::min(job_.spec.grace, std::max(job_.kill_wait + more - farewell, {}));
+SchedulersGrace Agent::grace() const {
+  return {job_.spec.grace, job_.kill_wait, preempt_grace_};
 }
 
 /// A steward kills at a second request, whatever grace that has: of several stops the earliest end
@@ -347,7 +344,7 @@ loop::Task<> Agent::kill_at(TimePoint deadline) {
 void Agent::grant_more() {
   is_preempted_ = true;
   if (!signal_until_ || stop_until_ != signal_until_) return;
-  stop_until_ = signalled_->at + schedulers_grace(preempt_grace_);
+  stop_until_ = signalled_->at + grace().preempted();
   signal_until_.reset();
   tasks_.start(kill_at(*stop_until_));
 }
@@ -360,7 +357,7 @@ loop::Task<> Agent::heed_signals() {
     if (signalled_) continue;
     signalled_ = Signalled{*signal, Clock::now()};
     const std::optional<TimePoint> before = stop_until_;
-    stop(schedulers_grace(), schedulers_grace(preempt_grace_));
+    stop(grace().ordinary(), grace().preempted());
     if (stop_until_ != before) signal_until_ = stop_until_;
     if (is_preempted_) grant_more();
     changed_.notify();

@@ -22,6 +22,7 @@
 #include "node/host_steward.h"
 #include "node/node_folder.h"
 #include "node/node_image.h"
+#include "node/schedulers_grace.h"
 #include "packing/tar.h"
 
 namespace muster::node {
@@ -93,7 +94,7 @@ class Agent {
   loop::Task<> wait_for_end();
   TimePoint deadline() const;
   std::string why_over() const;
-  std::chrono::milliseconds schedulers_grace(std::chrono::milliseconds more = {}) const;
+  SchedulersGrace grace() const;
 
   loop::Task<> keep_connected();
   loop::Task<bool> connect();

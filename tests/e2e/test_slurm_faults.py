@@ -184,6 +184,12 @@ signal.signal(signal.SIGTERM, stop)
 )
 
 
+LESS_TIME = (
+    "a stop leaves processes 6 s to end, not the 30 s of the job: Slurm's KillWait is 10 s; "
+    "12 s where the job is preempted, since GraceTime is 6 s"
+)
+
+
 @pytest.mark.deep
 @pytest.mark.parametrize("is_preemption", [True, False])
 def test_ranks_have_the_partitions_grace_time_where_their_nodes_are_taken_away(
@@ -198,6 +204,7 @@ def test_ranks_have_the_partitions_grace_time_where_their_nodes_are_taken_away(
                 job.wait_for_output(b"Restarting", 60)
             ends_well(job, 2)
             assert job.text.count("| saved") == 2, job.text
+            assert LESS_TIME in job.text
         else:
             cluster.out("login", "scancel", cluster.out("login", "squeue", "-h", "-o", "%i"))
             job.wait(60)

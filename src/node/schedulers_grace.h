@@ -1,0 +1,24 @@
+#pragma once
+
+#include <chrono>
+#include <string>
+
+namespace muster::node {
+
+/// How long a host on a cluster's node may take to end. The scheduler kills all of a job so long
+/// after it has told it to end; what is left of that, less what its agent and steward need to tell
+/// the end, bounds the job's own grace, whoever asks for the stop.
+struct SchedulersGrace {
+  std::chrono::milliseconds asked{0};      ///< The job's own.
+  std::chrono::milliseconds kill_wait{0};  ///< The scheduler's, between its SIGTERM and SIGKILL.
+  std::chrono::milliseconds more{0};       ///< What it adds where it takes a node for another job.
+
+  /// When the scheduler ends the job.
+  std::chrono::milliseconds ordinary() const;
+  /// When the scheduler takes the node for another job; the most that there is.
+  std::chrono::milliseconds preempted() const;
+  /// For the job's log, where the job's own grace is not the one that counts; else empty.
+  std::string note() const;
+};
+
+}  // namespace muster::node
