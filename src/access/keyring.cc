@@ -91,7 +91,6 @@ Need need_of(s3wire::S3Op op) {
     // Each key in the body is asked for as a delete_object.
     case s3wire::S3Op::delete_objects:
       return Need::bucket;
-    case s3wire::S3Op::unsupported:
     case s3wire::S3Op::list_buckets:
     case s3wire::S3Op::create_bucket:
     case s3wire::S3Op::delete_bucket:

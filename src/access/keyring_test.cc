@@ -130,11 +130,10 @@ TEST_CASE("keyring: a job's key reaches that job's places only") {
       {s3wire::S3Op::create_bucket, "out", "", false},
       {s3wire::S3Op::delete_bucket, "out", "", false},
       {s3wire::S3Op::get_bucket_acl, "data", "", false},
-      {s3wire::S3Op::unsupported, "data", "train/a", false},
   };
   const AccessKey whole = key_of("AKIDALL");
   for (const auto& c : cases) {
-    CAPTURE(std::string(s3wire::name_of(c.op)));
+    CAPTURE(static_cast<int>(c.op));
     CAPTURE(c.bucket);
     CAPTURE(c.key);
     CHECK(allowed(job, c.op, c.bucket, c.key, {}) == c.may);

@@ -16,6 +16,7 @@ struct Known {
 
 /// In the order of their codes. The texts are S3's where it is known what S3 says.
 constexpr std::array known = {
+    Known{"AccessControlListNotSupported", 400, "The bucket does not allow ACLs"},
     Known{"AccessDenied", 403, "Access Denied"},
     Known{"AccessForbidden", 403, "CORSResponse: CORS is not enabled for this bucket."},
     Known{"AuthorizationHeaderMalformed", 400, "The authorization header is malformed."},

@@ -190,7 +190,6 @@ Task<Answered> perform(S3Call& call) {
   const Result<void> indexed = co_await index_for(call);
   if (!indexed) co_return bucket::disk_failure(indexed.error());
   if (!may(call)) co_return aws::s3_refusal("AccessDenied");
-  if (op.op == s3wire::S3Op::unsupported) co_return aws::s3_refusal("NotImplemented");
   if (op.op == s3wire::S3Op::list_buckets) co_return co_await list_all_buckets(call);
   if (op.op == s3wire::S3Op::create_bucket) co_return co_await create_bucket(call);
   if (op.op == s3wire::S3Op::delete_bucket) co_return co_await delete_bucket(call);

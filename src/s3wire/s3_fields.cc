@@ -371,14 +371,10 @@ Checked read_get(S3Operation& operation, const Fields& fields) {
       same_letters(fields.head.header("x-amz-checksum-mode").value_or(""), "ENABLED");
   for (const auto& [name, value] : fields.query) {
     if (!name.starts_with(before)) continue;
-    const std::string_view header = std::string_view(name).substr(before.size());
-    // The last row is S3's own: no parameter overrides it.
-    if (std::find(kept_headers.begin(), kept_headers.end() - 1, header) == kept_headers.end() - 1)
-      continue;
     // The value goes out as a header: no line break comes in by it.
     if (std::any_of(value.begin(), value.end(), [](char c) { return c < ' ' || c == '\x7f'; }))
       return bad_argument("A response header holds a character that it may not", name, value);
-    operation.response_headers.emplace_back(header, value);
+    operation.response_headers.emplace_back(name.substr(before.size()), value);
   }
   return {};
 }
@@ -440,7 +436,7 @@ Checked read_delete_conditions(S3Operation& operation, const aws::RequestHead& h
 Checked read_acl(const aws::RequestHead& head) {
   const std::string_view acl = head.header("x-amz-acl").value_or("");
   if (acl == "private" || acl == "bucket-owner-full-control") return {};
-  return aws::s3_refusal("NotImplemented");
+  return aws::s3_refusal("AccessControlListNotSupported");
 }
 
 Checked read_list_buckets(ListQuery& list, const Fields& fields) {
@@ -475,8 +471,6 @@ bool takes_metadata(S3Op op) {
 Result<void, aws::Refusal> read_fields(S3Operation& operation, const Fields& fields) {
   const aws::RequestHead& head = fields.head;
   const S3Op op = operation.op;
-  if (head.header("x-amz-server-side-encryption-customer-algorithm"))
-    return aws::s3_refusal("NotImplemented");
   if (!operation.key.empty()) TRY(read_version(fields));
   if (op == S3Op::list_buckets) return read_list_buckets(operation.list, fields);
   if (is_listing(op)) return read_list(operation, fields);

@@ -21,7 +21,6 @@ namespace muster::s3wire {
 /// Pure: a head in, values out. Source: Amazon S3 API Reference, the operations' request syntax.
 
 enum class S3Op {
-  unsupported,  ///< S3 has it, we do not: NotImplemented. S3Operation::name says what.
   list_buckets,
   // About a bucket.
   create_bucket,
@@ -55,8 +54,8 @@ enum class S3Op {
   abort_multipart_upload,
   list_parts,
 };
-/// "PutObject".
-std::string_view name_of(S3Op op);
+/// All that is served: "AbortMultipartUpload", …, sorted.
+std::vector<std::string_view> operation_names();
 
 /// "bytes=5-9": {5, 9}; "bytes=5-": {5, none}; "bytes=-5": {none, 5}.
 struct AskedRange {
@@ -140,8 +139,8 @@ struct ListQuery {
 };
 
 struct S3Operation {
-  S3Op op = S3Op::unsupported;
-  std::string name;  ///< "PutObject"; of an unsupported one S3's subresource: "lifecycle".
+  S3Op op{};
+  std::string_view name;  ///< "PutObject"
   std::string bucket;
   std::string key;                  ///< Decoded: bytes.
   std::optional<AskedRange> range;  ///< GET, HEAD; of a part copy: of the source.
@@ -178,7 +177,8 @@ struct S3RequestOptions {
 };
 /// Reads a head. Errors carry S3's codes: InvalidBucketName, KeyTooLongError, InvalidArgument,
 /// InvalidDigest, InvalidRange (of a copy), MetadataTooLarge, MethodNotAllowed, InvalidURI,
-/// InvalidTag, MissingContentLength is the caller's (it knows the transfer coding).
+/// InvalidTag, NotImplemented with the name of the parameter or header that is not served.
+/// MissingContentLength is the caller's (it knows the transfer coding).
 Result<S3Operation, aws::Refusal> read_s3_request(const aws::RequestHead& head,
                                                   const S3RequestOptions& options);
 

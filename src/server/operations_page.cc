@@ -100,9 +100,7 @@ std::string operations_of(const api::Service& service) {
 
 std::string s3_operations() {
   std::vector<std::string> names;
-  for (int op = static_cast<int>(s3wire::S3Op::unsupported) + 1;
-       op <= static_cast<int>(s3wire::S3Op::list_parts); ++op)
-    names.push_back(code(s3wire::name_of(static_cast<s3wire::S3Op>(op))));
+  for (const std::string_view name : s3wire::operation_names()) names.push_back(code(name));
   return join(names, ", ");
 }
 

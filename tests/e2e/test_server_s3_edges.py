@@ -119,8 +119,8 @@ def test_only_the_access_that_is_so_anyway_can_be_given(s3):
     s3.put_object_acl(Bucket=BUCKET, Key="mine", ACL="private")
     s3.put_bucket_acl(Bucket=BUCKET, ACL="private")
     public = {"Bucket": BUCKET, "ACL": "public-read"}
-    assert code_of(s3.put_object_acl, **public, Key="mine") == "NotImplemented 501"
-    assert code_of(s3.put_bucket_acl, **public) == "NotImplemented 501"
+    assert code_of(s3.put_object_acl, **public, Key="mine") == "AccessControlListNotSupported 400"
+    assert code_of(s3.put_bucket_acl, **public) == "AccessControlListNotSupported 400"
     none = {"Bucket": BUCKET, "Key": "none", "ACL": "private"}
     assert code_of(s3.put_object_acl, **none) == "NoSuchKey 404"
 
