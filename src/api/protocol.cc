@@ -99,11 +99,10 @@ aws::Refusal unknown_operation(const ApiHead& head, Protocol protocol,
   // InvokeEndpoint is sagemaker-runtime's, whose requests name no operation.
   if (head.scope_service == sagemaker_model.name && head.path.ends_with("/invocations"))
     return no_hosting("InvokeEndpoint");
-  if (is_query(protocol))
-    return {"InvalidAction", name.empty() ? "No Action is given."
-                                          : "The action " + name + " is not one of this service."};
-  return {"UnknownOperationException",
-          name.empty() ? "No operation is named." : "The operation " + name + " is not known."};
+  const char* code = is_query(protocol) ? "InvalidAction" : "UnknownOperationException";
+  if (name.empty())
+    return {code, is_query(protocol) ? "No Action is given." : "No operation is named."};
+  return {code, name + " is not implemented by muster."};
 }
 
 aws::Refusal wrong_scope(Protocol protocol, const Service& service) {

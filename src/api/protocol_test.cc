@@ -138,12 +138,13 @@ TEST_CASE("protocol: who wants a pipeline is told what runs its steps") {
 
 TEST_CASE("protocol: an operation that is not served is refused by its name") {
   CHECK(refusal_of(json_head("SageMaker.CreateAutoMLJob"), "{}") ==
-        aws::Refusal{"UnknownOperationException", "The operation CreateAutoMLJob is not known."});
+        aws::Refusal{"UnknownOperationException", "CreateAutoMLJob is not implemented by muster."});
   CHECK(refusal_of(json_head("DynamoDB_20120810.ListTables"), "{").code ==
         "UnknownOperationException");
   CHECK(refusal_of(json_head(""), "{}").message == "No operation is named.");
-  CHECK(refusal_of(form_head("sts"), "Action=AssumeRole&Version=2011-06-15") ==
-        aws::Refusal{"InvalidAction", "The action AssumeRole is not one of this service."});
+  for (const char* service : {"sts", "iam", "ec2", "cloudformation", "lambda"})
+    CHECK(refusal_of(form_head(service), "Action=DecodeIt&Version=2011-06-15") ==
+          aws::Refusal{"InvalidAction", "DecodeIt is not implemented by muster."});
   CHECK(refusal_of(form_head("lambda"), "Action=GetRole").code == "InvalidAction");
   CHECK(refusal_of(form_head("ec2"), "").code == "InvalidAction");
 }
