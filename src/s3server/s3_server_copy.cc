@@ -2,7 +2,9 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <iterator>
 
 #include "base/base64.h"
 #include "base/text.h"
@@ -49,19 +51,23 @@ Result<void> read_span(int fd, const s3wire::ByteSpan& span,
   return {};
 }
 
-bool changes_nothing(const s3wire::S3Operation& op) {
-  return op.copy_source->bucket == op.bucket && op.copy_source->key == op.key &&
-         !op.replace_metadata && !op.replace_tags && !op.checksum;
-}
-
 /// What the copy is, without its bytes.
 bucket::ObjectRecord copied(const S3Call& call, const bucket::ObjectRecord& source) {
   bucket::ObjectRecord record = source;
   record.key = call.op.key;
   record.modified = call.now;
+  const s3wire::ObjectMetadata& asked = call.op.metadata;
   if (call.op.replace_metadata) {
-    record.metadata.headers = call.op.metadata.headers;
-    record.metadata.user = call.op.metadata.user;
+    record.metadata.headers = asked.headers;
+    record.metadata.user = asked.user;
+  } else {  // Where a redirect leads is never copied.
+    const auto is_redirect = [](const auto& header) {
+      return header.first == "x-amz-website-redirect-location";
+    };
+    aws::Pairs& headers = record.metadata.headers;
+    std::erase_if(headers, is_redirect);
+    std::copy_if(asked.headers.begin(), asked.headers.end(), std::back_inserter(headers),
+                 is_redirect);
   }
   if (call.op.replace_tags) record.metadata.tags = call.op.metadata.tags;
   return record;
@@ -116,11 +122,6 @@ Result<bool> copy_span(const S3Call& call, bucket::Bucket& bucket,
 }  // namespace
 
 Task<Answered> copy_object(S3Call& call, std::shared_ptr<bucket::Bucket> bucket) {
-  if (changes_nothing(call.op))
-    co_return aws::s3_refusal("InvalidRequest",
-                              "This copy request is illegal because it is trying to copy an object "
-                              "to itself without changing the object's metadata, storage class, "
-                              "website redirect location or encryption attributes.");
   Result<bucket::OpenedObject, aws::Refusal> source = source_of(call);
   if (!source) co_return source.error();
   const bucket::OpenedObject& from = *source;

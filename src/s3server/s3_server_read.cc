@@ -30,7 +30,8 @@ Wanted wanted(const s3wire::S3Operation& op, const bucket::ObjectRecord& record)
     return aws::s3_refusal("InvalidRequest",
                            "Cannot specify both Range header and partNumber query parameter");
   if (op.part_number) return part_wanted(record, *op.part_number);
-  if (!op.range) return std::optional<s3wire::ByteSpan>();
+  if (!op.range || !s3wire::range_holds(op.if_range, record.etag, record.modified))
+    return std::optional<s3wire::ByteSpan>();
   const std::optional<s3wire::ByteSpan> span = s3wire::resolved(*op.range, record.size);
   if (span) return span;
   aws::Refusal error = aws::s3_refusal("InvalidRange");

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/dates.h"
 #include "base/text.h"
 #include "s3wire/s3_request.h"
 
@@ -62,6 +63,13 @@ Precondition read_precondition(const Conditions& conditions, std::string_view et
   if (conditions.if_modified_since && !is_later(modified, *conditions.if_modified_since))
     return Precondition::not_modified;
   return Precondition::proceed;
+}
+
+bool range_holds(std::string_view if_range, std::string_view etag, UnixMillis modified) {
+  if (if_range.empty()) return true;
+  if (if_range == etag || if_range == "\"" + std::string(etag) + "\"") return true;
+  const std::optional<UnixMillis> time = parse_http_date(if_range);
+  return time && *time == std::chrono::floor<std::chrono::seconds>(modified);
 }
 
 Precondition copy_precondition(const Conditions& conditions, std::string_view etag,

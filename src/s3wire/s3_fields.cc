@@ -10,6 +10,7 @@
 #include "s3wire/s3_answer.h"
 #include "s3wire/s3_document.h"
 #include "s3wire/s3_listing.h"
+#include "s3wire/s3_operations.h"
 
 namespace muster::s3wire {
 namespace {
@@ -337,6 +338,24 @@ Checked read_copy_source(S3Operation& operation, const aws::RequestHead& head) {
   return {};
 }
 
+/// A copy of an object onto itself has to ask for something that is then another.
+Checked check_onto_itself(const S3Operation& operation, const aws::RequestHead& head) {
+  const S3Url& from = *operation.copy_source;
+  if (from.bucket != operation.bucket || from.key != operation.key) return {};
+  constexpr std::array changes = {"x-amz-storage-class", "x-amz-server-side-encryption",
+                                  "x-amz-server-side-encryption-aws-kms-key-id",
+                                  "x-amz-website-redirect-location"};
+  if (operation.replace_metadata ||
+      std::any_of(changes.begin(), changes.end(),
+                  [&](const char* name) { return head.header(name).has_value(); }))
+    return {};
+  return aws::s3_refusal(
+      "InvalidRequest",
+      "This copy request is illegal because it is trying to copy an object to itself without "
+      "changing the object's metadata, storage class, website redirect location or encryption "
+      "attributes.");
+}
+
 Checked read_copy(S3Operation& operation, const aws::RequestHead& head) {
   TRY(read_copy_source(operation, head));
   if (operation.op == S3Op::upload_part_copy) {
@@ -352,21 +371,14 @@ Checked read_copy(S3Operation& operation, const aws::RequestHead& head) {
   }
   TRY(set_directive(operation.replace_metadata, head, "x-amz-metadata-directive"));
   TRY(set_directive(operation.replace_tags, head, "x-amz-tagging-directive"));
-  const bool onto_itself = operation.copy_source->bucket == operation.bucket &&
-                           operation.copy_source->key == operation.key;
-  if (onto_itself && !operation.replace_metadata && !head.header("x-amz-storage-class"))
-    return aws::s3_refusal(
-        "InvalidRequest",
-        "This copy request is illegal because it is trying to copy an object to itself without "
-        "changing the object's metadata, storage class, website redirect location or encryption "
-        "attributes.");
-  return {};
+  return check_onto_itself(operation, head);
 }
 
 Checked read_get(S3Operation& operation, const Fields& fields) {
   constexpr std::string_view before = "response-";
   if (const std::optional<std::string_view> range = fields.head.header("range"))
     operation.range = range_of(*range);
+  operation.if_range = fields.head.header("if-range").value_or("");
   operation.want_checksum =
       same_letters(fields.head.header("x-amz-checksum-mode").value_or(""), "ENABLED");
   for (const auto& [name, value] : fields.query) {
@@ -432,10 +444,28 @@ Checked read_delete_conditions(S3Operation& operation, const aws::RequestHead& h
   return {};
 }
 
-/// Taken is what is so anyway: the owner has full control, nobody else anything.
+bool begins(std::string_view name, std::string_view with) {
+  return name.size() >= with.size() && same_letters(name.substr(0, with.size()), with);
+}
+
+/// Refuses what would be a promise that nobody keeps. Taken is what is so anyway: the owner has
+/// full control, nobody else anything, and nothing is locked.
+Checked check_promises(const aws::RequestHead& head) {
+  for (const auto& [name, value] : head.headers) {
+    const bool is_so = value.empty() || value == "private" || value == "bucket-owner-full-control";
+    if (begins(name, "x-amz-grant-") || (same_letters(name, "x-amz-acl") && !is_so))
+      return aws::s3_refusal("AccessControlListNotSupported");
+    if (begins(name, "x-amz-object-lock-"))
+      return aws::s3_refusal("InvalidRequest", "Bucket is missing Object Lock Configuration");
+    if (same_letters(name, "x-amz-bucket-object-lock-enabled") && !same_letters(value, "false"))
+      return not_implemented(name);
+  }
+  return {};
+}
+
+/// An access control list in the body is none of those that are taken.
 Checked read_acl(const aws::RequestHead& head) {
-  const std::string_view acl = head.header("x-amz-acl").value_or("");
-  if (acl == "private" || acl == "bucket-owner-full-control") return {};
+  if (!head.header("x-amz-acl").value_or("").empty()) return {};
   return aws::s3_refusal("AccessControlListNotSupported");
 }
 
@@ -475,6 +505,7 @@ Result<void, aws::Refusal> read_fields(S3Operation& operation, const Fields& fie
   if (op == S3Op::list_buckets) return read_list_buckets(operation.list, fields);
   if (is_listing(op)) return read_list(operation, fields);
   operation.conditions = conditions_of(head, "");
+  TRY(check_promises(head));
   TRY(read_upload(operation, fields));
   if (op == S3Op::list_parts) {
     TRY(set_count(operation.list.max, fields, "max-parts", page_max));

@@ -248,13 +248,13 @@ bool takes_header(const Row* row, std::string_view name) {
          });
 }
 
-aws::Refusal unlisted(std::string_view name) {
+}  // namespace
+
+aws::Refusal not_implemented(std::string_view name) {
   aws::Refusal error = aws::s3_refusal("NotImplemented");
   error.message += ": " + to_utf8(name.substr(0, 100));
   return error;
 }
-
-}  // namespace
 
 bool is_of_signature(std::string_view name) {
   return lists(of_signatures, name, same_letters);
@@ -269,14 +269,14 @@ Result<AskedOperation, aws::Refusal> asked_operation(const Fields& fields, About
   for (const auto& [name, value] : fields.query) {
     if (takes_parameter(row, name)) continue;
     if (row == nullptr || row->parameters != of_reading || !name.starts_with("response-"))
-      return unlisted(name);
+      return not_implemented(name);
     aws::Refusal error =
         aws::s3_refusal("InvalidArgument", "This response header cannot be overridden");
     error.more = {{"ArgumentName", to_utf8(name)}, {"ArgumentValue", to_utf8(value)}};
     return error;
   }
   for (const auto& [name, value] : fields.head.headers)
-    if (!takes_header(row, name)) return unlisted(name);
+    if (!takes_header(row, name)) return not_implemented(name);
   if (row == nullptr) {
     const bool is_form = about == About::bucket && fields.head.method == "POST";
     return aws::s3_refusal(is_form ? "NotImplemented" : "MethodNotAllowed");

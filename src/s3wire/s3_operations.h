@@ -17,6 +17,8 @@ struct AskedOperation {
 /// besides is never taken for the plain operation of the method.
 Result<AskedOperation, aws::Refusal> asked_operation(const Fields& fields, About about);
 
+/// What is not served, by its name.
+aws::Refusal not_implemented(std::string_view name);
 /// The signature's own parameters and headers, of either version, in any case.
 bool is_of_signature(std::string_view name);
 /// "x-amz-…", in any case.

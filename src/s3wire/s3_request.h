@@ -93,6 +93,9 @@ enum class Precondition { proceed, not_modified, failed };
 /// If-Unmodified-Since, and so on). `etag` without quotes.
 Precondition read_precondition(const Conditions& conditions, std::string_view etag,
                                UnixMillis modified);
+/// True if `if_range` is empty or names exactly this object, by its ETag (compared strongly) or its
+/// time: else the range is not heeded. Source: RFC 9110 section 13.1.5.
+bool range_holds(std::string_view if_range, std::string_view etag, UnixMillis modified);
 /// For a copy's source, as read_precondition(), but all that fails is 412.
 Precondition copy_precondition(const Conditions& conditions, std::string_view etag,
                                UnixMillis modified);
@@ -144,6 +147,7 @@ struct S3Operation {
   std::string bucket;
   std::string key;                  ///< Decoded: bytes.
   std::optional<AskedRange> range;  ///< GET, HEAD; of a part copy: of the source.
+  std::string if_range;             ///< The header, as it came; empty: none.
   Conditions conditions;
   ListQuery list;
 

@@ -121,8 +121,53 @@ def test_only_the_access_that_is_so_anyway_can_be_given(s3):
     public = {"Bucket": BUCKET, "ACL": "public-read"}
     assert code_of(s3.put_object_acl, **public, Key="mine") == "AccessControlListNotSupported 400"
     assert code_of(s3.put_bucket_acl, **public) == "AccessControlListNotSupported 400"
+    denied = "AccessControlListNotSupported 400"
+    assert code_of(s3.put_object, **public, Key="mine", Body=b"y") == denied
+    assert code_of(s3.create_bucket, Bucket="public", ACL="public-read") == denied
+    assert code_of(s3.create_multipart_upload, Bucket=BUCKET, Key="p", GrantRead="id=1") == denied
+    locked = {"Bucket": BUCKET, "Key": "mine", "ObjectLockLegalHoldStatus": "ON"}
+    assert code_of(s3.put_object, **locked) == "InvalidRequest 400"
+    worm = {"Bucket": "worm", "ObjectLockEnabledForBucket": True}
+    assert code_of(s3.create_bucket, **worm) == "NotImplemented 501"
+    assert s3.get_object(Bucket=BUCKET, Key="mine")["Body"].read() == b"x"
     none = {"Bucket": BUCKET, "Key": "none", "ACL": "private"}
     assert code_of(s3.put_object_acl, **none) == "NoSuchKey 404"
+
+
+def test_a_resumed_download_is_never_spliced_from_two_objects(s3):
+    place = {"Bucket": BUCKET, "Key": "resumed"}
+    old = s3.put_object(**place, Body=b"AAAAAAAA")["ETag"]
+    etag = s3.put_object(**place, Body=b"BBBBBBBB")["ETag"]
+
+    def read(if_range: str) -> bytes:
+        reader = s3.meta.events
+        add = lambda request, **_: request.headers.add_header("If-Range", if_range)  # noqa: E731
+        reader.register("before-sign.s3.GetObject", add)
+        try:
+            return s3.get_object(**place, Range="bytes=4-")["Body"].read()
+        finally:
+            reader.unregister("before-sign.s3.GetObject", add)
+
+    assert read(etag) == b"BBBB"
+    for changed in (old, f"W/{etag}", "Sun, 06 Nov 1994 08:49:37 GMT"):
+        assert read(changed) == b"BBBBBBBB", changed
+
+
+def test_a_copy_onto_itself_changes_what_it_asks_for(s3):
+    place = {"Bucket": BUCKET, "Key": "itself"}
+    s3.put_object(**place, Body=b"x", Metadata={"a": "1"}, WebsiteRedirectLocation="/old")
+    itself = {**place, "CopySource": place}
+    assert code_of(s3.copy_object, **itself) == "InvalidRequest 400"
+    for change in (
+        {"StorageClass": "STANDARD_IA"},
+        {"ServerSideEncryption": "AES256"},
+        {"WebsiteRedirectLocation": "/new"},
+    ):
+        s3.copy_object(**itself, **change)
+        head = s3.head_object(**place)
+        assert head["Metadata"] == {"a": "1"}
+        assert head.get("WebsiteRedirectLocation") == change.get("WebsiteRedirectLocation")
+    assert s3.get_object(**place)["Body"].read() == b"x"
 
 
 def test_buckets_are_listed_page_by_page(s3):

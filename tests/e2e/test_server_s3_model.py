@@ -17,7 +17,7 @@ OF_ANOTHER_SERVICE = {"ListDirectoryBuckets", "WriteGetObjectResponse"}  # So th
 REFUSED = {
     "PutObject": {"x-amz-write-offset-bytes"},
     "CopyObject": {"x-amz-object-annotation-directive"},
-    "CreateBucket": {"x-amz-bucket-namespace"},
+    "CreateBucket": {"x-amz-bucket-namespace", "x-amz-bucket-object-lock-enabled"},
     "ListBuckets": {"bucket-region"},
     "AbortMultipartUpload": {"x-amz-if-match-initiated-time"},
 }
