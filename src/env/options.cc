@@ -7,6 +7,7 @@
 #include "base/fd.h"
 #include "base/port.h"
 #include "base/text.h"
+#include "base/variables.h"
 #include "job/host_settings.h"
 #include "job/limits.h"
 
@@ -123,6 +124,10 @@ Env user_environment(const Env& env) {
   Env result;
   for (const auto& [name, value] : env)
     if (!name.starts_with("MUSTER_")) result.emplace(name, value);
+  const std::string interface = value_of(env, "MUSTER_INTERFACE");
+  if (interface.empty()) return result;
+  result.try_emplace("NCCL_SOCKET_IFNAME", "=" + interface);  // Else NCCL takes it as a prefix.
+  result.try_emplace("GLOO_SOCKET_IFNAME", interface);
   return result;
 }
 

@@ -38,7 +38,8 @@ Result<Env> full_environment(const Env& env);
 
 /// Pure. The environment that user processes start from: `env` without MUSTER_* (what is muster's
 /// own never reaches a user's program, save MUSTER_SOCKET and MUSTER_TRAINING_LOG, which are added
-/// where operators need them).
+/// where operators need them). With MUSTER_INTERFACE, NCCL and gloo use that interface, unless the
+/// user says otherwise.
 Env user_environment(const Env& env);
 
 }  // namespace muster::env

@@ -63,6 +63,10 @@ TEST_CASE("train options: what is wrong is named with what was expected") {
 TEST_CASE("user environment: nothing of muster's own is in it") {
   const Env env = {{"PATH", "/bin"}, {"MUSTER_JOB_KEY", "x"}, {"MUSTER_SOCKET", "/s"}};
   CHECK(user_environment(env) == Env{{"PATH", "/bin"}});
+  CHECK(user_environment({{"MUSTER_INTERFACE", "bond0"}}) ==
+        Env{{"GLOO_SOCKET_IFNAME", "bond0"}, {"NCCL_SOCKET_IFNAME", "=bond0"}});
+  CHECK(user_environment({{"MUSTER_INTERFACE", "bond0"}, {"NCCL_SOCKET_IFNAME", "ib"}})
+            .at("NCCL_SOCKET_IFNAME") == "ib");
 }
 
 TEST_CASE("job key: from a file, a variable, or by request from the name, with a warning") {

@@ -92,11 +92,9 @@ Env fabric_variables(const Inputs& inputs, const CustomOptions& custom, const En
   return variables;
 }
 
-/// What keeps ranks under hydra to the job's network and ports, as -mca btl_tcp_* does under Open
-/// MPI. Its libraries read these from each rank's own environment; what is set there stays.
-void add_network(Env& env, const Inputs& inputs, const Options& options) {
-  if (inputs.hosts.size() > 1 && !has_efa(inputs.instance_type))
-    env.try_emplace("FI_TCP_IFACE", inputs.interface);
+/// What keeps ranks under hydra to the job's ports, as -mca btl_tcp_* does under Open MPI. Its
+/// libraries read these from each rank's own environment; what is set there stays.
+void add_ports(Env& env, const Options& options) {
   if (!options.message_ports) return;
   const std::string first = std::to_string(options.message_ports->first);
   const std::string last = std::to_string(options.message_ports->last);
@@ -118,6 +116,15 @@ Args kept_names(const CustomOptions& custom) {
 
 }  // namespace
 
+void set_interfaces(Env& env, const Inputs& inputs, const Options& options,
+                    const CustomOptions& custom) {
+  if (!is_hydra(options.mpi)) return set_open_mpi_interfaces(env, inputs, options, custom);
+  env.erase(hydra_interface);
+  if (inputs.hosts.size() == 1) return;
+  if (!custom.interface) env[hydra_interface] = inputs.interface;
+  if (!has_efa(inputs.instance_type)) env.try_emplace("FI_TCP_IFACE", inputs.interface);
+}
+
 Result<HostPlan> plan_mpi(const Inputs& inputs, const Options& options) {
   const CustomOptions custom = TRY(parse_custom_options(inputs.custom_options, options.mpi));
   TRY(check_names(inputs));
@@ -129,7 +136,8 @@ Result<HostPlan> plan_mpi(const Inputs& inputs, const Options& options) {
   const Env variables = fabric_variables(inputs, custom, result.rank.env);
   for (const auto& [name, value] : variables) result.rank.env[name] = value;
   const bool hydra = is_hydra(options.mpi);
-  if (hydra) add_network(result.rank.env, inputs, options);
+  set_interfaces(result.rank.env, inputs, options, custom);
+  if (hydra) add_ports(result.rank.env, options);
   result.kept_names = kept_names(custom);
   result.ranks_total = ranks_total(inputs);
   result.ranks_decide = hydra ? result.ranks_total : 0;

@@ -61,6 +61,11 @@ std::string name_of(const MpiFlavour& flavour) {
 }
 
 bool told_to_ranks(std::string_view name) {
+  // A launcher tells the leader's, and each host has its own.
+  constexpr std::array<std::string_view, 4> interfaces = {
+      "OMPI_MCA_btl_tcp_if_include", "OMPI_MCA_oob_tcp_if_include", "PRTE_MCA_prte_if_include",
+      hydra_interface};
+  if (std::find(interfaces.begin(), interfaces.end(), name) != interfaces.end()) return false;
   constexpr std::array<std::string_view, 9> prefixes = {
       "OMPI_", "PMIX_", "PRTE_", "ORTE_", "OPAL_", "PMI_", "HYDI_", "HYDRA_", "I_MPI_"};
   constexpr std::array<std::string_view, 4> names = {"HFI_NO_BACKTRACE", "IPATH_NO_BACKTRACE",

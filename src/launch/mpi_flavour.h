@@ -10,6 +10,9 @@ namespace muster::launch {
 
 // Flavours of MPI: what an mpirun is. Pure.
 
+/// The network interface of hydra's daemons on a host.
+inline constexpr const char* hydra_interface = "HYDRA_IFACE";
+
 /// From what `mpirun --version` writes. Error: `invalid_input`, with its first line, for an MPI
 /// that muster does not know, and for Open MPI before 4.
 Result<MpiFlavour> mpi_flavour_from(std::string_view version_text);

@@ -62,7 +62,8 @@ TEST_CASE("mpi flavour: what launchers tell ranks is known, and what users set i
         "MPI_LOCALRANKID", "MPI_LOCALNRANKS", "I_MPI_PIN_INFO", "HYDI_CONTROL_FD", "OPAL_PREFIX"})
     CHECK_MESSAGE(told_to_ranks(name), name);
   for (const char* name :
-       {"PATH", "LD_LIBRARY_PATH", "SM_HOSTS", "MPI_HOME", "FI_PROVIDER", "NCCL_DEBUG", ""})
+       {"PATH", "LD_LIBRARY_PATH", "SM_HOSTS", "MPI_HOME", "FI_PROVIDER", "NCCL_DEBUG", "",
+        "OMPI_MCA_btl_tcp_if_include", "PRTE_MCA_prte_if_include"})
     CHECK_MESSAGE(!told_to_ranks(name), name);
 }
 

@@ -17,9 +17,17 @@ struct MpiLine {
   const Env& launcher_env;  ///< mpirun's own.
 };
 
+/// Sets by variables which network interface a rank of this host and its launcher's daemon use:
+/// `inputs.interface`, whose name is this host's alone. The user's own options and variables stay.
+void set_interfaces(Env& env, const Inputs& inputs, const Options& options,
+                    const CustomOptions& custom);
+
 /// Open MPI 4 and 5. The line ends in `sm rank`, as does hydra's.
 /// Source: sagemaker-training 5.1.4, mpi.py; mpirun(1), Open MPI 4.1 and 5.0.
 Args open_mpi_line(const MpiLine& line);
+
+void set_open_mpi_interfaces(Env& env, const Inputs& inputs, const Options& options,
+                             const CustomOptions& custom);
 
 /// Open MPI 5 is told of its agent by mpirun's environment: on its line it takes the first word
 /// that is the program's path as the program, and our agent is the same file as `sm rank`.

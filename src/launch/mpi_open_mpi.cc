@@ -6,6 +6,30 @@ namespace {
 
 constexpr int first_prrte = 5;  ///< From here on its daemons are PRRTE's.
 
+struct InterfaceVariable {
+  std::string variable;
+  std::string parameter;  ///< The name in MCA, without "include" or "exclude".
+  bool is_daemons = false;
+};
+
+std::vector<InterfaceVariable> interface_variables(const Options& options) {
+  std::vector<InterfaceVariable> all = {{"OMPI_MCA_btl_tcp_if_include", "btl_tcp_if_", false},
+                                        {"OMPI_MCA_oob_tcp_if_include", "oob_tcp_if_", true}};
+  if (options.mpi.major >= first_prrte) all.back() = {"PRTE_MCA_prte_if_include", "prte_if_", true};
+  return all;
+}
+
+/// By an option, exported by -x, or by a variable of the job.
+bool user_chose(const std::string& parameter, const Env& env, const CustomOptions& custom) {
+  const auto said = [&](const std::string& name) {
+    return custom.mca.contains(name) || custom.exported.contains("OMPI_MCA_" + name);
+  };
+  // if_include and if_exclude shut each other out.
+  return said(parameter + "include") || said(parameter + "exclude") ||
+         env.contains("OMPI_MCA_" + parameter + "exclude") ||
+         env.contains("PRTE_MCA_" + parameter + "exclude");
+}
+
 class OpenMpiLine {
  public:
   explicit OpenMpiLine(const MpiLine& line)
@@ -77,17 +101,15 @@ class OpenMpiLine {
   }
 
   void add_defaults() {
-    // A host alone needs no network, and may have none but its loopback.
-    const bool alone = line_.inputs.hosts.size() == 1;
-    const std::string interface = alone ? "lo" : line_.inputs.interface;
-    const std::map<std::string, std::string>& mca = line_.custom.mca;
-    // if_include and if_exclude shut each other out.
-    if (!mca.contains("btl_tcp_if_exclude")) add_mca("btl_tcp_if_include", interface);
-    const std::string daemons = prrte_ ? "prte_if_" : "oob_tcp_if_";
-    // PRRTE takes no loopback, and without an interface needs none for itself.
-    if (!(prrte_ && alone) && !mca.contains(daemons + "exclude") &&
-        !mca.contains("oob_tcp_if_exclude") && !mca.contains("oob_tcp_if_include"))
-      add_daemon_mca(daemons + "include", interface);
+    // The leader's; each other host puts its own in its place: set_open_mpi_interfaces().
+    for (const InterfaceVariable& each : interface_variables(line_.options)) {
+      const Env::const_iterator set = line_.launcher_env.find(each.variable);
+      if (set == line_.launcher_env.end()) continue;
+      if (each.is_daemons)
+        add_daemon_mca(each.parameter + "include", set->second);
+      else
+        add_mca(each.parameter + "include", set->second);
+    }
     if (!line_.custom.binds) add({prrte_ ? "--bind-to" : "-bind-to", "none"});
     if (!line_.custom.mapping) add({prrte_ ? "--map-by" : "-map-by", "slot"});
     add_mca("pml", "ob1");
@@ -110,6 +132,22 @@ class OpenMpiLine {
 };
 
 }  // namespace
+
+void set_open_mpi_interfaces(Env& env, const Inputs& inputs, const Options& options,
+                             const CustomOptions& custom) {
+  // A host alone needs no network, and may have none but its loopback.
+  const bool alone = inputs.hosts.size() == 1;
+  const bool prrte = options.mpi.major >= first_prrte;
+  for (const InterfaceVariable& each : interface_variables(options)) {
+    const bool old_name = prrte && each.is_daemons && user_chose("oob_tcp_if_", env, custom);
+    // PRRTE takes no loopback, and without an interface needs none for itself.
+    if (old_name || (prrte && each.is_daemons && alone)) continue;
+    if (user_chose(each.parameter, env, custom))
+      env.erase(each.variable);
+    else
+      env.try_emplace(each.variable, alone ? "lo" : inputs.interface);
+  }
+}
 
 Args open_mpi_line(const MpiLine& line) {
   return OpenMpiLine(line).build();

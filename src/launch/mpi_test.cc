@@ -253,6 +253,33 @@ TEST_CASE("mpi: one host needs neither a network nor a roll call") {
   CHECK(has(line, "-x NCCL_SOCKET_IFNAME=eth0"));
 }
 
+TEST_CASE("mpi: each host has variables of its own interface, unless the user chose one") {
+  const auto env_with = [](const std::string& custom, const Env& own) {
+    Inputs inputs = three_by_two();
+    inputs.host = "algo-2";
+    inputs.interface = "ens5";
+    inputs.custom_options = custom;
+    Options options = on_machine();
+    options.env.insert(own.begin(), own.end());
+    const Result<HostPlan> got = plan(inputs, options);
+    REQUIRE(got);
+    return got->rank.env;
+  };
+  const std::string btl = "OMPI_MCA_btl_tcp_if_include";
+  const std::string oob = "OMPI_MCA_oob_tcp_if_include";
+  CHECK(env_with("", {}).at(btl) == "ens5");
+  CHECK(env_with("", {}).at(oob) == "ens5");
+  CHECK(env_with("", {{btl, "ib0"}}).at(btl) == "ib0");
+  CHECK(!env_with("", {{"OMPI_MCA_btl_tcp_if_exclude", "lo"}}).contains(btl));
+  for (const char* custom : {"-mca btl_tcp_if_include ib0", "-mca btl_tcp_if_exclude lo",
+                             "-x OMPI_MCA_btl_tcp_if_include=ib0"}) {
+    CAPTURE(custom);
+    CHECK(!env_with(custom, {}).contains(btl));
+    CHECK(!env_with(custom, {{btl, "eth9"}}).contains(btl));
+    CHECK(env_with(custom, {}).at(oob) == "ens5");
+  }
+}
+
 TEST_CASE("mpi: a host outside of the distribution runs the script alone") {
   Inputs inputs = three_by_two();
   inputs.host = "algo-4";

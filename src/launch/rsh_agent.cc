@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "base/text.h"
+#include "launch/mpi_flavour.h"
 #include "launch/plan.h"
 
 namespace muster::launch {
@@ -133,6 +134,22 @@ class Reader {
   std::string_view rest_;
 };
 
+/// Options of daemons that name a network interface, each with the variable that has this host's
+/// own. The call has the leader's, whose interfaces may have other names.
+constexpr std::pair<std::string_view, const char*> interface_options[] = {
+    {"oob_tcp_if_include", "OMPI_MCA_oob_tcp_if_include"},
+    {"btl_tcp_if_include", "OMPI_MCA_btl_tcp_if_include"},
+    {"prte_if_include", "PRTE_MCA_prte_if_include"},
+    {"--iface", hydra_interface}};
+
+void set_own_interface(Args& argv, const Env& base) {
+  for (std::size_t i = 0; i + 1 < argv.size(); ++i)
+    for (const auto& [option, variable] : interface_options) {
+      const Env::const_iterator own = base.find(variable);
+      if (argv[i] == option && own != base.end()) argv[i + 1] = own->second;
+    }
+}
+
 }  // namespace
 
 Result<AgentCall> parse_agent_call(std::string_view text) {
@@ -156,6 +173,7 @@ Result<AgentRequest> agent_request(const Args& words) {
 
 Result<Command> agent_command(std::string_view text, const Env& base) {
   AgentCall call = TRY(parse_agent_call(text));
+  set_own_interface(call.argv, base);
   Command command{std::move(call.argv), launcher_environment(base), ""};
   for (const AgentCall::Change& change : call.environment) {
     std::string& value = command.env[change.name];

@@ -42,7 +42,8 @@ struct AgentCall {
 /// hydra's calls as observed (MPICH 5.0.2, Intel MPI 2021.13).
 Result<AgentCall> parse_agent_call(std::string_view text);
 
-/// The daemon as a command of a host whose launchers start from `base`. Error: `denied`.
+/// The daemon as a command of a host whose launchers start from `base`: on the network interface
+/// that set_interfaces() named there, where it did. Error: `denied`.
 Result<Command> agent_command(std::string_view text, const Env& base);
 
 /// Whole lines that a launcher wrote, without its warning that it came too late to put the agent

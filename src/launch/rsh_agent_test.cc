@@ -183,6 +183,37 @@ TEST_CASE("agent call: hydra's proxies are understood") {
   CHECK(intel->argv[0] == "/i/bin//hydra_bstrap_proxy");
 }
 
+TEST_CASE("agent: each host's daemon is told its own network interface") {
+  const std::string orted =
+      " orted -mca oob_tcp_if_include \"eth0\" -mca btl_tcp_if_include \"eth0\"";
+  struct {
+    std::string text;
+    Env env;
+    Args want;
+  } const cases[] = {
+      {orted,
+       {{"OMPI_MCA_oob_tcp_if_include", "ens5"}, {"OMPI_MCA_btl_tcp_if_include", "ens5"}},
+       {"orted", "-mca", "oob_tcp_if_include", "ens5", "-mca", "btl_tcp_if_include", "ens5"}},
+      // The user's own option: the plan has no variable then.
+      {orted,
+       {{"OMPI_MCA_oob_tcp_if_include", "ens5"}},
+       {"orted", "-mca", "oob_tcp_if_include", "ens5", "-mca", "btl_tcp_if_include", "eth0"}},
+      {"prted --prtemca prte_if_include \"eth0\"",
+       {{"PRTE_MCA_prte_if_include", "ens5"}},
+       {"prted", "--prtemca", "prte_if_include", "ens5"}},
+      {"hydra_pmi_proxy --iface eth0 --rmk user",
+       {{"HYDRA_IFACE", "ens5"}},
+       {"hydra_pmi_proxy", "--iface", "ens5", "--rmk", "user"}},
+      {"hydra_pmi_proxy --iface", {{"HYDRA_IFACE", "ens5"}}, {"hydra_pmi_proxy", "--iface"}},
+  };
+  for (const auto& c : cases) {
+    CAPTURE(c.text);
+    const Result<Command> got = agent_command(c.text, c.env);
+    REQUIRE(got);
+    CHECK(got->argv == c.want);
+  }
+}
+
 TEST_CASE("agent request: hydra's options for ssh stand before the host") {
   struct {
     Args words;

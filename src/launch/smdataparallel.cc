@@ -76,6 +76,7 @@ Result<HostPlan> plan_smdataparallel(const Inputs& inputs, const Options& option
   if (inputs.smddprun) result.rank.argv.insert(result.rank.argv.begin(), "smddprun");
   const Env variables = fabric_variables(inputs, custom);
   for (const auto& [name, value] : variables) result.rank.env[name] = value;
+  set_interfaces(result.rank.env, inputs, options, custom);
   if (result.launcher_command) {
     const Env env = launcher_environment(result.rank.env);
     const CustomOptions words = line_options(inputs, options, custom);

@@ -117,6 +117,8 @@ TEST_CASE("smdataparallel: every host's ranks run smddprun with the script, and 
     Env want = common;
     want.insert(c.env.begin(), c.env.end());
     want["SM_CURRENT_HOST"] = host;
+    for (const char* each : {"OMPI_MCA_btl_tcp_if_include", "OMPI_MCA_oob_tcp_if_include"})
+      want[each] = c.alone ? "lo" : "eth0";
     if (c.alone) {
       want["SMDATAPARALLEL_USE_SINGLENODE"] = "1";
     } else {
