@@ -10,6 +10,7 @@
 #include "cli/job_view.h"
 #include "cli/log_merge.h"
 #include "cli/submit_request.h"
+#include "cli/wait.h"
 
 namespace muster::cli {
 namespace {
@@ -274,6 +275,44 @@ TEST_CASE("client: a job's end is the exit code of who followed it") {
     CHECK(exit_code_of_job(job) == one.code);
     if (std::string(one.status) != "Failed") CHECK(end_text(job, false) == one.text);
   }
+}
+
+TEST_CASE("client: a wait ends with the code of the first job that did not complete") {
+  const auto ended = [](const char* status, const char* secondary) {
+    return Json{{"TrainingJobStatus", status}, {"SecondaryStatus", secondary}};
+  };
+  const Json good = ended("Completed", "Completed"), bad = ended("Failed", "Failed");
+  const Json late = ended("Stopped", "MaxRuntimeExceeded"), runs;
+  struct {
+    std::vector<Json> jobs;
+    std::optional<int> all, any;
+  } const cases[] = {
+      {{good}, exit_success, exit_success},
+      {{good, late, bad}, exit_timed_out, exit_timed_out},
+      {{bad, late}, exit_job_failed, exit_job_failed},
+      {{runs, runs}, std::nullopt, std::nullopt},
+      {{runs, good}, std::nullopt, exit_success},
+      {{late, runs, good}, std::nullopt, exit_timed_out},
+  };
+  for (const auto& one : cases) {
+    CAPTURE(one.jobs.size());
+    CHECK(code_of_wait(one.jobs, false) == one.all);
+    CHECK(code_of_wait(one.jobs, true) == one.any);
+  }
+}
+
+TEST_CASE("client: the end of a job that was waited for is one line") {
+  CHECK(ended_line({{"TrainingJobName", "a"}, {"TrainingJobStatus", "Completed"}}) ==
+        "a: Completed\n");
+  CHECK(ended_line({{"TrainingJobName", "a"},
+                    {"TrainingJobStatus", "Failed"},
+                    {"SecondaryStatus", "Failed"},
+                    {"FailureReason", "exit code 1\x1b[2J\nTraceback"}}) ==
+        "a: Failed: exit code 1\\x1b[2J\n");
+  CHECK(ended_line({{"TrainingJobName", "a"},
+                    {"TrainingJobStatus", "Stopped"},
+                    {"SecondaryStatus", "MaxRuntimeExceeded"}}) ==
+        "a: Stopped (MaxRuntimeExceeded)\n");
 }
 
 TEST_CASE("client: a job's results are in a folder of its own below its output") {

@@ -13,6 +13,7 @@ using command::exit_success;
 using command::exit_timed_out;
 using command::exit_usage;
 constexpr int exit_job_failed = command::exit_failed;
+constexpr int exit_wait_timed_out = 124;  ///< As timeout(1) has it: 4 is a job's own time limit.
 
 inline int exit_code_of(Errc code) {
   return code == Errc::invalid_input ? exit_usage : exit_platform;

@@ -370,6 +370,13 @@ std::string end_text(const Json& job, bool colour) {
   return (colour ? red + text + plain : text) + "\n" + cause_lines(cause);
 }
 
+std::string ended_line(const Json& job) {
+  const std::string reason = member_text(job, "FailureReason");
+  const std::string first = reason.substr(0, reason.find('\n'));
+  return visible_line(member_text(job, "TrainingJobName")) + ": " + status_text(job) +
+         (first.empty() ? "" : ": " + visible_line(first)) + "\n";
+}
+
 std::string end_object(const Json& job) {
   Json json{{"type", "end"},
             {"job", member_text(job, "TrainingJobName")},

@@ -56,6 +56,8 @@ Json to_json(const std::vector<job::MetricDefinition>& definitions);
 
 /// "Failed: why" for a job that did not complete; else empty.
 std::string end_text(const Json& job, bool colour);
+/// "NAME: Completed\n", "NAME: Failed: why\n": the reason's first line.
+std::string ended_line(const Json& job);
 /// The last object of --json, with its newline: docs/protocols/fit-json.md.
 std::string end_object(const Json& job);
 

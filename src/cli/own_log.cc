@@ -211,10 +211,7 @@ loop::Task<Result<int>> Shown::run() {
   while (true) {
     stale_ = false;
     const bool last = !job_.living;  // What was written by then is read below.
-    Result<machine::FoundJob> now = machine::find_job(here_.state, job_.name);
-    // Another job may have taken the name of one that has ended.
-    if (now && now->folder == job_.folder &&
-        now->description.value("CreationTime", 0.0) == job_.description.value("CreationTime", 0.0))
+    if (Result<machine::FoundJob> now = machine::find_again(here_.state, job_))
       job_.description = std::move(now->description);
     const Result<void> shown = round();
     if (!shown) co_return shown.error();

@@ -79,7 +79,7 @@ loop::Task<Result<int>> stop_own(Here& here, machine::FoundJob job, Wish wish) {
   if (wish.wait) {
     const Result<void> ended = co_await machine::wait_for_end(here.loop, job);
     if (!ended) co_return ended.error();
-    const Result<machine::FoundJob> now = machine::find_job(here.state, job.name);
+    const Result<machine::FoundJob> now = machine::find_again(here.state, job);
     if (!now) co_return now.error();
     status = member_text(now->description, "TrainingJobStatus");
   }

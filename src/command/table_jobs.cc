@@ -237,6 +237,35 @@ Page trace() {
   };
 }
 
+Page wait() {
+  std::vector<Exit> exits =
+      exits_of_followed("all jobs completed; with --any: those that have ended did",
+                        "what was given is wrong: a job that does not exist, a key");
+  exits[1] = {"1", "the first in the given order that did not complete failed, or was stopped"};
+  exits[4] = {"4", "it ran longer than it was allowed to"};
+  exits.insert(exits.begin() + 5, {"124", "--timeout passed first"});
+  return {
+      .name = "wait",
+      .group = Group::server,
+      .brief = "wait until jobs of this machine or of a server have ended",
+      .about =
+          "Waits until all the named jobs have ended, and prints one line for each as it ends. "
+          "Each is a job that sm fit runs on this machine, or one of the server that "
+          "AWS_ENDPOINT_URL names.",
+      .operands = {{"JOB", "names of jobs; sm jobs lists them", true, "", "", true}},
+      .flags = {{"--any", "", "return as soon as one of the jobs has ended"},
+                {"--timeout", "TIME",
+                 "return after at most this time: 90 (seconds), 10m, 2h; 0 only looks (default: no "
+                 "limit)"},
+                {"--json", "", "print one JSON object for each ended job"}},
+      .examples = {{"sm wait JOB && sm submit next.py", "start the next job if this one completed"},
+                   {"sm wait run-1 run-2 run-3", "all three"},
+                   {"sm wait --any --timeout 1h run-1 run-2"}},
+      .notes = {own_note, endpoint_note},
+      .exits = std::move(exits),
+  };
+}
+
 Page stop() {
   return {
       .name = "stop",
@@ -329,8 +358,8 @@ Page delete_page() {
 }  // namespace
 
 std::vector<Page> pages_jobs() {
-  return {submit(), jobs(), describe(), logs(), timeline(),   trace(),
-          stacks(), stop(), download(), ui(),   delete_page()};
+  return {submit(), jobs(), describe(), logs(),     timeline(), trace(),
+          stacks(), wait(), stop(),     download(), ui(),       delete_page()};
 }
 
 }  // namespace muster::command

@@ -232,6 +232,16 @@ Result<FoundJob> find_job(const std::string& state, const std::string& name) {
   return found(name, folder, *std::move(json));
 }
 
+Result<FoundJob> find_again(const std::string& state, const FoundJob& job) {
+  FoundJob now = TRY(find_job(state, job.name));
+  const auto created = [](const FoundJob& one) {
+    return one.description.value("CreationTime", Json());
+  };
+  if (created(now) != created(job))
+    return fail(Errc::not_found, job.name + " has ended, and a later job has its name");
+  return now;
+}
+
 Result<std::vector<FoundJob>> find_jobs(const std::string& state) {
   std::vector<FoundJob> jobs;
   const std::string records = records_folder(state);

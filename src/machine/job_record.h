@@ -81,6 +81,9 @@ struct FoundJob {
 
 /// Errors: `not_found`; `denied`: the records are root's.
 Result<FoundJob> find_job(const std::string& state, const std::string& name);
+/// Finds the same job as it is now. Error: `not_found`: its record has been removed, or a later job
+/// has its name.
+Result<FoundJob> find_again(const std::string& state, const FoundJob& job);
 /// All that there are, the newest first. Error: `denied`.
 Result<std::vector<FoundJob>> find_jobs(const std::string& state);
 /// Asks the carrier to stop the job. True: it was asked before, so it kills the job now. Error:

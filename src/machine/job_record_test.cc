@@ -115,6 +115,11 @@ TEST_CASE("job record: a new job takes an ended one's name, the newest is listed
       loop, state.path, described("newer", UnixMillis(9000)), {[] { return false; }, {}});
   REQUIRE(newer);
   REQUIRE((*newer)->publish("newer"));
+  const FoundJob now = *find_job(state.path, "demo");
+  CHECK(find_again(state.path, now));
+  FoundJob before = now;
+  before.description["CreationTime"] = 1.5;
+  CHECK(find_again(state.path, before).error().code == Errc::not_found);
   const Result<std::vector<FoundJob>> all = find_jobs(state.path);
   REQUIRE(all);
   REQUIRE(all->size() == 2);

@@ -55,6 +55,7 @@ const Entry entries[] = {
     {"timeline", cli::timeline_main, State::read},
     {"trace", cli::trace_main, State::read},
     {"stacks", cli::stacks_main, State::read},
+    {"wait", cli::wait_main, State::read},
     {"stop", cli::stop_main, State::read},
     {"download", cli::download_main},
     {"ui", cli::ui_main},

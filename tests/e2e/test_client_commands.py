@@ -236,7 +236,9 @@ def test_logs_follow_a_job_until_it_is_stopped(sm, follow):
     logs = follow("logs", "-f", "waits")
     wait_until("the job's line", lambda: b"waits\n" in logs.out, GUARD_SECONDS)
     assert "InProgress (Training)" in sm("jobs", "--name", "waits").stdout
+    wait = follow("wait", "waits")
     assert sm("stop", "waits", "--wait").stdout == "waits: Stopped\n"
+    assert wait.wait(GUARD_SECONDS) == 1 and wait.out == b"waits: Stopped\n"
     assert logs.wait(GUARD_SECONDS) == 1
     assert b"Stopped: as asked" in logs.err
     again = sm("stop", "waits", "--json", code=2)

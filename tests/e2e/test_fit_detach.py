@@ -221,6 +221,26 @@ def test_a_stop_is_as_ctrl_c(machine, sm, attached):
     assert (machine.output / "log/all.log").read_text().count("| waits\n") == 1
 
 
+def test_wait_returns_when_jobs_end_and_with_the_code_of_the_first_that_failed(machine, sm, go):
+    detach(machine, FAILS, "fails", output=machine.folder / "fails")
+    assert sm("wait", "fails", code=1).out == (
+        b"fails: Failed: script.py on algo-1: exit code 1: ValueError: bad batch\n"
+    )
+    detach(machine, WAITS, "waits", output=machine.folder / "waits")
+    late = sm("wait", "waits", "--timeout", "0", code=124)
+    assert late.err == b"sm wait: timed out; still running: waits\n" and late.out == b""
+    assert b"fails: Failed" in sm("wait", "--any", "waits", "fails", code=1).out
+    all_of = machine.sm("wait", "waits", "fails", environment={"AWS_ENDPOINT_URL": ""})
+    all_of.wait_for_output(b"fails: Failed", GUARD_SECONDS)
+    assert all_of.running()
+    go("waits")
+    assert all_of.wait(GUARD_SECONDS) == 1
+    assert all_of.out.endswith(b"\nwaits: Completed\n")
+    told = json.loads(sm("wait", "--json", "waits", "waits").out)
+    assert (told["type"], told["job"], told["exit_code"]) == ("end", "waits", 0)
+    assert b"there is no job none on this machine" in sm("wait", "waits", "none", code=2).err
+
+
 STUBBORN = """
 import signal
 signal.signal(signal.SIGTERM, signal.SIG_IGN)
@@ -363,7 +383,12 @@ def test_a_servers_jobs_and_this_machines_are_listed_together(machine, sm, tmp_p
         assert b"on the server" in sm("logs", "there", **keys).out
         assert b"Training in progress" in sm("logs", "here", **keys).out
         assert b"there is no job none on the server" in sm("describe", "none", **keys, code=2).err
+        both = machine.sm("wait", "here", "there", environment=keys)
+        both.wait_for_output(b"there: Completed\n", GUARD_SECONDS)
         assert b"here: Stopped" in sm("stop", "--wait", "here", **keys).out
+        assert both.wait(GUARD_SECONDS) == 1
+        assert both.out == b"there: Completed\nhere: Stopped\n"
+        assert b"there is no job none on the server" in sm("wait", "none", **keys, code=2).err
         away = sm("jobs", code=3, **{**keys, "AWS_ENDPOINT_URL": "http://127.0.0.1:1"})
         assert b"here " in away.out and b"does not answer" in away.err
 
