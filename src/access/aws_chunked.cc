@@ -37,12 +37,15 @@ struct AwsChunked::State {
   std::string signature_before;
   std::string trailer_text;  ///< As it is signed.
   std::string trailer_signature;
+  bool gap = false;        ///< An empty line came before the trailer's signature.
+  std::size_t behind = 0;  ///< Bytes of the "\r\n" that minio-go adds behind the end.
   aws::Pairs trailers;
   aws::Sha256 hash;
   Result<void, aws::Refusal> so_far;  ///< The first refusal is for good.
 
   Result<void, aws::Refusal> feed(std::string_view bytes, std::vector<std::string_view>& data);
   bool take_line(std::string_view& bytes);
+  Result<void, aws::Refusal> take_behind(std::string_view& bytes);
   Result<void, aws::Refusal> on_line();
   Result<void, aws::Refusal> on_size();
   Result<void, aws::Refusal> on_data_end();
@@ -62,6 +65,17 @@ bool AwsChunked::State::take_line(std::string_view& bytes) {
   line.pop_back();
   if (line.ends_with('\r')) line.pop_back();
   return true;
+}
+
+/// minio-go writes one more "\r\n" behind a trailer that is not signed; else nothing follows.
+Result<void, aws::Refusal> AwsChunked::State::take_behind(std::string_view& bytes) {
+  constexpr std::string_view more = "\r\n";
+  if (options.is_signed || trailers.empty() || behind == more.size() ||
+      bytes.front() != more[behind])
+    return aws::s3_refusal("InvalidRequest", "Bytes follow the end of the body.");
+  ++behind;
+  bytes.remove_prefix(1);
+  return {};
 }
 
 std::string AwsChunked::State::signature_of(std::string_view kind, std::string_view hashes) const {
@@ -116,9 +130,15 @@ Result<void, aws::Refusal> AwsChunked::State::on_data_end() {
 }
 
 Result<void, aws::Refusal> AwsChunked::State::on_trailer() {
+  // minio-go leaves a line empty before the trailer's signature.
+  if (line.empty() && options.is_signed && !trailers.empty() && trailer_signature.empty() && !gap) {
+    gap = true;
+    return {};
+  }
   if (line.empty()) return on_end();
   const std::size_t colon = line.find(':');
-  if (colon == std::string::npos || trailers.size() >= trailer_lines_max || !options.has_trailer)
+  if (colon == std::string::npos || trailers.size() >= trailer_lines_max || !options.has_trailer ||
+      !trailer_signature.empty())
     return aws::s3_refusal("MalformedTrailerError");
   std::string name = lower_case(trim(std::string_view(line).substr(0, colon)));
   std::string value = trim(std::string_view(line).substr(colon + 1));
@@ -126,7 +146,7 @@ Result<void, aws::Refusal> AwsChunked::State::on_trailer() {
     trailer_signature = std::move(value);
     return {};
   }
-  if (name != options.trailer) return aws::s3_refusal("MalformedTrailerError");
+  if (name != options.trailer || gap) return aws::s3_refusal("MalformedTrailerError");
   trailer_text += name + ":" + value + "\n";
   trailers.emplace_back(std::move(name), std::move(value));
   return {};
@@ -159,8 +179,10 @@ Result<void, aws::Refusal> AwsChunked::State::on_line() {
 Result<void, aws::Refusal> AwsChunked::State::feed(std::string_view bytes,
                                                    std::vector<std::string_view>& data) {
   while (!bytes.empty()) {
-    if (at == At::end)
-      return aws::s3_refusal("InvalidRequest", "Bytes follow the end of the body.");
+    if (at == At::end) {
+      TRY(take_behind(bytes));
+      continue;
+    }
     if (at == At::data) {
       const std::string_view piece =
           bytes.substr(0, static_cast<std::size_t>(std::min<std::uint64_t>(bytes.size(), left)));
@@ -220,7 +242,7 @@ Result<void, aws::Refusal> AwsChunked::finish() const {
 }
 
 bool AwsChunked::done() const {
-  return state_->at == At::end && state_->so_far;
+  return state_->at == At::end && state_->behind != 1 && state_->so_far;
 }
 
 const aws::Pairs& AwsChunked::trailers() const {

@@ -17,7 +17,9 @@ namespace muster::access {
 ///
 /// Pure: bytes in, bytes out, in pieces of any sizes; keeps at most one line. Source: Amazon S3 API
 /// Reference, "Signature calculations for the Authorization header: transferring a payload in
-/// multiple chunks", and "… including trailing headers".
+/// multiple chunks", and "… including trailing headers". Two ways of minio-go are taken, as S3
+/// takes them: an empty line before x-amz-trailer-signature, and one more behind an unsigned
+/// trailer.
 class AwsChunked {
  public:
   struct Options {

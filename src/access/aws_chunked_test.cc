@@ -146,6 +146,30 @@ TEST_CASE("aws_chunked: unsigned bodies, wherever they are cut") {
        "",
        "MalformedTrailerError",
        {}},
+      {"as minio-go writes it",
+       unsigned_options(5, "x-amz-checksum-crc32"),
+       "5\r\nhello\r\n0\r\nx-amz-checksum-crc32:NhCmhg==\n\r\n\r\n",
+       "hello",
+       "",
+       {{"x-amz-checksum-crc32", "NhCmhg=="}}},
+      {"two lines behind the end",
+       unsigned_options(0, "x-amz-checksum-crc32"),
+       "0\r\nx-amz-checksum-crc32:a\r\n\r\n\r\n\r\n",
+       "",
+       "InvalidRequest",
+       {}},
+      {"half a line behind the end",
+       unsigned_options(0, "x-amz-checksum-crc32"),
+       "0\r\nx-amz-checksum-crc32:a\r\n\r\n\r",
+       "",
+       "IncompleteBody",
+       {}},
+      {"a line behind the end without a trailer",
+       unsigned_options(0),
+       "0\r\n\r\n\r\n",
+       "",
+       "InvalidRequest",
+       {}},
       {"a trailer without a colon",
        unsigned_options(0, "x-amz-checksum-crc32"),
        "0\r\nx-amz-checksum-crc32\r\n\r\n",
@@ -207,6 +231,17 @@ TEST_CASE("aws_chunked: the signed examples of S3's reference") {
     CHECK(got.data == first + second);
     CHECK(got.trailers == aws::Pairs{{"x-amz-checksum-crc32c", "sOO8/Q=="}});
   }
+  const std::size_t gap = body_and_trailer.find("x-amz-trailer-signature");
+  std::string of_minio = body_and_trailer;
+  of_minio.replace(gap - 2, 2, "\n\r\n");  // As minio-go writes it.
+  CHECK(decoded(trailing, of_minio, 1).code == "");
+  CHECK(decoded(trailing, of_minio, of_minio.size()).code == "");
+  of_minio.insert(gap + 1, "\r\n");
+  CHECK(decoded(trailing, of_minio, 999).code == "SignatureDoesNotMatch");
+  CHECK(decoded(trailing, body_and_trailer.substr(0, gap) + "\r\n\r\n", 999).code ==
+        "SignatureDoesNotMatch");
+  CHECK(decoded(trailing, body_and_trailer.substr(0, gap) + "\r\n", 999).code == "IncompleteBody");
+  CHECK(decoded(trailing, body_and_trailer + "\r\n", 999).code == "InvalidRequest");
   const auto altered = [](std::string text, std::string_view from, std::string_view to) {
     return text.replace(text.find(from), from.size(), to);
   };

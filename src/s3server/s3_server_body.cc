@@ -1,5 +1,7 @@
 // Bodies of requests: unframed, hashed, compared.
 
+#include <algorithm>
+
 #include "access/aws_chunked.h"
 #include "base/base64.h"
 #include "base/text.h"
@@ -14,8 +16,9 @@ class Checks {
   Checks(const S3Call& call, bool with_md5, std::optional<s3wire::Checksum> also) : call_(call) {
     if (call.verified.payload == access::Payload::hash) sha256_.emplace();
     if (with_md5 || call.op.content_md5) md5_.emplace(s3wire::Checksum::md5);
-    // What comes with Complete is the object's, not the document's.
-    if (call.op.op != s3wire::S3Op::complete_multipart_upload) said_ = call.op.checksum;
+    // What comes with Complete is the object's, not the document's, but for a trailer.
+    if (call.op.op != s3wire::S3Op::complete_multipart_upload || !call.op.trailer.empty())
+      said_ = call.op.checksum;
     kind_ = said_ ? std::optional(said_->kind) : also;
     if (kind_) digest_.emplace(*kind_);
   }
@@ -41,12 +44,19 @@ class Checks {
 Result<void, aws::Refusal> Checks::compare_checksum(const std::string& made,
                                                     const aws::Pairs* trailers) const {
   if (!said_) return {};
-  std::string said = said_->value;
-  if (said.empty() && trailers != nullptr) {
-    for (const auto& [name, value] : *trailers)
-      if (name == s3wire::checksum_header(*kind_)) said = from_base64(trim(value)).value_or("?");
+  std::vector<std::string> said;
+  if (!said_->value.empty()) said.push_back(said_->value);
+  const std::string header(s3wire::checksum_header(*kind_));
+  for (const auto& [name, value] : trailers != nullptr ? *trailers : aws::Pairs()) {
+    if (name != header) continue;
+    const std::optional<std::string> bytes = from_base64(trim(value));
+    if (!bytes || bytes->size() != made.size())
+      return aws::s3_refusal("InvalidRequest",
+                             "Value for " + header + " trailing header is invalid.");
+    said.push_back(*bytes);
   }
-  if (said.empty() || said == made) return {};
+  if (std::all_of(said.begin(), said.end(), [&](const std::string& one) { return one == made; }))
+    return {};
   return aws::s3_refusal("BadDigest", "The " + std::string(s3wire::checksum_name(*kind_)) +
                                           " you specified did not match the calculated checksum.");
 }
@@ -84,6 +94,9 @@ loop::Task<Result<ReceivedBody, aws::Refusal>> receive_body(
   std::optional<access::AwsChunked> chunked;
   std::optional<access::AwsChunked::Options> framing = access::AwsChunked::options_for(
       call.verified, call.op.content_bytes.value_or(0), call.op.trailer, call.op.aws_chunked);
+  // Nothing else brings what was announced.
+  if (!call.op.trailer.empty() && !(framing && framing->has_trailer))
+    co_return aws::s3_refusal("MalformedTrailerError");
   if (framing) chunked.emplace(*std::move(framing));
   std::vector<std::string_view> data;
   while (true) {

@@ -194,30 +194,49 @@ std::optional<std::string> digest_in(std::string_view text, Checksum kind, bool 
   return bytes;
 }
 
+constexpr const char* one_checksum =
+    "Expecting a single x-amz-checksum- header. Multiple checksum Types are not allowed.";
 constexpr std::array checksum_kinds = {Checksum::crc32, Checksum::crc32c, Checksum::crc64nvme,
                                        Checksum::sha1, Checksum::sha256};
 
+aws::Refusal bad_checksum(std::string text) {
+  return aws::s3_refusal("InvalidRequest", std::move(text));
+}
+
+/// The checksum that comes behind the body has to be the only one that is spoken of.
+Checked set_trailer(S3Operation& operation, const aws::RequestHead& head,
+                    std::string_view announced) {
+  operation.trailer = lower_case(announced);
+  const std::optional<Checksum> kind = checksum_named(announced);
+  if (!kind || checksum_header(*kind) != operation.trailer)
+    return bad_checksum("The value specified in the x-amz-trailer header is not supported");
+  if (operation.checksum && operation.checksum->kind != *kind) return bad_checksum(one_checksum);
+  for (const std::string header : {"x-amz-sdk-checksum-algorithm", "x-amz-checksum-algorithm"}) {
+    const std::string_view name = head.header(header).value_or("");
+    if (!name.empty() && checksum_named(name) != kind)
+      return bad_checksum("Value for " + header + " header is invalid.");
+  }
+  if (!operation.checksum) operation.checksum = GivenChecksum{*kind, ""};
+  return {};
+}
+
 /// The kind that is named, without a value.
 Checked set_announced(S3Operation& operation, const aws::RequestHead& head) {
+  if (const std::string trailer = trim(head.header("x-amz-trailer").value_or("")); !trailer.empty())
+    return set_trailer(operation, head, trailer);
   std::string_view name;
   std::string_view by;
-  for (const char* header :
-       {"x-amz-trailer", "x-amz-checksum-algorithm", "x-amz-sdk-checksum-algorithm"}) {
+  for (const char* header : {"x-amz-checksum-algorithm", "x-amz-sdk-checksum-algorithm"}) {
     by = header;
     name = head.header(header).value_or("");
     if (!name.empty()) break;
   }
   if (name.empty()) return {};
-  if (by == "x-amz-trailer") operation.trailer = lower_case(name);
   const std::optional<Checksum> kind = checksum_named(name);
-  if (!kind && by == "x-amz-trailer")
-    return aws::s3_refusal("InvalidRequest",
-                           "The value specified in the x-amz-trailer header is not supported");
   if (!kind && (same_letters(name, "MD5") && by == "x-amz-sdk-checksum-algorithm"))
     return {};  // Content-MD5 is what it means.
   if (!kind)
-    return aws::s3_refusal(
-        "InvalidRequest",
+    return bad_checksum(
         "Checksum algorithm provided is unsupported. Please try again with any of "
         "the valid types: [CRC32, CRC32C, CRC64NVME, SHA1, SHA256]");
   if (!operation.checksum) operation.checksum = GivenChecksum{*kind, ""};
@@ -244,11 +263,7 @@ Checked read_checksums(S3Operation& operation, const aws::RequestHead& head) {
   for (const Checksum kind : checksum_kinds) {
     const std::optional<std::string_view> text = head.header(checksum_header(kind));
     if (!text) continue;
-    if (operation.checksum)
-      return aws::s3_refusal(
-          "InvalidRequest",
-          "Expecting a single x-amz-checksum- header. Multiple checksum Types are "
-          "not allowed.");
+    if (operation.checksum) return aws::s3_refusal("InvalidRequest", one_checksum);
     std::optional<std::string> bytes = digest_in(*text, kind, of_parts);
     if (!bytes)
       return aws::s3_refusal("InvalidRequest", "Value for " + std::string(checksum_header(kind)) +

@@ -1,6 +1,8 @@
 """Bad requests to S3, as data. Those with a good signature; the others: bad_signatures.py."""
 
+import base64
 import hashlib
+import zlib
 from dataclasses import dataclass
 
 from raw_http import Request
@@ -167,6 +169,7 @@ QUERIES = [
 
 RANGES = [("bytes=4-", 416), ("bytes=999-1000", 416), ("bytes=-0", 416)]
 
+CRC32_OF_BODY = base64.b64encode(zlib.crc32(b"body").to_bytes(4, "big"))
 SIGNED_CHUNKS = "STREAMING-AWS4-HMAC-SHA256-PAYLOAD"
 TRAILED = "STREAMING-UNSIGNED-PAYLOAD-TRAILER"
 CHUNKS = [
@@ -201,6 +204,30 @@ CHUNKS = [
     ("a trailer of another body", TRAILED,
      b"4\r\nbody\r\n0\r\nx-amz-checksum-crc32:AAAAAA==\r\n\r\n",
      {"x_amz_decoded_content_length": "4", "x_amz_trailer": "x-amz-checksum-crc32"}, "BadDigest"),
+    ("a trailer beside another checksum's header", TRAILED,
+     b"4\r\nbody\r\n0\r\nx-amz-checksum-crc32:%s\r\n\r\n" % CRC32_OF_BODY,
+     {"x_amz_decoded_content_length": "4", "x_amz_trailer": "x-amz-checksum-crc32",
+      "x_amz_checksum_crc32c": "AAAAAA=="}, "InvalidRequest"),
+    ("a trailer of another kind than the SDK says", TRAILED,
+     b"4\r\nbody\r\n0\r\nx-amz-checksum-crc32:%s\r\n\r\n" % CRC32_OF_BODY,
+     {"x_amz_decoded_content_length": "4", "x_amz_trailer": "x-amz-checksum-crc32",
+      "x_amz_sdk_checksum_algorithm": "SHA256"}, "InvalidRequest"),
+    ("a right header and a wrong trailer", TRAILED,
+     b"4\r\nbody\r\n0\r\nx-amz-checksum-crc32:AAAAAA==\r\n\r\n",
+     {"x_amz_decoded_content_length": "4", "x_amz_trailer": "x-amz-checksum-crc32",
+      "x_amz_checksum_crc32": CRC32_OF_BODY.decode()}, "BadDigest"),
+    ("a wrong header and a right trailer", TRAILED,
+     b"4\r\nbody\r\n0\r\nx-amz-checksum-crc32:%s\r\n\r\n" % CRC32_OF_BODY,
+     {"x_amz_decoded_content_length": "4", "x_amz_trailer": "x-amz-checksum-crc32",
+      "x_amz_checksum_crc32": "AAAAAA=="}, "BadDigest"),
+    ("an empty trailer", TRAILED, b"4\r\nbody\r\n0\r\nx-amz-checksum-crc32:\r\n\r\n",
+     {"x_amz_decoded_content_length": "4", "x_amz_trailer": "x-amz-checksum-crc32"},
+     "InvalidRequest"),
+    ("a trailer of a plain body", "", b"body", {"x_amz_trailer": "x-amz-checksum-crc32"},
+     "MalformedTrailerError"),
+    ("a trailer of chunks that have none", SIGNED_CHUNKS, b"0\r\n\r\n",
+     {"x_amz_decoded_content_length": "0", "x_amz_trailer": "x-amz-checksum-crc32"},
+     "MalformedTrailerError"),
     ("chunks without signatures", SIGNED_CHUNKS, b"4\r\nbody\r\n0\r\n\r\n",
      {"x_amz_decoded_content_length": "4"}, "SignatureDoesNotMatch 403"),
     ("chunks with other signatures", SIGNED_CHUNKS,
