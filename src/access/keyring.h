@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -49,6 +50,10 @@ struct KeyPolicy {
   std::set<std::pair<std::string, std::string>> read_objects{};
   std::vector<Place> writes;  ///< Do not imply reads.
   std::string repository{};   ///< The only one of this server's registry; empty: none.
+  /// What may lie in `writes`, open uploads and all; 0: no limit.
+  std::uint64_t bytes_max = 0;
+  std::uint64_t files_max = 0;  ///< Objects, open uploads and their parts; 0: no limit.
+  bool may_fill_disk = false;   ///< Also the room that the server keeps free.
 
   bool operator==(const KeyPolicy&) const = default;
 };

@@ -292,6 +292,12 @@ Result<void> set_image_store(JobConfig& config, const Json& json) {
   return {};
 }
 
+Result<void> set_s3_budget(JobConfig& config, const Json& json) {
+  const double number = TRY(number_at(json, "s3_budget_gib"));
+  config.s3_budget_bytes = static_cast<std::uint64_t>(number * gib);
+  return {};
+}
+
 Result<void> set_registry_logins(JobConfig& config, const Json& json) {
   config.registry_logins = TRY(absolute_path_at(json, "registry_logins"));
   return {};
@@ -361,6 +367,7 @@ constexpr struct {
     {"hang_after_seconds", set_hang_after},
     {"end_hung", set_end_hung},
     {"native_drivers", set_native_drivers},
+    {"s3_budget_gib", set_s3_budget},
     {"network", set_network},
     {"vpc", set_vpc},
     {"environment", set_environment},

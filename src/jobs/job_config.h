@@ -60,6 +60,8 @@ struct JobConfig {
   std::chrono::seconds hang_after{0};    ///< As Spec::hang_after, of jobs that do not say.
   bool end_hung = false;                 ///< As Spec::end_hung.
   bool native_drivers = false;           ///< What SDK 3 uploads to start scripts runs as it is.
+  /// What each job's key may have in S3; 0: any number; none: as s3_budget_of() says.
+  std::optional<std::uint64_t> s3_budget_bytes;
   job::Network network = job::Network::nat;  ///< `none`: whatever a job asks for.
   std::optional<bool> any_vpc;               ///< Ids of networks that there are not are taken,
                                              ///< without effect; none: where there are no networks.

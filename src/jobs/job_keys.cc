@@ -43,6 +43,8 @@ Result<void> JobKeys::admit(const store::AccessKey& key, const job::Spec& spec,
   known.policy = TRY(policy_of(spec));
   known.policy.read_objects = TRY(named_objects(spec, read_manifest_));
   known.policy.repository = repository;
+  known.policy.bytes_max = s3_budget_of(spec, s3_budget_);
+  known.policy.files_max = s3_files_max;
   return ring_.add(std::move(known));
 }
 

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,14 +21,16 @@ class JobKeys {
  public:
   using FreshKey = std::function<store::AccessKey()>;
   /// `folder`: where the files stand; made if missing. `store` and `ring` outlive this.
-  /// `read_manifest` is asked for the manifests of jobs that pin some.
+  /// `read_manifest` is asked for the manifests of jobs that pin some. `s3_budget`: see
+  /// s3_budget_of().
   JobKeys(store::Store& store, access::KeyRing& ring, std::string folder, FreshKey fresh_key,
-          ReadManifest read_manifest = {})
+          ReadManifest read_manifest = {}, std::optional<std::uint64_t> s3_budget = {})
       : store_(store),
         ring_(ring),
         folder_(std::move(folder)),
         fresh_key_(std::move(fresh_key)),
-        read_manifest_(std::move(read_manifest)) {}
+        read_manifest_(std::move(read_manifest)),
+        s3_budget_(s3_budget) {}
 
   /// The job's key: the one that it got before, since hosts that run have that, else a fresh one.
   /// From now on it is let in, and file() holds it. `repository`: what own_repository() says of its
@@ -53,6 +57,7 @@ class JobKeys {
   std::string folder_;
   FreshKey fresh_key_;
   ReadManifest read_manifest_;
+  std::optional<std::uint64_t> s3_budget_;
 };
 
 }  // namespace muster::jobs

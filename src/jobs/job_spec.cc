@@ -147,6 +147,14 @@ Demand demand_of(const std::string& name, const job::Spec& spec, const JobConfig
           .length = run_time + config.stop_grace + results_time};
 }
 
+std::uint64_t s3_budget_of(const job::Spec& spec, std::optional<std::uint64_t> asked) {
+  if (asked) return *asked;
+  constexpr std::uint64_t gib = std::uint64_t{1} << 30;
+  const std::int64_t volume = spec.volume_gib == 0 ? job::volume_gib_default : spec.volume_gib;
+  const auto hosts = static_cast<std::uint64_t>(std::max(spec.instance_count, 1));
+  return std::max(2 * static_cast<std::uint64_t>(volume) * hosts, std::uint64_t{10}) * gib;
+}
+
 Result<access::KeyPolicy> policy_of(const job::Spec& spec) {
   access::KeyPolicy policy;
   policy.limited = true;

@@ -43,5 +43,10 @@ Demand demand_of(const std::string& name, const job::Spec& spec, const JobConfig
 /// is what its S3Uri names as S3Prefix or as one object; the others are folders or objects of that
 /// name, never more that begins like it. Error: `invalid_input` for what is no URL of S3.
 Result<access::KeyPolicy> policy_of(const job::Spec& spec);
+/// How many bytes a job's key may have in S3: `asked` (0: any number), else twice what the job's
+/// hosts have, 10 GiB at least.
+std::uint64_t s3_budget_of(const job::Spec& spec, std::optional<std::uint64_t> asked);
+/// And how many objects, open uploads and their parts.
+inline constexpr std::uint64_t s3_files_max = 1'000'000;
 
 }  // namespace muster::jobs

@@ -457,6 +457,28 @@ TEST_CASE(
   CHECK(missing_interpreters(config_of("{}"), there).empty());
 }
 
+TEST_CASE("job spec: what a job's key may have in S3") {
+  struct {
+    std::int64_t volume;
+    int hosts;
+    const char* config;
+    std::uint64_t want_gib;
+  } const cases[] = {
+      {1, 1, "{}", 10},
+      {0, 1, "{}", 2 * job::volume_gib_default},
+      {50, 3, "{}", 300},
+      {50, 3, R"({"s3_budget_gib": 7})", 7},
+      {1, 1, R"({"s3_budget_gib": 0})", 0},
+  };
+  for (const auto& c : cases) {
+    CAPTURE(c.config);
+    job::Spec spec;
+    spec.volume_gib = c.volume;
+    spec.instance_count = c.hosts;
+    CHECK(s3_budget_of(spec, config_of(c.config).s3_budget_bytes) == c.want_gib << 30);
+  }
+}
+
 TEST_CASE("job config: patterns") {
   struct {
     const char* pattern;
@@ -522,6 +544,7 @@ TEST_CASE("job config: what cannot be is one clear line") {
       {R"({"pull_limit": 604801})", "jobs.pull_limit: expected a whole number of seconds"},
       {R"({"image_store_gib": 0})", "jobs.image_store_gib: expected a number above 0"},
       {R"({"image_store_gib": "1g"})", "jobs.image_store_gib: expected a number"},
+      {R"({"s3_budget_gib": -1})", "jobs.s3_budget_gib: expected a number from 0 to"},
       {R"({"registry_logins": "logins.json"})", "jobs.registry_logins: expected an absolute path"},
       {R"({"credentials_providers": []})",
        "jobs.credentials_providers: expected an object of ARNs"},

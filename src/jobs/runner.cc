@@ -39,7 +39,7 @@ Runner::Runner(loop::Loop& loop, engine::Engine& engine, store::Store& store, lo
       log_(log),
       options_(std::move(options)),
       keys_(store, ring, options_.data + "/keys", options_.fresh_key,
-            options_.preparation.read_manifest),
+            options_.preparation.read_manifest, options_.preparation.config.s3_budget_bytes),
       preparation_(keys_, options_.preparation),
       journals_(options_.data + "/journals", options_.living_journal),
       reserve_(options_.data + "/reserve"),
@@ -70,6 +70,7 @@ Result<void> Runner::start() {
   if (is_reading_) tasks_.start(read_on());
   tasks_.start(clean_up());
   tasks_.start(watch_waits());
+  if (options_.sweep_uploads) options_.sweep_uploads();
   return {};
 }
 
@@ -523,6 +524,7 @@ loop::Task<> Runner::finish(std::string name, store::JobFinish end) {
   reserve_.take();
   const std::string& why = end.failure_reason.empty() ? end.change.message : end.failure_reason;
   log_.info(name + ": " + end.change.secondary + ": " + why.substr(0, why.find('\n')));
+  if (options_.sweep_uploads) options_.sweep_uploads();
 }
 
 }  // namespace muster::jobs

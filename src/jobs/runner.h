@@ -58,6 +58,9 @@ class Runner final : public Jobs {
     OpenElsewhere open_elsewhere{};
     /// How long start() reads jobs before calls are answered.
     std::chrono::milliseconds read_at_start{200};
+    /// Called at the start and when a job is over: aborts uploads that such jobs left open in S3.
+    /// Does not wait.
+    std::function<void()> sweep_uploads{};
   };
   /// All but `options` outlive this.
   Runner(loop::Loop& loop, engine::Engine& engine, store::Store& store, logs::Logs& logs,

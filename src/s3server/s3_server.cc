@@ -185,6 +185,25 @@ bool may(S3Call& call) {
   return access::allowed(key, op.op, op.bucket, op.key, is_there);
 }
 
+bool makes_files(s3wire::S3Op op) {
+  return op == s3wire::S3Op::put_object || op == s3wire::S3Op::copy_object ||
+         op == s3wire::S3Op::create_multipart_upload || op == s3wire::S3Op::upload_part ||
+         op == s3wire::S3Op::upload_part_copy;
+}
+
+/// The budget of a write, whose first call counts what is there.
+Task<Result<void>> count_for(S3Call& call, std::shared_ptr<bucket::Bucket> bucket) {
+  const std::shared_ptr<const access::AccessKey>& key = call.verified.key;
+  if (!makes_files(call.op.op) || !has_budget(*key)) co_return Result<void>();
+  call.budget = call.budgets.ready(key, bucket);
+  if (call.budget) co_return Result<void>();
+  std::function<Result<void>()> work = [&call, bucket]() -> Result<void> {
+    call.budget = TRY(call.budgets.find(call.verified.key, call.store, bucket));
+    return {};
+  };
+  co_return co_await loop::in_thread(call.exchange.loop(), std::move(work));
+}
+
 Task<Answered> perform(S3Call& call) {
   const s3wire::S3Operation& op = call.op;
   const Result<void> indexed = co_await index_for(call);
@@ -201,6 +220,8 @@ Task<Answered> perform(S3Call& call) {
   }
   const S3Handler handler = handler_of(op.op);
   CHECK_THAT(handler != nullptr, "every operation has a handler");
+  const Result<void> counted = co_await count_for(call, bucket);
+  if (!counted) co_return bucket::disk_failure(counted.error());
   co_return co_await handler(call, std::move(bucket));
 }
 
@@ -253,6 +274,7 @@ Task<void> S3Server::answer(http::Exchange& exchange) {
   S3Call call{.exchange = exchange,
               .store = store_,
               .options = options_,
+              .budgets = budgets_,
               .now = options_.now(),
               .verified = {},
               .op = {},

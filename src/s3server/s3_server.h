@@ -7,6 +7,7 @@
 #include "access/verify.h"
 #include "bucket/bucket_store.h"
 #include "http/server.h"
+#include "s3server/key_budgets.h"
 
 namespace muster::s3server {
 
@@ -20,6 +21,7 @@ class S3Server {
     std::string region = "us-east-1";  ///< All buckets are in it.
     std::string domain{};              ///< For virtual-host style; empty: path style only.
     std::function<UnixMillis()> now;   ///< Wall clock; any thread.
+    std::uint64_t free_min_bytes = 0;  ///< Room on the disk that objects may not take.
   };
   /// Both outlive the server and its exchanges.
   S3Server(bucket::BucketStore& store, access::Verifier& verifier, Options options)
@@ -32,6 +34,7 @@ class S3Server {
   bucket::BucketStore& store_;
   access::Verifier& verifier_;
   Options options_;
+  KeyBudgets budgets_;
 };
 
 }  // namespace muster::s3server

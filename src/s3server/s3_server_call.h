@@ -15,11 +15,17 @@ struct S3Call {
   http::Exchange& exchange;
   bucket::BucketStore& store;
   const S3Server::Options& options;
+  KeyBudgets& budgets;
   UnixMillis now{};
   access::Verified verified;
   s3wire::S3Operation op;
   std::string request_id;
+  std::shared_ptr<bucket::Budget> budget{};  ///< For a write by a key that has one.
 
+  /// What of the disk stays free of what this call writes.
+  std::uint64_t free_min() const {
+    return verified.key->policy.may_fill_disk ? 0 : options.free_min_bytes;
+  }
   bool is_head() const { return exchange.request().method == "HEAD"; }
   http::Reply fresh_reply(int status) const {
     return {.status = status, .headers = {{"x-amz-request-id", request_id}}};
@@ -76,8 +82,21 @@ loop::Task<Result<ReceivedBody, aws::Refusal>> receive_body(
 /// Reads a body as receive_body() does, and gives it as text.
 loop::Task<Result<std::string, aws::Refusal>> receive_text(S3Call& call, std::size_t bytes_max);
 
+/// A body on its way into a draft, counted by the budget of its key.
+struct Receiving {
+  Receiving(const S3Call& call, const bucket::Bucket& bucket)
+      : draft(bucket.draft(call.free_min())) {}
+
+  bucket::Hold hold;
+  bucket::Draft draft;
+  Answered fits;  ///< Not, where a body without a length has exceeded the budget.
+};
 /// For the body that is to come; an HTTP-chunked one may leave its length open.
-Answered make_room(const S3Call& call, bucket::Draft& draft);
+Answered make_room(const S3Call& call, Receiving& receiving);
+/// What receive_body() gives the body to.
+std::function<Result<void>(std::string_view)> sink_of(const S3Call& call, Receiving& receiving);
+/// Nothing is written where too little of the disk is free.
+Answered check_disk(const S3Call& call, const bucket::Bucket& bucket, std::uint64_t bytes);
 /// What the request's conditions want to be checked; empty if there are none.
 bucket::WriteCheck check_of(const s3wire::Conditions& conditions);
 /// The refusal that it means; nothing for done.
@@ -89,6 +108,6 @@ aws::Refusal no_such_key(const S3Call& call);
 inline constexpr std::uint64_t long_write_bytes = 4u << 20;
 /// Seals and puts, on the loop or beside it.
 loop::Task<Result<bucket::WriteEnd>> put_draft(S3Call& call, std::shared_ptr<bucket::Bucket> bucket,
-                                               bucket::Draft draft, bucket::ObjectRecord& record);
+                                               Receiving& receiving, bucket::ObjectRecord& record);
 
 }  // namespace muster::s3server

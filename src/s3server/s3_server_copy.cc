@@ -75,7 +75,7 @@ bucket::ObjectRecord copied(const S3Call& call, const bucket::ObjectRecord& sour
 
 Result<bucket::WriteEnd> copy_whole(const S3Call& call, bucket::Bucket& bucket,
                                     const bucket::OpenedObject& source,
-                                    bucket::ObjectRecord& record) {
+                                    bucket::ObjectRecord& record, bucket::Hold& hold) {
   const std::optional<s3wire::GivenChecksum>& asked = call.op.checksum;
   if (asked && (!record.checksum || record.checksum->kind != asked->kind)) {
     s3wire::Digest digest(asked->kind);
@@ -85,10 +85,10 @@ Result<bucket::WriteEnd> copy_whole(const S3Call& call, bucket::Bucket& bucket,
     }));
     record.checksum = s3wire::KeptChecksum{asked->kind, base64(digest.finish()), true};
   }
-  bucket::Draft draft = bucket.draft();
+  bucket::Draft draft = bucket.draft(call.free_min());
   TRY(draft.expect(source.record.size));
   TRY(draft.add_file(source.file.get(), 0, source.record.size));
-  return bucket.put(std::move(draft), record, check_of(call.op.conditions));
+  return bucket.put(std::move(draft), record, check_of(call.op.conditions), &hold);
 }
 
 std::optional<s3wire::GivenChecksum> shown(const std::optional<s3wire::KeptChecksum>& kept) {
@@ -100,8 +100,9 @@ std::optional<s3wire::GivenChecksum> shown(const std::optional<s3wire::KeptCheck
 
 Result<bool> copy_span(const S3Call& call, bucket::Bucket& bucket,
                        const bucket::OpenedObject& source, const s3wire::ByteSpan& span,
-                       std::optional<s3wire::Checksum> kind, bucket::ObjectRecord& record) {
-  bucket::Draft draft = bucket.draft();
+                       std::optional<s3wire::Checksum> kind, bucket::ObjectRecord& record,
+                       bucket::Hold& hold) {
+  bucket::Draft draft = bucket.draft(call.free_min());
   TRY(draft.expect(span.bytes));
   s3wire::Digest md5(s3wire::Checksum::md5);
   std::optional<s3wire::Digest> digest;
@@ -116,7 +117,7 @@ Result<bool> copy_span(const S3Call& call, bucket::Bucket& bucket,
   record.etag = hex(md5.finish());
   if (digest) record.checksum = s3wire::KeptChecksum{*kind, base64(digest->finish()), true};
   return bucket::BucketUploads(bucket).put_part(call.op.upload_id, *call.op.part_number,
-                                                std::move(draft), record);
+                                                std::move(draft), record, &hold);
 }
 
 }  // namespace
@@ -126,9 +127,12 @@ Task<Answered> copy_object(S3Call& call, std::shared_ptr<bucket::Bucket> bucket)
   if (!source) co_return source.error();
   const bucket::OpenedObject& from = *source;
   bucket::ObjectRecord record = copied(call, from.record);
+  bucket::Hold hold;
+  bucket->hold(hold, call.budget, call.op.key);
+  if (Answered fits = hold.grow(from.record.size); !fits) co_return fits;
   bucket::WriteEnd end = bucket::WriteEnd::done;
   std::function<Result<void>()> work = [&]() -> Result<void> {
-    end = TRY(copy_whole(call, *bucket, from, record));
+    end = TRY(copy_whole(call, *bucket, from, record, hold));
     return {};
   };
   const Result<void> done = co_await loop::in_thread(call.exchange.loop(), std::move(work));
@@ -156,10 +160,13 @@ Task<Answered> copy_part(S3Call& call, std::shared_ptr<bucket::Bucket> bucket) {
   }
   std::optional<s3wire::Checksum> kind;
   if ((*upload)->checksum) kind = (*upload)->checksum->kind;
+  bucket::Hold hold;
+  bucket->upload_index().hold(hold, call.budget, op.upload_id, *op.part_number);
+  if (Answered fits = hold.grow(span.bytes); !fits) co_return fits;
   bucket::ObjectRecord record;
   bool there = false;
   std::function<Result<void>()> work = [&]() -> Result<void> {
-    there = TRY(copy_span(call, *bucket, from, span, kind, record));
+    there = TRY(copy_span(call, *bucket, from, span, kind, record, hold));
     return {};
   };
   const Result<void> done = co_await loop::in_thread(call.exchange.loop(), std::move(work));

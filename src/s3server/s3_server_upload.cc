@@ -36,7 +36,12 @@ Task<Answered> begin_upload(S3Call& call, std::shared_ptr<bucket::Bucket> bucket
   record.metadata = std::move(op.metadata);
   if (op.checksum)
     record.checksum = s3wire::KeptChecksum{op.checksum->kind, std::string(), op.whole_checksum};
-  const Result<std::string> id = bucket::BucketUploads(*bucket).begin(record);
+  record.id = call.verified.key->owner;
+  if (Answered room = check_disk(call, *bucket, 0); !room) co_return room;
+  bucket::Hold hold;
+  hold.begin(call.budget, "upload " + call.request_id, std::nullopt);
+  if (Answered fits = hold.grow(0); !fits) co_return fits;
+  const Result<std::string> id = bucket::BucketUploads(*bucket).begin(record, &hold);
   if (!id) co_return bucket::disk_failure(id.error());
   http::Reply reply = call.fresh_reply(200);
   reply.headers.emplace_back("Content-Type", "application/xml");
@@ -54,29 +59,29 @@ Task<Answered> put_part(S3Call& call, std::shared_ptr<bucket::Bucket> bucket) {
   const Result<bucket::ObjectRecord, aws::Refusal> upload = upload_of(call, *bucket);
   if (!upload) co_return upload.error();
   const std::optional<s3wire::KeptChecksum>& agreed = upload->checksum;
-  bucket::Draft draft = bucket->draft();
-  Answered room = make_room(call, draft);
+  Receiving receiving(call, *bucket);
+  bucket->upload_index().hold(receiving.hold, call.budget, call.op.upload_id, *call.op.part_number);
+  Answered room = make_room(call, receiving);
   if (!room) co_return room;
-  std::function<Result<void>(std::string_view)> sink = [&draft](std::string_view bytes) {
-    return draft.add(bytes);
-  };
+  std::function<Result<void>(std::string_view)> sink = sink_of(call, receiving);
   const std::optional<s3wire::Checksum> also = agreed ? std::optional(agreed->kind) : std::nullopt;
   Result<ReceivedBody, aws::Refusal> body =
       co_await receive_body(call, true, also, std::move(sink));
+  if (!receiving.fits) co_return receiving.fits.error();
   if (!body) co_return body.error();
   ReceivedBody& received = *body;
   bucket::ObjectRecord record;
   record.modified = call.now;
   record.etag = hex(received.md5);
   record.checksum = std::move(received.checksum);
-  const auto moved = std::make_shared<bucket::Draft>(std::move(draft));
   bool there = false;
-  std::function<Result<void>()> work = [&, moved]() -> Result<void> {
+  const bool is_long = receiving.draft.size() >= long_write_bytes;
+  std::function<Result<void>()> work = [&]() -> Result<void> {
     there = TRY(bucket::BucketUploads(*bucket).put_part(call.op.upload_id, *call.op.part_number,
-                                                        std::move(*moved), record));
+                                                        std::move(receiving.draft), record,
+                                                        &receiving.hold));
     return {};
   };
-  const bool is_long = moved->size() >= long_write_bytes;
   Result<void> done;
   if (is_long)
     done = co_await loop::in_thread(call.exchange.loop(), std::move(work));
@@ -105,6 +110,7 @@ Task<Answered> complete_upload(S3Call& call, std::shared_ptr<bucket::Bucket> buc
       .checksum = call.op.checksum,
       .now = call.now,
       .check = check_of(call.op.conditions),
+      .free_min = call.free_min(),
   };
   Result<bucket::ObjectRecord, aws::Refusal> made = aws::Refusal{};
   std::function<Result<void>()> work = [&]() -> Result<void> {

@@ -68,11 +68,28 @@ bucket::WriteCheck check_of(const s3wire::Conditions& conditions) {
   };
 }
 
-Answered make_room(const S3Call& call, bucket::Draft& draft) {
+Answered make_room(const S3Call& call, Receiving& receiving) {
   if (!call.op.content_bytes && !call.exchange.request().chunked)
     return aws::s3_refusal("MissingContentLength");
+  TRY(receiving.hold.grow(call.op.content_bytes.value_or(0)));
   if (!call.op.content_bytes) return {};
-  const Result<void> room = draft.expect(*call.op.content_bytes);
+  const Result<void> room = receiving.draft.expect(*call.op.content_bytes);
+  if (!room) return bucket::disk_failure(room.error());
+  return {};
+}
+
+std::function<Result<void>(std::string_view)> sink_of(const S3Call& call, Receiving& receiving) {
+  const bool is_counted = call.op.content_bytes.has_value();
+  return [&receiving, is_counted](std::string_view bytes) -> Result<void> {
+    if (!is_counted) receiving.fits = receiving.hold.grow(bytes.size());
+    if (!receiving.fits) return fail(Errc::closed, receiving.fits.error().message);
+    return receiving.draft.add(bytes);
+  };
+}
+
+Answered check_disk(const S3Call& call, const bucket::Bucket& bucket, std::uint64_t bytes) {
+  if (call.free_min() == 0) return {};
+  const Result<void> room = bucket::check_room(bucket.temporary_folder(), bytes, call.free_min());
   if (!room) return bucket::disk_failure(room.error());
   return {};
 }
@@ -93,13 +110,14 @@ Answered answered(const Result<bucket::WriteEnd>& end) {
 }
 
 Task<Result<bucket::WriteEnd>> put_draft(S3Call& call, std::shared_ptr<bucket::Bucket> bucket,
-                                         bucket::Draft draft, bucket::ObjectRecord& record) {
+                                         Receiving& receiving, bucket::ObjectRecord& record) {
   const bucket::WriteCheck check = check_of(call.op.conditions);
-  if (draft.size() < long_write_bytes) co_return bucket->put(std::move(draft), record, check);
+  bucket::Draft& draft = receiving.draft;
+  if (draft.size() < long_write_bytes)
+    co_return bucket->put(std::move(draft), record, check, &receiving.hold);
   bucket::WriteEnd end = bucket::WriteEnd::done;
-  const auto moved = std::make_shared<bucket::Draft>(std::move(draft));
-  std::function<Result<void>()> work = [&, moved]() -> Result<void> {
-    end = TRY(bucket->put(std::move(*moved), record, check));
+  std::function<Result<void>()> work = [&]() -> Result<void> {
+    end = TRY(bucket->put(std::move(draft), record, check, &receiving.hold));
     return {};
   };
   const Result<void> done = co_await loop::in_thread(call.exchange.loop(), std::move(work));
@@ -110,16 +128,16 @@ Task<Result<bucket::WriteEnd>> put_draft(S3Call& call, std::shared_ptr<bucket::B
 Task<Answered> put_object(S3Call& call, std::shared_ptr<bucket::Bucket> bucket) {
   s3wire::S3Operation& op = call.op;
   if (op.content_bytes.value_or(0) > object_bytes_max) co_return aws::s3_refusal("EntityTooLarge");
-  bucket::Draft draft = bucket->draft();
-  Answered room = make_room(call, draft);
+  Receiving receiving(call, *bucket);
+  bucket->hold(receiving.hold, call.budget, op.key);
+  Answered room = make_room(call, receiving);
   if (!room) co_return room;
-  std::function<Result<void>(std::string_view)> sink = [&draft](std::string_view bytes) {
-    return draft.add(bytes);
-  };
+  std::function<Result<void>(std::string_view)> sink = sink_of(call, receiving);
   Result<ReceivedBody, aws::Refusal> body =
       co_await receive_body(call, true, std::nullopt, std::move(sink));
+  if (!receiving.fits) co_return receiving.fits.error();
   if (!body) co_return body.error();
-  if (draft.size() > object_bytes_max) co_return aws::s3_refusal("EntityTooLarge");
+  if (receiving.draft.size() > object_bytes_max) co_return aws::s3_refusal("EntityTooLarge");
   ReceivedBody& received = *body;
   bucket::ObjectRecord record;
   record.key = op.key;
@@ -127,7 +145,7 @@ Task<Answered> put_object(S3Call& call, std::shared_ptr<bucket::Bucket> bucket) 
   record.etag = hex(received.md5);
   record.metadata = std::move(op.metadata);
   record.checksum = std::move(received.checksum);
-  const Result<bucket::WriteEnd> end = co_await put_draft(call, bucket, std::move(draft), record);
+  const Result<bucket::WriteEnd> end = co_await put_draft(call, bucket, receiving, record);
   Answered written = answered(end);
   if (!written) co_return written;
   http::Reply reply = call.fresh_reply(200);
@@ -161,6 +179,7 @@ Task<Answered> put_tagging(S3Call& call, std::shared_ptr<bucket::Bucket> bucket)
   if (!text) co_return text.error();
   const s3wire::Document<aws::Pairs> tags = s3wire::read_tagging(*text);
   if (!tags) co_return tags.error();
+  if (Answered room = check_disk(call, *bucket, text->size()); !room) co_return room;
   Answered written = answered(bucket->set_tags(call.op.key, *tags));
   if (!written) co_return written;
   http::Reply reply = call.fresh_reply(200);

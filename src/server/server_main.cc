@@ -44,6 +44,7 @@
 #include "server/operations_page.h"
 #include "server/probes.h"
 #include "server/process_facts.h"
+#include "server/s3_room.h"
 #include "server/server_main_config.h"
 #include "server/server_main_front.h"
 #include "server/service.h"
@@ -269,7 +270,8 @@ Result<http::Handler> open_s3(Server& server) {
   server.s3.emplace(*server.buckets, *server.verifier,
                     s3server::S3Server::Options{.region = server.config.realm.region,
                                                 .domain = server.config.s3_domain,
-                                                .now = wall_time});
+                                                .now = wall_time,
+                                                .free_min_bytes = free_min_of(server.config)});
   return http::Handler([&server](http::Exchange& exchange) { return server.s3->answer(exchange); });
 }
 
@@ -483,6 +485,10 @@ Result<void> open(Server& server, const Env& env) {
   jobs.open_elsewhere = [&server](const job::ImageWish& wish, const std::string& type) {
     return machine::image_on_nodes(server.config.slurm, type, wish);
   };
+  if (server.buckets)
+    jobs.sweep_uploads = [&server] {
+      server.calls.start(sweep_uploads(server.loop, *server.buckets, *server.store, server.log));
+    };
   jobs.bring_image = [&server](job::ImageWish wish, std::function<void()> on_pull) {
     return bring_image(server, std::move(wish), std::move(on_pull));
   };

@@ -84,6 +84,14 @@ Result<void> set_s3(ServerConfig& config, const Json& json) {
   return {};
 }
 
+Result<void> set_disk_free(ServerConfig& config, const Json& json) {
+  const double gib = json.is_number() ? json.get<double>() : -1;
+  if (!(gib >= 0 && gib <= 1e9))
+    return wrong("disk_free_gib: expected a number from 0 to 1000000000");
+  config.disk_free_bytes = static_cast<std::uint64_t>(gib * 1024 * 1024 * 1024);
+  return {};
+}
+
 Result<void> set_networks(ServerConfig& config, const Json& json) {
   config.networks = TRY(vpc::networks_from(json));
   return {};
@@ -136,6 +144,7 @@ constexpr Key keys[] = {
      }},
     {"s3", nullptr, set_s3},
     {"s3_domain", &ServerConfig::s3_domain, nullptr},
+    {"disk_free_gib", nullptr, set_disk_free},
     {"keys", nullptr, set_access_keys},
     {"region", nullptr,
      [](ServerConfig& config, const Json& json) {

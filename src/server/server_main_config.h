@@ -37,7 +37,8 @@ struct ServerConfig {
   bool web_page = true;                        ///< Served below /ui/.
   std::vector<std::string> page_names;  ///< By which browsers may call the server, besides `name`.
   vpc::Networks networks;               ///< What jobs may name beside the networks of stacks.
-  std::string access_log;               ///< A file with a line for each request; empty: none.
+  std::optional<std::uint64_t> disk_free_bytes;  ///< See free_min_of().
+  std::string access_log;          ///< A file with a line for each request; empty: none.
   std::string metrics_token_file;  ///< Private; who has its text may read /metrics; empty: none.
   Json jobs = Json::object();      ///< "jobs" of the file, as it is: the runner's.
 };
