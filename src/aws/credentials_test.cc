@@ -107,6 +107,7 @@ TEST_CASE("retry: what may pass is tried again") {
   CHECK(!worth_another_try(403, "InvalidAccessKeyId"));
   CHECK(!worth_another_try(404, "NoSuchKey"));
   CHECK(!worth_another_try(501, "NotImplemented"));
+  CHECK(!worth_another_try(507, "InsufficientStorage"));
   CHECK(worth_another_try(fail(Errc::timeout, "")));
   CHECK(worth_another_try(fail(Errc::closed, "")));
   CHECK(!worth_another_try(fail(Errc::denied, "")));

@@ -9,6 +9,7 @@ namespace muster::aws {
 
 bool worth_another_try(int status, const std::string& code) {
   if (status == 501 || status == 505) return false;  // Not implemented stays so.
+  if (status == 507) return false;                   // A full disk, for a while.
   if (status >= 500 || status == 429 || status == 408) return true;
   return code == "SlowDown" || code == "RequestTimeout" || code == "InternalError" ||
          code == "ThrottlingException" || code == "Throttling" || code == "RequestLimitExceeded" ||

@@ -71,6 +71,7 @@ Result<Delivery> plan_delivery(const job::Spec& spec, const std::string& folder,
   for (job::InputChannel& channel : delivery.spec.input)
     bring(channel.folder, "channel-" + channel.name);
   bring(delivery.spec.s3.credentials_file, "credentials");
+  delivery.spec.s3.results_credentials_file.clear();  // Results are stored from here.
   bring(delivery.spec.s3.ca_file, "ca.pem");
   bring(delivery.spec.pip_conf, "pip.conf");
   for (const auto& [name, value] : site.preflight) delivery.spec.environment.emplace(name, value);

@@ -29,6 +29,7 @@ TEST_CASE("delivery: a job's folders are brought, and its spec names them as nod
   spec.input = {{.name = "train", .folder = "/data/train"}, {.name = "test"}};
   spec.input[1].s3.url = "s3://b/test";
   spec.s3.credentials_file = "/state/keys/demo";
+  spec.s3.results_credentials_file = "/state/keys/demo.results";
   spec.output_folder = "/home/me/out";
   const Result<Delivery> delivery = plan_delivery(spec, "/tmp/muster-1");
   REQUIRE(delivery);
@@ -39,6 +40,7 @@ TEST_CASE("delivery: a job's folders are brought, and its spec names them as nod
   CHECK(delivery->spec.input[0].folder == "/tmp/muster-1/channel-train");
   CHECK(delivery->spec.input[1].folder.empty());
   CHECK(delivery->spec.s3.credentials_file == "/tmp/muster-1/credentials");
+  CHECK(delivery->spec.s3.results_credentials_file.empty());
   CHECK(delivery->spec.output_folder.empty());
 }
 

@@ -149,7 +149,8 @@ class Run {
   virtual Tally tally() const { return {}; }
 
   /// After all have ended: stores what the hosts left where the job's spec says (S3). What was
-  /// stored, as JSON (docs/protocols/steward.md); "{}" if nothing is asked for. Done again, by
+  /// stored, as JSON (docs/protocols/steward.md); "{}" if nothing is asked for; {"no_room": WHY}
+  /// where nothing could be, and may be later. Done again, by
   /// whoever comes later, it does nothing more. `completed`: the job did. Error: one line that
   /// names the object or the file.
   virtual loop::Task<Result<std::string>> upload(bool completed) = 0;

@@ -312,6 +312,10 @@ loop::Task<Result<void>> FakeRun::replace(std::vector<std::string> hosts) {
 loop::Task<Result<std::string>> FakeRun::upload(bool completed) {
   job_->asked += completed ? "upload completed;" : "upload;";
   if (job_->upload_error) co_return *job_->upload_error;
+  if (job_->no_room > 0) {
+    --job_->no_room;
+    co_return std::string(R"({"no_room": "the disk is full"})");
+  }
   job_->uploaded = true;
   co_return std::string("{}");
 }

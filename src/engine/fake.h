@@ -101,6 +101,7 @@ struct FakeJob {
   /// In place of the hosts' manners.
   std::function<void(const std::string& host, std::chrono::milliseconds grace)> on_stop;
   std::optional<Error> upload_error;
+  int no_room = 0;  ///< So many uploads find none.
   std::optional<Error> release_error;
   bool begun = false;  ///< The job's name is in use.
   bool whole = false;

@@ -48,6 +48,8 @@ struct S3Access {
   std::string region{};            ///< Empty: us-east-1.
   std::string credentials_file{};  ///< Absolute, mode 0600, in the form of ~/.aws/credentials.
   std::string ca_file{};           ///< Roots to trust; empty: the machine's.
+  /// As credentials_file, for the job's results alone; empty: they are stored with that one too.
+  std::string results_credentials_file{};
 
   bool operator==(const S3Access&) const = default;
 };

@@ -102,6 +102,7 @@ Result<void> check_outputs(const Spec& spec) {
   TRY(check_text("Muster.S3.Endpoint", spec.s3.endpoint));
   TRY(check_text("Muster.S3.Region", spec.s3.region));
   TRY(check_path("Muster.S3.CredentialsFile", spec.s3.credentials_file, true));
+  TRY(check_path("Muster.S3.ResultsCredentialsFile", spec.s3.results_credentials_file, true));
   return check_path("Muster.S3.CaFile", spec.s3.ca_file, true);
 }
 
@@ -131,6 +132,7 @@ Json access_json(const S3Access& access) {
   return Json{{"Endpoint", access.endpoint},
               {"Region", access.region},
               {"CredentialsFile", access.credentials_file},
+              {"ResultsCredentialsFile", access.results_credentials_file},
               {"CaFile", access.ca_file}};
 }
 
@@ -244,6 +246,7 @@ void read_access(const Json& json, S3Access& access, Fields& outer) {
   fields.text("Endpoint", access.endpoint);
   fields.text("Region", access.region);
   fields.text("CredentialsFile", access.credentials_file);
+  fields.text("ResultsCredentialsFile", access.results_credentials_file);
   fields.text("CaFile", access.ca_file);
   fields.no_others();
   outer.take(fields);

@@ -44,7 +44,7 @@ Spec whole_spec() {
   spec.packed_output = false;
   spec.checkpoint_url = "s3://bucket/ck";
   spec.checkpoint_path = "/data/ck";
-  spec.s3 = {"http://127.0.0.1:7700", "eu-west-1", "/run/keys", "/etc/ca.pem"};
+  spec.s3 = {"http://127.0.0.1:7700", "eu-west-1", "/run/keys", "/etc/ca.pem", "/run/results"};
   spec.image = Image{
       .name = "box", .digest = "sha256:1", .layers = {"/l/1"}, .user = "app", .lease = "/l/lock"};
   return spec;

@@ -2,11 +2,20 @@
 
 #include <unistd.h>
 
+#include "aws/credentials.h"
 #include "base/fd.h"
 #include "base/folder.h"
 #include "jobs/job_spec.h"
 
 namespace muster::jobs {
+namespace {
+
+std::string text_of(const store::AccessKey& key) {
+  return "[default]\naws_access_key_id = " + key.id + "\naws_secret_access_key = " + key.secret +
+         "\n";
+}
+
+}  // namespace
 
 Result<aws::Credentials> JobKeys::open(const store::Job& job, const job::Spec& spec,
                                        const std::string& repository) {
@@ -20,10 +29,8 @@ Result<aws::Credentials> JobKeys::open(const store::Job& job, const job::Spec& s
   }
   TRY(admit(*key, spec, repository));
   TRY(make_folders(folder_, 0700));
-  TRY(write_file(file(job.name),
-                 "[default]\naws_access_key_id = " + key->id +
-                     "\naws_secret_access_key = " + key->secret + "\n",
-                 0600));
+  TRY(write_file(file(job.name), text_of(*key), 0600));
+  TRY(admit_results_key(job.name, spec));
   return aws::Credentials{key->id, key->secret, {}};
 }
 
@@ -31,7 +38,30 @@ Result<void> JobKeys::reopen(const store::Job& job, const job::Spec& spec,
                              const std::string& repository) {
   if (job.note.empty()) return {};
   const std::optional<store::AccessKey> key = TRY(store_.key(job.note));
-  return key ? admit(*key, spec, repository) : Result<void>();
+  if (!key) return {};
+  TRY(admit(*key, spec, repository));
+  return admit_results_key(job.name, spec);
+}
+
+/// The key is only in its file, which exists as long as the job.
+Result<void> JobKeys::admit_results_key(const std::string& job, const job::Spec& spec) {
+  if (spec.s3_output.empty()) return {};
+  const std::string path = results_file(job);
+  const Result<std::string> text = read_file(path);
+  std::optional<aws::Credentials> kept;
+  if (text) kept = TRY(aws::credentials_in(*text, "default"));
+  if (!kept) {
+    const store::AccessKey fresh = fresh_key_();
+    TRY(make_folders(folder_, 0700));
+    TRY(write_file(path, text_of(fresh), 0600));
+    kept = aws::Credentials{fresh.id, fresh.secret, {}};
+  }
+  access::AccessKey known;
+  known.id = kept->access_key;
+  known.secret = kept->secret_key;
+  known.owner = job;
+  known.policy = TRY(results_policy_of(spec));
+  return ring_.add(std::move(known));
 }
 
 Result<void> JobKeys::admit(const store::AccessKey& key, const job::Spec& spec,
@@ -48,12 +78,15 @@ Result<void> JobKeys::admit(const store::AccessKey& key, const job::Spec& spec,
   return ring_.add(std::move(known));
 }
 
-void JobKeys::remove_file(const std::string& job) const {
+void JobKeys::remove_files(const std::string& job) const {
   ::unlink(file(job).c_str());
+  ::unlink(results_file(job).c_str());
 }
 
 std::vector<std::string> JobKeys::files() const {
-  return names_in(folder_).value_or({});  // No folder: no job has had a key yet.
+  std::vector<std::string> names = names_in(folder_).value_or({});  // None: no job had a key yet.
+  std::erase_if(names, [](const std::string& name) { return name.find('.') != name.npos; });
+  return names;
 }
 
 }  // namespace muster::jobs

@@ -15,7 +15,9 @@
 namespace muster::jobs {
 
 /// The keys of jobs: each has one of its own, which opens what the job may reach and dies with it.
-/// The store remembers it, the ring lets it in, a private file hands it to the job's stewards.
+/// The store remembers it, the ring lets it in, a private file hands it to the job's stewards. A
+/// second key, which hosts never see, stores the job's results, since the job's own has a budget
+/// and may not write when the disk is nearly full.
 /// Belongs to the store's thread.
 class JobKeys {
  public:
@@ -44,13 +46,16 @@ class JobKeys {
 
   /// In the form of ~/.aws/credentials, mode 0600.
   std::string file(const std::string& job) const { return folder_ + "/" + job; }
-  void remove_file(const std::string& job) const;
+  /// Likewise, the key that stores the results.
+  std::string results_file(const std::string& job) const { return file(job) + ".results"; }
+  void remove_files(const std::string& job) const;
   /// The jobs that have a file.
   std::vector<std::string> files() const;
 
  private:
   Result<void> admit(const store::AccessKey& key, const job::Spec& spec,
                      const std::string& repository);
+  Result<void> admit_results_key(const std::string& job, const job::Spec& spec);
 
   store::Store& store_;
   access::KeyRing& ring_;

@@ -145,7 +145,9 @@ Result<void> JobPreparation::give_own_s3(const store::Job& job, const api::JobRe
   places.s3 = {.endpoint = options_.endpoint,
                .region = options_.region,
                .credentials_file = keys_.file(job.name),
-               .ca_file = options_.ca_file};
+               .ca_file = options_.ca_file,
+               .results_credentials_file =
+                   request.spec.s3_output.empty() ? "" : keys_.results_file(job.name)};
   places.environment["AWS_ENDPOINT_URL"] = options_.endpoint;
   add_keys(places.environment, keys);
   return {};

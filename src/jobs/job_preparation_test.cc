@@ -95,7 +95,8 @@ TEST_CASE_FIXTURE(Bench, "preparation: a job is given its image's Python and the
   CHECK(spec->path == "/opt/py/bin:/usr/bin");
   CHECK(spec->read_only_binds == std::vector<std::string>{"/opt/py"});
   CHECK(spec->hidden == std::vector<std::string>{"/data"});
-  CHECK(spec->s3 == job::S3Access{"http://127.0.0.1:7700", "eu-1", folder + "/keys/a", "/ca"});
+  CHECK(spec->s3 == job::S3Access{"http://127.0.0.1:7700", "eu-1", folder + "/keys/a", "/ca",
+                                  folder + "/keys/a.results"});
   CHECK(spec->environment.at("AWS_ENDPOINT_URL") == "http://127.0.0.1:7700");
   CHECK(spec->environment.at("AWS_ACCESS_KEY_ID") == "JOBKEY1");
   CHECK(spec->environment.at("TRAINING_JOB_ARN") == "arn:a");
@@ -141,8 +142,36 @@ TEST_CASE_FIXTURE(Bench, "preparation: a job that is prepared again keeps its ke
   REQUIRE(prepare());
   const Result<job::Spec> again = prepare();
   REQUIRE(again);
-  CHECK(keys_made == 1);
+  CHECK(keys_made == 2);  // And one for the results.
   CHECK(again->environment.at("AWS_ACCESS_KEY_ID") == "JOBKEY1");
+}
+
+TEST_CASE_FIXTURE(
+    Bench, "preparation: a job's key has a budget, and muster one that only stores the results") {
+  request.spec.checkpoint_url = "s3://b/ck";
+  request.spec.instance_count = 3;
+  request.spec.volume_gib = 50;
+  REQUIRE(prepare());
+  const access::KeyPolicy own = ring.find("JOBKEY1")->policy;
+  CHECK(own.bytes_max == std::uint64_t{300} << 30);
+  CHECK(own.files_max == 1'000'000);
+  CHECK(!own.may_fill_disk);
+  const std::string file = folder + "/keys/a.results";
+  CHECK(read_file(file)->find("aws_access_key_id = JOBKEY2\n") != std::string::npos);
+  struct stat info {};
+  REQUIRE(::stat(file.c_str(), &info) == 0);
+  CHECK((info.st_mode & 0777) == 0600);
+  const std::shared_ptr<const access::AccessKey> results = ring.find("JOBKEY2");
+  CHECK(results->owner == "a");
+  CHECK(results->policy.limited);
+  CHECK(results->policy.may_fill_disk);
+  CHECK(results->policy.reads.empty());
+  CHECK(results->policy.writes ==
+        std::vector<access::Place>{{"b", "out/a/output/", access::Extent::folder}});
+  ring.revoke("JOBKEY2");  // As after a restart.
+  REQUIRE(prepare());
+  CHECK(keys_made == 2);
+  CHECK(ring.find("JOBKEY2") != nullptr);
 }
 
 TEST_CASE_FIXTURE(

@@ -155,6 +155,15 @@ std::uint64_t s3_budget_of(const job::Spec& spec, std::optional<std::uint64_t> a
   return std::max(2 * static_cast<std::uint64_t>(volume) * hosts, std::uint64_t{10}) * gib;
 }
 
+Result<access::KeyPolicy> results_policy_of(const job::Spec& spec) {
+  access::KeyPolicy policy{.limited = true, .reads = {}, .writes = {}};
+  policy.may_fill_disk = true;
+  if (spec.s3_output.empty()) return policy;
+  const s3wire::S3Url url = TRY(s3wire::parse_s3_prefix(job::s3_results(spec) + "/"));
+  policy.writes = access::places_named(url);
+  return policy;
+}
+
 Result<access::KeyPolicy> policy_of(const job::Spec& spec) {
   access::KeyPolicy policy;
   policy.limited = true;

@@ -43,6 +43,8 @@ Demand demand_of(const std::string& name, const job::Spec& spec, const JobConfig
 /// is what its S3Uri names as S3Prefix or as one object; the others are folders or objects of that
 /// name, never more that begins like it. Error: `invalid_input` for what is no URL of S3.
 Result<access::KeyPolicy> policy_of(const job::Spec& spec);
+/// The right to store the job's results, and nothing else: of muster's own key.
+Result<access::KeyPolicy> results_policy_of(const job::Spec& spec);
 /// How many bytes a job's key may have in S3: `asked` (0: any number), else twice what the job's
 /// hosts have, 10 GiB at least.
 std::uint64_t s3_budget_of(const job::Spec& spec, std::optional<std::uint64_t> asked);

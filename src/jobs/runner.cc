@@ -167,7 +167,7 @@ loop::Task<> Runner::clean_up() {
   };
   // A file of its own: the engine may have forgotten the job already.
   for (const std::string& name : keys_.files())
-    if (has_ended(name)) keys_.remove_file(name);
+    if (has_ended(name)) keys_.remove_files(name);
   for (const std::string& name : engine_.list()) {
     if (!has_ended(name)) continue;
     Result<std::unique_ptr<engine::Run>> run = co_await engine_.attach(name);
@@ -377,7 +377,7 @@ loop::Task<> Runner::carry(std::string name, bool resumed) {
     store::JobFinish end = failure(done.error());
     co_await finish(name, std::move(end));
   }
-  keys_.remove_file(name);
+  keys_.remove_files(name);
   queue_.end(name, options_.now());
   active_.erase(name);
   if (auto next = after_.extract(name))

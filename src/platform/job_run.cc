@@ -386,6 +386,43 @@ loop::Task<JobEnd> attempt_all(loop::Loop& loop, engine::Run& run, const job::Sp
   }
 }
 
+/// Why there was no room, if that is what Run::upload() gave.
+std::optional<std::string> no_room_in(const std::string& uploaded) {
+  const Result<Json> json = parse_json(uploaded);
+  if (!json || !json->is_object() || !json->contains("no_room")) return std::nullopt;
+  return json->value("no_room", "");
+}
+
+/// What the job says meanwhile, with the place of its results.
+loop::Task<std::string> no_room_text(engine::Run& run, std::string why) {
+  const Result<std::vector<engine::HostResult>> results = co_await run.results();
+  std::string text = "No room for the results (" + why + ")";
+  if (results && !results->empty()) text += ": they are in " + results->front().path;
+  if (results && results->size() > 1) text += " and the like of the other hosts";
+  co_return text + "; they are uploaded when there is room";
+}
+
+/// Where S3 has no room, again until it does, or somebody stops the job.
+loop::Task<Result<std::string>> upload(engine::Run& run, bool completed, Duration pause, Sink& sink,
+                                       Requests& requests) {
+  const bool stopped = requests.stop_wanted();
+  const bool killed = requests.kill_wanted();
+  bool told = false;
+  while (true) {
+    Result<std::string> uploaded = co_await run.upload(completed);
+    const std::optional<std::string> why = uploaded ? no_room_in(*uploaded) : std::nullopt;
+    if (!why) co_return uploaded;
+    if (!std::exchange(told, true)) {
+      const std::string text = co_await no_room_text(run, *why);
+      sink.status({"Uploading", text, wall_time()});
+      co_await sink.flush();
+    }
+    if (requests.stop_wanted() != stopped || requests.kill_wanted() != killed)
+      co_return fail(Errc::closed, *why);
+    co_await requests.changed().wait_until(Clock::now() + pause);
+  }
+}
+
 /// From running hosts to the last file.
 loop::Task<Result<JobReport>> carry_out(loop::Loop& loop, std::unique_ptr<engine::Run> run,
                                         job::Spec spec, JobRunOptions options, Sink& sink,
@@ -394,7 +431,8 @@ loop::Task<Result<JobReport>> carry_out(loop::Loop& loop, std::unique_ptr<engine
   report.end = co_await attempt_all(loop, *run, spec, options, sink, requests);
   if (!spec.s3_output.empty()) {  // First: merging takes the hosts' folders apart.
     const bool completed = report.end.status == JobEnd::Status::completed;
-    Result<std::string> uploaded = co_await run->upload(completed);
+    Result<std::string> uploaded =
+        co_await upload(*run, completed, options.upload_pause, sink, requests);
     if (!uploaded)
       report.trouble = uploaded.error().text;
     else

@@ -82,10 +82,11 @@ class Requests {
 };
 
 struct JobRunOptions {
-  LifeCycle::Options times;      ///< `hosts`, `grace` and `run_time_max` are taken from the spec.
-  bool keep = false;             ///< The job stays for inspection.
-  bool only_if_any = false;      ///< No output folder for a job that leaves no file.
-  bool overwrite = false;        ///< An earlier job's results in the output folder make way.
+  LifeCycle::Options times;  ///< `hosts`, `grace` and `run_time_max` are taken from the spec.
+  bool keep = false;         ///< The job stays for inspection.
+  bool only_if_any = false;  ///< No output folder for a job that leaves no file.
+  bool overwrite = false;    ///< An earlier job's results in the output folder make way.
+  Duration upload_pause = std::chrono::seconds(10);  ///< Where there is no room for the results.
   std::optional<Owner> owner{};  ///< The output folder's; none: whoever runs this.
   /// Puts the job's log, which ends with `last`, into a folder, in a thread of its own; none: the
   /// output folder gets no log.

@@ -24,7 +24,8 @@ class FakeSink final : public Sink {
  public:
   explicit FakeSink(loop::Loop& loop) : came_(loop), opened_(loop) {}
   void status(const StatusLine& line) override {
-    if (line.message.starts_with("Waiting")) text += "(" + line.message + ")";
+    if (line.message.starts_with("Waiting") || line.message.starts_with("No room"))
+      text += "(" + line.message + ")";
     text += line.status + ";";
   }
   void lines(const std::string& host, UnixMillis, const job::Lines& lines) override {
@@ -178,6 +179,27 @@ TEST_CASE("job run: results go to S3 before the job's last word, if they cannot,
     if (works) continue;
     CHECK(bench.job().asked == "upload completed;");
     CHECK(bench.report.end.reason == "s3://bucket/out/x: access denied");
+  }
+}
+
+TEST_CASE("job run: results wait where they are for room in S3, until somebody stops the job") {
+  for (const bool gives_up : {false, true}) {
+    Bench bench(1);
+    bench.spec.output_folder.clear();
+    bench.spec.s3_output = "s3://bucket/out";
+    bench.options.upload_pause = gives_up ? Duration(1h) : Duration(1ms);
+    bench.job().no_room = gives_up ? 100 : 3;
+    bench.host("algo-1").phase(Phase::training).outcome(Outcome::exited(0)).ends();
+    bench.run([&]() -> loop::Task<> {
+      co_await bench.sink.until("No room for the results (the disk is full): they are in ");
+      if (gives_up) bench.requests.stop();
+    });
+    CHECK(bench.report.uploaded == (gives_up ? "" : "{}"));
+    CHECK(bench.report.trouble.starts_with(gives_up ? "the disk is full; they are kept in" : ""));
+    const JobEnd::Status want = gives_up ? JobEnd::Status::failed : JobEnd::Status::completed;
+    CHECK(bench.report.end.status == want);
+    const std::size_t told = bench.sink.text.find("No room");
+    CHECK(bench.sink.text.find("No room", told + 1) == std::string::npos);
   }
 }
 

@@ -55,10 +55,16 @@ bool signs_payloads(const S3State& state, const std::string& bucket) {
   return in_the_clear(state.endpoint.place(bucket, state.region).origin);
 }
 
+bool is_full(const Error& error) {
+  return error.text.find("507 (InsufficientStorage)") != std::string::npos;
+}
+
 Error s3_error(int status, const aws::S3Failure& failure, const std::string& origin) {
   const std::string says = failure.message.empty() ? "" : "; the server says: " + failure.message;
   if (failure.code == "NoSuchBucket") return fail(Errc::not_found, "no such bucket");
   if (failure.code == "NoSuchKey" || status == 404) return fail(Errc::not_found, "no such key");
+  if (failure.code == "QuotaExceeded")
+    return fail(Errc::denied, "quota exceeded: " + failure.message);
   if (status == 401 || status == 403 || tokens_expired(failure)) {
     const std::string code = failure.code.empty() ? std::to_string(status) : failure.code;
     return fail(Errc::denied, "access denied (" + code + "): " + hint(failure.code, origin) + says);

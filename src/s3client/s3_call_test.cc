@@ -71,6 +71,11 @@ TEST_CASE("s3: what the server refuses is one clear line") {
        {"SlowDown", "Please.", ""},
        Errc::closed,
        "the server answered 503 (SlowDown); the server says: Please."},
+      {507,
+       {"InsufficientStorage", "Full.", ""},
+       Errc::closed,
+       "the server answered 507 (InsufficientStorage); the server says: Full."},
+      {403, {"QuotaExceeded", "Enough.", ""}, Errc::denied, "quota exceeded: Enough."},
       {400, {}, Errc::protocol, "the server answered 400"},
   };
   for (const auto& c : cases) {
@@ -78,6 +83,7 @@ TEST_CASE("s3: what the server refuses is one clear line") {
     const Error error = s3_error(c.status, c.failure, "AWS_ACCESS_KEY_ID");
     CHECK(error.code == c.code);
     CHECK(error.text == c.want);
+    CHECK(is_full(error) == (c.status == 507));
   }
   CHECK(s3_error(403, {"InvalidAccessKeyId", "", ""}, "/h/.aws/credentials [default]").text ==
         "access denied (InvalidAccessKeyId): check /h/.aws/credentials [default]");

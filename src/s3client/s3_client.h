@@ -12,6 +12,9 @@ namespace muster::s3client {
 
 struct S3State;
 
+/// The server's disk is full: later there may be room.
+bool is_full(const Error& error);
+
 /// Objects of S3, or of a server that speaks its protocol.
 ///
 /// A broken connection, a silent one, 5xx and "slow down" are tried again with growing pauses; a

@@ -173,13 +173,19 @@ Result<std::string> upload_results(const std::string& job_folder, bool completed
   const Result<Fd> living = take_lock(job_folder + "/algo-1/lock");
   const std::string mark = job_folder + "/uploaded.json";
   if (Result<std::string> before = read_file(mark)) return before;
-  uploads.s3 = TRY(open_s3(uploads.loop, uploads.spec.s3, env));
+  job::S3Access access = uploads.spec.s3;
+  if (!access.results_credentials_file.empty())
+    access.credentials_file = access.results_credentials_file;
+  uploads.s3 = TRY(open_s3(uploads.loop, access, env));
   loop::Tasks tasks(uploads.loop);
   tasks.start(run(uploads, completed));
   uploads.loop.run();
+  if (uploads.failed && s3client::is_full(*uploads.failed))
+    return to_text(Json{{"no_room", uploads.failed->text}});
   if (uploads.failed) return *uploads.failed;
   const std::string answer = to_text(uploads.done);
-  TRY(write_file(mark, answer, 0600));
+  // All is stored: that a full disk has no room for the mark must not fail the job.
+  static_cast<void>(write_file(mark, answer, 0600));
   return answer;
 }
 

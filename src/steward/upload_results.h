@@ -13,7 +13,8 @@ namespace muster::steward {
 ///
 /// `job_folder` holds job.json. `completed`: a model.tar.gz is made even of nothing. Done again, it
 /// does nothing: `<job_folder>/uploaded.json` says what was stored, and is returned. One process at
-/// a time does it, others wait. Blocks. Errors: of a file or of S3, naming it.
+/// a time does it, others wait. Where the server's disk is full it gives {"no_room": WHY}: nothing
+/// is lost, to be done again later. Blocks. Errors: of a file or of S3, naming it.
 Result<std::string> upload_results(const std::string& job_folder, bool completed, const Env& env);
 
 }  // namespace muster::steward
