@@ -13,6 +13,7 @@
 #include "container/rootfs.h"
 #include "container/seccomp.h"
 #include "job/host_settings.h"
+#include "job/machine_name.h"
 #include "job/ml_paths.h"
 #include "job/packages.h"
 
@@ -355,10 +356,10 @@ std::string host_pip_conf(const job::HostSpec& spec) {
   return bundle_folder(spec) + "/pip.conf";
 }
 std::string container_id(const job::HostSpec& spec) {
-  return spec.spec.name + "-" + spec.host;
+  return job::machine_name(spec.spec.name, spec.job_folder) + "-" + spec.host;
 }
 std::string job_cgroup_path(const job::HostSpec& spec) {
-  return jobs_cgroup + ("/" + spec.spec.name);
+  return jobs_cgroup + ("/" + job::machine_name(spec.spec.name, spec.job_folder));
 }
 std::string cgroup_path(const job::HostSpec& spec) {
   return job_cgroup_path(spec) + "/" + spec.host;

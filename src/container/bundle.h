@@ -81,14 +81,14 @@ std::string bundle_folder(const job::HostSpec& spec);  ///< config.json and what
 std::string user_key_file(const job::HostSpec& spec);
 /// What pip reads in the host, where the job brings it.
 std::string host_pip_conf(const job::HostSpec& spec);
-/// "<job>-algo-K", the runtime's name of the container.
+/// "<job>.<tag>-algo-K", the runtime's name of the container; see job::machine_name().
 std::string container_id(const job::HostSpec& spec);
-/// "/muster/<job>"
+/// "/muster/<job>.<tag>"
 std::string job_cgroup_path(const job::HostSpec& spec);
-/// "/muster/<job>/algo-K"
+/// "/muster/<job>.<tag>/algo-K"
 std::string cgroup_path(const job::HostSpec& spec);
 
-/// "muster-<job>-algo-K": the control group of a host in a scheduler's step, below its steward's.
+/// "muster-<job>.<tag>-algo-K": the group of a host in a scheduler's step, below its steward's.
 std::string step_cgroup_name(const job::HostSpec& spec);
 
 /// The OCI description (config.json) of one host. Pure.

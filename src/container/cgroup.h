@@ -11,7 +11,7 @@
 namespace muster::container {
 
 /// Control groups of hosts, on machines with version 1, 2 or both. `path` is as in the bundle:
-/// "/muster/<job>/algo-K".
+/// "/muster/<job>.<tag>/algo-K".
 
 using job::jobs_cgroup;
 /// Held while the group of all jobs is made and gets a job's, and while it is removed.

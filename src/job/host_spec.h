@@ -22,8 +22,8 @@ inline constexpr std::int64_t ids_per_job = 65536;
 inline constexpr std::int64_t first_id_min = ids_per_job;
 inline constexpr std::int64_t first_id_max = (std::int64_t{1} << 31) - ids_per_job;
 
-/// Holds the control groups of all hosts of a machine, as "/muster/<job>/algo-K": stewards make
-/// them, whoever wants to know what a host uses looks there.
+/// Holds the control groups of all hosts of a machine, as "/muster/<job>.<tag>/algo-K" (see
+/// machine_name()): stewards make them, and what a host uses is read there.
 inline constexpr const char* jobs_cgroup = "/muster";
 
 /// What one steward of this machine needs to run one host of a job: the message from the local

@@ -15,6 +15,7 @@
 #include "base/time.h"
 #include "devices/gpu_figures.h"
 #include "engine/upload.h"
+#include "job/machine_name.h"
 #include "local/stewards.h"
 #include "loop/worker.h"
 #include "supervise/reaper.h"
@@ -213,7 +214,7 @@ loop::Task<Result<engine::Answer>> LocalRun::ask(std::string host, engine::Quest
     if (!stacks) co_return stacks.error();
     co_return engine::Answer(*std::move(stacks));
   }
-  Result<engine::Usage> usage = supervise::usage_of(name(), host);
+  Result<engine::Usage> usage = supervise::usage_of(job::machine_name(name(), path_), host);
   if (!usage) co_return usage.error();
   usage->gpus = gpus_of(host);
   co_return engine::Answer(*std::move(usage));

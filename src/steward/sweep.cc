@@ -11,6 +11,7 @@
 #include "container/cgroup.h"
 #include "container/gateway.h"
 #include "container/runtime.h"
+#include "job/machine_name.h"
 #include "loop/loop.h"
 #include "loop/tasks.h"
 #include "steward/folders.h"
@@ -60,7 +61,7 @@ class Sweeper {
       // The bundle stands in <job folder>/algo-K/bundle.
       const std::string job = fs::path(known.bundle).parent_path().parent_path();
       if (!known.bundle.empty() && !is_dead(job)) {
-        living_jobs_.insert(fs::path(job).filename());
+        living_jobs_.insert(job::machine_name(fs::path(job).filename().string(), job));
         continue;
       }
       if (known.bundle.empty()) continue;  // Just being made, or not ours.
@@ -88,11 +89,14 @@ class Sweeper {
 
   void cgroups() {
     for (const std::string& job : container::jobs_with_cgroups()) {
-      const std::string folder = options_.state_folder + "/jobs/" + job;
-      if (living_jobs_.contains(job) || !is_dead(folder)) continue;
+      const std::string name = job.substr(0, job.rfind('.'));
+      const std::string folder = options_.state_folder + "/jobs/" + name;
+      const bool is_of_folder = job == job::machine_name(name, folder);
+      if (living_jobs_.contains(job) || (is_of_folder && !is_dead(folder))) continue;
+      if (!is_of_folder && !only_.empty()) continue;
       const std::string path = container::jobs_cgroup + ("/" + job);
       std::error_code code;
-      const bool ours = fs::exists(folder, code);
+      const bool ours = is_of_folder && fs::exists(folder, code);
       // Another state folder's job may be starting.
       if (!ours && container::is_young_cgroup(path)) continue;
       if (ours)

@@ -25,6 +25,7 @@
 #include "job/host_spec.h"
 #include "job/journal.h"
 #include "job/lines.h"
+#include "job/machine_name.h"
 #include "loop/testing.h"
 #include "steward/folders.h"
 #include "steward/steward.h"
@@ -265,7 +266,8 @@ class TestJob {
       if (entry.path().filename().string().find(bridge_) == 0) left.push_back(entry.path());
     for (const container::KnownContainer& known : container::known_containers())
       if (known.id.find(spec_.name) == 0) left.push_back("container " + known.id);
-    if (container::has_cgroup("/muster/" + spec_.name)) left.push_back("cgroup " + spec_.name);
+    const std::string group = job::machine_name(spec_.name, folder());
+    if (container::has_cgroup("/muster/" + group)) left.push_back("cgroup " + group);
     if (read_file("/proc/self/mountinfo")->find(spec_.name) != std::string::npos)
       left.push_back("mount");
     for (const auto& device : fs::directory_iterator("/sys/block")) {

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from fit import GUARD_SECONDS, in_host, wait_for_jobs_to_go
+from fit import GUARD_SECONDS, Machine, in_host, wait_for_jobs_to_go
 from lab import SM
 from process import Process, wait_until
 from sm_server import SmServer
@@ -398,3 +398,19 @@ def test_detaching_takes_no_longer_than_a_start(machine, sm):
     detach(machine, NEVER, "soon")
     assert time.monotonic() - begin < 10
     sm("stop", "--wait", "soon")
+
+
+def test_one_name_in_two_state_folders_is_two_jobs(machine, sm, tmp_path):
+    detach(machine, NEVER, "twin")
+    wait_until("it to wait", lambda: b"waits" in sm("logs", "twin").out, GUARD_SECONDS)
+    (tmp_path / "other").mkdir()
+    other = Machine(tmp_path / "other")
+    try:
+        second = other.fit("print('done')", "--name", "twin")
+        assert second.wait(GUARD_SECONDS) == 0, second.text
+        other.clean()
+    finally:
+        other.close()
+    assert described(sm, "twin")["TrainingJobStatus"] == "InProgress"
+    sm("stop", "--wait", "twin")
+    assert described(sm, "twin")["TrainingJobStatus"] == "Stopped"
