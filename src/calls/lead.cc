@@ -5,6 +5,7 @@
 
 #include "base/json.h"
 #include "job/message.h"
+#include "loop/tls.h"
 #include "ranks/messages.h"
 
 namespace muster::calls {
@@ -13,8 +14,9 @@ using job::Message;
 using job::type_of;
 
 namespace {
+constexpr Duration own_name_max = std::chrono::seconds(5);
 constexpr Duration end_slack = std::chrono::milliseconds(1500);  ///< For KILL to be carried out.
-}
+}  // namespace
 
 Lead::Lead(HostContext context)
     : Conduct(std::move(context)),
@@ -45,6 +47,8 @@ loop::Task<Result<void>> Lead::gather() {
   auto options = roll_call<coordinate::Leader::Options>();
   options.hosts = context_.training.roll_call_hosts();
   options.start = start_text(context_.preflight.mode);
+  options.address =
+      co_await loop::own_address_of(context_.loop, host(), Clock::now() + own_name_max);
   Result<std::unique_ptr<coordinate::Leader>> leader =
       coordinate::Leader::open(context_.loop, std::move(options), context_.log);
   if (!leader) co_return leader.error().in("roll call");

@@ -15,6 +15,7 @@ namespace {
 constexpr int troubles_max = 50;
 constexpr int farewells_max = 64;  ///< Fenced nodes that are told so at the same time.
 constexpr std::chrono::seconds farewell_max{5};
+constexpr std::chrono::seconds handshake_max{10};
 constexpr const char* fenced_text = "its attempt is over";
 
 class ListeningLinks final : public Links {
@@ -59,7 +60,8 @@ class ListeningLinks final : public Links {
 
 Result<void> ListeningLinks::listen() {
   listener_ = TRY(loop::TlsListener::open(
-      loop_, options_.port, [this](const std::string& identity) { return key_for(identity); }));
+      loop_, options_.port, [this](const std::string& identity) { return key_for(identity); },
+      handshake_max, options_.address));
   listener_->on_refused([this](const std::string& address, const std::string& why) {
     trouble(address + " was refused: " + why);
   });

@@ -101,6 +101,7 @@ class Links {
  public:
   struct Options {
     std::uint16_t port = 0;  ///< 0: a free one.
+    std::string address{};   ///< Numeric; empty: all of this machine.
     job::LinkTiming timing{};
     /// Told in one line: who was refused and why, a copy that cannot be written. At most 50 of
     /// strangers.

@@ -32,6 +32,15 @@ constexpr std::chrono::hours layers_max{1};
 /// Jobs that end with who submitted them run on for so long when nothing is heard of that.
 constexpr std::chrono::minutes alone_max{1};
 
+/// Where links are listened for: where the config says that nodes find this machine, if that is one
+/// address of it. Else anywhere.
+std::string only_address(const std::vector<std::string>& asked) {
+  const Result<std::vector<InterfaceAddress>> own = interface_addresses();
+  if (asked.size() != 1 || !own) return {};
+  const auto is_it = [&](const InterfaceAddress& each) { return each.address == asked.front(); };
+  return std::any_of(own->begin(), own->end(), is_it) ? asked.front() : std::string();
+}
+
 /// Addresses by which other machines reach this one, as far as it knows.
 Result<std::vector<std::string>> own_addresses() {
   std::vector<std::string> addresses;
@@ -142,7 +151,9 @@ std::string SlurmEngine::journal_file(const std::string& job, const std::string&
 }
 
 Result<std::unique_ptr<Links>> SlurmEngine::open_links(std::uint16_t port) {
-  return options_.open_links ? options_.open_links(port) : Links::open(loop(), {.port = port});
+  return options_.open_links
+             ? options_.open_links(port)
+             : Links::open(loop(), {.port = port, .address = only_address(options_.addresses)});
 }
 
 Result<Links*> SlurmEngine::links(std::uint16_t port) {

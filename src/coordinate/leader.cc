@@ -227,7 +227,7 @@ Result<std::unique_ptr<Leader>> Leader::open(loop::Loop& loop, Options options, 
     return key;
   };
   std::unique_ptr<loop::TlsListener> listener =
-      TRY(loop::TlsListener::open(loop, options.port, key_for, options.handshake));
+      TRY(loop::TlsListener::open(loop, options.port, key_for, options.handshake, options.address));
   auto state = std::make_shared<State>(loop, std::move(options), std::move(log));
   listener->on_refused([log = state->log, left = std::make_shared<int>(refusals_logged_max)](
                            const std::string& address, const std::string& why) {

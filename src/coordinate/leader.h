@@ -25,6 +25,7 @@ class Leader {
     std::string host;                                   ///< Our own name, one of `hosts`.
     std::vector<std::string> hosts;                     ///< All hosts of the job.
     std::uint16_t port = 9730;                          ///< 0: any free one, see port().
+    std::string address{};                              ///< To listen at; empty: at all.
     std::string key;                                    ///< The job's key, 32 bytes.
     Duration join_deadline = std::chrono::minutes(15);  ///< From open().
     Duration heartbeat = std::chrono::seconds(1);       ///< > 0

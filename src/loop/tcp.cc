@@ -138,26 +138,30 @@ Task<Result<Fd>> tcp_connect(Loop& loop, TcpAddress address, TimePoint deadline,
   co_return socket;
 }
 
-Result<Fd> tcp_listen(std::uint16_t port) {
-  const std::string where = "port " + std::to_string(port);
-  TcpAddress any;
-  Fd socket(::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+Result<Fd> tcp_listen(std::uint16_t port, const std::string& address) {
+  const std::string where = (address.empty() ? "" : address + " ") + "port " + std::to_string(port);
+  sockaddr_in v4{};
+  v4.sin_family = AF_INET;
+  v4.sin_port = htons(port);
+  sockaddr_in6 v6{};
+  v6.sin6_family = AF_INET6;
+  v6.sin6_port = htons(port);
+  const bool is_v4 = ::inet_pton(AF_INET, address.c_str(), &v4.sin_addr) == 1;
+  if (!address.empty() && !is_v4 && ::inet_pton(AF_INET6, address.c_str(), &v6.sin6_addr) != 1)
+    return fail(Errc::invalid_input, where + ": expected an address");
+  Fd socket;
+  if (!is_v4) socket = Fd(::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  TcpAddress at;
   if (socket) {
     set_option(socket, IPPROTO_IPV6, IPV6_V6ONLY, 0);
-    sockaddr_in6 v6{};
-    v6.sin6_family = AF_INET6;
-    v6.sin6_port = htons(port);
-    std::memcpy(&any.storage, &v6, any.size = sizeof v6);
+    std::memcpy(&at.storage, &v6, at.size = sizeof v6);
   } else {
     socket = Fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (!socket) return fail(Errc::system, errno_text(where));
-    sockaddr_in v4{};
-    v4.sin_family = AF_INET;
-    v4.sin_port = htons(port);
-    std::memcpy(&any.storage, &v4, any.size = sizeof v4);
+    std::memcpy(&at.storage, &v4, at.size = sizeof v4);
   }
   set_option(socket, SOL_SOCKET, SO_REUSEADDR, 1);  // The last job's closed sessions linger.
-  if (::bind(socket.get(), reinterpret_cast<const sockaddr*>(&any.storage), any.size) != 0 ||
+  if (::bind(socket.get(), reinterpret_cast<const sockaddr*>(&at.storage), at.size) != 0 ||
       ::listen(socket.get(), SOMAXCONN) != 0)
     return fail(Errc::system, errno_text(where));
   return socket;

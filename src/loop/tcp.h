@@ -33,8 +33,9 @@ Task<Result<std::vector<TcpAddress>>> resolve(Loop& loop, std::string host, std:
 Task<Result<Fd>> tcp_connect(Loop& loop, TcpAddress address, TimePoint deadline,
                              std::string from = {});
 
-/// Listens on all addresses of the machine, IPv4 and, where there is IPv6, both.
-Result<Fd> tcp_listen(std::uint16_t port);
+/// Listens on a numeric address; without one on all of the machine, IPv4 and, where there is IPv6,
+/// both.
+Result<Fd> tcp_listen(std::uint16_t port, const std::string& address = {});
 /// The address that the socket has on this machine.
 TcpAddress own_address(const Fd& socket);
 

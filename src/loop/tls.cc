@@ -4,7 +4,9 @@
 #include <cerrno>
 #include <deque>
 #include <map>
+#include <set>
 
+#include "base/interfaces.h"
 #include "base/text.h"
 #include "loop/channel_core.h"
 #include "loop/connection_quota.h"
@@ -217,14 +219,26 @@ Task<Result<TlsPeer>> prove(Loop& loop, Fd socket, SslContext context, std::stri
 }  // namespace
 
 Result<std::unique_ptr<TlsListener>> TlsListener::open(Loop& loop, std::uint16_t port,
-                                                       KeyFor key_for, Duration handshake_max) {
+                                                       KeyFor key_for, Duration handshake_max,
+                                                       const std::string& address) {
   SslContext context = psk_server_context();
   if (!context) return fail(Errc::system, "TLS: OpenSSL has no TLS_AES_128_GCM_SHA256");
-  Fd socket = TRY(tcp_listen(port));
+  Fd socket = TRY(tcp_listen(port, address));
   auto listening = std::make_shared<Listening>(loop, std::move(socket), std::move(context),
                                                std::move(key_for), handshake_max);
   listening->tasks.start(serve(listening));
   return std::unique_ptr<TlsListener>(std::make_unique<PskListener>(std::move(listening)));
+}
+
+Task<std::string> own_address_of(Loop& loop, std::string host, TimePoint deadline) {
+  const Result<std::vector<TcpAddress>> named = co_await resolve(loop, host, 0, deadline);
+  const Result<std::vector<InterfaceAddress>> own = interface_addresses();
+  std::set<std::string> found;
+  if (!named || !own) co_return std::string();
+  for (const TcpAddress& address : *named)
+    for (const InterfaceAddress& each : *own)
+      if (each.address == numeric(address) && !each.is_loopback) found.insert(each.address);
+  co_return found.size() == 1 ? *found.begin() : std::string();
 }
 
 Task<Result<TlsPeer>> tls_connect(Loop& loop, std::string host, std::uint16_t port,

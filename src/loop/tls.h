@@ -23,12 +23,13 @@ struct TlsPeer {
 
 class TlsListener {
  public:
-  /// Listens on all addresses at `port` (0: a free one). `key_for(identity)` gives the 32-byte key
-  /// or none to refuse. Error: `system` with the port ("port 9730: Address already in use").
+  /// Listens at `port` (0: a free one) of `address`, a numeric one; empty: of all addresses.
+  /// `key_for(identity)` gives the 32-byte key or none to refuse. Error: `system` with the port
+  /// ("port 9730: Address already in use").
   static Result<std::unique_ptr<TlsListener>> open(
       Loop& loop, std::uint16_t port,
       std::function<std::optional<std::string>(const std::string& identity)> key_for,
-      Duration handshake_max = std::chrono::seconds(10));
+      Duration handshake_max = std::chrono::seconds(10), const std::string& address = {});
   virtual ~TlsListener() = default;
   virtual std::uint16_t port() const = 0;
   /// The next peer that proved the key. Handshakes run side by side, each with a deadline of
@@ -39,6 +40,10 @@ class TlsListener {
   virtual void on_refused(std::function<void(std::string address, std::string why)> refused) = 0;
   virtual void close() = 0;
 };
+
+/// The address of this machine by which others reach it as `host`; empty where that is not one
+/// alone, or the loopback's.
+Task<std::string> own_address_of(Loop& loop, std::string host, TimePoint deadline);
 
 /// Connects and proves the key. A name is looked up beside the loop, so that a slow name server
 /// stops nobody. Errors: `not_found` (name), `system` (refused, unreachable), `denied` (the other

@@ -235,6 +235,21 @@ TEST_CASE("tls: a client's deadline, a refused port and an unknown name each hav
   run_task(loop, test(loop, silent_port, free_port));
 }
 
+TEST_CASE("tls: a listener has one address alone, or all") {
+  Loop loop;
+  const auto listener = *loop::TlsListener::open(loop, 0, key_for, 10s, "127.0.0.1");
+  const auto test = [](Loop& on, std::uint16_t port) -> Task<void> {
+    Result<TlsPeer> got =
+        co_await loop::tls_connect(on, "127.0.0.2", port, "job/a", right_key, soon());
+    CHECK(got.error().code == Errc::system);
+    got = co_await connect(on, port, "job/a", right_key);
+    CHECK(got);
+  };
+  run_task(loop, test(loop, listener->port()));
+  CHECK(loop::TlsListener::open(loop, 0, key_for, 10s, "algo-1").error().code ==
+        Errc::invalid_input);
+}
+
 TEST_CASE("tls: whoever holds the key gets in beside strangers that say nothing") {
   Loop loop;
   Server server(loop);

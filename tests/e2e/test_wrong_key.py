@@ -37,6 +37,43 @@ def test_a_stranger_with_another_key_is_refused_and_the_job_goes_on(lab, trainin
     assert [line for lines in job.rank_lines().values() for line in lines].count("together") == 2
 
 
+# Answers whoever comes with an alert of TLS, "handshake failure", until it is ended.
+ALERT = """
+import socket
+server = socket.create_server(("", 9730))
+print("answers", flush=True)
+while True:
+    peer = server.accept()[0]
+    peer.recv(4096)
+    peer.sendall(bytes([21, 3, 3, 0, 2, 2, 40]))
+    peer.close()
+"""
+
+
+def test_who_answers_first_at_the_leaders_port_ends_nobody(training):
+    job: Training = training(2, 1, HELLO)
+    first = job.hosts[0].start(["python3", "-c", ALERT])
+    first.wait_for_output(b"answers", GUARD_SECONDS)
+    job.start(job.hosts[1])
+    wait_until("a word of it", lambda: "the other side refused our key" in job["algo-2"].text)
+    first.end()
+    job.start(job.hosts[0])
+    job.succeed()
+
+
+def test_the_leader_listens_at_the_jobs_address_alone(training):
+    job: Training = training(2, 1, HELLO)
+    job.start(job.hosts[0])
+    ports = wait_until("its port", lambda: [
+        line.split()[3]
+        for line in job.hosts[0].check("ss", "-Hltn").decode().splitlines()
+        if ":9730 " in line
+    ])  # fmt: skip
+    assert ports == ["10.99.0.1:9730"]
+    job.start(job.hosts[1])
+    job.succeed()
+
+
 def test_a_stranger_that_speaks_no_tls_is_dropped_and_the_job_goes_on(lab, training):
     other = lab.hosts(3)[2]
     job: Training = training(2, 1, HELLO)
