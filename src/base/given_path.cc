@@ -140,7 +140,8 @@ class Walk {
 
 /// What exists at `path`, held.
 Result<Fd> existing(const std::string& path, LinkOwner caller) {
-  GivenPath given = TRY(walk_given(path, caller));
+  std::error_code code;
+  GivenPath given = TRY(walk_given(std::filesystem::absolute(path, code).string(), caller));
   errno = ENOENT;
   if (!given.missing.empty()) return fail_errno(path);
   return std::move(given.held);

@@ -67,8 +67,8 @@ Result<GivenPath> walk_given(const std::string& path, LinkOwner caller = ::geteu
 using CheckFolder = std::function<Result<void>(const Fd& folder, const std::string& path)>;
 Result<GivenPath> walk_given(const std::string& path, LinkOwner caller, const CheckFolder& check);
 
-/// As walk_given(); the path exists, as a folder or a plain file; open for reading. Errors: also
-/// `not_found`; `invalid_input` for anything else.
+/// As walk_given(), of a path that may be relative and exists, as a folder or a plain file; open
+/// for reading. Errors: also `not_found`; `invalid_input` for anything else.
 Result<Fd> open_given_folder(const std::string& path, LinkOwner caller = ::geteuid());
 Result<Fd> open_given_file(const std::string& path, LinkOwner caller = ::geteuid());
 

@@ -3,7 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/plain_file.h"
+#include "base/given_path.h"
 #include "base/text.h"
 
 namespace muster {
@@ -17,7 +17,7 @@ constexpr mode_t others_write = 022;
 }  // namespace
 
 Result<std::string> read_private(const std::string& path) {
-  const Fd file = TRY(open_plain(path));
+  const Fd file = TRY(open_given_file(path));
   struct stat status {};
   if (::fstat(file.get(), &status) != 0) return fail_errno(path);
   if ((status.st_mode & others_mask) != 0)
@@ -32,7 +32,7 @@ Result<std::string> read_private(const std::string& path) {
 }
 
 Result<std::string> read_guarded(const std::string& path) {
-  const Fd file = TRY(open_plain(path));
+  const Fd file = TRY(open_given_file(path));
   struct stat status {};
   if (::fstat(file.get(), &status) != 0) return fail_errno(path);
   const bool ours = status.st_uid == 0 || status.st_uid == ::geteuid();

@@ -1,5 +1,7 @@
 // `sm download`
 
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -8,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/fd.h"
+#include "base/given_path.h"
 #include "base/remove_tree.h"
 #include "base/terminal.h"
 #include "base/text.h"
@@ -17,6 +20,7 @@
 #include "cli/here.h"
 #include "cli/job_log.h"
 #include "cli/job_view.h"
+#include "cli/places.h"
 #include "command/line.h"
 #include "loop/worker.h"
 #include "packing/staging.h"
@@ -126,22 +130,38 @@ loop::Task<Result<void>> bring(Client& client, Json job, Part part, std::string 
   co_return came;
 }
 
-/// Whether the part was there. A part that is not stands in no folder.
-loop::Task<Result<bool>> put(Client& client, Json job, Part part, std::string folder) {
-  Result<std::string> made = make_private_folder(folder, ".partial-");
+/// The folder that was just made there, which the owner of the folder around it may have replaced.
+Result<Fd> open_own(const std::string& path) {
+  Fd folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  struct stat status {};
+  if (!folder || ::fstat(folder.get(), &status) != 0) return fail_errno(path);
+  if (status.st_uid != ::geteuid() || (status.st_mode & 077) != 0)
+    return fail(Errc::denied, path + ": another user has replaced this folder");
+  return folder;
+}
+
+/// Whether the part was there. A part that is not stands in no folder. `held` is the folder that
+/// `folder` names; nothing is reached by that name again.
+loop::Task<Result<bool>> put(Client& client, Json job, Part part, std::string folder,
+                             const Fd& held) {
+  Result<std::string> made = make_private_folder(held_path(held), ".partial-");
   if (!made) co_return made.error();
   const Unfinished unfinished(client, *std::move(made));
+  const Result<Fd> own = open_own(unfinished.path());
+  if (!own) co_return own.error();
   const std::string place = folder + "/" + part.folder;
-  const std::string now = unfinished.path() + "/" + part.folder;
+  const std::string scratch = held_path(*own);
+  const std::string now = scratch + "/" + part.folder;
   const Result<void> ready = make_folders(now);
   if (!ready) co_return ready.error();
   show_progress(std::string("downloading ") + part.name);
-  const Result<void> came = co_await bring(client, std::move(job), part, unfinished.path(), now);
+  const Result<void> came = co_await bring(client, std::move(job), part, scratch, now);
   show_progress("");
   if (!came && came.error().code == Errc::not_found) co_return false;
   if (!came) co_return came.error();
   // An empty folder of that name is taken over; anything else is an error.
-  if (::rename(now.c_str(), place.c_str()) != 0) co_return fail_errno(place);
+  if (::renameat(own->get(), part.folder, held.get(), part.folder) != 0)
+    co_return fail_errno(place);
   co_return true;
 }
 
@@ -177,15 +197,20 @@ loop::Task<Result<int>> download(Client& client, DownloadOptions options) {
     const Result<void> free = check_place(folder + "/" + part.folder);
     if (!free) co_return free.error();
   }
-  const Result<void> made = make_folders(folder);
-  if (!made) co_return made.error();
+  const Result<std::string> cwd = current_folder();
+  if (!cwd) co_return cwd.error();
+  const Result<GivenPath> given = walk_given(absolute(folder, *cwd));
+  if (!given) co_return fail(Errc::invalid_input, given.error().text);
+  const Result<Fd> held = make_given_folder(*given, {});
+  if (!held) co_return held.error();
+  const std::string itself = "../" + std::filesystem::path(given->whole()).filename().string();
   Json told{{"TrainingJobName", options.job}};
   for (const Part& part : parts) {
     if (!part.wanted) continue;
     const std::string place = folder + "/" + part.folder;
-    const Result<bool> came = co_await put(client, *job, part, folder);
+    const Result<bool> came = co_await put(client, *job, part, folder, *held);
     const bool lacking = came && !*came && !all;
-    if (!came || lacking) ::rmdir(folder.c_str());  // Unless something came before.
+    if (!came || lacking) ::unlinkat(held->get(), itself.c_str(), AT_REMOVEDIR);  // If empty.
     if (!came) co_return came.error();
     if (lacking) co_return missing(*job, part);
     told[part.name] = *came ? Json(to_utf8(place)) : Json();

@@ -7,6 +7,7 @@
 
 #include "base/base64.h"
 #include "base/fd.h"
+#include "base/given_path.h"
 #include "base/json.h"
 #include "base/text.h"
 
@@ -209,9 +210,9 @@ Result<Policy> policy_from(std::string_view text, const ReadKey& read_key) {
 }
 
 Result<Policy> read_policy(const std::string& file) {
-  const std::string text = TRY(read_file(file, policy_bytes_max));
+  const std::string text = TRY(read_given(file, policy_bytes_max));
   Result<Policy> policy =
-      policy_from(text, [](const std::string& path) { return read_file(path, key_bytes_max); });
+      policy_from(text, [](const std::string& path) { return read_given(path, key_bytes_max); });
   if (!policy) return policy.error().in(file);
   return policy;
 }

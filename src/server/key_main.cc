@@ -8,6 +8,7 @@
 #include "api/inputs.h"
 #include "base/dates.h"
 #include "base/fd.h"
+#include "base/given_path.h"
 #include "base/own_folder.h"
 #include "base/terminal.h"
 #include "base/text.h"
@@ -58,7 +59,7 @@ std::optional<command::Stop> parse(const Args& args, KeyFlags& flags) {
 
 Result<ServerConfig> config_for(const KeyFlags& flags, const Env& env) {
   std::string file;
-  if (!flags.server.config.empty()) file = TRY(read_file(flags.server.config));
+  if (!flags.server.config.empty()) file = TRY(read_given(flags.server.config));
   ServerFlags server = flags.server;
   server.insecure_http = true;  // Whether it may listen there is the server's to say.
   Result<ServerConfig> config = config_of(server, file, env);

@@ -13,6 +13,7 @@
 
 #include "api/inputs.h"
 #include "base/fd.h"
+#include "base/given_path.h"
 #include "base/oom_score.h"
 #include "base/open_files.h"
 #include "base/own_folder.h"
@@ -116,7 +117,7 @@ Result<void> check_gpus(const ServerConfig& config, const jobs::JobConfig& jobs,
 
 Result<ServerConfig> load(const ServerFlags& flags, const Env& env) {
   std::string file;
-  if (!flags.config.empty()) file = TRY(read_file(flags.config));
+  if (!flags.config.empty()) file = TRY(read_given(flags.config));
   Result<ServerConfig> config = config_of(flags, file, env);
   if (config) {
     const Result<jobs::JobConfig> jobs = jobs::job_config_from(config->jobs);

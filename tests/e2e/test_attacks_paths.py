@@ -119,6 +119,28 @@ def test_a_strangers_link_is_no_job_to_submit(machine, trap):
     assert SECRET not in process.text
 
 
+@pytest.mark.parametrize("flag", ["--env-file", "--hyperparameters"])
+def test_a_strangers_link_is_no_file_of_values(machine, trap, flag):
+    link = trap.link("link", trap.ours / "secret")
+    (machine.source / "script.py").write_text(LOOK)
+    process = machine.sm("fit", "script.py", "--source-dir", machine.source, flag, link)
+    assert process.wait(GUARD_SECONDS) == 2, process.text
+    assert f"{flag}: {link}: symbolic link of user {STRANGER}" in process.text
+    assert SECRET not in process.text
+
+
+def test_a_strangers_link_is_no_config_of_roots_server(machine, trap):
+    link = trap.link("link", trap.ours)
+    config = trap.home / "server.json"
+    config.write_text(f'{{"keys": [{{"id": "AKIAEXAMPLE", "secret_file": "{link}/secret"}}]}}')
+    (trap.ours / "secret").chmod(0o600)
+    for path in (link / "job.json", config):
+        process = machine.sm("server", "--config", path, "--check")
+        assert process.wait(GUARD_SECONDS) != 0, process.text
+        assert f"{link}: symbolic link of user {STRANGER}" in process.text
+        assert SECRET not in process.text
+
+
 def test_under_sudo_links_of_the_user_are_not_followed_either(machine, trap):
     link = trap.link("link", trap.ours)
     sudo = {"SUDO_UID": str(STRANGER), "SUDO_GID": str(STRANGER)}

@@ -1,6 +1,7 @@
 """The clients of a server, from `sm submit` to `sm delete`, against a real `sm server`."""
 
 import json
+import os
 import re
 import signal
 import subprocess
@@ -192,6 +193,12 @@ def test_what_a_job_left_is_downloaded(sm):
     places = {"model": "other/place/model", "log": "other/place/log"}
     assert json.loads(some) == {"TrainingJobName": "leaves", **places}
     assert files_below(sm.folder / "other/place") == [*logs, "model/algo-1", "model/algo-2"]
+    theirs = sm.folder / "theirs"
+    theirs.symlink_to(sm.folder / "other")
+    os.lchown(theirs, 65534, 65534)
+    refused = sm("download", "leaves", "theirs/more", "--model", code=2).stderr
+    assert f"{theirs}: symbolic link of user 65534" in refused
+    assert not (sm.folder / "other/more").exists()
 
 
 def test_what_a_job_did_not_leave_is_none_or_refused(sm):
