@@ -90,9 +90,7 @@ loop::Task<Result<bool>> Metrics::scrape_alone(std::string name, Followed& log) 
 }
 
 api::Answer Metrics::operate(const std::string& operation, const Json& input) {
-  if (operation == "GetMetricStatistics") return get_statistics(input);
   if (operation == "ListMetrics") return list(input);
-  if (operation == "GetMetricData") return get_data(input);
   return aws::Refusal{"UnknownOperationException", "muster does not serve monitoring:" + operation};
 }
 

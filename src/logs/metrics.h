@@ -46,8 +46,10 @@ class Metrics {
   /// Before operate(): what the logs of the jobs that are asked about have told until now. No
   /// longer than a client waits; the next call goes on.
   loop::Task<Result<void>> catch_up(Json input);
-  /// `input` was validated against the service's model.
+  /// `input` was validated against the service's model. Anything but what is_series() says.
   api::Answer operate(const std::string& operation, const Json& input);
+  /// As operate(), for what is_series() says: in a thread, since a series may have many rows.
+  loop::Task<api::Answer> read(std::string operation, Json input);
 
  private:
   struct Followed {
@@ -67,11 +69,7 @@ class Metrics {
   std::shared_ptr<Followed> followed(const std::string& job);
   loop::Task<Result<bool>> scrape_alone(std::string name, Followed& log);
   loop::Task<> catch_up_one(std::string job, std::shared_ptr<Catching> catching);
-  api::Answer get_statistics(const Json& input);
-  api::Answer get_data(const Json& input);
   api::Answer list(const Json& input);
-  /// Samples of `metric` between `range`'s StartTime and EndTime.
-  Result<std::vector<store::MetricSecond>> samples(const Json& metric, const Json& range);
 
   loop::Loop& loop_;
   store::Store& store_;
@@ -82,9 +80,11 @@ class Metrics {
   loop::Tasks tasks_;
 };
 
-/// GetMetricStatistics' Datapoints: buckets of `period` seconds counted from 1970, each with the
-/// wanted statistics ("Average", "Sum", "Minimum", "Maximum", "SampleCount"). Pure.
-Json datapoints(const std::vector<store::MetricSecond>& samples, std::int64_t period,
+/// True for GetMetricStatistics and GetMetricData.
+bool is_series(const std::string& operation);
+/// GetMetricStatistics' Datapoints: each bucket with the wanted statistics ("Average", "Sum",
+/// "Minimum", "Maximum", "SampleCount"). Pure.
+Json datapoints(const std::vector<store::MetricSecond>& buckets,
                 const std::vector<std::string>& statistics);
 
 }  // namespace muster::logs

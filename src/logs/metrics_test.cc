@@ -23,14 +23,13 @@ Json request_with(const Json& definitions) {
           {"ResourceConfig", {{"InstanceType", "local"}, {"InstanceCount", 1}}}};
 }
 
-TEST_CASE("metrics: datapoints are buckets of the period") {
-  const std::vector<store::MetricSecond> samples = {
-      {60, 1, 1, 1, 1}, {119, 6, 2, 4, 2}, {120, 7, 7, 7, 1}};
-  CHECK(to_text(datapoints(samples, 60, {"Average", "Maximum", "SampleCount"})) ==
+TEST_CASE("metrics: datapoints are buckets with the statistics that are asked for") {
+  const std::vector<store::MetricSecond> buckets = {{60, 7, 1, 4, 3}, {120, 7, 7, 7, 1}};
+  CHECK(to_text(datapoints(buckets, {"Average", "Maximum", "SampleCount"})) ==
         R"([{"Average":2.3333333333333335,"Maximum":4.0,"SampleCount":3.0,"Timestamp":60,)"
         R"("Unit":"None"},{"Average":7.0,"Maximum":7.0,"SampleCount":1.0,"Timestamp":120,)"
         R"("Unit":"None"}])");
-  CHECK(datapoints({}, 60, {"Average"}).empty());
+  CHECK(datapoints({}, {"Average"}).empty());
 }
 
 TEST_CASE("metrics: work is allowed by the log's own clock") {
@@ -110,6 +109,60 @@ TEST_CASE(
   std::filesystem::remove_all(folder);
 }
 
+api::Answer read(loop::Loop& loop, Metrics& metrics, const std::string& operation,
+                 const Json& input) {
+  api::Answer answer = Json();
+  const auto body = [](Metrics& of, std::string name, Json asked,
+                       api::Answer& into) -> loop::Task<> {
+    into = co_await of.read(std::move(name), std::move(asked));
+  };
+  loop::run_task(loop, body(metrics, operation, input, answer));
+  return answer;
+}
+
+TEST_CASE("metrics: a series is read from minutes and, at its ends, from seconds") {
+  const std::string folder = *make_private_folder("/tmp", "muster-metrics-");
+  {
+    store::Store store = *store::Store::open(folder + "/store.db");
+    loop::Loop loop;
+    Metrics metrics(loop, store, [](const std::string&, const std::string&) { return ""; });
+    REQUIRE(store.submit({"j", "arn", to_text(request_with(Json::array())), {}, at(1), ""}));
+    std::vector<store::MetricSample> samples;
+    for (int i = 0; i < 600; ++i) samples.push_back({"loss", at(i * 1000), 1});
+    REQUIRE(store.put_metrics("j", "algo-1", samples, 1));
+    struct {
+      int from, to, period;
+      std::string want;  ///< Second and count of each bucket.
+    } const cases[] = {
+        {0, 600, 300, "0:300 300:300 "},
+        {30, 150, 60, "0:30 60:60 120:30 "},
+        {30, 50, 60, "0:20 "},
+        {59, 61, 60, "0:1 60:1 "},
+        {118, 122, 1, "118:1 119:1 120:1 121:1 "},
+        {700, 800, 60, ""},
+    };
+    for (const auto& c : cases) {
+      CAPTURE(c.want);
+      const api::Answer answer =
+          read(loop, metrics, "GetMetricStatistics",
+               {{"Namespace", "/aws/sagemaker/TrainingJobs"},
+                {"MetricName", "loss"},
+                {"Dimensions", {{{"Name", "TrainingJobName"}, {"Value", "j"}}}},
+                {"StartTime", c.from},
+                {"EndTime", c.to},
+                {"Period", c.period},
+                {"Statistics", {"SampleCount"}}});
+      REQUIRE(answer);
+      std::string got;
+      for (const Json& point : answer->at("Datapoints"))
+        got += std::to_string(point.at("Timestamp").get<int>()) + ":" +
+               std::to_string(static_cast<int>(point.at("SampleCount").get<double>())) + " ";
+      CHECK(got == c.want);
+    }
+  }
+  std::filesystem::remove_all(folder);
+}
+
 TEST_CASE("metrics: a job's log is scraped once, and asked for by TrainingJobAnalytics' calls") {
   const std::string folder = *make_private_folder("/tmp", "muster-metrics-");
   {
@@ -142,7 +195,7 @@ TEST_CASE("metrics: a job's log is scraped once, and asked for by TrainingJobAna
                           {"Period", 60},
                           {"Statistics", {"Average"}}};
       caught_up(input);
-      const api::Answer answer = metrics.operate("GetMetricStatistics", input);
+      const api::Answer answer = read(loop, metrics, "GetMetricStatistics", input);
       return to_text(*answer);
     };
     const std::string first = R"({"Average":3.0,"Timestamp":60,"Unit":"None"})";
@@ -153,9 +206,9 @@ TEST_CASE("metrics: a job's log is scraped once, and asked for by TrainingJobAna
                        R"(,{"Average":1.0,"Timestamp":120,"Unit":"None"}],"Label":"loss"})");
     CHECK(*store.final_metrics("j") == std::vector<store::MetricSample>{{"loss", at(130000), 1}});
 
-    const api::Answer data = metrics.operate(
-        "GetMetricData",
-        Json::parse(R"({"StartTime": 0, "EndTime": 1000, "ScanBy": "TimestampAscending",
+    const api::Answer data =
+        read(loop, metrics, "GetMetricData",
+             Json::parse(R"({"StartTime": 0, "EndTime": 1000, "ScanBy": "TimestampAscending",
           "MetricDataQueries": [{"Id": "q", "MetricStat": {"Period": 60, "Stat": "Maximum",
             "Metric": {"Namespace": "/aws/sagemaker/TrainingJobs", "MetricName": "loss",
               "Dimensions": [{"Name": "TrainingJobName", "Value": "j"}]}}}]})"));

@@ -60,6 +60,8 @@ loop::Task<api::Answer> Service::operate(api::Request request) {
   if (request.service == "monitoring") {
     const Result<void> caught_up = co_await metrics_.catch_up(request.input);
     if (!caught_up) co_return api::internal_failure(caught_up.error());
+    if (logs::is_series(request.operation))
+      co_return co_await metrics_.read(std::move(request.operation), std::move(request.input));
   }
   if (request.own == api::Own::timeline)
     co_return co_await timelines_.describe(api::text_of(request.input, "TrainingJobName"));

@@ -139,6 +139,10 @@ Statement Database::statement(const std::string& text) {
   return Statement(database_, prepared, effort_);
 }
 
+std::string Database::path() const {
+  return sqlite3_db_filename(database_, "main");
+}
+
 std::int64_t Database::changes() const {
   return sqlite3_changes64(database_);
 }

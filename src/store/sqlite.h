@@ -69,6 +69,8 @@ class Database {
   /// Steps of SQLite's virtual machine so far: grows with the rows that statements touch, found or
   /// not, whatever the machine's speed.
   std::uint64_t effort() const { return effort_; }
+  /// The absolute path of the file.
+  std::string path() const;
   /// How many rows the last statement changed.
   std::int64_t changes() const;
   /// The id of the last row that was inserted.

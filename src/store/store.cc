@@ -124,6 +124,10 @@ std::uint64_t Store::effort() const {
   return database_->effort();
 }
 
+std::string Store::path() const {
+  return database_->path();
+}
+
 Result<std::int64_t> Store::number_of(const std::string& name) {
   Statement row = database_->statement("SELECT number FROM jobs WHERE name = ?");
   const bool found = TRY(row.bind(name).step());

@@ -246,6 +246,8 @@ class Store {
   std::uint64_t revision() const { return revision_; }
   /// What statements have cost so far: see Database::effort(). For tests.
   std::uint64_t effort() const;
+  /// For a MetricReader.
+  std::string path() const;
   /// The jobs that have not ended, in order of submission: what a start takes up again. `text`:
   /// only those that have it in their requests.
   Result<std::vector<UnfinishedJob>> unfinished(const std::string& text = {});
