@@ -1,8 +1,10 @@
 #include "image/repositories.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <nlohmann/json.hpp>
 
 #include "base/fd.h"
@@ -96,6 +98,17 @@ Result<std::optional<Repository>> Repositories::find(const std::string& name) co
   } catch (const Json::exception&) {
     return damaged;
   }
+}
+
+Result<std::string> Repositories::version(const std::string& name) const {
+  const std::string path = path_of(name);
+  struct stat status {};
+  const bool is_there = ::stat(path.c_str(), &status) == 0;
+  if (!is_there && errno == ENOENT) return std::string();
+  if (!is_there) return fail_errno(path);
+  // Each change makes a new file of that name.
+  return std::to_string(status.st_ino) + "." + std::to_string(status.st_size) + "." +
+         std::to_string(status.st_mtim.tv_sec) + "." + std::to_string(status.st_mtim.tv_nsec);
 }
 
 Result<std::vector<std::string>> Repositories::names() const {

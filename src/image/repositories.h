@@ -52,6 +52,8 @@ class Repositories {
 
   /// Error: `system`, also for a file that is damaged.
   Result<std::optional<Repository>> find(const std::string& name) const;
+  /// Another text after each change of the repository; empty: there is none.
+  Result<std::string> version(const std::string& name) const;
   /// Sorted.
   Result<std::vector<std::string>> names() const;
   /// Lets `edit` change what is there, and keeps that unless it fails. One that becomes empty

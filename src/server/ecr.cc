@@ -21,6 +21,7 @@ constexpr std::size_t page_default = 100;
 
 struct Ask {
   image::Store& store;
+  LastListing& last;
   const Json& input;
   const api::Realm& realm;
   std::string host;
@@ -99,6 +100,15 @@ api::Answer remove(const Ask& ask) {
   return Json{{"repository", told(ask, there)}};
 }
 
+Result<std::shared_ptr<const Listing>, Refusal> listed(const Ask& ask) {
+  const std::string name = ask.name();
+  if (!image::is_repository_name(name)) return no_repository(ask, name);
+  Result<std::shared_ptr<const Listing>> found = ask.last.find(ask.store.repositories(), name);
+  if (!found) return api::internal_failure(found.error());
+  if (!*found) return no_repository(ask, name);
+  return *std::move(found);
+}
+
 /// The part of `all` that a request asks for, and the token for the next; `all` is sorted.
 struct Page {
   std::vector<std::string> names;
@@ -149,15 +159,6 @@ std::uint64_t bytes_of(const image::Store& store, const std::string& digest) {
   return sum;
 }
 
-/// The tags of each image that has any, sorted.
-using Tags = std::map<std::string_view, std::vector<std::string>>;
-
-Tags tags_in(const Repository& repository) {
-  Tags tags;
-  for (const auto& [tag, digest] : repository.tags) tags[digest].push_back(tag);
-  return tags;
-}
-
 /// The digest that an element of imageIds means; empty if there is no such image.
 std::string digest_of_id(const Repository& repository, const Json& id) {
   const std::string tag = api::text_of(id, "imageTag");
@@ -181,8 +182,9 @@ std::string tag_status(const Ask& ask) {
 }
 
 api::Answer describe_images(const Ask& ask) {
-  const Repository repository = TRY(existing(ask, ask.name()));
-  const Tags tags = tags_in(repository);
+  const std::shared_ptr<const Listing> listing = TRY(listed(ask));
+  const Repository& repository = listing->repository;
+  const auto& tags = listing->tags;
   Page page;
   for (const Json& id : api::elements(ask.input, "imageIds")) {
     page.names.push_back(digest_of_id(repository, id));
@@ -218,19 +220,14 @@ api::Answer describe_images(const Ask& ask) {
 
 /// An image's id for each of its tags; one without a tag if there is none.
 api::Answer list_images(const Ask& ask) {
-  const Repository repository = TRY(existing(ask, ask.name()));
+  const std::shared_ptr<const Listing> listing = TRY(listed(ask));
   const std::string status = tag_status(ask);
-  std::vector<std::string> all;  // "DIGEST" or "DIGEST TAG".
-  if (is_wanted(status, true))
-    for (const auto& [tag, digest] : repository.tags)
-      if (repository.manifests.contains(digest)) all.push_back(digest + " " + tag);
-  if (is_wanted(status, false)) {
-    const Tags tags = tags_in(repository);
-    for (const auto& [digest, pushed] : repository.manifests)
-      if (!tags.contains(digest)) all.push_back(digest);
-  }
-  std::sort(all.begin(), all.end());
-  const Page page = TRY(page_of(ask, all));
+  std::vector<std::string> wanted;
+  if (!is_wanted(status, true) || !is_wanted(status, false))
+    for (const std::string& id : listing->ids)
+      if (is_wanted(status, id.find(' ') != id.npos)) wanted.push_back(id);
+  const bool is_all = is_wanted(status, true) && is_wanted(status, false);
+  const Page page = TRY(page_of(ask, is_all ? listing->ids : wanted));
   Json answer{{"imageIds", Json::array()}};
   for (const std::string& place : page.names) {
     const std::size_t space = place.find(' ');
@@ -284,8 +281,33 @@ bool is_host(std::string_view host) {
   return read && read->registry == host;
 }
 
-api::Answer answer_ecr(image::Store& store, const api::Request& request, const api::Realm& realm,
-                       const std::string& host, UnixMillis now) {
+Result<std::shared_ptr<const Listing>> LastListing::find(const image::Repositories& repositories,
+                                                         const std::string& name) {
+  const std::string version = TRY(repositories.version(name));
+  {
+    const std::lock_guard lock(mutex_);
+    if (listing_ && name == name_ && version == version_) return listing_;
+  }
+  std::optional<Repository> repository = TRY(repositories.find(name));
+  if (!repository) return std::shared_ptr<const Listing>();
+  const auto listing = std::make_shared<Listing>(Listing{*std::move(repository)});
+  const Repository& of = listing->repository;
+  for (const auto& [tag, digest] : of.tags) {
+    listing->tags[digest].push_back(tag);
+    listing->ids.push_back(digest + " " + tag);
+  }
+  for (const auto& [digest, pushed] : of.manifests)
+    if (!listing->tags.contains(digest)) listing->ids.push_back(digest);
+  std::sort(listing->ids.begin(), listing->ids.end());
+  const std::lock_guard lock(mutex_);
+  name_ = name;
+  version_ = version;
+  listing_ = listing;
+  return listing_;
+}
+
+api::Answer answer_ecr(image::Store& store, LastListing& last, const api::Request& request,
+                       const api::Realm& realm, const std::string& host, UnixMillis now) {
   using Handler = api::Answer (*)(const Ask& ask);
   static const std::map<std::string, Handler> handlers = {
       {"BatchGetImage", get_images},      {"CreateRepository", create},
@@ -297,7 +319,7 @@ api::Answer answer_ecr(image::Store& store, const api::Request& request, const a
   const std::string registry = api::text_of(request.input, "registryId");
   if (!registry.empty() && registry != realm.account)
     return bad_parameter("'registryId': the registry of this server is " + realm.account);
-  return handler->second(Ask{store, request.input, realm, host, now});
+  return handler->second(Ask{store, last, request.input, realm, host, now});
 }
 
 loop::Task<api::Answer> Ecr::operate(api::Request request) {
@@ -310,12 +332,12 @@ loop::Task<api::Answer> Ecr::operate(api::Request request) {
     co_return authorize(*key, options_.url.substr(0, name) + host, options_.now());
   }
   const auto answer = std::make_shared<api::Answer>(Json::object());
-  const std::function<Result<void>()> work = [registry = &registry_, request, host, answer,
-                                              realm = options_.realm,
+  const std::function<Result<void>()> work = [registry = &registry_, last = last_, request, host,
+                                              answer, realm = options_.realm,
                                               now = options_.now()]() -> Result<void> {
     const std::shared_ptr<image::Store> store = TRY(registry->store());
     const Fd held = TRY(store->hold());
-    *answer = answer_ecr(*store, request, realm, host, now);
+    *answer = answer_ecr(*store, *last, request, realm, host, now);
     return {};
   };
   const Result<void> done = co_await loop::in_thread(loop_, work);

@@ -1,7 +1,11 @@
 #include "server/ecr.h"
 
 #include <doctest/doctest.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include <array>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -26,9 +30,10 @@ struct Place {
   Place& operator=(const Place&) = delete;
   ~Place() { std::filesystem::remove_all(folder); }
 
+  LastListing last;
   api::Answer ask(const std::string& operation, Json input) {
     image::Store store = *image::Store::open(folder);
-    return answer_ecr(store, {"ecr", operation, std::move(input), "AK", ""},
+    return answer_ecr(store, last, {"ecr", operation, std::move(input), "AK", ""},
                       {"eu-west-1", "123456789012"}, "lab:7700", now);
   }
   std::string code(const std::string& operation, Json input) {
@@ -147,7 +152,26 @@ TEST_CASE("ecr: lists of a repository with very many tags are read once for a pa
   input["nextToken"] = first.at("nextToken");
   const Json second = *place.ask("ListImages", input);
   CHECK(second.at("imageIds")[0].at("imageDigest") > first.at("imageIds")[999].at("imageDigest"));
+  // What was read for the first page serves the others until the repository changes.
+  const std::string file = place.folder + "/registry/box.json";
+  struct stat status {};
+  REQUIRE(::stat(file.c_str(), &status) == 0);
+  {
+    const Fd damaged(::open(file.c_str(), O_WRONLY | O_CLOEXEC));
+    REQUIRE(::pwrite(damaged.get(), "?", 1, 0) == 1);
+    const std::array<timespec, 2> times = {status.st_atim, status.st_mtim};
+    REQUIRE(::futimens(damaged.get(), times.data()) == 0);
+    CHECK(*place.ask("ListImages", input) == second);
+    REQUIRE(::pwrite(damaged.get(), "{", 1, 0) == 1);
+  }
+  REQUIRE(store.repositories().change(
+      "box", [&](std::optional<image::Repository>& repository) -> Result<void> {
+        std::erase_if(repository->tags, [](const auto& each) { return each.first < "t1000010"; });
+        return {};
+      }));
   input.erase("nextToken");
+  input["filter"] = {{"tagStatus", "TAGGED"}};
+  CHECK(place.ask("ListImages", input)->at("imageIds")[0].at("imageTag") == "t1000010");
   input["filter"] = {{"tagStatus", "UNTAGGED"}};
   CHECK(!place.ask("ListImages", input)->at("imageIds")[0].contains("imageTag"));
   input["maxResults"] = 10;
