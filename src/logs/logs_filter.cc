@@ -121,7 +121,7 @@ Result<void> Logs::merge(std::vector<Cursor>& cursors, Page& page) {
     if (first == nullptr) return {};
     LogEvent& event = first->chunk[first->used++];
     const std::uint64_t number = first->next++;
-    page.looked += event.message.size() + 1;
+    page.looked += (event.message.size() + 1) * page.filter.cost();
     if (!page.filter.matches(event.message)) continue;
     page.bytes += event.message.size();
     page.events.push_back(

@@ -434,25 +434,50 @@ TEST_CASE("logs: FilterLogEvents merges hosts by time, page by page, each event 
         "ResourceNotFoundException");
 }
 
-TEST_CASE("logs: patterns of words") {
+TEST_CASE("logs: patterns of words and regular expressions") {
   struct {
     const char* pattern;
     const char* message;
     bool want;
   } const cases[] = {
-      {"", "anything", true},           {"loss", "a loss here", true},
-      {"loss step", "step 1", false},   {"loss step", "step 1 loss 2", true},
-      {"?loss ?acc", "acc 1", true},    {"?loss ?acc", "f1 1", false},
-      {"loss -nan", "loss nan", false}, {"\"loss: 1\"", "loss: 12", true},
-      {"\"a \\\" b\"", "a \" b", true}, {"Loss", "loss", false},
+      {"", "anything", true},
+      {"loss", "a loss here", true},
+      {"loss step", "step 1", false},
+      {"loss step", "step 1 loss 2", true},
+      {"?loss ?acc", "acc 1", true},
+      {"?loss ?acc", "f1 1", false},
+      {"loss -nan", "loss nan", false},
+      {"\"loss: 1\"", "loss: 12", true},
+      {"\"a \\\" b\"", "a \" b", true},
+      {"Loss", "loss", false},
       {"- x", "a - x", true},
+      {"%loss=[0-9]+%", "step 1 loss=12", true},
+      {"%loss=[0-9]+%", "loss=x", false},
+      {"%^[hc]at%", "that", false},
+      {"%[hc]at$%", "a cat", true},
+      {"%Loss%", "loss", false},
+      {"%a|b%", "xb", true},
+      {" %10\\.1% ", "10.1", true},
+      {"%10\\.1%", "1001", false},
+      {"%a{3,5}%", "aa", false},
+      {"%\\d\\s\\w%", "1 a", true},
+      {"%\\x41%", "A", true},
+      {"%\\(a\\)%", "(a)", true},
+      {"%loss: .%", "loss: é", true},
   };
   for (const auto& c : cases) {
     CAPTURE(c.pattern);
     CHECK(LogFilter::from(c.pattern)->matches(c.message) == c.want);
   }
-  for (const char* bad : {"{ $.x = 1 }", "[a, b]", "%x%", "\"open"})
-    CHECK(LogFilter::from(bad).error().code == Errc::invalid_input);
+  CHECK(LogFilter::from("loss acc")->cost() == 1);
+  CHECK(LogFilter::from("%[a-z]{100}%")->cost() > 10);
+  for (const char* bad :
+       {"{ $.x = 1 }", "[a, b]", "\"open",  "%",         "%%",
+        "%x",          "%x% y",  "%x% %y%", "%(a)%",     "%a!%",
+        "%(?i)a%",     "%\\pL%", "%\\bx%",  "%\\Qx%",    "%a\\%",
+        "%é%",         "%[a%",   "%*%",     "%a{1001}%", "%[a-z]{1000}[a-z]{1000}[a-z]{1000}%",
+        "%(a*)*%",     "%\\1%"})
+    CHECK_MESSAGE(!LogFilter::from(bad), bad);
 }
 
 }  // namespace
