@@ -6,6 +6,8 @@
 #include <netinet/in.h>
 
 #include <array>
+#include <bit>
+#include <cstdint>
 #include <cstring>
 #include <memory>
 
@@ -25,6 +27,40 @@ std::string numeric_address(const sockaddr* address) {
   return text.data();
 }
 
+namespace {
+
+/// The leading ones of a mask.
+int bits_of(const sockaddr* mask) {
+  if (mask == nullptr) return 0;
+  std::array<unsigned char, 16> bytes{};
+  std::size_t size = 4;
+  if (mask->sa_family == AF_INET6) {
+    sockaddr_in6 v6{};
+    std::memcpy(&v6, mask, sizeof v6);
+    std::memcpy(bytes.data(), &v6.sin6_addr, size = 16);
+  } else {
+    sockaddr_in v4{};
+    std::memcpy(&v4, mask, sizeof v4);
+    std::memcpy(bytes.data(), &v4.sin_addr, size);
+  }
+  int bits = 0;
+  for (std::size_t i = 0; i < size; ++i) bits += std::popcount(bytes[i]);
+  return bits;
+}
+
+}  // namespace
+
+std::string subnet_of(const std::string& address, int prefix_bits) {
+  in_addr v4{};
+  if (prefix_bits < 0 || prefix_bits > 32 || ::inet_pton(AF_INET, address.c_str(), &v4) != 1)
+    return {};
+  const std::uint32_t mask = prefix_bits == 0 ? 0 : ~std::uint32_t{0} << (32 - prefix_bits);
+  v4.s_addr = htonl(ntohl(v4.s_addr) & mask);
+  std::array<char, INET_ADDRSTRLEN> text{};
+  ::inet_ntop(AF_INET, &v4, text.data(), text.size());
+  return std::string(text.data()) + "/" + std::to_string(prefix_bits);
+}
+
 Result<std::vector<InterfaceAddress>> interface_addresses() {
   ifaddrs* list = nullptr;
   if (::getifaddrs(&list) != 0) return fail_errno("the machine's addresses");
@@ -34,7 +70,8 @@ Result<std::vector<InterfaceAddress>> interface_addresses() {
     std::string address = each->ifa_addr == nullptr ? "" : numeric_address(each->ifa_addr);
     if (address.empty()) continue;
     found.push_back({each->ifa_name, std::move(address), each->ifa_addr->sa_family == AF_INET,
-                     (each->ifa_flags & IFF_UP) != 0, (each->ifa_flags & IFF_LOOPBACK) != 0});
+                     (each->ifa_flags & IFF_UP) != 0, (each->ifa_flags & IFF_LOOPBACK) != 0,
+                     bits_of(each->ifa_netmask)});
   }
   return found;
 }

@@ -129,4 +129,38 @@ Result<std::string> own_among(const NamedHosts& named, const OwnNames& own,
                                   join(own_words, ", ") + "): --host says which of them it is");
 }
 
+Result<void> check_addresses(const NamedHosts& named, const AddressesOf& addresses_of) {
+  for (const std::string& host : named.hosts) {
+    std::vector<std::string> addresses = addresses_of(host);
+    std::erase(addresses, "::1");
+    const bool has_v4 = std::any_of(addresses.begin(), addresses.end(), [](const auto& each) {
+      return each.find('.') != std::string::npos;
+    });
+    if (!addresses.empty() && !has_v4)
+      return wrong(named.said_by, to_utf8(host) + " has IPv6 addresses only (" +
+                                      join(addresses, ", ") +
+                                      "): a job's hosts reach each other by IPv4");
+  }
+  return {};
+}
+
+std::string common_interface(const std::vector<InterfaceAddress>& own,
+                             const std::vector<std::vector<std::string>>& others) {
+  std::string lowest;
+  std::string interface;
+  for (const InterfaceAddress& each : own) {
+    const std::string subnet = subnet_of(each.address, each.prefix_bits);
+    if (subnet.empty() || others.empty()) continue;
+    const bool is_common = std::all_of(others.begin(), others.end(), [&](const auto& addresses) {
+      return std::any_of(addresses.begin(), addresses.end(), [&](const std::string& other) {
+        return subnet_of(other, each.prefix_bits) == subnet;
+      });
+    });
+    if (!is_common || (!lowest.empty() && subnet >= lowest)) continue;
+    lowest = subnet;
+    interface = each.interface;
+  }
+  return interface;
+}
+
 }  // namespace muster::env

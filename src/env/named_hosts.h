@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/command.h"
+#include "base/interfaces.h"
 #include "base/result.h"
 
 namespace muster::env {
@@ -37,5 +38,14 @@ using AddressesOf = std::function<std::vector<std::string>(const std::string& ho
 /// else by an address. Error: `invalid_input` where none or several are.
 Result<std::string> own_among(const NamedHosts& named, const OwnNames& own,
                               const AddressesOf& addresses_of);
+
+/// Pure. The hosts reach each other by IPv4. Error: `invalid_input`, naming a host that has IPv6
+/// addresses alone.
+Result<void> check_addresses(const NamedHosts& named, const AddressesOf& addresses_of);
+
+/// Pure. The own interface in a subnet where every other host has an address, the lowest of
+/// several, which is the same for all of them; empty: there is none. `others`: their addresses.
+std::string common_interface(const std::vector<InterfaceAddress>& own,
+                             const std::vector<std::vector<std::string>>& others);
 
 }  // namespace muster::env

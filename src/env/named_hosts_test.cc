@@ -99,5 +99,37 @@ TEST_CASE("none and several are refused with what to say") {
   CHECK_FALSE(found_among({"10.1.0.1", "10.2.0.2"}, own));
 }
 
+TEST_CASE("named hosts: one with IPv6 addresses alone is named") {
+  const NamedHosts named{{"a", "b"}, "a", "MUSTER_HOSTS"};
+  const auto check = [&](const std::vector<std::string>& of_b) {
+    const Result<void> got = check_addresses(named, [&](const std::string& host) {
+      return host == "a" ? std::vector<std::string>{"10.0.0.1"} : of_b;
+    });
+    return got ? std::string() : got.error().text;
+  };
+  CHECK(
+      check({"fd00::2", "fd01::2"}) ==
+      "MUSTER_HOSTS: b has IPv6 addresses only (fd00::2, fd01::2): a job's hosts reach each other "
+      "by IPv4");
+  CHECK(check({"fd00::2", "10.0.0.2"}).empty());
+  CHECK(check({}).empty());
+  CHECK(check({"::1"}).empty());  // What some machines call themselves.
+}
+
+TEST_CASE("named hosts: the interface in the subnet that all share") {
+  const auto own = [](const char* interface, const char* address) {
+    return InterfaceAddress{interface, address, true, true, false, 24};
+  };
+  const std::vector<InterfaceAddress> all = {
+      own("ib0", "10.2.0.1"), own("eth0", "10.1.0.1"), {"ib0", "fe80::1", false, true, false, 64}};
+  using Others = std::vector<std::vector<std::string>>;
+  CHECK(common_interface(all, Others{{"10.2.0.2", "10.9.0.2"}, {"10.2.0.3"}}) == "ib0");
+  CHECK(common_interface(all, Others{{"10.2.0.2", "10.1.0.2"}, {"10.1.0.3", "10.2.0.3"}}) ==
+        "eth0");
+  CHECK(common_interface(all, Others{{"10.2.0.2"}, {"10.1.0.3"}}).empty());
+  CHECK(common_interface(all, Others{{"10.2.0.2"}, {}}).empty());
+  CHECK(common_interface(all, {}).empty());
+}
+
 }  // namespace
 }  // namespace muster::env

@@ -4,12 +4,15 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
+#include <map>
 #include <memory>
 #include <optional>
 
 #include "base/fd.h"
 #include "base/interfaces.h"
 #include "base/text.h"
+#include "base/time.h"
 #include "base/variables.h"
 #include "env/base_dir.h"
 #include "env/named_hosts.h"
@@ -62,10 +65,27 @@ OwnNames own_names() {
   return own;
 }
 
-/// The interface by which the route to another of the hosts goes; that of the default route while
-/// the other has no address. Empty where there is none.
-std::string interface_among(const NamedHosts& named) {
+/// As addresses_of(), but no host is looked up twice, and no further one once all that has taken a
+/// second: names of hosts that are not there yet may each take a name server's time.
+AddressesOf remembered_addresses() {
+  const TimePoint enough = Clock::now() + std::chrono::seconds(1);
+  const auto known = std::make_shared<std::map<std::string, std::vector<std::string>>>();
+  return [enough, known](const std::string& host) {
+    const auto found = known->find(host);
+    if (found != known->end()) return found->second;
+    if (Clock::now() >= enough) return std::vector<std::string>();
+    return (*known)[host] = addresses_of(host);
+  };
+}
+
+/// The interface in a subnet that all hosts share; else that by which the route to another of the
+/// hosts goes; that of the default route while the other has no address. Empty where there is none.
+std::string interface_among(const NamedHosts& named, const AddressesOf& addresses) {
   const std::vector<InterfaceAddress> all = own_addresses();
+  std::vector<std::vector<std::string>> others;
+  for (const std::string& host : named.hosts)
+    if (host != named.own) others.push_back(addresses(host));
+  if (const std::string common = common_interface(all, others); !common.empty()) return common;
   const auto with = [&all](const std::optional<std::string>& address) {
     const auto found = std::find_if(all.begin(), all.end(), [&](const InterfaceAddress& each) {
       return address && each.address == *address;
@@ -146,9 +166,12 @@ Result<Env> placed(const Env& env, const HostFlags& flags) {
   std::optional<NamedHosts> named = TRY(named_hosts(result));
   if (!named) return result;
   if (named->own.empty()) named->own = TRY(own_among(*named, own_names(), addresses_of));
+  const AddressesOf remembered = remembered_addresses();
+  TRY(check_addresses(*named, remembered));
   lay("MUSTER_HOSTS", join(named->hosts, ","));
   lay("MUSTER_HOST", named->own);
-  if (!says(result, "MUSTER_INTERFACE")) lay("MUSTER_INTERFACE", interface_among(*named));
+  if (!says(result, "MUSTER_INTERFACE"))
+    lay("MUSTER_INTERFACE", interface_among(*named, remembered));
   return result;
 }
 

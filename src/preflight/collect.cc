@@ -140,21 +140,27 @@ void read_gpus(int counted, HostFacts& facts) {
 void read_network(const std::string& interface, HostFacts& facts) {
   std::vector<InterfaceAddress> all =
       interface_addresses().value_or(std::vector<InterfaceAddress>());
+  for (const InterfaceAddress& each : all)
+    if (each.is_up)
+      facts.interfaces[each.interface].push_back(each.address + "/" +
+                                                 std::to_string(each.prefix_bits));
   std::erase_if(all, [](const InterfaceAddress& each) { return each.is_loopback || !each.is_up; });
+  facts.interface = interface;
   if (all.empty()) return;
   const bool is_there = std::any_of(all.begin(), all.end(), [&](const InterfaceAddress& each) {
     return each.interface == interface;
   });
-  facts.interface = is_there ? interface : all.front().interface;
+  const std::string used = is_there ? interface : all.front().interface;
+  if (facts.interface.empty()) facts.interface = used;
   std::stable_sort(all.begin(), all.end(), [&](const auto& a, const auto& b) {
     const auto rank = [&](const InterfaceAddress& each) {
-      return (each.interface == facts.interface ? 0 : 2) + (each.is_v4 ? 0 : 1);
+      return (each.interface == used ? 0 : 2) + (each.is_v4 ? 0 : 1);
     };
     return rank(a) < rank(b);
   });
   for (const InterfaceAddress& each : all) facts.addresses.push_back(each.address);
   ifreq request{};
-  std::strncpy(request.ifr_name, facts.interface.c_str(), IFNAMSIZ - 1);
+  std::strncpy(request.ifr_name, used.c_str(), IFNAMSIZ - 1);
   const Fd socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   if (socket && ::ioctl(socket.get(), SIOCGIFMTU, &request) == 0) facts.mtu = request.ifr_mtu;
 }

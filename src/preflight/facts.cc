@@ -111,6 +111,7 @@ Json to_json(const HostFacts& facts) {
   json["addresses"] = facts.addresses;
   json["gpus"] = facts.gpus;
   json["packages"] = facts.packages;
+  json["interfaces"] = facts.interfaces;
   json["names"] = facts.names;
   return json;
 }
@@ -131,7 +132,7 @@ Result<HostFacts> host_facts_from(std::string_view payload) {
   TRY(read_numbers(json, facts));
   if (json.contains("addresses")) facts.addresses = TRY(list_from("addresses", json["addresses"]));
   if (json.contains("gpus")) facts.gpus = TRY(list_from("gpus", json["gpus"]));
-  for (const char* name : {"packages", "names"})
+  for (const char* name : {"packages", "names", "interfaces"})
     if (json.contains(name) && (!json[name].is_object() || json[name].size() > entries_max))
       return misfit(std::string(name) + " is no object");
   if (json.contains("packages"))
@@ -139,9 +140,11 @@ Result<HostFacts> host_facts_from(std::string_view payload) {
       if (!version.is_string()) return misfit("a package's version is no text");
       facts.packages[bounded(name)] = bounded(version);
     }
-  if (json.contains("names"))
-    for (const auto& [name, addresses] : json["names"].items())
-      facts.names[bounded(name)] = TRY(list_from("names", addresses));
+  for (const auto& [field, value] :
+       {std::pair("names", &facts.names), std::pair("interfaces", &facts.interfaces)})
+    if (json.contains(field))
+      for (const auto& [name, addresses] : json[field].items())
+        (*value)[bounded(name)] = TRY(list_from(field, addresses));
   return facts;
 }
 

@@ -29,12 +29,14 @@ struct HostFacts {
   std::string python;  ///< "3.11.2"; empty: none found.
   std::string mpi;     ///< The file of the MPI library; empty: none found.
   std::string kernel;
-  std::string interface;
+  std::string interface;  ///< The one that the host is to use; it may not be there.
   std::string gpu_driver;
   std::int64_t mtu = 0;                         ///< 0: not known.
   std::vector<std::string> addresses;           ///< Numeric: of `interface` first, then the others.
   std::vector<std::string> gpus;                ///< One a GPU: its model.
   std::map<std::string, std::string> packages;  ///< Name to version.
+  /// Each interface that is up, the loopback too: its addresses, as "10.0.0.1/24".
+  std::map<std::string, std::vector<std::string>> interfaces;
   std::map<std::string, std::vector<std::string>> names;  ///< What each host's name means there.
   std::int64_t port = 0;  ///< Where it listens for measurements; 0: nowhere.
 

@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 
+#include "base/interfaces.h"
 #include "base/table.h"
 #include "base/terminal.h"
 #include "base/text.h"
@@ -62,6 +63,7 @@ class Judge {
 
   std::vector<Finding> run() {
     names();
+    interfaces();
     ports();
     clocks();
     room();
@@ -240,6 +242,84 @@ class Judge {
     }
   }
 
+  void interfaces() {
+    for (const HostFacts& host : hosts_) {
+      if (host.interfaces.empty()) continue;
+      if (has_only_v6(host)) {
+        add(Level::error, "ipv6", {host.host},
+            name_of(host) + " has IPv6 addresses only (" + join(host.addresses, ", ") +
+                "): a job's hosts reach each other by IPv4");
+        continue;
+      }
+      if (host.interfaces.contains(host.interface)) continue;
+      std::vector<std::string> there;
+      for (const auto& [name, addresses] : host.interfaces)
+        if (!is_loopback(addresses)) there.push_back(name);
+      add(Level::error, "interface", {host.host},
+          name_of(host) + " has no network interface \"" + host.interface +
+              "\" with an address, which it is to use; it has " +
+              (there.empty() ? "none" : listed(there)));
+    }
+    if (findings_of("interface") + findings_of("ipv6") == 0) subnets();
+  }
+
+  static bool is_loopback(const std::vector<std::string>& addresses) {
+    return std::all_of(addresses.begin(), addresses.end(), [](const std::string& each) {
+      return each.starts_with("127.") || each == "::1/128";
+    });
+  }
+
+  static bool has_only_v6(const HostFacts& host) {
+    return !host.addresses.empty() &&
+           std::none_of(host.addresses.begin(), host.addresses.end(),
+                        [](const std::string& each) { return each.find('.') != each.npos; });
+  }
+
+  static std::string subnet(const std::string& address) {
+    const std::size_t slash = std::min(address.find('/'), address.size());
+    const std::optional<std::int64_t> bits =
+        slash == address.size() ? std::nullopt : parse_integer(address.substr(slash + 1));
+    return subnet_of(address.substr(0, slash), bits && *bits < 33 ? static_cast<int>(*bits) : -1);
+  }
+
+  /// By subnet: the addresses that the hosts have there, and how many use an interface in it.
+  struct Subnet {
+    std::map<std::string, std::string> interfaces;  ///< By host.
+    std::set<std::string> addresses;
+    std::size_t users = 0;
+  };
+
+  /// Where all hosts have an interface in one subnet, those that are to use another are named.
+  void subnets() {
+    std::map<std::string, Subnet> all;
+    for (const HostFacts& host : hosts_)
+      for (const auto& [name, addresses] : host.interfaces)
+        for (const std::string& address : addresses) {
+          const std::string net = subnet(address);
+          if (net.empty() || address.starts_with("127.")) continue;
+          Subnet& found = all[net];
+          found.addresses.insert(address);
+          if (name == host.interface && found.interfaces[host.host] != name) ++found.users;
+          if (found.interfaces[host.host] != host.interface) found.interfaces[host.host] = name;
+        }
+    // One that has the same address on several hosts is each host's own: docker0.
+    std::erase_if(all, [this](const auto& each) {
+      return each.second.interfaces.size() < hosts_.size() ||
+             each.second.addresses.size() < hosts_.size();
+    });
+    const auto common = std::max_element(all.begin(), all.end(), [](const auto& a, const auto& b) {
+      return a.second.users < b.second.users;
+    });
+    if (common == all.end()) return;
+    for (const HostFacts& host : hosts_) {
+      const std::string& there = common->second.interfaces.at(host.host);
+      if (there == host.interface) continue;
+      add(Level::warning, "interface", {host.host},
+          name_of(host) + " is to use " + host.interface + ", outside of the subnet " +
+              common->first + " that all hosts share; there it has " + there);
+    }
+  }
+
   void ports() {
     for (const PairFacts& pair : pairs_) {
       if (pair.error.empty()) continue;
@@ -346,12 +426,13 @@ Json to_json(const Finding& finding) {
 
 std::string table_of(const std::vector<HostFacts>& hosts, const std::vector<PairFacts>& pairs) {
   std::vector<TableRow> rows = {
-      {"HOST", "CLOCK", "DISK FREE", "MEMORY FREE", "GPUS", "MTU", "PYTHON", "SM"}};
+      {"HOST", "CLOCK", "DISK FREE", "MEMORY FREE", "GPUS", "INTERFACE", "MTU", "PYTHON", "SM"}};
   for (const HostFacts& host : hosts)
     rows.push_back({visible_line(name_of(host)), ahead_text(host.clock_ahead_ms),
                     size_text(host.disk_free_bytes), size_text(host.memory_free_bytes),
-                    std::to_string(host.gpus.size()), std::to_string(host.mtu),
-                    visible_line(host.python), visible_line(host.muster)});
+                    std::to_string(host.gpus.size()), visible_line(host.interface),
+                    std::to_string(host.mtu), visible_line(host.python),
+                    visible_line(host.muster)});
   std::string text = table_text(rows);
   if (pairs.empty()) return text;
   rows = {{"FROM", "TO", "ROUND TRIP", "BANDWIDTH"}};

@@ -220,16 +220,57 @@ TEST_CASE("the tables show every host and every way") {
   std::vector<PairFacts> pairs = ring(2);
   pairs[1].latency_us = 0;
   CHECK(table_of(hosts, pairs) ==
-        "HOST            CLOCK  DISK FREE  MEMORY FREE  GPUS  MTU   PYTHON  SM\n"
-        "algo-1 (node1)  0 s    50 GiB     60 GiB       2     1500  3.11.2  0.1.0\n"
-        "algo-2 (node2)  0 s    50 GiB     60 GiB       2     1500  3.11.2  0.1.0\n"
-        "algo-3 (node3)  +41 s  50 GiB     60 GiB       2     1500  3.11.2  0.1.0\n"
+        "HOST            CLOCK  DISK FREE  MEMORY FREE  GPUS  INTERFACE  MTU   PYTHON  SM\n"
+        "algo-1 (node1)  0 s    50 GiB     60 GiB       2     eth0       1500  3.11.2  0.1.0\n"
+        "algo-2 (node2)  0 s    50 GiB     60 GiB       2     eth0       1500  3.11.2  0.1.0\n"
+        "algo-3 (node3)  +41 s  50 GiB     60 GiB       2     eth0       1500  3.11.2  0.1.0\n"
         "\n"
         "FROM    TO      ROUND TRIP  BANDWIDTH\n"
         "algo-1  algo-2  40 µs       23 Gbit/s\n"
         "algo-2  algo-1  40 µs       23 Gbit/s\n");
   pairs[0].error = "refused";
   CHECK(table_of(alike(1), pairs).find("algo-1  algo-2  no connection  23") != std::string::npos);
+}
+
+/// As alike(), each with eth0 in 10.0.0.0/24, eth1 in 10.1.0.0/24, and its own docker0.
+std::vector<HostFacts> with_interfaces(int count) {
+  std::vector<HostFacts> hosts = alike(count);
+  for (int i = 1; i <= count; ++i) {
+    const std::string end = std::to_string(i) + "/24";
+    hosts[static_cast<std::size_t>(i - 1)].interfaces = {{"docker0", {"172.17.0.1/16"}},
+                                                         {"eth0", {"10.0.0." + end}},
+                                                         {"eth1", {"10.1.0." + end, "fe80::1/64"}},
+                                                         {"lo", {"127.0.0.1/8", "::1/128"}}};
+  }
+  return hosts;
+}
+
+TEST_CASE("judge: the interface that a host is to use is there, and in the subnet of the others") {
+  const auto judged = [](const std::vector<HostFacts>& hosts) {
+    return told(judge(hosts, {}, Thresholds{}));
+  };
+  std::vector<HostFacts> hosts = with_interfaces(3);
+  CHECK(judged(hosts).empty());
+  // Other names in one subnet.
+  hosts[1].interfaces = {{"ens5", {"10.0.0.2/24"}}};
+  hosts[1].interface = "ens5";
+  CHECK(judged(hosts).empty());
+  hosts[1].interface = "eth0";
+  CHECK(judged(hosts).find("algo-2 (node2) has no network interface \"eth0\" with an address, "
+                           "which it is to use; it has ens5") != std::string::npos);
+  hosts = with_interfaces(3);
+  hosts[2].interface = "eth1";
+  CHECK(judged(hosts).find("algo-3 (node3) is to use eth1, outside of the subnet 10.0.0.0/24 that "
+                           "all hosts share; there it has eth0") != std::string::npos);
+  // Two subnets with a way between them.
+  hosts = alike(2);
+  hosts[0].interfaces = {{"eth0", {"10.0.0.1/24"}}, {"docker0", {"172.17.0.1/16"}}};
+  hosts[1].interfaces = {{"eth0", {"10.7.0.2/24"}}, {"docker0", {"172.17.0.1/16"}}};
+  CHECK(judged(hosts).empty());
+  hosts[1].interfaces = {{"eth0", {"fd00::2/64"}}, {"lo", {"127.0.0.1/8"}}};
+  hosts[1].addresses = {"fd00::2"};
+  CHECK(judged(hosts).find("algo-2 (node2) has IPv6 addresses only (fd00::2): a job's hosts reach "
+                           "each other by IPv4") != std::string::npos);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@ import pytest
 
 from mpi_environment import NAMES, mpi_environment
 from test_by_hand import Hands
+from test_preflight import CALM, findings
 
 HOSTS = ["--hosts", "algo-[1-3]", "--key-file", "/etc/job.key"]
 SHOW = """
@@ -136,3 +137,52 @@ def test_a_users_own_interface_wins(hands):
     second_network(job)
     ranks = seen(mpirun(job, "--custom_mpi_options", "-mca btl_tcp_if_include eth1"))
     assert {each["btl"] for each in ranks.values()} == {"eth1"}
+
+
+def test_preflight_names_the_host_whose_interface_is_missing(hands):
+    job = hands(3)
+    own = {"algo-3": ["--interface", "ib9"]}
+    job.start("preflight", *HOSTS, own=lambda host: own.get(host.name, []), env=CALM)
+    assert set(job.wait().values()) == {1}, job.story()
+    assert findings(job) == [
+        'algo-3 has no network interface "ib9" with an address, which it is to use; it has eth0'
+    ]
+    assert "(sm explain network-interface)" in job.runs["algo-1"].text, job.story()
+
+
+def test_preflight_names_the_host_outside_of_the_subnet_of_all(hands):
+    job = hands(3)
+    second_network(job)
+    own = {"algo-2": ["--interface", "eth1"]}
+    job.start("preflight", *HOSTS, own=lambda host: own.get(host.name, []), env=CALM)
+    assert set(job.wait().values()) == {0}, job.story()
+    [finding] = findings(job)
+    assert "algo-2 is to use eth1, outside of the subnet 10.99.0.0/24" in finding, finding
+
+
+def test_a_daemon_without_its_interface_does_not_blame_the_script(hands):
+    job = hands(3)
+    own = {"algo-3": ["--interface", "ib9"]}
+    mpirun(job, own=lambda host: own.get(host.name, [])).wait()
+    said = job.runs["algo-1"].text
+    assert "exit code 213 (sm explain network-interface)" in said, said
+
+
+def ipv6_only(job: Hands) -> None:
+    for index, host in enumerate(job.hosts, 1):
+        host.check("ip", "addr", "flush", "dev", "eth0", "scope", "global")
+        host.check("ip", "addr", "add", f"fd00::{index}/64", "dev", "eth0", "nodad")
+        lines = [f"fd00::{n} algo-{n}" for n in (1, 2, 3)]
+        host.path("/etc/hosts").write_text("\n".join(["127.0.0.1 localhost", *lines]) + "\n")
+
+
+@pytest.mark.parametrize("line", [["preflight"], ["run", "--", "true"]])
+def test_ipv6_alone_is_refused_in_one_line(hands, line):
+    job = hands(3)
+    ipv6_only(job)
+    job.start(line[0], *HOSTS, *line[1:])
+    assert set(job.wait().values()) == {2}, job.story()
+    for run in job.runs.values():
+        [said] = run.err.decode().splitlines()
+        assert "algo-1 has IPv6 addresses only (fd00::1)" in said, said
+        assert said.endswith("(sm explain ipv6-only)"), said
