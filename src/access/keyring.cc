@@ -96,6 +96,8 @@ Need need_of(s3wire::S3Op op) {
     case s3wire::S3Op::delete_bucket:
     case s3wire::S3Op::get_bucket_acl:
     case s3wire::S3Op::put_bucket_acl:
+    case s3wire::S3Op::get_bucket_setting:
+    case s3wire::S3Op::delete_bucket_setting:
     case s3wire::S3Op::list_objects:  // Listings have a view, see view_of().
     case s3wire::S3Op::list_objects_v2:
     case s3wire::S3Op::list_object_versions:

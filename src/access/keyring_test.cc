@@ -130,6 +130,8 @@ TEST_CASE("keyring: a job's key reaches that job's places only") {
       {s3wire::S3Op::create_bucket, "out", "", false},
       {s3wire::S3Op::delete_bucket, "out", "", false},
       {s3wire::S3Op::get_bucket_acl, "data", "", false},
+      {s3wire::S3Op::get_bucket_setting, "data", "", false},
+      {s3wire::S3Op::delete_bucket_setting, "data", "", false},
   };
   const AccessKey whole = key_of("AKIDALL");
   for (const auto& c : cases) {

@@ -12,6 +12,7 @@
 #include "base/base64.h"
 #include "base/folder.h"
 #include "base/text.h"
+#include "s3wire/s3_answer.h"
 
 namespace muster::bucket {
 namespace {
@@ -81,6 +82,22 @@ bool fits(const s3wire::CompletePart& asked, const ObjectRecord& part) {
   if (asked.etag != part.etag) return false;
   if (!asked.checksum || !part.checksum || asked.checksum->kind != part.checksum->kind) return true;
   return base64(asked.checksum->value) == part.checksum->text;
+}
+
+/// A sum that is made of the parts' sums is agreed on only where each of them is named, as in S3.
+Result<void, aws::Refusal> check_sums_named(const BucketUploads::Asked& asked,
+                                            const ObjectRecord& upload) {
+  if (!upload.checksum || upload.checksum->whole) return {};
+  for (const s3wire::CompletePart& part : asked.parts)
+    if (!part.checksum)
+      return aws::s3_refusal(
+          "InvalidRequest",
+          "The upload was created using a " +
+              lower_case(s3wire::checksum_name(upload.checksum->kind)) +
+              " checksum. The complete request must include the checksum for each part. It was "
+              "missing for part " +
+              std::to_string(part.number) + " in the request.");
+  return {};
 }
 
 /// False if it is another sum of the same kind.
@@ -205,6 +222,7 @@ Result<ObjectRecord> BucketUploads::assemble(const Asked& asked, const ObjectRec
 
 Result<ObjectRecord, aws::Refusal> BucketUploads::finish(const Asked& asked,
                                                          const ObjectRecord& upload) {
+  TRY(check_sums_named(asked, upload));
   std::vector<OpenedObject> parts = TRY(chosen(asked));
   Draft draft = bucket_.draft(asked.free_min);
   Result<ObjectRecord> record = assemble(asked, upload, parts, draft);

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "loop/worker.h"
 #include "s3server/s3_server_call.h"
+#include "s3wire/s3_settings.h"
 
 namespace muster::s3server {
 namespace {
@@ -26,7 +27,11 @@ std::string fresh_request_id() {
 }
 
 Task<Answered> list_all_buckets(S3Call& call) {
-  std::string xml = s3wire::list_buckets_xml(call.op.list, call.store.all());
+  const s3wire::ListQuery& list = call.op.list;
+  const bool is_here = list.region.empty() || list.region == call.options.region;
+  std::vector<s3wire::BucketEntry> buckets;
+  if (is_here) buckets = call.store.all();
+  std::string xml = s3wire::list_buckets_xml(list, buckets);
   co_return co_await send_xml(call, std::move(xml));
 }
 
@@ -89,6 +94,18 @@ Task<Answered> put_bucket_acl(S3Call& call, std::shared_ptr<bucket::Bucket>) {
   co_return co_await send(call, std::move(reply));
 }
 
+Task<Answered> get_setting(S3Call& call, std::shared_ptr<bucket::Bucket>) {
+  Result<std::string, aws::Refusal> xml = s3wire::setting_xml(call.op.selector);
+  if (!xml) co_return xml.error();
+  co_return co_await send_xml(call, *std::move(xml));
+}
+
+/// Never set, so done.
+Task<Answered> delete_setting(S3Call& call, std::shared_ptr<bucket::Bucket>) {
+  http::Reply reply = call.fresh_reply(204);
+  co_return co_await send(call, std::move(reply));
+}
+
 /// Null for what is about no bucket, or not about one that has to be there.
 S3Handler handler_of(s3wire::S3Op op) {
   switch (op) {
@@ -102,6 +119,10 @@ S3Handler handler_of(s3wire::S3Op op) {
       return bucket_acl;
     case s3wire::S3Op::put_bucket_acl:
       return put_bucket_acl;
+    case s3wire::S3Op::get_bucket_setting:
+      return get_setting;
+    case s3wire::S3Op::delete_bucket_setting:
+      return delete_setting;
     case s3wire::S3Op::list_objects:
     case s3wire::S3Op::list_objects_v2:
     case s3wire::S3Op::list_object_versions:
@@ -242,11 +263,14 @@ std::string resource_of(const aws::RequestHead& head) {
 }
 
 Task<void> refuse(http::Exchange& exchange, const aws::RequestHead& head, aws::Refusal error,
-                  std::string request_id, bool close = false) {
+                  std::string request_id, const std::string& region, bool close = false) {
   http::Reply reply{
       .status = error.status,
       .headers = {{"x-amz-request-id", request_id}, {"Content-Type", "application/xml"}},
       .close = close};
+  // HeadBucket tells where a bucket is to whom it may not tell more.
+  if (error.status == 403 && head.method == "HEAD")
+    reply.headers.emplace_back("x-amz-bucket-region", region);
   if (error.status != 304 && head.method != "HEAD")
     reply.body = s3wire::error_xml(error, resource_of(head), request_id);
   confine(exchange, reply);
@@ -291,7 +315,8 @@ Task<void> S3Server::answer(http::Exchange& exchange) {
     const access::AccessKey& key = *call.verified.key;
     if (!exchange.proved(key.id, key.owner)) {
       aws::Refusal busy = aws::s3_refusal("SlowDown");
-      co_return co_await refuse(exchange, head, std::move(busy), call.request_id, true);
+      co_return co_await refuse(exchange, head, std::move(busy), call.request_id, options_.region,
+                                true);
     }
     Result<s3wire::S3Operation, aws::Refusal> read =
         s3wire::read_s3_request(head, {options_.domain});
@@ -304,7 +329,7 @@ Task<void> S3Server::answer(http::Exchange& exchange) {
   }
   if (answered || exchange.answered()) co_return;
   aws::Refusal refusal = answered.error();
-  co_await refuse(exchange, head, std::move(refusal), call.request_id);
+  co_await refuse(exchange, head, std::move(refusal), call.request_id, options_.region);
 }
 
 }  // namespace muster::s3server

@@ -175,8 +175,11 @@ Task<Answered> list_bucket(S3Call& call, std::shared_ptr<bucket::Bucket> bucket)
     const Result<void> done = co_await loop::in_thread(call.exchange.loop(), std::move(work));
     if (!done) co_return bucket::disk_failure(done.error());
   }
-  std::string xml = s3wire::listing_xml(call.op, bucket->page(call.op.list));
-  co_return co_await send_xml(call, std::move(xml));
+  http::Reply reply = call.fresh_reply(200);
+  reply.headers.emplace_back("Content-Type", "application/xml");
+  reply.headers.emplace_back("x-amz-bucket-region", call.options.region);
+  reply.body = s3wire::listing_xml(call.op, bucket->page(call.op.list));
+  co_return co_await send(call, std::move(reply));
 }
 
 }  // namespace muster::s3server

@@ -226,6 +226,7 @@ std::string list_buckets_xml(const ListQuery& list, const std::vector<BucketEntr
     out += "<Bucket>";
     put(out, "Name", bucket.name);
     put(out, "CreationDate", iso_date(bucket.created));
+    if (!list.region.empty()) put(out, "BucketRegion", list.region);
     out += "</Bucket>";
   }
   out += "</Buckets>";

@@ -375,7 +375,7 @@ Checked read_copy(S3Operation& operation, const aws::RequestHead& head) {
   TRY(read_copy_source(operation, head));
   if (operation.op == S3Op::upload_part_copy) {
     const std::optional<std::string_view> text = head.header("x-amz-copy-source-range");
-    if (!text) return {};
+    if (!text || text->empty()) return {};
     operation.range = range_of(*text);
     if (operation.range && operation.range->first && operation.range->last) return {};
     return bad_argument(
@@ -488,6 +488,7 @@ Checked read_list_buckets(ListQuery& list, const Fields& fields) {
   constexpr std::uint64_t buckets_max = 10000;
   list.max = buckets_max;
   if (const std::string* prefix = fields.parameter("prefix")) list.prefix = *prefix;
+  if (const std::string* region = fields.parameter("bucket-region")) list.region = *region;
   if (const std::string* token = fields.parameter("continuation-token")) {
     const std::optional<std::string> place = continued_at(*token);
     if (!place)

@@ -49,13 +49,23 @@ constexpr Words of_reading =
     "versionId partNumber response-cache-control response-content-disposition "
     "response-content-encoding response-content-language response-content-type response-expires";
 
+/// Settings of a bucket are all as S3 has them in a new bucket.
+constexpr Row setting(std::string_view name, std::string_view selector) {
+  const bool gets = name.starts_with("Get");
+  return {.op = gets ? S3Op::get_bucket_setting : S3Op::delete_bucket_setting,
+          .name = name,
+          .method = gets ? "GET" : "DELETE",
+          .about = About::bucket,
+          .selector = selector};
+}
+
 /// The first that fits counts: those with a selector stand before those without.
 constexpr std::array rows = {
     Row{.op = S3Op::list_buckets,
         .name = "ListBuckets",
         .method = "GET",
         .about = About::service,
-        .parameters = "prefix continuation-token max-buckets"},
+        .parameters = "prefix continuation-token max-buckets bucket-region"},
 
     Row{S3Op::get_bucket_location, "GetBucketLocation", "GET", About::bucket, "location"},
     Row{S3Op::get_bucket_versioning, "GetBucketVersioning", "GET", About::bucket, "versioning"},
@@ -66,6 +76,30 @@ constexpr std::array rows = {
         .about = About::bucket,
         .selector = "acl",
         .headers = {of_access}},
+    setting("GetBucketAccelerateConfiguration", "accelerate"),
+    setting("GetBucketCors", "cors"),
+    setting("GetBucketEncryption", "encryption"),
+    setting("GetBucketLifecycleConfiguration", "lifecycle"),
+    setting("GetBucketLogging", "logging"),
+    setting("GetBucketNotificationConfiguration", "notification"),
+    setting("GetObjectLockConfiguration", "object-lock"),
+    setting("GetBucketOwnershipControls", "ownershipControls"),
+    setting("GetBucketPolicy", "policy"),
+    setting("GetBucketPolicyStatus", "policyStatus"),
+    setting("GetPublicAccessBlock", "publicAccessBlock"),
+    setting("GetBucketReplication", "replication"),
+    setting("GetBucketRequestPayment", "requestPayment"),
+    setting("GetBucketTagging", "tagging"),
+    setting("GetBucketWebsite", "website"),
+    setting("DeleteBucketCors", "cors"),
+    setting("DeleteBucketEncryption", "encryption"),
+    setting("DeleteBucketLifecycle", "lifecycle"),
+    setting("DeleteBucketOwnershipControls", "ownershipControls"),
+    setting("DeleteBucketPolicy", "policy"),
+    setting("DeletePublicAccessBlock", "publicAccessBlock"),
+    setting("DeleteBucketReplication", "replication"),
+    setting("DeleteBucketTagging", "tagging"),
+    setting("DeleteBucketWebsite", "website"),
     // mc says metadata=true to both kinds of listings, which MinIO alone understands.
     Row{.op = S3Op::list_object_versions,
         .name = "ListObjectVersions",
@@ -281,7 +315,7 @@ Result<AskedOperation, aws::Refusal> asked_operation(const Fields& fields, About
     const bool is_form = about == About::bucket && fields.head.method == "POST";
     return aws::s3_refusal(is_form ? "NotImplemented" : "MethodNotAllowed");
   }
-  return AskedOperation{row->op, row->name};
+  return AskedOperation{row->op, row->name, row->selector};
 }
 
 std::vector<std::string_view> operation_names() {

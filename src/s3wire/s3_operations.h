@@ -10,7 +10,8 @@ enum class About { service, bucket, object };
 
 struct AskedOperation {
   S3Op op{};
-  std::string_view name;  ///< "PutObject"
+  std::string_view name;      ///< "PutObject"
+  std::string_view selector;  ///< The parameter that asks for it; empty: none.
 };
 /// By the method, a query parameter and the header of copies. A parameter or an x-amz- header that
 /// the operation's row does not list is `NotImplemented` with its name, so that what S3 has or gets

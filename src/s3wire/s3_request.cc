@@ -84,6 +84,7 @@ Result<S3Operation, aws::Refusal> read_s3_request(const aws::RequestHead& head,
   S3Operation operation;
   operation.op = asked.op;
   operation.name = asked.name;
+  operation.selector = asked.selector;
   operation.bucket = std::move(place.bucket);
   operation.key = std::move(place.key);
   TRY(read_fields(operation, fields));

@@ -30,7 +30,9 @@ enum class S3Op {
   get_bucket_versioning,
   get_bucket_acl,
   put_bucket_acl,
-  list_objects,  ///< Version 1.
+  get_bucket_setting,     ///< S3Operation::selector says which: "cors", …; see setting_xml().
+  delete_bucket_setting,  ///< As above.
+  list_objects,           ///< Version 1.
   list_objects_v2,
   list_object_versions,
   list_multipart_uploads,
@@ -132,6 +134,7 @@ struct ListQuery {
   std::string after;         ///< What both of them mean: the page begins behind this.
   std::uint64_t max = 1000;  ///< max-keys and the like: at most 1000; max-buckets: 10,000.
   std::uint64_t part_marker = 0;  ///< part-number-marker.
+  std::string region{};           ///< bucket-region of ListBuckets: in no other one.
   /// Lists, of the keys that begin with `prefix`, that one alone and those in the folder of that
   /// name: not "run10" for "run1". The server's own, of no request.
   bool named_only = false;
@@ -143,7 +146,8 @@ struct ListQuery {
 
 struct S3Operation {
   S3Op op{};
-  std::string_view name;  ///< "PutObject"
+  std::string_view name;      ///< "PutObject"
+  std::string_view selector;  ///< The query parameter that asks for it: "tagging"; empty: none.
   std::string bucket;
   std::string key;                  ///< Decoded: bytes.
   std::optional<AskedRange> range;  ///< GET, HEAD; of a part copy: of the source.

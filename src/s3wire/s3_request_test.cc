@@ -58,10 +58,10 @@ TEST_CASE("s3_request: method, path and query make an operation") {
       {"GET", "/bucket?location=", "GetBucketLocation bucket"},
       {"GET", "/bucket?versioning", "GetBucketVersioning bucket"},
       {"GET", "/bucket?acl", "GetBucketAcl bucket"},
-      {"GET", "/bucket?lifecycle", "NotImplemented"},
+      {"GET", "/bucket?lifecycle", "GetBucketLifecycleConfiguration bucket"},
       {"PUT", "/bucket?lifecycle", "NotImplemented"},
       {"PUT", "/bucket?versioning", "NotImplemented"},
-      {"DELETE", "/bucket?policy", "NotImplemented"},
+      {"DELETE", "/bucket?policy", "DeleteBucketPolicy bucket"},
       {"POST", "/bucket?delete", "DeleteObjects bucket"},
       {"POST", "/bucket", "NotImplemented"},
       {"PATCH", "/bucket", "MethodNotAllowed"},
@@ -542,6 +542,14 @@ TEST_CASE("s3_request: a copy onto itself that changes something") {
   for (const aws::HeaderView& change : changes)
     CHECK(summary(read("PUT", "/bucket/k", {{"x-amz-copy-source", "/bucket/k"}, change})) ==
           "CopyObject bucket k");
+}
+
+TEST_CASE("s3_request: an empty range of a copied part is none") {
+  const S3Operation copy =
+      good(read("PUT", "/bucket/k?partNumber=1&uploadId=x",
+                {{"x-amz-copy-source", "/from/a"}, {"x-amz-copy-source-range", ""}}));
+  CHECK(copy.op == S3Op::upload_part_copy);
+  CHECK(!copy.range);
 }
 
 TEST_CASE("s3_request: If-Range") {

@@ -141,7 +141,7 @@ QUERIES = [
     ("GET", "", [("max-keys", "99999999999999999999")], "InvalidArgument"),
     ("GET", "", [("encoding-type", "base64")], "InvalidArgument"),
     ("GET", "", [("list-type", "2"), ("continuation-token", "?")], "InvalidArgument"),
-    ("GET", "", [("policy", "")], "NotImplemented 501"),
+    ("GET", "", [("policy", "")], "NoSuchBucketPolicy 404"),
     ("PUT", "", [("website", "")], "NotImplemented 501"),
     ("POST", "", [], "NotImplemented 501"),
     ("PATCH", "", [], "MethodNotAllowed 405"),

@@ -170,6 +170,57 @@ def test_a_copy_onto_itself_changes_what_it_asks_for(s3):
     assert s3.get_object(**place)["Body"].read() == b"x"
 
 
+def test_settings_of_a_bucket_are_those_of_a_new_one(s3):
+    mine = {"Bucket": BUCKET}
+    for call, code in {
+        s3.get_bucket_cors: "NoSuchCORSConfiguration",
+        s3.get_bucket_lifecycle_configuration: "NoSuchLifecycleConfiguration",
+        s3.get_bucket_policy: "NoSuchBucketPolicy",
+        s3.get_bucket_tagging: "NoSuchTagSet",
+        s3.get_bucket_website: "NoSuchWebsiteConfiguration",
+        s3.get_bucket_replication: "ReplicationConfigurationNotFoundError",
+        s3.get_object_lock_configuration: "ObjectLockConfigurationNotFoundError",
+        s3.get_bucket_ownership_controls: "OwnershipControlsNotFoundError",
+        s3.get_public_access_block: "NoSuchPublicAccessBlockConfiguration",
+    }.items():
+        assert code_of(call, **mine) == f"{code} 404"
+    assert "LoggingEnabled" not in s3.get_bucket_logging(**mine)
+    assert "TopicConfigurations" not in s3.get_bucket_notification_configuration(**mine)
+    assert "Status" not in s3.get_bucket_accelerate_configuration(**mine)
+    assert s3.get_bucket_request_payment(**mine)["Payer"] == "BucketOwner"
+    s3.delete_bucket_policy(**mine)
+    s3.delete_bucket_tagging(**mine)
+    assert code_of(s3.put_bucket_policy, **mine, Policy="{}") == "NotImplemented 501"
+    assert code_of(s3.get_bucket_policy, Bucket="nobody") == "NoSuchBucket 404"
+    assert code_of(s3.delete_bucket_policy, Bucket="nobody") == "NoSuchBucket 404"
+
+
+def test_the_region_of_a_bucket_is_told(s3):
+    for call in (s3.head_bucket, s3.list_objects, s3.list_objects_v2, s3.list_object_versions):
+        told = call(Bucket=BUCKET)["ResponseMetadata"]["HTTPHeaders"]
+        assert told["x-amz-bucket-region"] == "us-east-1"
+    with pytest.raises(ClientError) as denied:
+        s3._request_signer._credentials.secret_key = "wrong"
+        s3.head_bucket(Bucket=BUCKET)
+    told = denied.value.response["ResponseMetadata"]["HTTPHeaders"]
+    assert told["x-amz-bucket-region"] == "us-east-1"
+
+
+def test_buckets_of_another_region_are_none(s3):
+    here = s3.list_buckets(BucketRegion="us-east-1")["Buckets"]
+    assert BUCKET in [bucket["Name"] for bucket in here]
+    assert {bucket["BucketRegion"] for bucket in here} == {"us-east-1"}
+    assert s3.list_buckets(BucketRegion="eu-west-1")["Buckets"] == []
+
+
+def test_a_checksum_of_checksums_needs_that_of_each_part(s3):
+    place, parts = uploaded(s3, "composite", [b"a"], ChecksumAlgorithm="SHA256")
+    bare = {"Parts": [{"PartNumber": 1, "ETag": parts[0]["ETag"]}]}
+    refused = code_of(s3.complete_multipart_upload, **place, MultipartUpload=bare)
+    assert refused == "InvalidRequest 400"
+    s3.complete_multipart_upload(**place, MultipartUpload={"Parts": parts})
+
+
 def test_buckets_are_listed_page_by_page(s3):
     names = [f"page-{number}" for number in range(5)]
     for name in names:
