@@ -116,6 +116,7 @@ INPUTS = {
         "ListStacks": {"StackStatusFilter": ["CREATE_COMPLETE", "DELETE_COMPLETE"]},
     },
     "ecr": {
+        "BatchDeleteImage": {"repositoryName": "digits", "imageIds": [{"imageTag": "latest"}]},
         "BatchGetImage": {"repositoryName": "digits", "imageIds": [{"imageTag": "latest"}],
                           "acceptedMediaTypes": ["application/vnd.oci.image.manifest.v1+json"]},
         "CreateRepository": {"repositoryName": "team/digits", "imageTagMutability": "IMMUTABLE",
@@ -124,6 +125,9 @@ INPUTS = {
                              "encryptionConfiguration": {"encryptionType": "AES256"}},
         "DeleteRepository": {"repositoryName": "digits", "force": True},
         "DescribeRepositories": {"repositoryNames": ["digits", "team/digits"]},
+        "GetLifecyclePolicy": {"repositoryName": "digits"},
+        "ListTagsForResource": {
+            "resourceArn": "arn:aws:ecr:eu-west-1:000000000000:repository/digits"},
         "ListImages": {"repositoryName": "digits", "maxResults": 7,
                        "filter": {"tagStatus": "TAGGED"}},
         "DescribeImages": {"repositoryName": "digits", "imageIds": [{"imageTag": "latest"}]},

@@ -62,6 +62,7 @@ FORMS = {
     "src/http/ bad": "{0}",
     "src/registry/ denied": "{0}",
     "src/api/ bad": "{0}",
+    "src/logs/log_filter bad": "Invalid filter pattern: {0}",
     "src/jobs/job_spec bad": "{0}",
 }
 MAKERS = {form.rsplit(" ", 1)[-1] for form in FORMS}

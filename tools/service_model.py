@@ -38,8 +38,9 @@ SERVICES = {
     ),
     "ecr": (
         "ecr",
-        "BatchGetImage CreateRepository DeleteRepository DescribeImages DescribeRepositories "
-        "GetAuthorizationToken ListImages",
+        "BatchDeleteImage BatchGetImage CreateRepository DeleteRepository DescribeImages "
+        "DescribeRepositories GetAuthorizationToken GetLifecyclePolicy ListImages "
+        "ListTagsForResource",
     ),
 }
 

@@ -136,6 +136,8 @@ constexpr OperationRow rows[] = {
     {"GetTemplate", {"ChangeSetName TemplateStage", without_effect, "there is one text"}},
     {"ListStacks", {"StackStatusFilter", heeded}},
     {"ListStacks", {"NextToken", without_effect, one_page}},
+    {"BatchDeleteImage", {"repositoryName imageIds", heeded}},
+    {"BatchDeleteImage", {"registryId", heeded, own_registry}},
     {"BatchGetImage", {"repositoryName imageIds", heeded}},
     {"BatchGetImage", {"registryId", heeded, own_registry}},
     {"BatchGetImage", {"acceptedMediaTypes", without_effect, "manifests are as they were pushed"}},
@@ -154,9 +156,12 @@ constexpr OperationRow rows[] = {
     {"DescribeRepositories", {"repositoryNames nextToken maxResults", heeded}},
     {"DescribeRepositories", {"registryId", heeded, own_registry}},
     {"GetAuthorizationToken", {"registryIds", without_effect, "the token is this server's"}},
+    {"GetLifecyclePolicy", {"repositoryName", heeded, "no repository has one"}},
+    {"GetLifecyclePolicy", {"registryId", heeded, own_registry}},
     {"ListImages", {"repositoryName nextToken maxResults filter.tagStatus", heeded}},
     {"ListImages", {"registryId", heeded, own_registry}},
     {"ListImages", {"filter.imageStatus", without_effect, "every image is active"}},
+    {"ListTagsForResource", {"resourceArn", heeded, "no repository has tags"}},
 };
 
 }  // namespace

@@ -184,6 +184,9 @@ class Store {
   Repositories& repositories() { return repositories_; }
   /// A blob whose digest its end will tell, at most `bytes_max`.
   Result<BlobDraft> upload(std::uint64_t bytes_max) { return blobs_.upload(bytes_max); }
+  /// The digests that a manifest names: an image's configuration and layers, an index's manifests.
+  /// None of one that cannot be read.
+  std::vector<std::string> named_by(const std::string& manifest) const;
   /// Keeps a document that is there whole.
   Result<void> put_blob(const std::string& digest, std::string_view bytes) {
     return blobs_.put(digest, bytes);

@@ -65,25 +65,11 @@ Result<Store::Sweep> Store::survey(const Refs& refs) const {
 /// cannot be read: a damaged file is for its owner to judge.
 Result<void> Store::tidy_repositories(Sweep& needed) {
   const UnixMillis now = wall_time();
-  const NamedBy named_by = [this](const std::string& digest) {
-    std::vector<std::string> named;
-    const Result<std::string> bytes = blobs_.read(digest);
-    if (!bytes) return named;
-    const Result<std::variant<Manifest, Index>> read = manifest_from(*bytes);
-    if (!read) return named;
-    if (const Manifest* image = std::get_if<Manifest>(&*read)) {
-      named.push_back(image->config.digest);
-      for (const Descriptor& layer : image->layers) named.push_back(layer.digest);
-    } else {
-      for (const Index::Entry& entry : std::get<Index>(*read).entries)
-        named.push_back(entry.manifest.digest);
-    }
-    return named;
-  };
+  const NamedBy named = [this](const std::string& digest) { return named_by(digest); };
   for (const std::string& name : TRY(repositories_.names()))
     TRY(repositories_.change(name, [&](std::optional<Repository>& repository) -> Result<void> {
       if (!repository) return {};
-      repository = without_rests(*std::move(repository), named_by, now, push_grace);
+      repository = without_rests(*std::move(repository), named, now, push_grace);
       for (const auto& [digest, pushed] : repository->manifests) needed.blobs.insert(digest);
       for (const auto& [digest, time] : repository->blobs) needed.blobs.insert(digest);
       return {};

@@ -26,6 +26,22 @@ Result<std::optional<Store::OpenBlob>> Store::open_blob(const std::string& diges
   return std::optional<OpenBlob>(std::move(blob));
 }
 
+std::vector<std::string> Store::named_by(const std::string& manifest) const {
+  std::vector<std::string> named;
+  const Result<std::string> bytes = blobs_.read(manifest);
+  if (!bytes) return named;
+  const Result<std::variant<Manifest, Index>> read = manifest_from(*bytes);
+  if (!read) return named;
+  if (const Manifest* image = std::get_if<Manifest>(&*read)) {
+    named.push_back(image->config.digest);
+    for (const Descriptor& layer : image->layers) named.push_back(layer.digest);
+  } else {
+    for (const Index::Entry& entry : std::get<Index>(*read).entries)
+      named.push_back(entry.manifest.digest);
+  }
+  return named;
+}
+
 /// The one image that a pushed manifest or index means on this machine; none if it has none.
 Result<std::optional<std::string>> Store::image_in(const std::string& digest) const {
   std::string which = digest;

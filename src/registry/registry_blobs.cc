@@ -176,6 +176,30 @@ Task<Answered> give_blob(RegistryCall& call) {
   co_return co_await send(call, std::move(reply));
 }
 
+Task<Answered> delete_blob(RegistryCall& call) {
+  const Result<image::Repository, aws::Refusal> there = existing_repository(call);
+  if (!there) co_return there.error();
+  const StoreWork work = [route = call.route, now = call.options.now()](image::Store& store) {
+    return edit_repository(
+        store, route.repository, now, [&](image::Repository& repository) -> Answered {
+          if (!repository.blobs.contains(route.digest))
+            return aws::Refusal{"BLOB_UNKNOWN", "the repository has no such blob", 404};
+          for (const auto& [manifest, pushed] : repository.manifests)
+            for (const std::string& named : store.named_by(manifest))
+              if (named == route.digest)
+                return aws::Refusal{
+                    "UNSUPPORTED",
+                    "the manifest " + manifest + " names the blob: delete the manifest first", 405};
+          repository.blobs.erase(route.digest);
+          return {};
+        });
+  };
+  const Answered done = co_await with_store(call, work);
+  if (!done) co_return done.error();
+  http::Reply reply = fresh_reply(202);
+  co_return co_await send(call, std::move(reply));
+}
+
 Task<Answered> begin_upload(RegistryCall& call) {
   if (!call.route.mount.empty()) {
     const Result<bool, aws::Refusal> mounted = co_await mount(call);

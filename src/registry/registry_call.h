@@ -46,6 +46,7 @@ loop::Task<Answered> list_repositories(RegistryCall& call);
 loop::Task<Answered> list_tags(RegistryCall& call);
 // registry_blobs.cc
 loop::Task<Answered> give_blob(RegistryCall& call);
+loop::Task<Answered> delete_blob(RegistryCall& call);
 loop::Task<Answered> begin_upload(RegistryCall& call);
 loop::Task<Answered> go_on_with_upload(RegistryCall& call);
 // registry_manifests.cc

@@ -35,7 +35,8 @@ Task<Answered> perform(RegistryCall& call) {
     case Kind::tags:
       co_return co_await list_tags(call);
     case Kind::blob:
-      co_return co_await give_blob(call);
+      if (reads) co_return co_await give_blob(call);
+      co_return co_await delete_blob(call);
     case Kind::uploads:
       co_return co_await begin_upload(call);
     case Kind::upload:

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <filesystem>
+
 #include "base/base64.h"
 #include "image/testing.h"
 #include "loop/tasks.h"
@@ -151,6 +153,7 @@ TEST_CASE("registry server: a job's key pulls its own image, and does nothing el
       {"PUT", "/v2/team/box/manifests/v2"},
       {"DELETE", "/v2/team/box/manifests/v1"},
       {"DELETE", "/v2/team/box/manifests/" + manifest},
+      {"DELETE", "/v2/team/box/blobs/" + config},
   };
   for (const auto& c : cases) {
     CAPTURE(c.method);
@@ -161,6 +164,43 @@ TEST_CASE("registry server: a job's key pulls its own image, and does nothing el
   }
   CHECK(place.ask("USER", "GET", "/v2/_catalog").body ==
         R"({"repositories":["other/box","team/box"]})");
+}
+
+TEST_CASE("registry server: a blob goes once no manifest of its repository names it") {
+  Place place;
+  const image::TestImage image({packing::Tar().file("train", "1")});
+  place.push(image, "v1");
+  place.push(image, "v1", "/v2/other/box");
+  const std::string layer = image::digest_of(image.layers[0]);
+  const std::string manifest = image::digest_of(image.manifest);
+  const auto status = [&](const std::string& method, const std::string& target) {
+    return place.ask("USER", method, target).status;
+  };
+  for (const std::string& blob : {layer, image::digest_of(image.config)}) {
+    const http::Reply refused = place.ask("USER", "DELETE", "/v2/team/box/blobs/" + blob);
+    CHECK(refused.status == 405);
+    CHECK(refused.body.find("UNSUPPORTED") != std::string::npos);
+    CHECK(refused.body.find(manifest) != std::string::npos);
+  }
+  CHECK(status("GET", "/v2/team/box/blobs/" + layer) == 200);
+  CHECK(status("DELETE", "/v2/team/box/manifests/v1") == 202);  // The tag alone.
+  CHECK(status("DELETE", "/v2/team/box/blobs/" + layer) == 405);
+
+  // A job runs the image.
+  const std::shared_ptr<image::Store> store = *place.server.store();
+  const image::Meaning meaning{manifest, "team/box"};
+  const image::Image unpacked = **store->unpack(meaning);
+  const image::Lease lease = *store->lease(unpacked);
+
+  CHECK(status("DELETE", "/v2/team/box/manifests/" + manifest) == 202);
+  CHECK(status("DELETE", "/v2/team/box/blobs/" + layer) == 202);
+  CHECK(status("DELETE", "/v2/team/box/blobs/" + layer) == 404);
+  CHECK(status("GET", "/v2/team/box/blobs/" + layer) == 404);
+  CHECK(status("DELETE", "/v2/nobodys/box/blobs/" + layer) == 404);
+  CHECK(status("GET", "/v2/other/box/blobs/" + layer) == 200);  // Another repository's stays.
+  CHECK(status("GET", "/v2/other/box/manifests/v1") == 200);
+  REQUIRE(*store->prune({.all = true, .bytes_max = {}}));
+  CHECK(std::filesystem::exists(unpacked.layers[0]));
 }
 
 TEST_CASE("registry server: nobody goes on with another key's upload") {

@@ -82,8 +82,9 @@ bool is_method_of(Kind kind, std::string_view method) {
     case Kind::base:
     case Kind::catalog:
     case Kind::tags:
-    case Kind::blob:
       return reads;
+    case Kind::blob:
+      return reads || method == "DELETE";
     case Kind::manifest:
       return reads || method == "PUT" || method == "DELETE";
     case Kind::uploads:

@@ -73,7 +73,7 @@ TEST_CASE("registry route: what is no name, no digest, no tag, no upload and no 
       {"PATCH", "/v2/box/blobs/uploads/" + id + "f", "BLOB_UPLOAD_UNKNOWN", 404},
       {"GET", "/v2/box", "UNSUPPORTED", 404},
       {"GET", "/v2/box/referrers/" + digest, "UNSUPPORTED", 404},
-      {"DELETE", "/v2/box/blobs/" + digest, "UNSUPPORTED", 405},
+      {"PUT", "/v2/box/blobs/" + digest, "UNSUPPORTED", 405},
       {"PUT", "/v2/", "UNSUPPORTED", 405},
       {"POST", "/v2/box/manifests/v1", "UNSUPPORTED", 405},
   };

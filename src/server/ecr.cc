@@ -7,6 +7,7 @@
 
 #include "api/inputs.h"
 #include "base/base64.h"
+#include "base/text.h"
 #include "image/reference.h"
 #include "loop/worker.h"
 #include "registry/login.h"
@@ -43,9 +44,12 @@ Refusal bad_parameter(const std::string& text) {
   return {"InvalidParameterException", "Invalid parameter at " + text};
 }
 
+std::string repository_arn(const Ask& ask, const std::string& name) {
+  return "arn:aws:ecr:" + ask.realm.region + ":" + ask.realm.account + ":repository/" + name;
+}
+
 Json told(const Ask& ask, const Repository& repository) {
-  return {{"repositoryArn", "arn:aws:ecr:" + ask.realm.region + ":" + ask.realm.account +
-                                ":repository/" + repository.name},
+  return {{"repositoryArn", repository_arn(ask, repository.name)},
           {"registryId", ask.realm.account},
           {"repositoryName", repository.name},
           {"repositoryUri", ask.host + "/" + repository.name},
@@ -239,6 +243,12 @@ api::Answer list_images(const Ask& ask) {
   return answer;
 }
 
+Json image_id(const std::string& digest, const std::string& tag) {
+  Json id{{"imageDigest", digest}};
+  if (!tag.empty()) id["imageTag"] = tag;
+  return id;
+}
+
 api::Answer get_images(const Ask& ask) {
   const Repository repository = TRY(existing(ask, ask.name()));
   Json images = Json::array();
@@ -253,9 +263,7 @@ api::Answer get_images(const Ask& ask) {
                           {"failureReason", "Requested image not found"}});
       continue;
     }
-    Json found{{"imageDigest", digest}};
-    const std::string tag = api::text_of(id, "imageTag");
-    if (!tag.empty()) found["imageTag"] = tag;
+    Json found = image_id(digest, api::text_of(id, "imageTag"));
     images.push_back({{"registryId", ask.realm.account},
                       {"repositoryName", repository.name},
                       {"imageId", std::move(found)},
@@ -263,6 +271,85 @@ api::Answer get_images(const Ask& ask) {
                       {"imageManifestMediaType", repository.manifests.at(digest).media_type}});
   }
   return Json{{"images", std::move(images)}, {"failures", std::move(failures)}};
+}
+
+/// The indexes that name the manifest, "[sha256:…, …]"; empty if none does.
+std::string indexes_with(const Ask& ask, const Repository& repository, const std::string& digest) {
+  std::vector<std::string> indexes;
+  for (const auto& [other, pushed] : repository.manifests) {
+    if (!image::is_index_type(pushed.media_type)) continue;
+    const std::vector<std::string> named = ask.store.named_by(other);
+    if (std::find(named.begin(), named.end(), digest) != named.end()) indexes.push_back(other);
+  }
+  return indexes.empty() ? "" : "[" + join(indexes, ", ") + "]";
+}
+
+/// What an element of imageIds takes away comes to `gone`; else code and reason why it does not.
+/// A tag takes its name from an image, the last one the image; a digest the image with its tags.
+std::pair<std::string, std::string> delete_image(const Ask& ask, Repository& repository,
+                                                 const Json& id, Json& gone) {
+  const std::string tag = api::text_of(id, "imageTag");
+  const std::string wanted = api::text_of(id, "imageDigest");
+  if (tag.empty() && wanted.empty())
+    return {"MissingDigestAndTag",
+            "Invalid request parameters: both tag and digest cannot be null"};
+  const std::string digest = digest_of_id(repository, id);
+  if (digest.empty()) {
+    const auto tagged = repository.tags.find(tag);
+    if (tagged != repository.tags.end() && repository.manifests.contains(wanted))
+      return {"ImageTagDoesNotMatchDigest", "The tag does not belong to the image of that digest"};
+    return {"ImageNotFound", "Requested image not found"};
+  }
+  std::vector<std::string> tags;
+  for (const auto& [name, named] : repository.tags)
+    if (named == digest) tags.push_back(name);
+  const bool is_whole = tag.empty() || tags.size() == 1;
+  const std::string indexes = is_whole ? indexes_with(ask, repository, digest) : "";
+  if (!indexes.empty() && tag.empty())
+    return {"ImageReferencedByManifestList",
+            "Requested image referenced by manifest list: " + indexes};
+  if (!tag.empty()) tags = {tag};
+  for (const std::string& name : tags) {
+    repository.tags.erase(name);
+    gone.push_back(image_id(digest, name));
+  }
+  if (is_whole && indexes.empty()) repository.manifests.erase(digest);
+  if (tags.empty()) gone.push_back(image_id(digest, ""));
+  return {};
+}
+
+api::Answer delete_images(const Ask& ask) {
+  TRY(existing(ask, ask.name()));
+  Json gone = Json::array();
+  Json failures = Json::array();
+  const Result<void> done = ask.store.repositories().change(
+      ask.name(), [&](std::optional<Repository>& repository) -> Result<void> {
+        if (!repository) return {};
+        for (const Json& id : api::elements(ask.input, "imageIds")) {
+          const auto [code, reason] = delete_image(ask, *repository, id, gone);
+          if (!code.empty())
+            failures.push_back({{"imageId", id}, {"failureCode", code}, {"failureReason", reason}});
+        }
+        return {};
+      });
+  if (!done) return api::internal_failure(done.error());
+  return Json{{"imageIds", std::move(gone)}, {"failures", std::move(failures)}};
+}
+
+/// By the repository's ARN. Repositories have no tags here.
+api::Answer list_tags(const Ask& ask) {
+  const std::string arn = api::text_of(ask.input, "resourceArn");
+  const std::string start = repository_arn(ask, "");
+  if (!arn.starts_with(start)) return bad_parameter("'resourceArn': expected " + start + "NAME");
+  TRY(existing(ask, arn.substr(start.size())));
+  return Json{{"tags", Json::array()}};
+}
+
+api::Answer lifecycle_policy(const Ask& ask) {
+  TRY(existing(ask, ask.name()));
+  return Refusal{"LifecyclePolicyNotFoundException",
+                 "Lifecycle policy does not exist for the repository with name '" + ask.name() +
+                     "' in the registry with id '" + ask.realm.account + "'"};
 }
 
 api::Answer authorize(const access::AccessKey& key, const std::string& url, UnixMillis now) {
@@ -309,10 +396,15 @@ Result<std::shared_ptr<const Listing>> LastListing::find(const image::Repositori
 api::Answer answer_ecr(image::Store& store, LastListing& last, const api::Request& request,
                        const api::Realm& realm, const std::string& host, UnixMillis now) {
   using Handler = api::Answer (*)(const Ask& ask);
-  static const std::map<std::string, Handler> handlers = {
-      {"BatchGetImage", get_images},      {"CreateRepository", create},
-      {"DeleteRepository", remove},       {"DescribeImages", describe_images},
-      {"DescribeRepositories", describe}, {"ListImages", list_images}};
+  static const std::map<std::string, Handler> handlers = {{"BatchDeleteImage", delete_images},
+                                                          {"BatchGetImage", get_images},
+                                                          {"CreateRepository", create},
+                                                          {"DeleteRepository", remove},
+                                                          {"DescribeImages", describe_images},
+                                                          {"DescribeRepositories", describe},
+                                                          {"GetLifecyclePolicy", lifecycle_policy},
+                                                          {"ListImages", list_images},
+                                                          {"ListTagsForResource", list_tags}};
   const auto handler = handlers.find(request.operation);
   if (handler == handlers.end())
     return Refusal{"UnknownOperationException", "muster does not serve ecr:" + request.operation};

@@ -41,13 +41,14 @@ struct Place {
     return answer ? "" : answer.error().code;
   }
   /// A manifest with a tag, none if that is empty.
-  void push(const std::string& name, const std::string& bytes, const std::string& tag) {
+  void push(const std::string& name, const std::string& bytes, const std::string& tag,
+            const std::string& type = manifest_type) {
     image::Store store = *image::Store::open(folder);
     const std::string digest = image::digest_of(bytes);
     REQUIRE(store.put_blob(digest, bytes));
     REQUIRE(store.repositories().change(
         name, [&](std::optional<image::Repository>& repository) -> Result<void> {
-          repository->manifests[digest] = {manifest_type, bytes.size(), now};
+          repository->manifests[digest] = {type, bytes.size(), now};
           if (!tag.empty()) repository->tags[tag] = digest;
           return {};
         }));
@@ -124,6 +125,90 @@ TEST_CASE("ecr: images with their tags, sizes and manifests") {
   CHECK(place.code("DescribeImages", {{"repositoryName", "box"}, {"imageIds", ids}}) ==
         "ImageNotFoundException");
   CHECK(place.code("DescribeImages", {{"repositoryName", "none"}}) ==
+        "RepositoryNotFoundException");
+}
+
+TEST_CASE("ecr: images are deleted by tag and by digest") {
+  Place place;
+  REQUIRE(place.ask("CreateRepository", {{"repositoryName", "box"}}));
+  const std::string other = manifest + " ";
+  const std::string digest = image::digest_of(manifest);
+  place.push("box", manifest, "a");
+  place.push("box", manifest, "b");
+  place.push("box", other, "c");
+  const auto ask = [&](const Json& ids) {
+    const api::Answer answer =
+        place.ask("BatchDeleteImage", {{"repositoryName", "box"}, {"imageIds", ids}});
+    REQUIRE(answer);
+    return *answer;
+  };
+  const auto left = [&] {
+    return place.ask("ListImages", {{"repositoryName", "box"}})->at("imageIds");
+  };
+  const struct {
+    Json id;
+    const char* code;
+  } bad[] = {{Json::object(), "MissingDigestAndTag"},
+             {{{"imageTag", "no"}}, "ImageNotFound"},
+             {{{"imageDigest", "sha256:" + std::string(64, '0')}}, "ImageNotFound"},
+             {{{"imageTag", "c"}, {"imageDigest", digest}}, "ImageTagDoesNotMatchDigest"}};
+  for (const auto& c : bad) {
+    const Json answer = ask(Json::array({c.id}));
+    CHECK(answer.at("imageIds").empty());
+    CHECK(answer.at("failures")[0].at("failureCode") == c.code);
+    CHECK(answer.at("failures")[0].at("imageId") == c.id);
+  }
+  CHECK(left().size() == 3);
+  CHECK(ask({{{"imageTag", "a"}}}).at("imageIds") ==
+        Json::array({{{"imageDigest", digest}, {"imageTag", "a"}}}));
+  CHECK(place.ask("DescribeImages", {{"repositoryName", "box"}})->at("imageDetails").size() == 2);
+  ask({{{"imageTag", "b"}, {"imageDigest", digest}}});  // The last tag takes the image.
+  CHECK(place.ask("DescribeImages", {{"repositoryName", "box"}})->at("imageDetails").size() == 1);
+  const Json answer = ask({{{"imageDigest", image::digest_of(other)}}, {{"imageTag", "a"}}});
+  CHECK(answer.at("imageIds") ==
+        Json::array({{{"imageDigest", image::digest_of(other)}, {"imageTag", "c"}}}));
+  CHECK(answer.at("failures").size() == 1);
+  CHECK(left().empty());
+  CHECK(place.code("BatchDeleteImage", {{"repositoryName", "no"}, {"imageIds", Json::array()}}) ==
+        "RepositoryNotFoundException");
+}
+
+TEST_CASE("ecr: an image of an index goes after the index") {
+  Place place;
+  REQUIRE(place.ask("CreateRepository", {{"repositoryName", "box"}}));
+  const std::string digest = image::digest_of(manifest);
+  const std::string index =
+      R"({"mediaType": "application/vnd.oci.image.index.v1+json", "manifests": [{"mediaType": ")" +
+      manifest_type + R"(", "size": )" + std::to_string(manifest.size()) + R"(, "digest": ")" +
+      digest + R"(", "platform": {"os": "linux", "architecture": "amd64"}}]})";
+  place.push("box", manifest, "one");
+  place.push("box", index, "all", "application/vnd.oci.image.index.v1+json");
+  const auto ask = [&](const Json& id) {
+    return *place.ask("BatchDeleteImage",
+                      {{"repositoryName", "box"}, {"imageIds", Json::array({id})}});
+  };
+  const Json refused = ask({{"imageDigest", digest}}).at("failures")[0];
+  CHECK(refused.at("failureCode") == "ImageReferencedByManifestList");
+  CHECK(refused.at("failureReason") ==
+        "Requested image referenced by manifest list: [" + image::digest_of(index) + "]");
+  ask({{"imageTag", "one"}});  // The tag goes, the index keeps the image.
+  CHECK(ask({{"imageDigest", digest}}).at("failures").size() == 1);
+  CHECK(ask({{"imageTag", "all"}}).at("failures").empty());
+  CHECK(ask({{"imageDigest", digest}}).at("failures").empty());
+}
+
+TEST_CASE("ecr: a repository has no tags and no lifecycle policy") {
+  Place place;
+  REQUIRE(place.ask("CreateRepository", {{"repositoryName", "team/box"}}));
+  const std::string arn = "arn:aws:ecr:eu-west-1:123456789012:repository/";
+  CHECK(place.ask("ListTagsForResource", {{"resourceArn", arn + "team/box"}})->at("tags").empty());
+  CHECK(place.code("ListTagsForResource", {{"resourceArn", arn + "no"}}) ==
+        "RepositoryNotFoundException");
+  CHECK(place.code("ListTagsForResource", {{"resourceArn", "team/box"}}) ==
+        "InvalidParameterException");
+  CHECK(place.code("GetLifecyclePolicy", {{"repositoryName", "team/box"}}) ==
+        "LifecyclePolicyNotFoundException");
+  CHECK(place.code("GetLifecyclePolicy", {{"repositoryName", "no"}}) ==
         "RepositoryNotFoundException");
 }
 

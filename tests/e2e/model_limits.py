@@ -19,8 +19,9 @@ SERVED = {
     "ListTags ListTrainingJobs Search StopTrainingJob UpdateTrainingJob",
     "logs": "DescribeLogGroups DescribeLogStreams FilterLogEvents GetLogEvents",
     "cloudwatch": "GetMetricData GetMetricStatistics ListMetrics",
-    "ecr": "BatchGetImage CreateRepository DeleteRepository DescribeImages DescribeRepositories "
-           "GetAuthorizationToken ListImages",  # fmt: skip
+    "ecr": "BatchDeleteImage BatchGetImage CreateRepository DeleteRepository DescribeImages "
+           "DescribeRepositories GetAuthorizationToken GetLifecyclePolicy ListImages "
+           "ListTagsForResource",  # fmt: skip
 }
 SIGNED_AS = {"cloudwatch": "monitoring"}
 CODES = {

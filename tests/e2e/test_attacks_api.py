@@ -298,6 +298,7 @@ CALLS = {
     "monitoring": [("ListMetrics", {})],
     "ecr": [("CreateRepository", {"repositoryName": "stolen"}), ("DescribeRepositories", {}),
             ("DeleteRepository", {"repositoryName": "box", "force": True}),
+            ("BatchDeleteImage", {"repositoryName": "box", "imageIds": [{"imageTag": "v1"}]}),
             ("ListImages", {"repositoryName": "box"})],
 }  # fmt: skip
 

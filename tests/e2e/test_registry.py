@@ -261,6 +261,7 @@ def test_an_index_needs_its_images_and_lists_go_page_by_page(server):
     assert ask(server, "DELETE", "/v2/box/manifests/a").status == 202
     assert ask(server, "GET", "/v2/box/manifests/a").code() == "MANIFEST_UNKNOWN"
     assert ask(server, "DELETE", f"/v2/box/manifests/{digest(index)}").status == 202
+    assert ask(server, "DELETE", f"/v2/box/blobs/{digest(IMAGE.config)}").status == 405
     assert json.loads(ask(server, "GET", "/v2/box/tags/list").body)["tags"] == ["b", "c"]
 
 
