@@ -8,6 +8,9 @@
 namespace muster::calls {
 namespace {
 
+/// How long a process may take to notice that a peer has failed, and to fail for it.
+constexpr Duration recalled_for = std::chrono::seconds(5);
+
 job::Verdict failed_on(const std::string& host, const std::string& why) {
   job::Verdict verdict;
   verdict.host = host;
@@ -124,6 +127,7 @@ void CallCourse::begin() {
   cause_ = coordinate::FirstCause();
   well_.clear();
   failed_.clear();
+  restarting_.clear();
   launcher_running_ = own_->kind == launch::Call::Kind::mpi;
   deciding_.clear();
   if (own_->kind == launch::Call::Kind::direct)
@@ -144,10 +148,25 @@ void CallCourse::ended(job::Verdict verdict, TimePoint now) {
   if (phase_ == Phase::gathering && !verdict.success())
     return fail_call(verdict.host, job::describe(verdict.outcome));
   if (phase_ != Phase::running) return;
+  if (!verdict.success() && (verdict.blames_peer || verdict.rank < 0)) recall(now);
   if (verdict.rank >= 0) (verdict.success() ? well_ : failed_).insert(verdict.rank);
   if (own_->ranks == 1) verdict.blames_peer = false;  // There is none of the job's.
   cause_.add(std::move(verdict), now);
   look(now);
+}
+
+void CallCourse::restarts(job::Verdict verdict, TimePoint now) {
+  if (closed_ || phase_ != Phase::running || !came_.contains(verdict.host)) return;
+  well_.clear();  // All ranks of its host run again.
+  failed_.clear();
+  const int rank = verdict.rank;
+  restarting_[rank] = {now, std::move(verdict)};
+}
+
+/// The cause of a failure that is another's consequence may be one that its own launcher mends.
+void CallCourse::recall(TimePoint now) {
+  for (auto& [rank, failure] : std::exchange(restarting_, {}))
+    if (now - failure.first <= recalled_for) cause_.add(std::move(failure.second), now);
 }
 
 void CallCourse::done(const std::string& host, TimePoint now) {
@@ -159,6 +178,10 @@ void CallCourse::done(const std::string& host, TimePoint now) {
 
 void CallCourse::ended_here(Number number, job::Verdict verdict, TimePoint now) {
   if (runs(number)) ended(std::move(verdict), now);
+}
+
+void CallCourse::restarts_here(Number number, job::Verdict verdict, TimePoint now) {
+  if (runs(number)) restarts(std::move(verdict), now);
 }
 
 void CallCourse::done_here(Number number, TimePoint now) {

@@ -60,6 +60,9 @@ class CallCourse {
   void gone(const std::string& host);
   /// On `verdict.host`: whoever called is gone, or, on a member, a process of its share has ended.
   void ended(job::Verdict verdict, TimePoint now);
+  /// Likewise a rank of `verdict.host`, but its launcher starts it again: it is no end, unless
+  /// something fails for it soon, and for good: a rank that blames a peer, or the launcher.
+  void restarts(job::Verdict verdict, TimePoint now);
   /// All that decides in the share of a member has ended.
   void done(const std::string& host, TimePoint now);
   /// Nothing is left of the call on a host.
@@ -70,6 +73,7 @@ class CallCourse {
   // What happens in this host's own share; `number` is from Action::begin. What comes when that
   // call is over is passed over.
   void ended_here(Number number, job::Verdict verdict, TimePoint now);
+  void restarts_here(Number number, job::Verdict verdict, TimePoint now);
   void done_here(Number number, TimePoint now);
   void launcher_ended(Number number, job::Verdict verdict, TimePoint now);
 
@@ -107,6 +111,7 @@ class CallCourse {
   void look(TimePoint now);
   std::optional<std::string> objection(const std::string& host) const;
   void begin_if_complete(const std::string& news);
+  void recall(TimePoint now);
   void begin();
   std::optional<job::Verdict> verdict(TimePoint now) const;
   bool is_excused(const job::Verdict& cause) const;
@@ -128,8 +133,10 @@ class CallCourse {
   bool whole_job_ = false;
   bool launcher_running_ = false;  ///< Or about to.
   coordinate::FirstCause cause_;
-  std::set<int> well_;              ///< Ranks that have ended well.
-  std::set<int> failed_;            ///< Ranks that have not.
+  std::set<int> well_;    ///< Ranks that have ended well.
+  std::set<int> failed_;  ///< Ranks that have not.
+  /// Failures of ranks that are started again, by rank, and when.
+  std::map<int, std::pair<TimePoint, job::Verdict>> restarting_;
   std::set<std::string> deciding_;  ///< Hosts whose share of a direct call still decides.
   job::Verdict verdict_;            ///< The verdict of the call that ends.
   std::set<std::string> draining_;

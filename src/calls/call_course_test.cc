@@ -403,5 +403,51 @@ TEST_CASE_FIXTURE(Course, "call: after the job's end nothing is done and nobody 
   CHECK(course.refusal("algo-2") == "no launch is under way");
 }
 
+TEST_CASE_FIXTURE(Course, "call course: a rank that its launcher starts again ends nothing") {
+  const auto fails = [this](const std::string& host, int rank, bool again, bool blames = false) {
+    job::Verdict verdict = end_of(host, Outcome::exited(rank + 10), rank);
+    verdict.blames_peer = blames;
+    if (again)
+      course.restarts(verdict, now);
+    else
+      course.ended(verdict, now);
+  };
+  struct {
+    const char* name;
+    std::function<void()> story;
+    int code;  ///< The call's; -1: it goes on.
+  } const cases[] = {
+      {"all of them", [&] { fails("algo-1", 0, true), fails("algo-2", 1, true); }, -1},
+      {"until one is started no more", [&] { fails("algo-1", 0, true), fails("algo-2", 1, false); },
+       11},
+      {"the cause of another's last failure",
+       [&] { fails("algo-1", 0, true), fails("algo-2", 1, false, true); }, 10},
+      {"which was long ago",
+       [&] {
+         fails("algo-1", 0, true);
+         now += seconds(6);
+         fails("algo-2", 1, false, true);
+       },
+       11},
+      {"and its launcher gives up", [&] { fails("algo-2", 1, true), fails("algo-2", -1, false); },
+       11},
+  };
+  for (const auto& c : cases) {
+    CAPTURE(c.name);
+    Course fresh;
+    std::swap(course, fresh.course);
+    run(Call::Kind::direct);
+    c.story();
+    now += seconds(6);
+    course.step(now);
+    const std::vector<Action> actions = course.take_actions();
+    REQUIRE(actions.empty() == (c.code < 0));
+    if (c.code < 0) continue;
+    course.drained("algo-1");
+    course.drained("algo-2");
+    CHECK(only().result.verdict.outcome == Outcome::exited(c.code));
+  }
+}
+
 }  // namespace
 }  // namespace muster::calls

@@ -67,6 +67,11 @@ void CallLead::ended(job::Verdict verdict) {
   turn();
 }
 
+void CallLead::restarts(job::Verdict verdict) {
+  course_.restarts(std::move(verdict), Clock::now());
+  turn();
+}
+
 void CallLead::host_done(const std::string& host) {
   course_.done(host, Clock::now());
   turn();
@@ -138,6 +143,10 @@ void CallLead::begin(const Action& action) {
   ends.lines = [this](job::Lines lines) { return context_.output.lines(self(), std::move(lines)); };
   ends.ended = [this, number](job::Verdict verdict) {
     course_.ended_here(number, std::move(verdict), Clock::now());
+    turn();
+  };
+  ends.restarts = [this, number](job::Verdict verdict) {
+    course_.restarts_here(number, std::move(verdict), Clock::now());
     turn();
   };
   ends.done = [this, number] {

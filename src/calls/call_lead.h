@@ -37,6 +37,8 @@ class CallLead {
   void lost(const std::string& host);
   /// As CallCourse::ended().
   void ended(job::Verdict verdict);
+  /// As CallCourse::restarts().
+  void restarts(job::Verdict verdict);
   /// What decides of a member's share has ended.
   void host_done(const std::string& host);
   void member_drained(const std::string& host);

@@ -29,8 +29,8 @@ void start_programs(HostContext& context, const launch::Call& call, const ShareE
     ranks::HostRun::Program program;
     program.name = each.name;
     program.rank = each.rank;
-    program.user = true;
-    program.of_call = true;
+    program.user = !each.agent;
+    program.of_call = !each.agent;
     program.command = each.command;
     program.command.env["MUSTER_SOCKET"] = context.host_run.socket_path();
     program.sink = ends.lines;
@@ -59,12 +59,14 @@ ranks::HostRun::Program launcher_program(const HostContext& context, Command com
 void begin_share(HostContext& context, const launch::Call& call, ShareEnds ends) {
   context.output.tag_ranks();
   context.output.mark(job::Mark::launched);
-  if (call.kind == launch::Call::Kind::direct) return start_programs(context, call, ends);
+  const bool is_direct = call.kind == launch::Call::Kind::direct;
   const auto on_rank_end = [&context, ends](job::Verdict verdict) {
     context.output.ended(verdict);
     ends.ended(std::move(verdict));
   };
-  context.host_run.begin_call(call.rank, ends.lines, on_rank_end, ends.done);
+  if (!is_direct || launch::has_agent(call.programs))
+    context.host_run.begin_call(call.rank, ends.lines, on_rank_end, ends.done, ends.restarts);
+  if (is_direct) return start_programs(context, call, ends);
   if (call.by_ssh) open_sshd(context, call, ends);
 }
 

@@ -11,10 +11,11 @@ struct HostContext;
 
 /// Whom a host's share of a call tells what happens in it.
 struct ShareEnds {
-  ranks::HostRun::Sink lines;               ///< Takes the users' programs' lines.
-  std::function<void(job::Verdict)> ended;  ///< A process of the share, or what could not start.
-  std::function<void()> done;               ///< All that decides here has ended; where a launcher
-                                            ///< starts ranks, only after a stop.
+  ranks::HostRun::Sink lines;                  ///< Takes the users' programs' lines.
+  std::function<void(job::Verdict)> ended;     ///< A process of the share, or what could not start.
+  std::function<void(job::Verdict)> restarts;  ///< A rank failed, and its launcher starts it again.
+  std::function<void()> done;  ///< All that decides here has ended; in a stop all ranks
+                               ///< that a launcher has started. May come twice.
 };
 
 /// Begins this host's share of a call: lets ranks come, starts what the host starts itself (its

@@ -177,6 +177,10 @@ void Follow::begin_call() {
     if (share != share_) return;
     member_->post(type_of(Message::outcome), to_text(job::to_json(verdict)));
   };
+  ends.restarts = [this, share](const job::Verdict& verdict) {
+    if (share != share_) return;
+    member_->post(type_of(Message::outcome), ranks::restart_text(verdict));
+  };
   ends.done = [this, share] {
     if (share == share_) member_->post(type_of(Message::call_done), "{}");
   };

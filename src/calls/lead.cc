@@ -225,6 +225,7 @@ void Lead::on_job_frame(const std::string& from, const Frame& frame) {
       if (!verdict) return context_.log.warning(from + ": " + verdict.error().text);
       if (frame.type == type_of(Message::host_end)) return one_host_ended(from, *verdict);
       verdict->host = from;
+      if (ranks::says_restart(frame.payload)) return calls_.restarts(*std::move(verdict));
       return calls_.ended(*std::move(verdict));
     }
     default:

@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <csignal>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <optional>
 
+#include "base/json.h"
 #include "base/terminal.h"
 #include "base/text.h"
 #include "base/topic.h"
@@ -230,6 +232,25 @@ Ending ending_of(const std::vector<SaidLine>& lines, const Outcome* outcome) {
   if (!word) return {};
   const std::string text = without_topic(without_box(lines[*word].text));
   return {clipped(text), blame_of(text) == Blame::peer, *word, *word, *word + 1};
+}
+
+std::optional<Ending> ending_in_file(std::string_view json, const Outcome& outcome) {
+  if (outcome.kind != Outcome::Kind::exited || outcome.success()) return std::nullopt;
+  const Result<Json> file = json.empty() ? Result<Json>(Json()) : parse_json(json);
+  if (!file || !file->is_object() || !file->contains("message")) return std::nullopt;
+  const Json& told = (*file)["message"];
+  const Json& text = told.is_object() && told.contains("message") ? told["message"] : told;
+  if (!text.is_string() || text.get_ref<const std::string&>().empty()) return std::nullopt;
+  const Json::json_pointer stack("/message/extraInfo/py_callstack");
+  if (file->contains(stack) && (*file)[stack].is_string()) {
+    std::vector<SaidLine> lines;
+    for (std::string& line : split((*file)[stack].get<std::string>(), '\n'))
+      lines.push_back({Stream::err, std::move(line), 0, 0});
+    Ending ending = ending_of(lines, nullptr);
+    if (!ending.error.empty()) return Ending{std::move(ending.error), ending.blames_peer};
+  }
+  const std::string first = split(text.get<std::string>(), '\n').front();
+  return Ending{clipped(first), blame_of(first) == Blame::peer};
 }
 
 }  // namespace muster::job

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "job/outcome.h"
@@ -28,5 +30,10 @@ struct Ending {
 /// `outcome`: the program's; null: only exceptions count, and muster's own errors. Pure. Source:
 /// docs/protocols/outcome.md, "The error".
 Ending ending_of(const std::vector<SaidLine>& lines, const Outcome* outcome);
+
+/// The exception that a program wrote to TORCHELASTIC_ERROR_FILE as it ended by it: what torch's
+/// `@record` does. None if `outcome` is no exit code of a failure, or `json` is not such a file.
+/// Pure. Source: torch 2.0.1, distributed/elastic/multiprocessing/errors/error_handler.py.
+std::optional<Ending> ending_in_file(std::string_view json, const Outcome& outcome);
 
 }  // namespace muster::job

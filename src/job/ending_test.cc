@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <csignal>
+
 #include "base/text.h"
 #include "job/said_testing.h"
 #include "job/traceback.h"
@@ -298,6 +300,45 @@ TEST_CASE("ending: only the exception that ended the program can blame a peer") 
   for (const auto& each : cases) {
     CAPTURE(each.name);
     CHECK(ending_of(said(each.text), &one).blames_peer == each.want);
+  }
+}
+
+TEST_CASE("ending: what @record wrote names the exception exactly") {
+  const std::string stack =
+      R"(,"extraInfo":{"py_callstack":"Traceback (most recent call last):\n  File \"t.py\", line )"
+      R"(2, in <module>\n    main()\npkg.OutOfData: shard 7\nis empty\n","timestamp":"1"})";
+  struct {
+    const char* name;
+    std::string file;
+    Outcome outcome;
+    const char* want;  ///< Null: the file tells nothing.
+    bool blames_peer;
+  } const cases[] = {
+      {"with the class's module",
+       R"({"message":{"message":"OutOfData: shard 7\nis empty")" + stack + "}}", Outcome::exited(1),
+       "pkg.OutOfData: shard 7 is empty", false},
+      {"without frames", R"({"message":{"message":"ValueError: bad\nbatch"}})", Outcome::exited(3),
+       "ValueError: bad", false},
+      {"an older form", R"({"message":"ValueError: bad"})", Outcome::exited(1), "ValueError: bad",
+       false},
+      {"a peer's end", R"({"message":{"message":"ConnectionResetError: reset by peer"}})",
+       Outcome::exited(1), "ConnectionResetError: reset by peer", true},
+      {"killed later", R"({"message":"ValueError: bad"})", Outcome::signaled(SIGKILL), nullptr,
+       false},
+      {"a success", R"({"message":"ValueError: bad"})", Outcome::exited(0), nullptr, false},
+      {"no file", "", Outcome::exited(1), nullptr, false},
+      {"half a file", R"({"message":)", Outcome::exited(1), nullptr, false},
+      {"a list", "[1]", Outcome::exited(1), nullptr, false},
+      {"no text", R"({"message":{"message":7}})", Outcome::exited(1), nullptr, false},
+      {"an empty text", R"({"message":""})", Outcome::exited(1), nullptr, false},
+  };
+  for (const auto& each : cases) {
+    CAPTURE(each.name);
+    const std::optional<Ending> ending = ending_in_file(each.file, each.outcome);
+    REQUIRE(ending.has_value() == (each.want != nullptr));
+    if (!ending) continue;
+    CHECK(ending->error == each.want);
+    CHECK(ending->blames_peer == each.blames_peer);
   }
 }
 

@@ -1,5 +1,6 @@
 #include "launch/call.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/json.h"
@@ -74,6 +75,7 @@ class Unpacker {
     program.rank = static_cast<int>(TRY(number(-1, 1 << 30)));
     program.command = TRY(command());
     program.decides = TRY(number(0, 1)) == 1;
+    program.agent = TRY(number(0, 1)) == 1;
     if (program.command.argv.empty()) return fail(Errc::protocol, "a call of no program");
     return program;
   }
@@ -101,6 +103,11 @@ Result<void> check(const Call& call) {
 
 }  // namespace
 
+bool has_agent(const std::vector<HostProgram>& programs) {
+  return std::any_of(programs.begin(), programs.end(),
+                     [](const HostProgram& program) { return program.agent; });
+}
+
 Call call_from(const HostPlan& plan, std::string name, std::string digest) {
   Call call;
   call.name = std::move(name);
@@ -110,7 +117,7 @@ Call call_from(const HostPlan& plan, std::string name, std::string digest) {
   call.rank.kept = plan.kept_names;
   call.launcher = plan.launcher_command;
   call.ranks_decide = plan.ranks_decide;
-  if (plan.launcher == Launcher::mpi) call.ranks = plan.ranks_total;
+  if (plan.launcher == Launcher::mpi || has_agent(plan.programs)) call.ranks = plan.ranks_total;
   call.by_ssh = plan.launcher == Launcher::mpi && plan.transport == Transport::ssh;
   if (plan.launcher == Launcher::direct) call.kind = Call::Kind::direct;
   call.programs = plan.programs;
@@ -136,6 +143,7 @@ std::string pack(const Call& call) {
     packer.text(std::to_string(program.rank));
     packer.command(program.command);
     packer.flag(program.decides);
+    packer.flag(program.agent);
   }
   packer.text(call.data);
   return packer.take();

@@ -35,7 +35,7 @@ struct Call {
   RankRun rank;                     ///< What ranks of this host run.
   std::optional<Command> launcher;  ///< mpirun; the leading host's.
   int ranks_decide = 0;             ///< As HostPlan's.
-  int ranks = 0;                    ///< How many a launcher starts; 0: not known.
+  int ranks = 0;                    ///< How many launchers start; 0: not known.
   bool by_ssh = false;              ///< Daemons come by ssh: every host runs an sshd meanwhile.
   std::vector<HostProgram> programs;
   std::string data;  ///< Any UTF-8 text.
@@ -48,6 +48,9 @@ struct CallResult {
 };
 /// Called once.
 using CallEnd = std::function<void(const CallResult&)>;
+
+/// Whether a launcher of its own is among them, whose ranks come to the host's socket.
+bool has_agent(const std::vector<HostProgram>& programs);
 
 /// The call that carries out a plan of Launcher::mpi or direct.
 Call call_from(const HostPlan& plan, std::string name, std::string digest);

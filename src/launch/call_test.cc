@@ -25,6 +25,7 @@ Call a_call() {
   server.name = "ps 0";
   server.command = Command{{"python", "t.py", "a=b c"}, {{"TF_CONFIG", "{}"}}, "/code"};
   server.decides = false;
+  server.agent = true;
   call.programs = {server};
   call.data = "{\"ports\": [1]}";
   return call;
@@ -51,6 +52,8 @@ TEST_CASE("call: what was packed is unpacked byte for byte") {
   CHECK(got->programs[0].rank == -1);
   CHECK(got->programs[0].command == call.programs[0].command);
   CHECK(!got->programs[0].decides);
+  CHECK(got->programs[0].agent);
+  CHECK(has_agent(got->programs));
   REQUIRE(got->launcher);
   CHECK(got->launcher->argv == call.launcher->argv);
   CHECK(got->launcher->env == call.launcher->env);

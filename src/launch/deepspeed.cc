@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "launch/efa.h"
 #include "launch/launchers.h"
+#include "launch/rank_line.h"
 #include "launch/site.h"
 
 namespace muster::launch {
@@ -59,10 +60,37 @@ std::string world_info(const World& world) {
   return text;
 }
 
-/// `options`: flags that the node launcher takes, as it takes them. `program`: script and
-/// arguments.
-Args launcher_line(const std::string& python, const World& world, const Args& options,
-                   const Args& program) {
+/// A line of `sm deepspeed`.
+struct Request {
+  bool direct = false, module = false, no_python = false, no_local_rank = false;
+  std::optional<int> processes;  ///< On each host.
+  int port = 0;                  ///< 0: one that is free on the leading host.
+  Args options;                  ///< For the node launcher alone.
+  std::string python;
+  std::string sm;   ///< Absolute path of our binary.
+  Command command;  ///< argv: the script and its arguments.
+};
+
+/// What the node launcher starts: a rank's program, and where in it `--local_rank=N` has its place.
+struct RankProgram {
+  Args argv;
+  std::optional<std::size_t> local_rank_at;
+};
+
+/// As the node launcher starts a script, where it starts it itself.
+RankProgram rank_program(const Request& request) {
+  RankProgram result;
+  if (!request.no_python) result.argv = {request.python, "-u"};
+  if (request.module) result.argv.emplace_back("-m");
+  if (!request.no_local_rank) result.local_rank_at = result.argv.size() + 1;
+  result.argv.insert(result.argv.end(), request.command.argv.begin(), request.command.argv.end());
+  return result;
+}
+
+/// `options`: flags that the node launcher takes, as it takes them. It would put --local_rank=N
+/// behind the first word of what it starts, which is ours: `sm rank` puts it where it belongs.
+Args launcher_line(const std::string& python, const std::string& sm, const World& world,
+                   const Args& options, const RankProgram& program) {
   Args words = {python,
                 "-u",
                 "-m",
@@ -72,7 +100,11 @@ Args launcher_line(const std::string& python, const World& world, const Args& op
                 "--master_addr=" + world.address,
                 "--master_port=" + world.port};
   words.insert(words.end(), options.begin(), options.end());
-  words.insert(words.end(), program.begin(), program.end());
+  words.insert(words.end(), {"--no_python", "--no_local_rank"});
+  Args rank = rank_line(sm, program.argv);
+  if (program.local_rank_at)
+    rank.insert(rank.begin() + 2, {"--local-rank-at", std::to_string(*program.local_rank_at)});
+  words.insert(words.end(), rank.begin(), rank.end());
   return words;
 }
 
@@ -135,16 +167,6 @@ Result<void> check_script(const Args& words) {
   return fail(Errc::invalid_input, "unknown flag \"" + given + "\"");
 }
 
-/// A line of `sm deepspeed`.
-struct Request {
-  bool direct = false, module = false, no_python = false, no_local_rank = false;
-  std::optional<int> processes;  ///< On each host.
-  int port = 0;                  ///< 0: one that is free on the leading host.
-  Args options;                  ///< For the node launcher alone.
-  std::string python;
-  Command command;  ///< argv: the script and its arguments.
-};
-
 Result<Request> request_of(OperatorLine line) {
   Request request;
   request.direct = line.text("--launcher") == "direct";
@@ -168,6 +190,7 @@ Result<Request> request_of(OperatorLine line) {
                                          ", want 1 to " + std::to_string(port_max));
   TRY(check_script(line.command.argv));
   request.python = std::move(line.python);
+  request.sm = std::move(line.sm);
   request.command = std::move(line.command);
   return request;
 }
@@ -184,13 +207,10 @@ Result<World> world_of(const Request& request, const Site& site) {
 }
 
 HostProgram agent(const Request& request, const World& world) {
-  Args options = request.options;
-  if (request.module) options.emplace_back("--module");
-  if (request.no_python) options.emplace_back("--no_python");
-  if (request.no_local_rank) options.emplace_back("--no_local_rank");
   Command command = request.command;
-  command.argv = launcher_line(request.python, world, options, request.command.argv);
-  return {"deepspeed", -1, std::move(command), true};
+  command.argv =
+      launcher_line(request.python, request.sm, world, request.options, rank_program(request));
+  return {"deepspeed", -1, std::move(command), true, true};
 }
 
 /// A rank as the node launcher would start it. There LOCAL_RANK is the rank modulo the host's
@@ -199,13 +219,11 @@ HostProgram agent(const Request& request, const World& world) {
 HostProgram rank(const Request& request, const World& world, int local) {
   const int number = world.first_rank() + local;
   Command command = request.command;
-  Args words;
-  if (!request.no_python) words = {request.python, "-u"};
-  if (request.module) words.emplace_back("-m");
-  words.push_back(request.command.argv.front());
-  if (!request.no_local_rank) words.push_back("--local_rank=" + std::to_string(local));
-  words.insert(words.end(), request.command.argv.begin() + 1, request.command.argv.end());
-  command.argv = std::move(words);
+  RankProgram program = rank_program(request);
+  if (program.local_rank_at)
+    program.argv.insert(program.argv.begin() + static_cast<std::ptrdiff_t>(*program.local_rank_at),
+                        "--local_rank=" + std::to_string(local));
+  command.argv = std::move(program.argv);
   const Env variables = {{"RANK", std::to_string(number)},
                          {"LOCAL_RANK", std::to_string(local)},
                          {"WORLD_SIZE", std::to_string(world.total())},
@@ -223,6 +241,7 @@ Result<HostPlan> plan_request(const Request& request, const Site& site) {
   HostPlan plan = direct_plan(site, request.command);
   plan.ranks_here = world.here();
   plan.ranks_total = world.total();
+  plan.rank.argv = rank_program(request).argv;
   if (!request.direct) plan.programs.push_back(agent(request, world));
   for (int local = 0; request.direct && local < world.here(); ++local)
     plan.programs.push_back(rank(request, world, local));
@@ -233,6 +252,7 @@ Result<HostPlan> plan_request(const Request& request, const Site& site) {
 
 Result<HostPlan> plan_deepspeed(const Inputs& inputs, const Options& options) {
   HostPlan result;
+  result.launcher = Launcher::direct;
   result.rank = TRY(script_command(inputs, options, "DeepSpeed", ""));
   const auto own = std::find(inputs.hosts.begin(), inputs.hosts.end(), inputs.host);
   World world;
@@ -241,9 +261,16 @@ Result<HostPlan> plan_deepspeed(const Inputs& inputs, const Options& options) {
   world.place = static_cast<std::size_t>(own - inputs.hosts.begin());
   world.address = inputs.hosts.size() == 1 ? "127.0.0.1" : inputs.hosts.front();
   world.port = default_port;
-  Args& argv = result.rank.argv;  // PYTHON SCRIPT ARGS…
-  argv = launcher_line(argv.front(), world, {}, {argv.begin() + 1, argv.end()});
   set_fabric(inputs, result.rank.env);
+  Request request;
+  request.python = options.python;
+  request.sm = options.sm;
+  request.command = result.rank;
+  request.command.argv.erase(request.command.argv.begin());  // PYTHON SCRIPT ARGS…
+  result.rank.argv = rank_program(request).argv;
+  result.ranks_here = world.here();
+  result.ranks_total = world.total();
+  result.programs.push_back(agent(request, world));
   return result;
 }
 

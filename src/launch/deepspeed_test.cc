@@ -14,7 +14,7 @@ namespace {
 const Command train{{"train.py", "--lr", "1"}, {{"PATH", "/bin"}}, "/opt/ml/code"};
 
 OperatorLine line(Env flags = {}, Args argv = train.argv) {
-  return {std::move(flags), "python3", {std::move(argv), train.env, train.cwd}};
+  return {std::move(flags), "python3", "/bin/sm", {std::move(argv), train.env, train.cwd}};
 }
 
 Result<HostPlan> planned(const OperatorLine& given, const Site& site) {
@@ -39,50 +39,55 @@ std::string world_taken(Args& words) {
 // --- the node launcher ---
 
 TEST_CASE("deepspeed: a node launcher on each host, told all hosts and their slots") {
+  // `sm rank` puts --local_rank where the node launcher would.
+  const std::string sm = "--no_python --no_local_rank /bin/sm rank ";
+  const std::string runs = sm + "--local-rank-at 3 -- python3 -u ";
   struct {
     const char* name;
     Site site;
     OperatorLine given;
     const char* world;
-    const char* want;  ///< Behind the module, as a shell would read it.
+    std::string want;  ///< Behind the module, as a shell would read it.
   } const cases[] = {
       {"one host", hosts_of(1), line(), R"({"algo-1":[0]})",
-       "--node_rank=0 --master_addr=127.0.0.1 --master_port=1001 train.py --lr 1"},
+       "--node_rank=0 --master_addr=127.0.0.1 --master_port=1001 " + runs + "train.py --lr 1"},
       {"first of two", hosts_of(2), line(), R"({"algo-1":[0],"algo-2":[0]})",
-       "--node_rank=0 --master_addr=algo-1 --master_port=1001 train.py --lr 1"},
+       "--node_rank=0 --master_addr=algo-1 --master_port=1001 " + runs + "train.py --lr 1"},
       {"second of two", hosts_of(2, 2), line(), R"({"algo-1":[0],"algo-2":[0]})",
-       "--node_rank=1 --master_addr=algo-1 --master_port=1001 train.py --lr 1"},
+       "--node_rank=1 --master_addr=algo-1 --master_port=1001 " + runs + "train.py --lr 1"},
       {"processes as asked for", hosts_of(2, 2), line({{"--num_gpus", "3"}}),
        R"({"algo-1":[0,1,2],"algo-2":[0,1,2]})",
-       "--node_rank=1 --master_addr=algo-1 --master_port=1001 train.py --lr 1"},
+       "--node_rank=1 --master_addr=algo-1 --master_port=1001 " + runs + "train.py --lr 1"},
       {"as many as GPUs", site_of({2, 2}, "algo-1"), line(), R"({"algo-1":[0,1],"algo-2":[0,1]})",
-       "--node_rank=0 --master_addr=algo-1 --master_port=1001 train.py --lr 1"},
+       "--node_rank=0 --master_addr=algo-1 --master_port=1001 " + runs + "train.py --lr 1"},
       {"each host its own GPUs", site_of({1, 3}, "algo-2"), line(),
        R"({"algo-1":[0],"algo-2":[0,1,2]})",
-       "--node_rank=1 --master_addr=algo-1 --master_port=1001 train.py --lr 1"},
+       "--node_rank=1 --master_addr=algo-1 --master_port=1001 " + runs + "train.py --lr 1"},
       {"GPUs on some hosts, a number given", site_of({8, 0}, "algo-2"), line({{"--num_gpus", "1"}}),
        R"({"algo-1":[0],"algo-2":[0]})",
-       "--node_rank=1 --master_addr=algo-1 --master_port=1001 train.py --lr 1"},
+       "--node_rank=1 --master_addr=algo-1 --master_port=1001 " + runs + "train.py --lr 1"},
       {"a port of one's own", hosts_of(2), line({{"--master_port", "29501"}}),
        R"({"algo-1":[0],"algo-2":[0]})",
-       "--node_rank=0 --master_addr=algo-1 --master_port=29501 train.py --lr 1"},
+       "--node_rank=0 --master_addr=algo-1 --master_port=29501 " + runs + "train.py --lr 1"},
       {"a module", hosts_of(1), line({{"--module", ""}}, {"pkg.train", "-x"}), R"({"algo-1":[0]})",
-       "--node_rank=0 --master_addr=127.0.0.1 --master_port=1001 --module pkg.train -x"},
+       "--node_rank=0 --master_addr=127.0.0.1 --master_port=1001 " + sm +
+           "--local-rank-at 4 -- python3 -u -m pkg.train -x"},
       {"a program", hosts_of(1), line({{"--no_python", ""}, {"--no_local_rank", ""}}, {"./solve"}),
        R"({"algo-1":[0]})",
-       "--node_rank=0 --master_addr=127.0.0.1 --master_port=1001 --no_python --no_local_rank "
-       "./solve"},
+       "--node_rank=0 --master_addr=127.0.0.1 --master_port=1001 " + sm + "-- ./solve"},
       {"flags for the node launcher alone", hosts_of(1),
        line({{"--bind_cores_to_rank", ""},
              {"--bind_core_list", "1,3-5"},
              {"--enable_each_rank_log", "/opt/ml/output/data"}}),
        R"({"algo-1":[0]})",
        "--node_rank=0 --master_addr=127.0.0.1 --master_port=1001 --bind_cores_to_rank "
-       "--bind_core_list=1,3-5 --enable_each_rank_log=/opt/ml/output/data train.py --lr 1"},
+       "--bind_core_list=1,3-5 --enable_each_rank_log=/opt/ml/output/data " +
+           runs + "train.py --lr 1"},
       {"arguments that are flags of ours", hosts_of(1),
        line({}, {"train.py", "--num_gpus", "9", "--hostfile=x", "a b", ""}), R"({"algo-1":[0]})",
-       "--node_rank=0 --master_addr=127.0.0.1 --master_port=1001 train.py --num_gpus 9 "
-       "--hostfile=x 'a b' ''"},
+       "--node_rank=0 --master_addr=127.0.0.1 --master_port=1001 " + runs +
+           "train.py --num_gpus 9 "
+           "--hostfile=x 'a b' ''"},
   };
   for (const auto& c : cases) {
     CAPTURE(c.name);
@@ -93,10 +98,11 @@ TEST_CASE("deepspeed: a node launcher on each host, told all hosts and their slo
     const HostProgram& agent = plan->programs[0];
     Args words = agent.command.argv;
     CHECK(world_taken(words) == c.world);
-    CHECK(shell_quoted(words) == std::string("python3 -u -m deepspeed.launcher.launch ") + c.want);
+    CHECK(shell_quoted(words) == "python3 -u -m deepspeed.launcher.launch " + c.want);
     CHECK(agent.name == "deepspeed");
     CHECK(agent.rank == -1);
     CHECK(agent.decides);
+    CHECK(agent.agent);
     CHECK(agent.command.cwd == train.cwd);
     CHECK(agent.command.env == train.env);
     CHECK(plan->roll_call == (c.site.hosts.size() > 1));
@@ -267,21 +273,26 @@ TEST_CASE("deepspeed by hyperparameter: the hosts of the distribution, all alike
       {{"algo-1"},
        "algo-1",
        R"({"algo-1":[0,1]})",
-       "--node_rank=0 --master_addr=127.0.0.1 --master_port=29500 train.py --epochs 2"},
+       "--node_rank=0 --master_addr=127.0.0.1 --master_port=29500 "},
       {{"algo-2", "algo-3"},
        "algo-3",
        R"({"algo-2":[0,1],"algo-3":[0,1]})",
-       "--node_rank=1 --master_addr=algo-2 --master_port=29500 train.py --epochs 2"},
+       "--node_rank=1 --master_addr=algo-2 --master_port=29500 "},
   };
   for (const auto& c : cases) {
     Options options;
     options.code_dir = "/opt/ml/code";
+    options.sm = "/bin/sm";
     const Result<HostPlan> made = plan(job_of(c.hosts, c.host, 2), options);
     REQUIRE(made);
-    CHECK(made->launcher == Launcher::process);
-    Args words = made->rank.argv;
+    CHECK(made->launcher == Launcher::direct);
+    REQUIRE(made->programs.size() == 1);
+    CHECK(made->ranks_total == 2 * static_cast<int>(c.hosts.size()));
+    Args words = made->programs[0].command.argv;
     CHECK(world_taken(words) == c.world);
-    CHECK(shell_quoted(words) == std::string("python3 -u -m deepspeed.launcher.launch ") + c.want);
+    CHECK(shell_quoted(words) == std::string("python3 -u -m deepspeed.launcher.launch ") + c.want +
+                                     "--no_python --no_local_rank /bin/sm rank --local-rank-at 3 "
+                                     "-- python3 -u train.py --epochs 2");
   }
 }
 

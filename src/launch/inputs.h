@@ -57,7 +57,7 @@ Result<Command> script_command(const Inputs& inputs, const Options& options, con
 /// The entry point itself, once on this host, which need be in no distribution.
 Result<HostPlan> plan_process(const Inputs& inputs, const Options& options);
 Result<HostPlan> plan_mpi(const Inputs& inputs, const Options& options);
-/// Source: sagemaker-training 5.1.4, torch_distributed.py. Launcher::process: one agent per host.
+/// Source: sagemaker-training 5.1.4, torch_distributed.py. Launcher::direct: one agent per host.
 Result<HostPlan> plan_torchrun(const Inputs& inputs, const Options& options);
 /// Source: sagemaker-training 5.1.4, pytorch_xla.py. Launcher::process.
 Result<HostPlan> plan_pytorch_xla(const Inputs& inputs, const Options& options);

@@ -23,7 +23,7 @@ const std::vector<LauncherRow>& launchers() {
        .plan = plan_smdataparallel},
       {.name = "torch_distributed",
        .hyperparameter = "sagemaker_torch_distributed_enabled",
-       .needs = {.usual = "torch"},
+       .needs = {.module = "torch", .install = "pip install torch", .usual = "torch"},
        .asked = {"--torchrun", "sagemaker_torch_distributed_enabled"},
        .plan = plan_torchrun,
        .operators = {{"torchrun", read_torchrun}}},

@@ -22,6 +22,7 @@ struct OperatorLine {
   /// whose value is called N holds a whole number >= 1, one with choices holds one of them.
   Env flags;
   std::string python;  ///< The job's interpreter, a path or a name for PATH.
+  std::string sm;      ///< Absolute path of our binary, for `<sm> rank`.
   Command command;     ///< argv: the program and its arguments, at least one word.
 
   bool has(const std::string& flag) const { return flags.contains(flag); }

@@ -100,7 +100,8 @@ TEST_CASE("launchers: a line's flags reach the planner that its operator names")
     CAPTURE(c.name);
     const Operator* found = operator_named(c.name).found;
     REQUIRE(found != nullptr);
-    const Result<Operation> operation = found->read({c.flags, "python3", {c.program, {}, "/w"}});
+    const Result<Operation> operation =
+        found->read({c.flags, "python3", "/bin/sm", {c.program, {}, "/w"}});
     REQUIRE(operation);
     CHECK(operation->ports({"algo-1", "algo-2"}, "algo-1") == c.ports);
     CHECK(operation->direct == c.direct);
@@ -112,7 +113,7 @@ TEST_CASE("launchers: a line's flags reach the planner that its operator names")
 
 TEST_CASE("launchers: torchrun's options without a script are told") {
   const Result<Operation> operation =
-      read_torchrun({{}, "python3", {{"--max-restarts", "2"}, {}, "/w"}});
+      read_torchrun({{}, "python3", "/bin/sm", {{"--max-restarts", "2"}, {}, "/w"}});
   REQUIRE(!operation);
   CHECK(operation.error().text == "expected a script to run");
 }

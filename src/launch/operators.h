@@ -40,10 +40,11 @@ Result<HostPlan> plan_run(const RunRequest& request, const Site& site);
 struct TorchrunRequest {
   std::optional<int> processes_per_host;  ///< None: as many as GPUs, 1 without.
   /// For torchrun itself: --max-restarts 2. May hold --nproc-per-node N, which then counts. With
-  /// `direct` only -m and --no-python.
+  /// `direct` only what says how the script is started: -m, --no-python, --run-path.
   Args agent_options;
   bool direct = false;
-  std::string python;  ///< For direct.
+  std::string python;  ///< The job's interpreter: torchrun's, and that of the script.
+  std::string sm;      ///< Absolute path of our binary; what torchrun starts is `<sm> rank`.
   Command command;     ///< argv: the script and its arguments.
 };
 /// The leading host offers one port. Also an error: an option that is muster's to set.

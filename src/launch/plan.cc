@@ -153,6 +153,10 @@ Env launcher_environment(const Env& base) {
   return env;
 }
 
+std::string launcher_name(const HostPlan& plan) {
+  return plan.programs.empty() ? "mpirun" : plan.programs.front().name;
+}
+
 std::string plan_text(const HostPlan& plan) {
   std::string text = headline(plan);
   if (plan.launcher == Launcher::direct) return text + programs_text(plan);

@@ -80,6 +80,9 @@ struct HostProgram {
   /// When all programs that decide have ended well, on all hosts, the rest is ended and all is well
   /// (a parameter server never ends by itself). One that fails, deciding or not, ends all.
   bool decides = true;
+  /// A launcher of its own: its ranks come to the host's socket, as `sm rank`, and it is ended with
+  /// them. It is no process of the user's: a stop does not tell it.
+  bool agent = false;
 };
 
 /// What one host runs. Every host makes its own from its own files; only the leading host's has a
@@ -90,7 +93,8 @@ struct HostPlan {
   /// mpirun, on the leader of an MPI job. The caller adds MUSTER_SOCKET to its env.
   std::optional<Command> launcher_command;
   /// What every rank of this host runs, or (launcher process) the program itself, or (launcher
-  /// direct) the user's command, before what the plan does to it for each of `programs`.
+  /// direct) the user's command, before what the plan does to it for each of `programs`; where
+  /// these are agents, with the words that each of their ranks runs.
   Command rank;
   std::vector<HostProgram> programs;  ///< For launcher direct.
   /// Variables that the user gave by mpirun's -x (or --prefix changes): the rank's given value wins
@@ -111,6 +115,9 @@ struct HostPlan {
 /// system left there (mpirun under SLURM_* ignores our host list) and without MCA parameters that
 /// would undo ours.
 Env launcher_environment(const Env& base);
+
+/// What a plan's ranks are started by, for people: "mpirun", or its first program: "torchrun".
+std::string launcher_name(const HostPlan& plan);
 
 /// For --print-plan. Values of variables whose names speak of keys, secrets, tokens, passwords or
 /// credentials are masked; SM_* are counted, not listed.

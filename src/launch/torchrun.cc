@@ -4,25 +4,33 @@
 #include "job/training.h"
 #include "launch/efa.h"
 #include "launch/inputs.h"
+#include "launch/rank_line.h"
 
 namespace muster::launch {
 namespace {
 
-/// `program` is the script as program_command() starts it: interpreter, script, arguments.
-Args torchrun_line(const Inputs& inputs, const Command& program) {
-  Args words;
-  const Env::const_iterator compiles = program.env.find("RUN_NEURON_PARALLEL_COMPILE");
-  if (compiles != program.env.end() && compiles->second == "1")
-    words.push_back("neuron_parallel_compile");
-  words.insert(words.end(), {"torchrun", "--nnodes", std::to_string(inputs.hosts.size()),
-                             "--nproc_per_node", std::to_string(inputs.processes_per_host)});
+/// The interpreter's torchrun; behind neuron_parallel_compile the one that it finds.
+Args torchrun_words(const std::string& python, const Env& env) {
+  const Env::const_iterator compiles = env.find("RUN_NEURON_PARALLEL_COMPILE");
+  if (compiles != env.end() && compiles->second == "1")
+    return {"neuron_parallel_compile", "torchrun"};
+  return torchrun_of(python);
+}
+
+/// `rank` is what each rank runs.
+Args torchrun_line(const Inputs& inputs, const Options& options, const Command& rank) {
+  Args words = torchrun_words(options.python, rank.env);
+  words.insert(words.end(), {"--nnodes", std::to_string(inputs.hosts.size()), "--nproc_per_node",
+                             std::to_string(inputs.processes_per_host)});
   if (inputs.hosts.size() > 1) {
     const auto at = std::find(inputs.hosts.begin(), inputs.hosts.end(), inputs.host);
     words.insert(words.end(),
                  {"--master_addr", inputs.hosts.front(), "--master_port", job::master_port,
                   "--node_rank", std::to_string(at - inputs.hosts.begin())});
   }
-  words.insert(words.end(), program.argv.begin() + 1, program.argv.end());
+  words.emplace_back("--no_python");
+  const Args ranks = rank_line(options.sm, rank.argv);
+  words.insert(words.end(), ranks.begin(), ranks.end());
   return words;
 }
 
@@ -45,9 +53,16 @@ Result<HostPlan> plan_torchrun(const Inputs& inputs, const Options& options) {
                                          std::to_string(inputs.processes_per_host) +
                                          ", want 1 or more");
   HostPlan result;
+  result.launcher = Launcher::direct;
   result.rank = TRY(script_command(inputs, options, "torchrun", ""));
   set_fabric(inputs, result.rank.env);
-  result.rank.argv = torchrun_line(inputs, result.rank);
+  const Args script(result.rank.argv.begin() + 1, result.rank.argv.end());
+  result.rank.argv = TRY(torch_script(options.python, {}, script, result.rank.env)).argv;
+  result.ranks_here = inputs.processes_per_host;
+  result.ranks_total = inputs.processes_per_host * static_cast<int>(inputs.hosts.size());
+  Command agent{torchrun_line(inputs, options, result.rank),
+                without_script_options(result.rank.env), result.rank.cwd};
+  result.programs.push_back({"torchrun", -1, std::move(agent), true, true});
   return result;
 }
 

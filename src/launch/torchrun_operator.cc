@@ -7,6 +7,7 @@
 #include "job/limits.h"
 #include "launch/launchers.h"
 #include "launch/operators.h"
+#include "launch/rank_line.h"
 #include "launch/site.h"
 
 namespace muster::launch {
@@ -14,6 +15,7 @@ namespace {
 
 /// Options of torchrun that say who and where the hosts are. Source: torch 2.0.1, run.py.
 constexpr std::string_view standalone_flag = "--standalone";
+constexpr std::string_view nnodes_flag = "--nnodes";
 constexpr std::array<std::string_view, 9> owned = {
     "--nnodes",        "--node-rank", "--master-addr",  "--master-port", "--local-addr",
     "--rdzv-endpoint", "--rdzv-id",   "--rdzv-backend", standalone_flag};
@@ -54,6 +56,10 @@ Result<int> process_count(const std::string& text) {
 /// An option of muster's that was given all the same. What a job of one host is anyway is no error.
 Result<void> check_owned(const std::string& word, std::string_view option, std::size_t hosts) {
   const std::string given = to_utf8(word.substr(0, word.find('=')));
+  if (option == nnodes_flag && word.find(':') != std::string::npos)
+    return fail(Errc::invalid_input, given +
+                                         " MIN:MAX is not supported: a lost host ends the job; "
+                                         "sm fit --spares and --retries start it again");
   if (option != standalone_flag)
     return fail(Errc::invalid_input,
                 given + " cannot be given: muster sets " + std::string(option));
@@ -71,7 +77,8 @@ Result<TorchrunRequest> read_options(TorchrunRequest request, std::size_t hosts)
     const std::string name = option_name(words[i]);
     const std::string_view option = owner_of(name);
     if (!option.empty()) {
-      TRY(check_owned(words[i], option, hosts));
+      const bool apart = words[i].find('=') == std::string::npos && i + 1 < words.size();
+      TRY(check_owned(words[i] + (apart ? "=" + words[i + 1] : ""), option, hosts));
       continue;
     }
     if (name.size() < 4 || !processes_flag.starts_with(name)) {
@@ -105,52 +112,30 @@ Args watch_options(const TorchrunRequest& request) {
   return {"--monitor_interval", "0.1"};
 }
 
-HostProgram agent(const TorchrunRequest& request, const Site& site, int place, int processes,
-                  const std::string& port) {
+HostProgram agent(const TorchrunRequest& request, const TorchScript& script, const Site& site,
+                  int place, int processes, const std::string& port) {
   Command command = request.command;
-  command.env = cleaned(std::move(command.env));
+  command.env = without_script_options(cleaned(std::move(command.env)));
+  Args& argv = command.argv = torchrun_of(request.python);
+  const auto add = [&argv](const Args& words) {
+    argv.insert(argv.end(), words.begin(), words.end());
+  };
   // Underscores: torch 1 knows no other spelling.
-  command.argv = {"torchrun",
-                  "--nnodes",
-                  std::to_string(site.hosts.size()),
-                  "--nproc_per_node",
-                  std::to_string(processes),
-                  "--node_rank",
-                  std::to_string(place),
-                  "--master_addr",
-                  name_for_programs(site, 0),
-                  "--master_port",
-                  port};
-  Args& argv = command.argv;
-  const Args watch = watch_options(request);
-  argv.insert(argv.end(), watch.begin(), watch.end());
-  argv.insert(argv.end(), request.agent_options.begin(), request.agent_options.end());
-  argv.insert(argv.end(), request.command.argv.begin(), request.command.argv.end());
-  return {"torchrun", -1, std::move(command), true};
+  add({"--nnodes", std::to_string(site.hosts.size()), "--nproc_per_node", std::to_string(processes),
+       "--node_rank", std::to_string(place), "--master_addr", name_for_programs(site, 0),
+       "--master_port", port});
+  add(watch_options(request));
+  add(script.agent_options);
+  add({"--no_python"});
+  add(rank_line(request.sm, script.argv));
+  return {"torchrun", -1, std::move(command), true, true};
 }
 
-/// The script as an agent would start it.
-Result<Args> rank_words(const TorchrunRequest& request) {
-  bool module = false;
-  bool python = true;
-  for (const std::string& word : request.agent_options) {
-    const std::string name = option_name(word);
-    if (word == "-m" || name == "--module") {
-      module = true;
-    } else if (name == "--no-python") {
-      python = false;
-    } else {
-      return fail(Errc::invalid_input, "--launcher direct has no torchrun to give " +
-                                           to_utf8(word) + " to; it takes -m and --no-python");
-    }
-  }
-  if (module && !python)
-    return fail(Errc::invalid_input, "--module and --no-python exclude each other");
-  Args words;
-  if (python) words.push_back(request.python);
-  if (module) words.push_back("-m");
-  words.insert(words.end(), request.command.argv.begin(), request.command.argv.end());
-  return words;
+Result<void> check_direct(const TorchScript& script) {
+  if (script.agent_options.empty()) return {};
+  return fail(Errc::invalid_input, "--launcher direct has no torchrun to give " +
+                                       to_utf8(script.agent_options.front()) +
+                                       " to; it takes -m, --no-python and --run-path");
 }
 
 /// What torchrun 2.0.1 tells its processes, and NODE_RANK, which some libraries read.
@@ -175,10 +160,11 @@ Env rank_variables(int place, int local, int rank, const std::vector<int>& count
           {"TORCHELASTIC_USE_AGENT_STORE", "False"}};
 }
 
-Result<std::vector<HostProgram>> ranks(const TorchrunRequest& request, const Site& site, int place,
-                                       const std::vector<int>& counts, const std::string& port) {
+std::vector<HostProgram> ranks(const TorchrunRequest& request, const TorchScript& script,
+                               const Site& site, int place, const std::vector<int>& counts,
+                               const std::string& port) {
   Command command = request.command;
-  command.argv = TRY(rank_words(request));
+  command.argv = script.argv;
   command.env = cleaned(std::move(command.env));
   const int here = counts[static_cast<std::size_t>(place)];
   command.env["MASTER_ADDR"] = name_for_programs(site, 0);
@@ -209,10 +195,14 @@ Result<HostPlan> plan_torchrun(const TorchrunRequest& asked, const Site& site) {
   HostPlan plan = direct_plan(site, asked.command);
   plan.ranks_here = counts[static_cast<std::size_t>(place)];
   for (const int count : counts) plan.ranks_total += count;
+  const TorchScript script = TRY(torch_script(request.python, request.agent_options,
+                                              request.command.argv, request.command.env));
+  if (request.direct) TRY(check_direct(script));
   if (request.direct)
-    plan.programs = TRY(ranks(request, site, place, counts, port));
+    plan.programs = ranks(request, script, site, place, counts, port);
   else
-    plan.programs.push_back(agent(request, site, place, plan.ranks_here, port));
+    plan.programs.push_back(agent(request, script, site, place, plan.ranks_here, port));
+  plan.rank.argv = script.argv;
   return plan;
 }
 
@@ -243,6 +233,7 @@ Result<Operation> read_torchrun(OperatorLine line) {
   if (line.has("--nproc-per-node")) request.processes_per_host = line.number("--nproc-per-node");
   request.direct = line.text("--launcher") == "direct";
   request.python = std::move(line.python);
+  request.sm = std::move(line.sm);
   request.command = std::move(line.command);
   split_options(request);
   if (request.command.argv.empty()) return fail(Errc::invalid_input, "expected a script to run");

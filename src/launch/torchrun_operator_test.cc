@@ -12,6 +12,7 @@ TorchrunRequest script(Args agent_options = {}, std::optional<int> processes = {
   request.processes_per_host = processes;
   request.agent_options = std::move(agent_options);
   request.python = "/usr/bin/python3";
+  request.sm = "/usr/bin/sm";
   request.command = {std::move(argv), {{"PATH", "/bin"}}, "/opt/ml/code"};
   return request;
 }
@@ -24,59 +25,74 @@ TorchrunRequest direct(TorchrunRequest request) {
 // --- the agent ---
 
 TEST_CASE("torchrun operator: one agent on each host, which meet at the first") {
+  const std::string runs = "--no_python /usr/bin/sm rank -- /usr/bin/python3 -u ";
   struct {
     const char* name;
     Site site;
     TorchrunRequest request;
-    const char* want;  ///< Behind "torchrun ", as a shell would read it.
+    std::string want;  ///< Behind "python -m torch.distributed.run ", as a shell would read it.
   } const cases[] = {
       {"one host", hosts_of(1), script(),
        "--nnodes 1 --nproc_per_node 1 --node_rank 0 --master_addr 127.0.0.1 --master_port 1001 "
-       "--monitor_interval 0.1 train.py --lr 1"},
+       "--monitor_interval 0.1 " +
+           runs + "train.py --lr 1"},
       {"first of two", hosts_of(2), script(),
        "--nnodes 2 --nproc_per_node 1 --node_rank 0 --master_addr algo-1 --master_port 1001 "
-       "--monitor_interval 0.1 train.py --lr 1"},
+       "--monitor_interval 0.1 " +
+           runs + "train.py --lr 1"},
       {"second of two", hosts_of(2, 2), script(),
        "--nnodes 2 --nproc_per_node 1 --node_rank 1 --master_addr algo-1 --master_port 1001 "
-       "--monitor_interval 0.1 train.py --lr 1"},
+       "--monitor_interval 0.1 " +
+           runs + "train.py --lr 1"},
       {"processes as asked for", hosts_of(2, 2), script({}, 3),
        "--nnodes 2 --nproc_per_node 3 --node_rank 1 --master_addr algo-1 --master_port 1001 "
-       "--monitor_interval 0.1 train.py --lr 1"},
+       "--monitor_interval 0.1 " +
+           runs + "train.py --lr 1"},
       {"as many as GPUs", site_of({4, 4}, "algo-2"), script(),
        "--nnodes 2 --nproc_per_node 4 --node_rank 1 --master_addr algo-1 --master_port 1001 "
-       "--monitor_interval 0.1 train.py --lr 1"},
+       "--monitor_interval 0.1 " +
+           runs + "train.py --lr 1"},
       {"each host its own GPUs", site_of({4, 8}, "algo-2"), script(),
        "--nnodes 2 --nproc_per_node 8 --node_rank 1 --master_addr algo-1 --master_port 1001 "
-       "--monitor_interval 0.1 train.py --lr 1"},
+       "--monitor_interval 0.1 " +
+           runs + "train.py --lr 1"},
       {"more than GPUs", site_of({1, 1}, "algo-1"), script({}, 2),
        "--nnodes 2 --nproc_per_node 2 --node_rank 0 --master_addr algo-1 --master_port 1001 "
-       "--monitor_interval 0.1 train.py --lr 1"},
+       "--monitor_interval 0.1 " +
+           runs + "train.py --lr 1"},
       {"GPUs on some hosts, a number given", site_of({8, 0}, "algo-2"), script({}, 2),
        "--nnodes 2 --nproc_per_node 2 --node_rank 1 --master_addr algo-1 --master_port 1001 "
-       "--monitor_interval 0.1 train.py --lr 1"},
+       "--monitor_interval 0.1 " +
+           runs + "train.py --lr 1"},
       {"restarts", hosts_of(2), script({"--max-restarts", "2"}),
        "--nnodes 2 --nproc_per_node 1 --node_rank 0 --master_addr algo-1 --master_port 1001 "
-       "--monitor_interval 0.1 --max-restarts 2 train.py --lr 1"},
+       "--monitor_interval 0.1 --max-restarts 2 " +
+           runs + "train.py --lr 1"},
       {"options of torchrun's", hosts_of(1),
        script({"--monitor_interval=1", "-m", "--rdzv-conf", "timeout=9", "--role", "trainer"}, {},
               {"pkg.train"}),
        "--nnodes 1 --nproc_per_node 1 --node_rank 0 --master_addr 127.0.0.1 --master_port 1001 "
-       "--monitor_interval=1 -m --rdzv-conf timeout=9 --role trainer pkg.train"},
+       "--monitor_interval=1 --rdzv-conf timeout=9 --role trainer " +
+           runs + "-m pkg.train"},
       {"processes among torchrun's options", hosts_of(1),
        script({"--max-restarts=1", "--nproc_per_node", "5", "--tee", "3"}),
        "--nnodes 1 --nproc_per_node 5 --node_rank 0 --master_addr 127.0.0.1 --master_port 1001 "
-       "--monitor_interval 0.1 --max-restarts=1 --tee 3 train.py --lr 1"},
+       "--monitor_interval 0.1 --max-restarts=1 --tee 3 " +
+           runs + "train.py --lr 1"},
       {"the same with an equals sign", hosts_of(1), script({"--nproc-per-node=6"}, 2),
        "--nnodes 1 --nproc_per_node 6 --node_rank 0 --master_addr 127.0.0.1 --master_port 1001 "
-       "--monitor_interval 0.1 train.py --lr 1"},
+       "--monitor_interval 0.1 " +
+           runs + "train.py --lr 1"},
       {"arguments that are options of ours", hosts_of(1),
        script({}, {}, {"train.py", "--nnodes", "9", "--master-port=1"}),
        "--nnodes 1 --nproc_per_node 1 --node_rank 0 --master_addr 127.0.0.1 --master_port 1001 "
-       "--monitor_interval 0.1 train.py --nnodes 9 --master-port=1"},
+       "--monitor_interval 0.1 " +
+           runs + "train.py --nnodes 9 --master-port=1"},
       {"arguments with spaces, newlines, ':' and '='", hosts_of(1),
        script({}, {}, {"train.py", "a b", "c\nd", ":", "e=f", ""}),
        "--nnodes 1 --nproc_per_node 1 --node_rank 0 --master_addr 127.0.0.1 --master_port 1001 "
-       "--monitor_interval 0.1 train.py 'a b' 'c\nd' : e=f ''"},
+       "--monitor_interval 0.1 " +
+           runs + "train.py 'a b' 'c\nd' : e=f ''"},
   };
   for (const auto& c : cases) {
     CAPTURE(c.name);
@@ -85,7 +101,10 @@ TEST_CASE("torchrun operator: one agent on each host, which meet at the first") 
     CHECK(plan->launcher == Launcher::direct);
     REQUIRE(plan->programs.size() == 1);
     const HostProgram& agent = plan->programs[0];
-    CHECK(shell_quoted(agent.command.argv) == std::string("torchrun ") + c.want);
+    CHECK(shell_quoted(agent.command.argv) ==
+          "/usr/bin/python3 -m torch.distributed.run " + c.want);
+    CHECK(agent.agent);
+    CHECK(shell_quoted(agent.command.argv).ends_with(" rank -- " + shell_quoted(plan->rank.argv)));
     CHECK(agent.name == "torchrun");
     CHECK(agent.rank == -1);
     CHECK(agent.decides);
@@ -117,6 +136,43 @@ TEST_CASE("torchrun operator: an outer launcher's variables do not reach the age
   CHECK(agent.command.env == kept);
   CHECK(shell_quoted(agent.command.argv).find("--monitor") == std::string::npos);
   CHECK(plan->rank.env == request.command.env);
+  CHECK(plan->rank.argv == Args{"/usr/bin/python3", "-u", "train.py", "--lr", "1"});
+}
+
+TEST_CASE("torchrun operator: a rank runs the script as torchrun itself would") {
+  const std::string path_runner =
+      "'import sys; from torch.distributed.run import record, run_script_path; "
+      "record(run_script_path)(*sys.argv[1:])'";
+  struct {
+    Args options;
+    Env env;
+    std::string want;
+  } const cases[] = {
+      {{}, {}, "/usr/bin/python3 -u train.py"},
+      {{"-m"}, {}, "/usr/bin/python3 -u -m train.py"},
+      {{"--module"}, {}, "/usr/bin/python3 -u -m train.py"},
+      {{}, {{"PET_MODULE", "1"}}, "/usr/bin/python3 -u -m train.py"},
+      {{}, {{"PET_MODULE", "0"}}, "/usr/bin/python3 -u train.py"},
+      {{"--no-python"}, {}, "train.py"},
+      {{"--no_python"}, {{"PYTHON_EXEC", "pypy"}}, "train.py"},
+      {{}, {{"PET_NO_PYTHON", "1"}}, "train.py"},
+      {{}, {{"PYTHON_EXEC", "pypy"}}, "pypy -u train.py"},
+      {{"--run_path", "--no_python"}, {}, "/usr/bin/python3 -u -c " + path_runner + " train.py"},
+  };
+  for (const auto& c : cases) {
+    CAPTURE(c.want);
+    TorchrunRequest request = script(c.options, {}, {"train.py"});
+    request.command.env.insert(c.env.begin(), c.env.end());
+    for (const bool is_direct : {false, true}) {
+      request.direct = is_direct;
+      const Result<HostPlan> plan = plan_torchrun(request, hosts_of(2));
+      REQUIRE(plan);
+      const Command& command = plan->programs[0].command;
+      const std::string line = shell_quoted(command.argv);
+      CHECK_MESSAGE((is_direct ? line == c.want : line.ends_with("/sm rank -- " + c.want)), line);
+      CHECK((is_direct || !command.env.contains("PET_MODULE")));
+    }
+  }
 }
 
 TEST_CASE("torchrun operator: --standalone says of one host what it is") {
@@ -131,6 +187,11 @@ TEST_CASE("torchrun operator: what cannot be is one line") {
   const auto owned = [](const std::string& given, const std::string& option) {
     return given + " cannot be given: muster sets " + option;
   };
+  const auto elastic = [](const std::string& given) {
+    return given +
+           " MIN:MAX is not supported: a lost host ends the job; sm fit --spares and --retries "
+           "start it again";
+  };
   Site no_port = hosts_of(2);
   no_port.hosts[0].ports.clear();
   Site twice = hosts_of(2);
@@ -142,6 +203,8 @@ TEST_CASE("torchrun operator: what cannot be is one line") {
     std::string want;
   } const cases[] = {
       {"--nnodes", hosts_of(2), script({"--nnodes", "3"}), owned("--nnodes", "--nnodes")},
+      {"elastic", hosts_of(2), script({"--nnodes", "1:2"}), elastic("--nnodes")},
+      {"elastic=", hosts_of(2), script({"--nnodes=1:2"}), elastic("--nnodes")},
       {"--node-rank", hosts_of(2), script({"--node-rank", "0"}),
        owned("--node-rank", "--node-rank")},
       {"--node_rank=", hosts_of(2), script({"--node_rank=0"}), owned("--node_rank", "--node-rank")},
@@ -178,7 +241,8 @@ TEST_CASE("torchrun operator: what cannot be is one line") {
       {"not among the hosts", hosts_of(2, 3), script(),
        "this host, \"algo-3\", is not among the job's hosts"},
       {"an agent's option without agent", hosts_of(2), direct(script({"--max-restarts", "2"})),
-       "--launcher direct has no torchrun to give --max-restarts to; it takes -m and --no-python"},
+       "--launcher direct has no torchrun to give --max-restarts to; it takes -m, --no-python and "
+       "--run-path"},
       {"module and no Python", hosts_of(2), direct(script({"-m", "--no_python"})),
        "--module and --no-python exclude each other"},
       {"owned, without agent", hosts_of(2), direct(script({"--nnodes=2"})),
@@ -205,7 +269,7 @@ TEST_CASE("torchrun operator: without agent each rank gets what torchrun gives i
   const HostProgram& last = plan->programs[1];
   CHECK(last.rank == 3);
   CHECK(last.decides);
-  CHECK(last.command.argv == Args{"/usr/bin/python3", "train.py", "--lr", "1"});
+  CHECK(last.command.argv == Args{"/usr/bin/python3", "-u", "train.py", "--lr", "1"});
   CHECK(added_to(last, request.command) == Env{{"GROUP_RANK", "1"},
                                                {"GROUP_WORLD_SIZE", "3"},
                                                {"LOCAL_RANK", "1"},
@@ -263,7 +327,7 @@ TEST_CASE("torchrun operator: without agent, ranks go host after host") {
   for (const auto& c : cases) {
     CAPTURE(c.name);
     TorchrunRequest request = direct(c.request);
-    Args want = {"/usr/bin/python3"};
+    Args want = {"/usr/bin/python3", "-u"};
     want.insert(want.end(), c.argv.begin(), c.argv.end());
     if (want.back() == "train.py") want.insert(want.end(), {"--lr", "1"});
     const Result<HostPlan> plan = plan_torchrun(request, c.site);

@@ -25,6 +25,7 @@ Inputs job_of(const Args& hosts, const std::string& host) {
 Options in_code(const Env& env = {}) {
   Options options;
   options.agent = "/usr/local/bin/muster-agent";
+  options.sm = "/usr/local/bin/sm";
   options.code_dir = "/opt/ml/code";
   options.env = env;
   return options;
@@ -36,8 +37,18 @@ Env added(Env env) {
   return env;
 }
 
-// The wanted lines and variables are those of sagemaker-training 5.1.4's TorchDistributedRunner.
-TEST_CASE("torchrun: the line and the variables are the reference's") {
+const Command& agent_of(const HostPlan& plan) {
+  REQUIRE(plan.programs.size() == 1);
+  CHECK(plan.programs[0].agent);
+  return plan.programs[0].command;
+}
+
+/// Behind torchrun's own options.
+const Args ranks = {"--no_python", "/usr/local/bin/sm", "rank",     "--", "python3",
+                    "-u",          "train.py",          "--epochs", "2"};
+
+// The options and variables are those of sagemaker-training 5.1.4's TorchDistributedRunner.
+TEST_CASE("torchrun: the options and the variables are the reference's") {
   const Env plain = {{"NCCL_PROTO", "simple"}, {"NCCL_SOCKET_IFNAME", "eth0"}};
   const Env efa = {
       {"FI_PROVIDER", "efa"}, {"NCCL_PROTO", "simple"}, {"NCCL_SOCKET_IFNAME", "eth0"}};
@@ -51,7 +62,7 @@ TEST_CASE("torchrun: the line and the variables are the reference's") {
     Args hosts;
     const char* host;
     const char* instance;
-    Args line;  ///< Between "torchrun" and the script.
+    Args line;  ///< torchrun's options but the last.
     Env env;
   } const cases[] = {
       {"one host",
@@ -88,17 +99,20 @@ TEST_CASE("torchrun: the line and the variables are the reference's") {
     inputs.instance_type = c.instance;
     const Result<HostPlan> got = plan(inputs, in_code());
     REQUIRE_MESSAGE(got, (got ? "" : got.error().text));
-    Args want = {"torchrun"};
+    Args want = {"python3", "-m", "torch.distributed.run"};
     want.insert(want.end(), c.line.begin(), c.line.end());
-    want.insert(want.end(), {"train.py", "--epochs", "2"});
-    CHECK(got->rank.argv == want);
-    CHECK(added(got->rank.env) == c.env);
-    CHECK(got->rank.env.at("SM_CURRENT_HOST") == c.host);
-    CHECK(got->rank.cwd == "/opt/ml/code");
-    CHECK(got->launcher == Launcher::process);
+    want.insert(want.end(), ranks.begin(), ranks.end());
+    const Command& agent = agent_of(*got);
+    CHECK(agent.argv == want);
+    CHECK(added(agent.env) == c.env);
+    CHECK(agent.env.at("SM_CURRENT_HOST") == c.host);
+    CHECK(agent.cwd == "/opt/ml/code");
+    CHECK(got->rank.argv == Args(ranks.begin() + 4, ranks.end()));
+    CHECK(got->launcher == Launcher::direct);
     CHECK(!got->launcher_command);
     CHECK(got->roll_call == (c.hosts.size() > 1));
-    CHECK(got->ranks_here == 1);  // One agent, whatever it starts in turn.
+    CHECK(got->ranks_here == 4);
+    CHECK(got->ranks_total == 4 * static_cast<int>(c.hosts.size()));
   }
 }
 
@@ -112,8 +126,10 @@ TEST_CASE("torchrun: graphs are compiled first if RUN_NEURON_PARALLEL_COMPILE sa
     const Env env = {{"RUN_NEURON_PARALLEL_COMPILE", c.value}};
     const Result<HostPlan> got = plan(job_of({"algo-1"}, "algo-1"), in_code(env));
     REQUIRE(got);
-    CHECK((got->rank.argv[0] == "neuron_parallel_compile") == c.compiles);
-    CHECK(got->rank.argv[c.compiles ? 1 : 0] == "torchrun");
+    const Args& argv = agent_of(*got).argv;
+    const Args begin(argv.begin(), argv.begin() + 3);
+    CHECK(begin == (c.compiles ? Args{"neuron_parallel_compile", "torchrun", "--nnodes"}
+                               : Args{"python3", "-m", "torch.distributed.run"}));
   }
 }
 
@@ -124,9 +140,11 @@ TEST_CASE("torchrun: its variables stand over the job's own, and arguments stay 
   const Result<HostPlan> got = plan(
       inputs, in_code({{"NCCL_PROTO", "LL"}, {"NCCL_SOCKET_IFNAME", "x"}, {"NCCL_DEBUG", "W"}}));
   REQUIRE(got);
-  CHECK(got->rank.argv == Args{"torchrun", "--nnodes", "1", "--nproc_per_node", "4", "train.py",
-                               "--a", "b c;$(id)", "--", "é"});
-  CHECK(added(got->rank.env) ==
+  CHECK(agent_of(*got).argv == Args{"python3", "-m", "torch.distributed.run", "--nnodes", "1",
+                                    "--nproc_per_node", "4", "--no_python", "/usr/local/bin/sm",
+                                    "rank", "--", "python3", "-u", "train.py", "--a", "b c;$(id)",
+                                    "--", "é"});
+  CHECK(added(agent_of(*got).env) ==
         Env{{"NCCL_DEBUG", "W"}, {"NCCL_PROTO", "simple"}, {"NCCL_SOCKET_IFNAME", "ens5"}});
 }
 
@@ -135,8 +153,10 @@ TEST_CASE("torchrun: the plan as text shows the line of the host that has it") {
   REQUIRE(got);
   const std::string text = plan_text(*got);
   CAPTURE(text);
-  CHECK(text.starts_with("launcher: process, after the roll call of all hosts\n"));
-  CHECK(text.find("runs: " + shell_quoted(got->rank.argv) + "\n") != std::string::npos);
+  CHECK(text.starts_with(
+      "launcher: direct, 4 of 8 programs on this host, after the roll call of all hosts\n"));
+  CHECK(text.find("torchrun runs: " + shell_quoted(agent_of(*got).argv) + "\n") !=
+        std::string::npos);
 }
 
 TEST_CASE("torchrun: what cannot run is one clear line") {
@@ -206,18 +226,18 @@ TEST_CASE("torchrun: a job asks for it by sagemaker_torch_distributed_enabled") 
        R"("sagemaker_torch_distributed_enabled": "true")",
        two,
        0,
-       {"torchrun", "--nnodes", "2", "--nproc_per_node", "1"}},
+       {"python3", "-m", "torch.distributed.run", "--nnodes", "2", "--nproc_per_node", "1"}},
       {"one process per GPU",
        R"("sagemaker_torch_distributed_enabled": "true")",
        two,
        8,
-       {"torchrun", "--nnodes", "2", "--nproc_per_node", "8"}},
+       {"python3", "-m", "torch.distributed.run", "--nnodes", "2", "--nproc_per_node", "8"}},
       {"as many as are said",
        R"("sagemaker_torch_distributed_enabled": "true",
           "sagemaker_mpi_num_of_processes_per_host": "3")",
        two,
        8,
-       {"torchrun", "--nnodes", "2", "--nproc_per_node", "3"}},
+       {"python3", "-m", "torch.distributed.run", "--nnodes", "2", "--nproc_per_node", "3"}},
       {"MPI wins",
        R"("sagemaker_torch_distributed_enabled": "true", "sagemaker_mpi_enabled": "true")",
        two,
@@ -229,7 +249,7 @@ TEST_CASE("torchrun: a job asks for it by sagemaker_torch_distributed_enabled") 
           "sagemaker_distribution_instance_groups": "[\"two\"]")",
        groups,
        0,
-       {"torchrun", "--nnodes", "1"}},
+       {"python3", "-m", "torch.distributed.run", "--nnodes", "1"}},
       {"not in its group",
        R"("sagemaker_torch_distributed_enabled": "true",
           "sagemaker_distribution_instance_groups": "[\"one\"]")",
@@ -242,9 +262,9 @@ TEST_CASE("torchrun: a job asks for it by sagemaker_torch_distributed_enabled") 
     const std::string text = std::string(R"({"sagemaker_program": "train.py", )") + c.parameters;
     const Result<HostPlan> got = plan(training_of(text + "}", c.resources, c.gpus), in_code());
     REQUIRE_MESSAGE(got, (got ? "" : got.error().text));
-    REQUIRE(got->rank.argv.size() >= c.want.size());
-    const Args begin(got->rank.argv.begin(),
-                     got->rank.argv.begin() + static_cast<std::ptrdiff_t>(c.want.size()));
+    const Args& argv = got->programs.empty() ? got->rank.argv : got->programs[0].command.argv;
+    REQUIRE(argv.size() >= c.want.size());
+    const Args begin(argv.begin(), argv.begin() + static_cast<std::ptrdiff_t>(c.want.size()));
     CHECK(begin == c.want);
     CHECK(got->roll_call);
   }

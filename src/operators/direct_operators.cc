@@ -87,6 +87,7 @@ Result<void> fill(const std::deque<Value>& values, const command::Line& line, co
                   Operate& operate) {
   for (const Value& value : values) TRY(take(value, operate));
   operate.line.python = python_for(env);
+  operate.line.sm = TRY(rank_program());
   operate.line.command = TRY(command_of(line, env));
   return {};
 }
@@ -97,8 +98,6 @@ int run_direct(const Operate& operate, const launch::LauncherRow& launcher,
   const std::string digest = digest_of_line(operate.args);
   const auto call = [&](const job::Training& training,
                         const Log& log) -> Result<launch::CallResult> {
-    if (!operation.direct && !operate.print_plan)
-      TRY(check_needs(launcher, operate.line.python, operate.line.command));
     const int ports = operation.ports(training.hosts, training.current_host);
     const launch::Site site = TRY(exchange_sites(training, shown, digest, ports, env, log));
     launch::HostPlan plan = TRY(operation.plan(site));
@@ -106,6 +105,7 @@ int run_direct(const Operate& operate, const launch::LauncherRow& launcher,
     if (operate.print_plan && !say(STDOUT_FILENO, launch::plan_text(plan)))
       return fail(Errc::closed, "standard output is closed");
     if (operate.print_plan) return launch::CallResult{};
+    if (!operation.direct) TRY(check_needs(launcher, operate.line.python, operate.line.command));
     TRY(TrainingLog::of_operator(training, env)).launch(plan);
     return make_call(training, launch::call_from(plan, shown, digest), env, log);
   };

@@ -32,15 +32,6 @@ std::string first_line(const std::string& path) {
   return std::string(text.substr(0, text.find('\n')));
 }
 
-/// The program that ranks are started by: this one, or the `sm` beside it where this one is called
-/// `train`, which would take a rank's words for a job's.
-Result<std::string> rank_program() {
-  std::string own = TRY(own_program());
-  if (!own.ends_with("/train")) return own;
-  const std::string beside = own.substr(0, own.rfind('/') + 1) + "sm";
-  return ::access(beside.c_str(), X_OK) == 0 ? beside : own;
-}
-
 /// The job as the wish would have it.
 job::Training wished(job::Training training, const Wish& wish) {
   if (!wish.entry_point.empty()) training.user_entry_point = wish.entry_point;
@@ -63,6 +54,13 @@ Result<void> look_at_entry_point(const job::Training& training, launch::Options&
 }
 
 }  // namespace
+
+Result<std::string> rank_program() {
+  std::string own = TRY(own_program());
+  if (!own.ends_with("/train")) return own;
+  const std::string beside = own.substr(0, own.rfind('/') + 1) + "sm";
+  return ::access(beside.c_str(), X_OK) == 0 ? beside : own;
+}
 
 std::string python_for(const Env& env) {
   std::string found = installed("python3", env) ? "python3" : "python";
@@ -126,7 +124,8 @@ Result<Command> under_operator(const job::Training& training, Command program, c
 }
 
 bool launches(const job::Training& training) {
-  return job::mpi_enabled(training);
+  const Result<launch::Inputs> inputs = launch::inputs_from(training, std::nullopt);
+  return inputs && inputs->runner != launch::Runner::process;
 }
 
 Result<launch::HostPlan> plan_host(const job::Training& job, const Env& env, const Wish& wish) {

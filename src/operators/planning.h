@@ -36,6 +36,10 @@ struct Wish {
 Result<launch::HostPlan> plan_host(const job::Training& training, const Env& env,
                                    const Wish& wish = {});
 
+/// The program that ranks are started by: this one, or the `sm` beside it where this one is called
+/// `train`, which would take a rank's words for a job's. Error: `system`.
+Result<std::string> rank_program();
+
 /// Looks for the module that a launcher needs of `python`, as `program` would find it: in its
 /// folder, with its environment. Blocks while the interpreter looks; nothing is imported. Error:
 /// `not_found`, with what to install.

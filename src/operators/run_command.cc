@@ -93,7 +93,9 @@ Result<job::Verdict> run(const RunOptions& options, const Env& env, const Log& l
   if (plan.launcher == launch::Launcher::process) return become(plan, env);
   const std::string& entry = options.wish.entry_point;
   const launch::CallResult result = TRY(make_call(
-      training, launch::call_from(plan, "mpirun " + entry, "entry point " + entry), env, log));
+      training,
+      launch::call_from(plan, launch::launcher_name(plan) + " " + entry, "entry point " + entry),
+      env, log));
   return result.verdict;
 }
 

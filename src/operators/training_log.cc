@@ -51,6 +51,8 @@ void TrainingLog::invocation(const job::Training& training, const launch::HostPl
     invocation.rank_command = std::move(invocation.command);
     invocation.command = plan.launcher_command->argv;
   }
+  // An agent's line ends with what its ranks run.
+  if (!plan.programs.empty()) invocation.command = plan.programs.front().command.argv;
   invocation.is_folded = is_folded_;
   info(job::invocation_text(training, invocation));
 }

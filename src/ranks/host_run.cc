@@ -37,8 +37,9 @@ struct HostRun::Process {
   std::string name;
   int rank = -1;
   bool user = false;
-  bool of_call = false;  ///< A rank, or a program of a call.
-  bool blames = false;   ///< The end may be the consequence of another one's.
+  bool of_call = false;   ///< A rank, or a program of a call.
+  bool blames = false;    ///< The end may be the consequence of another one's.
+  bool restarts = false;  ///< If it fails its launcher starts it again.
   std::string command;
   std::function<void(job::Verdict)> on_end;
   supervise::LastWords words;
@@ -62,7 +63,7 @@ Result<void> HostRun::listen(Visitors visitors) {
   folder_ = TRY(make_private_folder("/tmp", "muster-"));
   socket_path_ = folder_ + "/socket";
   HostSocket::Callbacks callbacks;
-  callbacks.keeps_waiting = [this] { return keeps_ranks(); };
+  callbacks.keeps_waiting = [this] { return keeps_waiting(); };
   callbacks.on_rank = [this](const RankHello& hello) -> Result<launch::RankRun> {
     if (finishing_ || stopped_) return fail(Errc::closed, "the job is ending");
     if (!call_open_) return fail(Errc::closed, "no launch is under way on this host");
@@ -75,11 +76,11 @@ Result<void> HostRun::listen(Visitors visitors) {
     if (told) told();
     read_output(found->second, std::move(out), std::move(err), rank_sink_);
   };
-  callbacks.on_rank_end = [this](int number, job::Outcome outcome) -> loop::Task<bool> {
+  callbacks.on_rank_end = [this](int number, RankEnd end) -> loop::Task<bool> {
     const auto found = ranks_.find(number);
     if (found == ranks_.end()) co_return keeps_ranks();
     const std::shared_ptr<Process> rank = found->second;
-    co_await report(rank, std::move(outcome));
+    co_await report(rank, std::move(end));
     if (rank->blames) co_await hold_back();
     co_return keeps_ranks();
   };
@@ -88,6 +89,12 @@ Result<void> HostRun::listen(Visitors visitors) {
   callbacks.on_call_gone = std::move(visitors.on_call_gone);
   socket_ = TRY(HostSocket::open(loop_, socket_path_, std::move(callbacks)));
   return {};
+}
+
+/// To a launcher that is about to be ended a refusal would be one more failure, to be told and
+/// tried again.
+bool HostRun::keeps_waiting() const {
+  return keeps_ranks() || draining_ || (finishing_ && !programs_.empty());
 }
 
 /// Until the call has its verdict: its launcher kills the other ranks as soon as one has failed,
@@ -100,7 +107,8 @@ loop::Task<> HostRun::hold_back() {
 
 void HostRun::begin_call(launch::RankRun rank, Sink sink,
                          std::function<void(job::Verdict)> on_rank_end,
-                         std::function<void()> on_stopped) {
+                         std::function<void()> on_stopped,
+                         std::function<void(job::Verdict)> on_restart) {
   ranks_.clear();
   rank_run_ = std::move(rank);
   rank_run_.command.env["MUSTER_SOCKET"] = socket_path_;
@@ -108,6 +116,9 @@ void HostRun::begin_call(launch::RankRun rank, Sink sink,
   rank_sink_ = std::move(sink);
   on_rank_end_ = std::move(on_rank_end);
   on_stopped_ = std::move(on_stopped);
+  on_restart_ = std::move(on_restart);
+  restart_ = 0;
+  restarts_for_.reset();
   call_open_ = true;
   look_if_stopped();
 }
@@ -129,6 +140,7 @@ loop::Task<> HostRun::finish_call(Duration grace) {
   on_stopped_ = nullptr;
   moved_.notify();
   if (!socket_) co_return;
+  draining_ = true;
   release_ranks();
   if (call_running_ > 0 && grace > Duration()) signal_call(SIGTERM);
   const TimePoint kill_at = Clock::now() + grace;
@@ -138,6 +150,8 @@ loop::Task<> HostRun::finish_call(Duration grace) {
   const TimePoint gone_by = Clock::now() + call_end_wait;
   while ((call_running_ > 0 || launchers_running()) && Clock::now() < gone_by)
     co_await moved_.wait_until(gone_by);
+  draining_ = false;
+  socket_->release_ranks();
 }
 
 void HostRun::release_ranks() {
@@ -162,7 +176,24 @@ void HostRun::end_launchers() {
     if (!process->user) reaper_.signal_group(pid, SIGKILL);
 }
 
+void HostRun::restarts(const job::Verdict& verdict) {
+  if (!restarts_for_ || (restarts_for_->blames_peer && !verdict.blames_peer))
+    restarts_for_ = verdict;
+  if (on_restart_) on_restart_(verdict);
+}
+
+/// Once for all ranks of the host.
+void HostRun::tell_restart(const RankHello& hello) {
+  if (hello.restart <= restart_) return;
+  restart_ = hello.restart;
+  const std::string why = restarts_for_ ? ", after " + job::describe(*restarts_for_) : "";
+  restarts_for_.reset();
+  log_.info("torchrun restart " + std::to_string(hello.restart) + " of " +
+            std::to_string(hello.restarts) + " on " + host_ + why);
+}
+
 launch::RankRun HostRun::rank_come(const RankHello& hello) {
+  tell_restart(hello);
   auto rank = std::make_shared<Process>(loop_);
   rank->name = "rank " + std::to_string(hello.rank);
   rank->rank = hello.rank;
@@ -170,6 +201,7 @@ launch::RankRun HostRun::rank_come(const RankHello& hello) {
   rank->of_call = true;
   rank->command = shell_quoted(rank_run_.command.argv);
   rank->on_end = on_rank_end_;
+  rank->restarts = hello.restart < hello.restarts;
   ranks_[hello.rank] = std::move(rank);
   ++users_;
   ++call_running_;
@@ -201,7 +233,7 @@ Result<void> HostRun::start(Program program) {
   read_output(process, std::move(out.read), std::move(err.read), std::move(program.sink));
   reaper_.watch(pid, [this, pid, process](job::Outcome outcome) {
     programs_.erase(pid);
-    tasks_.start(report(process, std::move(outcome)));
+    tasks_.start(report(process, {std::move(outcome), {}}));
   });
   // Like those before it.
   if (process->user && ending())
@@ -226,27 +258,34 @@ loop::Task<> HostRun::read(std::shared_ptr<Process> process, Fd pipe, job::Strea
   moved_.notify();
 }
 
-loop::Task<> HostRun::report(std::shared_ptr<Process> process, job::Outcome outcome) {
+loop::Task<> HostRun::report(std::shared_ptr<Process> process, RankEnd end) {
   while (process->stop) co_await moved_.wait();
   const TimePoint deadline = Clock::now() + last_words_wait;
   while (process->readers > 0 && Clock::now() < deadline)
     co_await process->output_ended.wait_until(deadline);
   job::Verdict verdict;
-  verdict.outcome = std::move(outcome);
+  verdict.outcome = std::move(end.outcome);
   verdict.host = host_;
   verdict.process = process->name;
   verdict.rank = process->rank;
   verdict.last_lines = job::without_launcher_frames(process->words.text());
   if (!verdict.success()) {
     job::Ending ending = job::ending_of(process->words.lines(), &verdict.outcome);
+    if (std::optional<job::Ending> told = job::ending_in_file(end.error_file, verdict.outcome))
+      ending = *std::move(told);
     verdict.error = std::move(ending.error);
-    verdict.blames_peer = process->blames = ending.blames_peer;
+    verdict.blames_peer = ending.blames_peer;
   }
+  const bool again = !verdict.success() && process->restarts && call_open_ && !ending();
+  process->blames = verdict.blames_peer && !again;
   verdict.command = process->command;
   verdict.out_of_memory = oom_.explains(verdict.outcome);
   if (process->user) --users_;
   if (process->of_call) --call_running_;
-  if (process->on_end) process->on_end(std::move(verdict));
+  if (again)
+    restarts(verdict);
+  else if (process->on_end)
+    process->on_end(std::move(verdict));
   look_if_stopped();
   moved_.notify();
 }

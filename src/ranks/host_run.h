@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -63,8 +64,11 @@ class HostRun {
   /// `on_stopped` is called once in a stop, when none of this host's ranks runs any more: the call
   /// is over here. Ranks that have ended are kept back until release_ranks() or finish_call(), and
   /// none begins.
+  /// `on_restart` is called in place of `on_rank_end` for a failure after which the rank's launcher
+  /// starts it again.
   void begin_call(launch::RankRun rank, Sink sink, std::function<void(job::Verdict)> on_rank_end,
-                  std::function<void()> on_stopped);
+                  std::function<void()> on_stopped,
+                  std::function<void(job::Verdict)> on_restart = {});
   /// No more ranks; they and the call's programs get SIGTERM, then SIGKILL after `grace`, launchers
   /// SIGKILL. Returns when all have ended. Without a call there is nothing to do.
   loop::Task<> finish_call(Duration grace);
@@ -88,12 +92,15 @@ class HostRun {
  private:
   struct Process;
   launch::RankRun rank_come(const RankHello& hello);
+  void tell_restart(const RankHello& hello);
+  void restarts(const job::Verdict& verdict);
   void show_host_name(Env& env);
   loop::Task<> hold_back();
   void read_output(std::shared_ptr<Process> process, Fd out, Fd err, Sink sink);
   loop::Task<> read(std::shared_ptr<Process> process, Fd pipe, job::Stream stream, Sink sink);
-  loop::Task<> report(std::shared_ptr<Process> process, job::Outcome outcome);
+  loop::Task<> report(std::shared_ptr<Process> process, RankEnd end);
   bool keeps_ranks() const { return stopped_ && call_open_ && !released_; }
+  bool keeps_waiting() const;
   /// Whether all that runs is to end, by a stop or by finish().
   bool ending() const { return kill_at_ != TimePoint::max(); }
   void kill_after(Duration grace);
@@ -120,12 +127,16 @@ class HostRun {
   Sink rank_sink_;
   std::function<void(job::Verdict)> on_rank_end_;
   std::function<void()> on_stopped_;  ///< Until it was called.
+  std::function<void(job::Verdict)> on_restart_;
   std::unique_ptr<HostSocket> socket_;
   std::map<int, std::shared_ptr<Process>> ranks_;       ///< Ranks that came over the socket.
   std::map<pid_t, std::shared_ptr<Process>> programs_;  ///< Programs that we started.
   int users_ = 0;                                       ///< Users' programs and ranks that run.
   int call_running_ = 0;  ///< How many of `users_` are ranks and programs of the call.
   bool call_open_ = false;
+  bool draining_ = false;  ///< In finish_call().
+  int restart_ = 0;        ///< How often the call's launcher has started ranks here again.
+  std::optional<job::Verdict> restarts_for_;  ///< The failure for which it does so next.
   int readers_ = 0;
   bool finishing_ = false;
   bool stopped_ = false;                            ///< By stop().

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <csignal>
+#include <filesystem>
 #include <optional>
 #include <string_view>
 
@@ -24,7 +25,12 @@ struct Bench {
       ends[verdict.rank] = verdict.outcome;
       moved.notify();
     };
-    host_run.begin_call(std::move(run), sink(), on_rank_end, [this] { ++stopped; });
+    const auto on_restart = [this](const job::Verdict& verdict) {
+      restarts.push_back(verdict);
+      moved.notify();
+    };
+    host_run.begin_call(
+        std::move(run), sink(), on_rank_end, [this] { ++stopped; }, on_restart);
   }
   HostRun::Sink sink() {
     return [this](job::Lines lines) -> loop::Task<> {
@@ -33,11 +39,25 @@ struct Bench {
       co_return;
     };
   }
+  /// As torch's launcher starts it, for the n-th time of m.
+  void start_torch_rank(int rank, const std::string& script, int restart, int restarts) {
+    Env env = {{"RANK", std::to_string(rank)},
+               {"LOCAL_RANK", "0"},
+               {"PATH", "/usr/bin:/bin"},
+               {"TORCHELASTIC_RESTART_COUNT", std::to_string(restart)},
+               {"TORCHELASTIC_MAX_RESTARTS", std::to_string(restarts)},
+               {"TORCHELASTIC_ERROR_FILE", host_run.folder() + "/error.json"},
+               {"MUSTER_SOCKET", host_run.socket_path()}};
+    start(rank, {"--", "sh", "-c", script}, std::move(env));
+  }
   void start_rank(int rank) {
     Env env = {{"OMPI_COMM_WORLD_RANK", std::to_string(rank)},
                {"OMPI_COMM_WORLD_LOCAL_RANK", "0"},
                {"MUSTER_SOCKET", host_run.socket_path()}};
-    reaper.watch(fork_entry([&env] { return rank_main({}, env); }, STDERR_FILENO, 2),
+    start(rank, {}, std::move(env));
+  }
+  void start(int rank, const Args& args, Env env) {
+    reaper.watch(fork_entry([&] { return rank_main(args, env); }, STDERR_FILENO, 2),
                  [this, rank](Outcome outcome) {
                    exits[rank] = std::move(outcome);
                    moved.notify();
@@ -60,8 +80,9 @@ struct Bench {
   HostRun host_run{loop, reaper, "localhost", log};
   std::string text;
   std::map<int, Outcome> ends;
-  std::map<int, Outcome> exits;  ///< How each `sm rank` itself ended.
-  int stopped = 0;               ///< How often the call's stop was over.
+  std::vector<job::Verdict> restarts;  ///< Failures of ranks that are started again.
+  std::map<int, Outcome> exits;        ///< How each `sm rank` itself ended.
+  int stopped = 0;                     ///< How often the call's stop was over.
 };
 
 TEST_CASE_FIXTURE(Bench, "host run: in a stop ranks are kept back until the call is over") {
@@ -157,6 +178,50 @@ TEST_CASE_FIXTURE(Bench, "host run: in a stop a program's end is that of what it
     loop::run_task(b.loop, story(), guard);
     CHECK(b.text == std::string("runs\n") + c.said);
   }
+}
+
+TEST_CASE_FIXTURE(Bench, "host run: a rank of torch's launcher comes again after its failure") {
+  const auto story = [](Bench& b) -> loop::Task<> {
+    const std::string writes =
+        R"(echo '{"message": {"message": "ValueError: bad"}}' > "$TORCHELASTIC_ERROR_FILE"; )";
+    b.begin_call("");
+    b.start_torch_rank(3, writes + "exit 7", 0, 1);
+    co_await b.until_exits(1);
+    b.start_torch_rank(3, writes + "exit 8", 1, 1);
+    co_await b.until_ends(1);
+    std::error_code removed;
+    std::filesystem::remove(b.host_run.folder() + "/error.json", removed);
+  };
+  loop::run_task(loop, story(*this), guard);
+  REQUIRE(restarts.size() == 1);
+  CHECK(restarts[0].outcome == Outcome::exited(7));
+  CHECK(restarts[0].error == "ValueError: bad");
+  CHECK(restarts[0].rank == 3);
+  CHECK(ends[3] == Outcome::exited(8));
+}
+
+TEST_CASE_FIXTURE(Bench, "host run: a stop waits for the ranks of a launcher, and not for it") {
+  const auto story = [](Bench& b) -> loop::Task<> {
+    b.begin_call("");
+    HostRun::Program launcher;
+    launcher.name = "torchrun";
+    launcher.command = {shell("sleep 1000"), {{"PATH", "/usr/bin:/bin"}}, "/"};
+    launcher.sink = b.sink();
+    launcher.on_end = [&b](const job::Verdict&) { b.moved.notify(); };
+    CHECK(b.host_run.start(std::move(launcher)));
+    b.start_torch_rank(
+        0, "trap 'echo saved; exit 143' TERM; echo runs; while :; do sleep 0.01; done", 0, 3);
+    co_await b.until_said("runs");
+    b.host_run.stop(guard);
+    while (b.stopped == 0) co_await b.moved.wait();
+    CHECK(b.exits.empty());  // The launcher sees no end, for it would start the rank again.
+    co_await b.host_run.finish_call(Duration());
+    co_await b.until_exits(1);
+  };
+  loop::run_task(loop, story(*this), guard);
+  CHECK(text == "runs\nsaved\n");
+  CHECK(restarts.empty());
+  CHECK(ends[0] == Outcome::exited(143));
 }
 
 }  // namespace

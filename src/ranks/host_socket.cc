@@ -1,5 +1,6 @@
 #include "ranks/host_socket.h"
 
+#include <algorithm>
 #include <csignal>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -17,21 +18,31 @@ using job::type_of;
 
 struct HostSocket::State {
   State(loop::Loop& loop, std::unique_ptr<loop::UnixListener> at, Callbacks c)
-      : listener(std::move(at)), callbacks(std::move(c)), released(loop), tasks(loop) {}
+      : listener(std::move(at)),
+        callbacks(std::move(c)),
+        released(loop),
+        rank_gone(loop),
+        tasks(loop) {}
 
   loop::Task<> accept();
   loop::Task<> serve(std::shared_ptr<loop::UnixChannel> channel);
   loop::Task<> serve_rank(loop::UnixChannel& channel, const Frame& frame);
+  loop::Task<> wait_to_come(const RankHello& hello);
   Result<launch::RankRun> admit(const RankHello& hello);
   loop::Task<> serve_agent(std::shared_ptr<loop::UnixChannel> channel, const Frame& frame);
   loop::Task<> serve_call(std::shared_ptr<loop::UnixChannel> channel, const Frame& frame);
-  loop::Task<job::Outcome> follow_rank(loop::UnixChannel& channel, int rank);
+  loop::Task<RankEnd> follow_rank(loop::UnixChannel& channel, int rank);
 
   std::unique_ptr<loop::UnixListener> listener;
   Callbacks callbacks;
-  std::map<int, loop::UnixChannel*> ranks;
-  loop::Event released;  ///< Ranks that were kept back are let go.
-  loop::Tasks tasks;     ///< accept(), and each serve(), which owns its channel.
+  struct Runs {
+    loop::UnixChannel* channel = nullptr;
+    int restart = 0;
+  };
+  std::map<int, Runs> ranks;
+  loop::Event released;   ///< Ranks that were kept back are let go.
+  loop::Event rank_gone;  ///< One of `ranks` fewer.
+  loop::Tasks tasks;      ///< accept(), and each serve(), which owns its channel.
 };
 
 namespace {
@@ -45,6 +56,15 @@ int number_in(const Json& json, const char* name) {
 std::string text_in(const Json& json, const char* name) {
   if (!json.is_object() || !json.contains(name) || !json[name].is_string()) return {};
   return json[name].get<std::string>();
+}
+
+RankHello hello_from(const Json& json) {
+  RankHello hello{number_in(json, "rank"), number_in(json, "local_rank"),
+                  static_cast<pid_t>(number_in(json, "pid"))};
+  hello.brings_program = number_in(json, "brings_program") == 1;
+  hello.restart = std::max(0, number_in(json, "restart"));
+  hello.restarts = std::max(0, number_in(json, "restarts"));
+  return hello;
 }
 
 /// Arguments and environment may be any bytes but NUL, which JSON could not carry: they go
@@ -73,8 +93,8 @@ HostSocket::HostSocket(std::unique_ptr<State> state) : state_(std::move(state)) 
 HostSocket::~HostSocket() = default;
 
 void HostSocket::signal_ranks(int number, Duration grace) {
-  for (const auto& [rank, channel] : state_->ranks)
-    channel->post(type_of(Message::signal), signal_text(number, grace));
+  for (const auto& [rank, runs] : state_->ranks)
+    runs.channel->post(type_of(Message::signal), signal_text(number, grace));
 }
 
 void HostSocket::release_ranks() {
@@ -102,30 +122,40 @@ loop::Task<> HostSocket::State::serve(std::shared_ptr<loop::UnixChannel> channel
 loop::Task<> HostSocket::State::serve_rank(loop::UnixChannel& channel, const Frame& frame) {
   const Result<Json> json = parse_json(frame.payload);
   if (!json) co_return;
-  const RankHello hello{number_in(*json, "rank"), number_in(*json, "local_rank"),
-                        static_cast<pid_t>(number_in(*json, "pid"))};
-  while (callbacks.keeps_waiting()) co_await released.wait();
+  const RankHello hello = hello_from(*json);
+  co_await wait_to_come(hello);
   const Result<launch::RankRun> run = admit(hello);
   if (!run) {
     channel.post(type_of(Message::failed), to_text({{"why", run.error().text}}));
     static_cast<void>(co_await channel.flushed());
     co_return;
   }
-  ranks[hello.rank] = &channel;
-  const std::string payload = run_payload(*run);
+  ranks[hello.rank] = {&channel, hello.restart};
+  const std::string payload = hello.brings_program ? "" : run_payload(*run);
   if (payload.size() <= frame_payload_bytes_max)
     channel.post(type_of(Message::rank_run), payload);
   else  // The rank's answer is a rank_end.
     channel.post(type_of(Message::failed),
                  to_text({{"why", "the arguments and the environment are larger than 1 MiB"}}));
-  job::Outcome outcome = co_await follow_rank(channel, hello.rank);
+  RankEnd end = co_await follow_rank(channel, hello.rank);
   ranks.erase(hello.rank);
-  if (co_await callbacks.on_rank_end(hello.rank, std::move(outcome))) {
+  rank_gone.notify();
+  if (co_await callbacks.on_rank_end(hello.rank, std::move(end))) {
     channel.post(type_of(Message::rank_hold), "{}");
     co_await released.wait();
   }
   channel.post(type_of(Message::rank_ack), "{}");
   static_cast<void>(co_await channel.flushed());
+}
+
+/// In a stop until it is over. A rank that its launcher has started again may be here before it is
+/// seen that the launcher has killed the one before.
+loop::Task<> HostSocket::State::wait_to_come(const RankHello& hello) {
+  while (callbacks.keeps_waiting()) co_await released.wait();
+  for (auto found = ranks.find(hello.rank);
+       found != ranks.end() && found->second.restart < hello.restart;
+       found = ranks.find(hello.rank))
+    co_await rank_gone.wait();
 }
 
 Result<launch::RankRun> HostSocket::State::admit(const RankHello& hello) {
@@ -137,23 +167,26 @@ Result<launch::RankRun> HostSocket::State::admit(const RankHello& hello) {
 
 /// Until its end. A connection that breaks before is the death of `sm rank`, and its program's by
 /// the kernel (PR_SET_PDEATHSIG).
-loop::Task<job::Outcome> HostSocket::State::follow_rank(loop::UnixChannel& channel, int rank) {
+loop::Task<RankEnd> HostSocket::State::follow_rank(loop::UnixChannel& channel, int rank) {
   while (true) {
     const Result<Frame> frame = co_await channel.receive();
-    if (!frame) co_return job::Outcome::signaled(SIGKILL);
+    if (!frame) co_return RankEnd{job::Outcome::signaled(SIGKILL), {}};
     const Result<Json> json = parse_json(frame->payload);
-    if (!json) co_return job::Outcome::failed("rank: " + json.error().text);
+    if (!json) co_return RankEnd{job::Outcome::failed("rank: " + json.error().text), {}};
     if (frame->type == type_of(Message::failed))
-      co_return job::Outcome::failed(text_in(*json, "why"));
+      co_return RankEnd{job::Outcome::failed(text_in(*json, "why")), {}};
     if (frame->type == type_of(Message::rank_started)) {
       std::vector<Fd> fds = channel.take_fds();
-      if (fds.size() != 2) co_return job::Outcome::failed("rank: came without its output");
+      if (fds.size() != 2)
+        co_return RankEnd{job::Outcome::failed("rank: came without its output"), {}};
       callbacks.on_started(rank, std::move(fds[0]), std::move(fds[1]));
     }
     if (frame->type != type_of(Message::rank_end)) continue;
-    if (!json->contains("outcome")) co_return job::Outcome::failed("rank: end without outcome");
+    if (!json->contains("outcome"))
+      co_return RankEnd{job::Outcome::failed("rank: end without outcome"), {}};
     Result<job::Outcome> outcome = job::outcome_from((*json)["outcome"]);
-    co_return outcome ? *std::move(outcome) : job::Outcome::failed(outcome.error().text);
+    if (!outcome) co_return RankEnd{job::Outcome::failed(outcome.error().text), {}};
+    co_return RankEnd{*std::move(outcome), text_in(*json, "error_file")};
   }
 }
 

@@ -21,6 +21,15 @@ struct RankHello {
   int rank = 0;
   int local_rank = 0;
   pid_t pid = 0;  ///< The pid of `sm rank`.
+  /// The program is the one on its own line, with the environment that its launcher made.
+  bool brings_program = false;
+  int restart = 0;   ///< How often the launcher has started its ranks again.
+  int restarts = 0;  ///< How often it would.
+};
+/// How a rank ended.
+struct RankEnd {
+  job::Outcome outcome;
+  std::string error_file;  ///< What the program left for torch's launcher; empty: nothing.
 };
 /// mpirun asks for a daemon on `host`; `text` is what it would have given to ssh.
 struct AgentCall {
@@ -46,7 +55,7 @@ class HostSocket {
     std::function<void(int rank, Fd out, Fd err)> on_started;
     /// The rank's program has ended, or could not be started, or `sm rank` itself was killed. Once
     /// this returns the rank is let go, or kept back where it gives true: release_ranks().
-    std::function<loop::Task<bool>(int rank, job::Outcome outcome)> on_rank_end;
+    std::function<loop::Task<bool>(int rank, RankEnd end)> on_rank_end;
     std::function<void(AgentCall)> on_agent;
     /// An operator calls; `end` answers it. Error: the call is refused with its text.
     std::function<Result<void>(launch::Call, launch::CallEnd end)> on_call;

@@ -66,6 +66,16 @@ Result<ExecEnd> exec_end_from(std::string_view payload) {
   return ExecEnd{static_cast<int>(number_in(json, "id")), TRY(job::outcome_from(json["outcome"]))};
 }
 
+std::string restart_text(const job::Verdict& verdict) {
+  Json json = job::to_json(verdict);
+  json["restarts"] = 1;
+  return to_text(json);
+}
+
+bool says_restart(std::string_view payload) {
+  return number_in(object_or_empty(payload), "restarts") == 1;
+}
+
 Result<job::Verdict> verdict_from_text(std::string_view payload) {
   const Json json = TRY(parse_json(payload));
   return job::verdict_from(json);

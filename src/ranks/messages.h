@@ -37,5 +37,8 @@ Result<ExecRequest> exec_from(std::string_view payload);
 std::string exec_end_text(const ExecEnd& end);
 Result<ExecEnd> exec_end_from(std::string_view payload);
 Result<job::Verdict> verdict_from_text(std::string_view payload);
+/// The end of a rank that its launcher starts again, and whether an `outcome` is one.
+std::string restart_text(const job::Verdict& verdict);
+bool says_restart(std::string_view payload);
 
 }  // namespace muster::ranks

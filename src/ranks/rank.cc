@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,6 +16,7 @@
 
 #include "base/json.h"
 #include "base/log.h"
+#include "base/plain_file.h"
 #include "base/text.h"
 #include "base/time.h"
 #include "job/message.h"
@@ -37,6 +39,10 @@ constexpr int ack_wait_ms = 5000;
 constexpr int look_again_ms = static_cast<int>(
     std::chrono::duration_cast<std::chrono::milliseconds>(supervise::Stop::look_again).count());
 
+/// Torch's launcher has set what it sets for its ranks.
+constexpr const char* restart_count = "TORCHELASTIC_RESTART_COUNT";
+constexpr std::size_t error_file_bytes_max = 256u << 10;
+
 std::string value_of(const Env& env, std::initializer_list<const char*> names) {
   for (const char* name : names) {
     const Env::const_iterator found = env.find(name);
@@ -47,6 +53,29 @@ std::string value_of(const Env& env, std::initializer_list<const char*> names) {
 
 std::int64_t number_of(const Env& env, std::initializer_list<const char*> names) {
   return parse_integer(value_of(env, names)).value_or(-1);
+}
+
+/// The program of a line `[--local-rank-at N] -- ARGV…`, in the environment that the launcher made
+/// for this rank. Without a line there is none.
+Result<Command> program_of_line(const Args& args, const Env& env) {
+  Command command;
+  if (args.empty()) return command;
+  std::size_t at = 0;
+  std::int64_t local_rank_at = 0;
+  if (args.size() > 1 && args[0] == "--local-rank-at") {
+    local_rank_at = parse_integer(args[1]).value_or(-1);
+    at = 2;
+  }
+  if (at + 1 >= args.size() || args[at] != "--" || local_rank_at < 0 ||
+      local_rank_at > static_cast<std::int64_t>(args.size() - at - 1))
+    return fail(Errc::invalid_input, "expected [--local-rank-at N] -- PROGRAM");
+  command.argv.assign(args.begin() + static_cast<std::ptrdiff_t>(at) + 1, args.end());
+  if (local_rank_at > 0)
+    command.argv.insert(command.argv.begin() + local_rank_at,
+                        "--local_rank=" + value_of(env, {"LOCAL_RANK"}));
+  for (const auto& [name, value] : env)
+    if (!name.starts_with("MUSTER_") || name == "MUSTER_SOCKET") command.env.emplace(name, value);
+  return command;
 }
 
 /// What `train` answers, laid over our own environment, in which only the launcher's words for this
@@ -77,15 +106,36 @@ Result<Command> command_from(const std::string& payload, const Env& own) {
   return command;
 }
 
-Result<Command> ask(SocketClient& train, const Env& env) {
-  const std::int64_t rank = number_of(env, {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"});
-  const std::int64_t local = number_of(env, {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID"});
-  if (rank < 0)
-    return fail(Errc::invalid_input,
-                "no OMPI_COMM_WORLD_RANK, PMIX_RANK or PMI_RANK: not started by mpirun");
-  TRY(train.send(type_of(Message::rank_hello),
-                 to_text({{"rank", rank}, {"local_rank", local}, {"pid", ::getpid()}})));
+/// Who this rank is, as its launcher told it.
+Result<Json> hello_of(const Env& env, bool brings_program) {
+  Json hello = {{"pid", ::getpid()}};
+  std::int64_t rank = -1;
+  if (brings_program) {
+    rank = number_of(env, {"RANK"});
+    if (rank < 0)
+      return fail(Errc::invalid_input, "no RANK: not started by torchrun or DeepSpeed's launcher");
+    hello["local_rank"] = number_of(env, {"LOCAL_RANK"});
+    hello["brings_program"] = 1;
+    hello["restart"] = number_of(env, {restart_count});
+    hello["restarts"] = number_of(env, {"TORCHELASTIC_MAX_RESTARTS"});
+  } else {
+    rank = number_of(env, {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"});
+    if (rank < 0)
+      return fail(Errc::invalid_input,
+                  "no OMPI_COMM_WORLD_RANK, PMIX_RANK or PMI_RANK: not started by mpirun");
+    hello["local_rank"] = number_of(env, {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID"});
+  }
+  hello["rank"] = rank;
+  return hello;
+}
+
+/// `own`: the program of our own line; without words it is the one that `train` answers.
+Result<Command> ask(SocketClient& train, Command own, const Env& env) {
+  const bool brings_program = !own.argv.empty();
+  const Json hello = TRY(hello_of(env, brings_program));
+  TRY(train.send(type_of(Message::rank_hello), to_text(hello)));
   const Frame answer = TRY(train.receive());
+  if (answer.type == type_of(Message::rank_run) && brings_program) return own;
   if (answer.type == type_of(Message::rank_run)) return command_from(answer.payload, env);
   const Result<Json> json = parse_json(answer.payload);
   const bool told =
@@ -206,6 +256,12 @@ Fd take_launcher_channel(const Env& env) {
   return Fd(open ? static_cast<int>(number) : -1);
 }
 
+/// What a launcher has sent into a file is the program's, too: a reader of that file is waited for.
+bool is_file(int fd) {
+  struct stat status {};
+  return ::fstat(fd, &status) == 0 && S_ISREG(status.st_mode);
+}
+
 /// The program finds what it speaks with hydra's daemon through as `channel`.
 Result<pid_t> start(SocketClient& train, const Command& command, PmiRelay& relay, int channel) {
   Pipe out = TRY(make_pipe());
@@ -213,7 +269,10 @@ Result<pid_t> start(SocketClient& train, const Command& command, PmiRelay& relay
   supervise::SpawnOptions options;
   options.own_group = true;  // Whoever signals our group must not signal it twice.
   options.death_signal = SIGKILL;
-  supervise::Stdio stdio{STDIN_FILENO, out.write.get(), err.write.get(), {}};
+  supervise::Stdio stdio{STDIN_FILENO,
+                         is_file(STDOUT_FILENO) ? STDOUT_FILENO : out.write.get(),
+                         is_file(STDERR_FILENO) ? STDERR_FILENO : err.write.get(),
+                         {}};
   if (relay.programs_end()) stdio.extra = {{channel, relay.programs_end().get()}};
   const pid_t pid = TRY(supervise::spawn(command, stdio, options));
   relay.programs_end().reset();
@@ -222,8 +281,17 @@ Result<pid_t> start(SocketClient& train, const Command& command, PmiRelay& relay
   return pid;
 }
 
-void report_end(SocketClient& train, const job::Outcome& outcome) {
-  const Json end = {{"outcome", job::to_json(outcome)}, {"unix_ms", wall_time().count()}};
+/// What the program told torch's launcher of its failure; empty: nothing.
+std::string error_file(const Env& env) {
+  if (!env.contains(restart_count)) return {};  // Not of this rank alone.
+  const Result<std::string> text =
+      read_head(value_of(env, {"TORCHELASTIC_ERROR_FILE"}), error_file_bytes_max);
+  return text ? to_utf8(*text) : "";
+}
+
+void report_end(SocketClient& train, const job::Outcome& outcome, const std::string& told = {}) {
+  Json end = {{"outcome", job::to_json(outcome)}, {"unix_ms", wall_time().count()}};
+  if (!told.empty()) end["error_file"] = told;
   if (!train.send(type_of(Message::rank_end), to_text(end))) return;
   Result<std::optional<Frame>> frame = train.received();
   int wait_ms = ack_wait_ms;
@@ -260,7 +328,7 @@ void report_end(SocketClient& train, const job::Outcome& outcome) {
 
 }  // namespace
 
-int rank_main(const Args&, const Env& env) {
+int rank_main(const Args& args, const Env& env) {
   const Log log(STDERR_FILENO, "sm rank", Log::Level::info);
   Fd channel = take_launcher_channel(env);  // Before descriptors of our own can have its number.
   Result<SocketClient> train = SocketClient::connect(value_of(env, {"MUSTER_SOCKET"}));
@@ -269,7 +337,8 @@ int rank_main(const Args&, const Env& env) {
     return exit_cannot_run;
   }
   Fd signals = own_signals();
-  const Result<Command> command = ask(*train, env);
+  Result<Command> own = program_of_line(args, env);
+  const Result<Command> command = own ? ask(*train, *std::move(own), env) : std::move(own);
   if (!command) {
     log.error(command.error().text);
     report_end(*train, job::Outcome::failed(command.error().text));
@@ -287,7 +356,7 @@ int rank_main(const Args&, const Env& env) {
   Follower follower(*train, *pid, std::move(signals), *std::move(relay));
   const std::optional<job::Outcome> outcome = follower.until_end();
   if (!outcome) return exit_cannot_run;
-  report_end(*train, *outcome);
+  report_end(*train, *outcome, outcome->success() ? "" : error_file(env));
   end_like(*outcome);
 }
 

@@ -484,3 +484,79 @@ TEST_CASE("host socket: an agent's call comes with its output and gets its answe
   CHECK(read_to_end(out.read) == "to out");
   CHECK(read_to_end(err.read) == "to err");
 }
+
+TEST_CASE("rank: the program of its own line runs in the environment that its launcher made") {
+  struct {
+    const char* name;
+    Args args;
+    std::string want;
+  } const cases[] = {
+      {"as it stands",
+       {"--", "sh", "-c", "printf '%s|' \"$@\"", "sh", "a b", "--", ""},
+       "a b|--||\n"},
+      {"with its local rank",
+       {"--local-rank-at", "5", "--", "sh", "-c", "printf '%s|' \"$@\"", "sh", "t.py", "-x"},
+       "t.py|--local_rank=1|-x|\n"},
+      {"variables",
+       {"--", "sh", "-c", "echo $RANK $LOCAL_RANK $BOTH $MUSTER_JOB_KEY."},
+       "3 1 launcher's .\n"},
+  };
+  for (const auto& c : cases) {
+    CAPTURE(c.name);
+    Host host;
+    host.run.command.argv = {"false"};
+    host.run.command.env["BOTH"] = "train's";
+    host.start_line(3, c.args,
+                    {{"PATH", "/usr/bin:/bin"},
+                     {"RANK", "3"},
+                     {"LOCAL_RANK", "1"},
+                     {"OMPI_COMM_WORLD_RANK", "7"},
+                     {"BOTH", "launcher's"},
+                     {"MUSTER_JOB_KEY", "secret"}});
+    loop::run_task(host.loop, host.until_ended(3), guard);
+    CHECK(host.out(3) == c.want);
+    REQUIRE(host.hellos.size() == 1);
+    CHECK(host.hellos[0].brings_program);
+    CHECK(host.hellos[0].local_rank == 1);
+  }
+}
+
+TEST_CASE("rank: a line without RANK, or without a program, is one line of error") {
+  struct {
+    Args args;
+    Env env;
+    std::string_view want;
+  } const cases[] = {
+      {{"--", "true"}, {}, "no RANK: not started by torchrun or DeepSpeed's launcher"},
+      {{"--"}, {{"RANK", "0"}}, "expected [--local-rank-at N] -- PROGRAM"},
+      {{"--local-rank-at", "2", "--", "true"},
+       {{"RANK", "0"}},
+       "expected [--local-rank-at N] -- PROGRAM"},
+      {{"true"}, {{"RANK", "0"}}, "expected [--local-rank-at N] -- PROGRAM"},
+  };
+  for (const auto& c : cases) {
+    CAPTURE(c.want);
+    Host host;
+    Pipe said = *make_pipe();
+    host.start_line(0, c.args, c.env, said.write.get());
+    said.write.reset();
+    loop::run_task(host.loop, host.until_ended(0), guard);
+    char text[512] = {};
+    CHECK(::read(said.read.get(), text, sizeof(text) - 1) > 0);
+    CHECK(std::string_view(text).find(c.want) != std::string_view::npos);
+    CHECK(host.exits.at(0) == Outcome::exited(127));
+    CHECK(host.hellos.empty());
+  }
+}
+
+TEST_CASE("rank: what its launcher sends into a file stays there") {
+  Host host;
+  const std::string file = host.folder + "/stderr.log";
+  const Fd log(::open(file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+  host.start_line(0, {"--", "sh", "-c", "echo out; echo err >&2"},
+                  {{"PATH", "/usr/bin:/bin"}, {"RANK", "0"}}, log.get());
+  loop::run_task(host.loop, host.until_ended(0), guard);
+  CHECK(host.out(0) == "out\n");
+  CHECK(host.text[{0, job::Stream::err}].empty());
+  CHECK(*read_file(file) == "err\n");
+}

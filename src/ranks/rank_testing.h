@@ -41,8 +41,8 @@ struct Host {
       reads.start(read(std::move(err), rank, job::Stream::err));
       moved.notify();
     };
-    callbacks.on_rank_end = [this](int rank, Outcome outcome) -> loop::Task<bool> {
-      ends[rank].push_back(std::move(outcome));
+    callbacks.on_rank_end = [this](int rank, RankEnd end) -> loop::Task<bool> {
+      ends[rank].push_back(std::move(end.outcome));
       moved.notify();
       while (hold_ends) co_await moved.wait();
       co_return false;
@@ -81,8 +81,12 @@ struct Host {
   }
   /// ... with these variables alone, and `kept` open.
   pid_t start_with(int rank, Env env, int err = STDERR_FILENO, int kept = 2) {
+    return start_line(rank, {}, std::move(env), err, kept);
+  }
+  /// ... with a line of its own.
+  pid_t start_line(int rank, const Args& args, Env env, int err = STDERR_FILENO, int kept = 2) {
     env.emplace("MUSTER_SOCKET", path);
-    const pid_t pid = fork_entry([&env] { return rank_main({}, env); }, err, kept);
+    const pid_t pid = fork_entry([&] { return rank_main(args, env); }, err, kept);
     reaper.watch(pid, [this, rank](Outcome outcome) {
       exits.emplace(rank, std::move(outcome));
       moved.notify();

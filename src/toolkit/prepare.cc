@@ -38,8 +38,8 @@ Result<void> check_script_lines(const std::string& folder, const std::string& na
 calls::Work work_of(const job::Training& training, launch::HostPlan plan) {
   calls::Work work;
   work.name = training.user_entry_point;
-  if (plan.launcher == launch::Launcher::mpi) {
-    work.call = launch::call_from(plan, "mpirun " + training.user_entry_point, "");
+  if (plan.launcher != launch::Launcher::process) {
+    work.call = launch::call_from(plan, launch::launcher_name(plan) + " " + work.name, "");
     return work;
   }
   work.rank = rank_of(training);
@@ -145,7 +145,7 @@ void Preparation::tell_plan(const launch::HostPlan& plan) const {
   if (training_.facts.num_gpus == 0)
     training_log_.info("No GPUs detected (normal if no gpus installed)");
   for (const std::string& line : plan.log) training_log_.info(line);
-  if (plan.launcher == launch::Launcher::process || plan.launcher_command)
+  if (plan.launcher != launch::Launcher::mpi || plan.launcher_command)
     training_log_.invocation(training_, plan);
 }
 
@@ -158,9 +158,11 @@ calls::Prepared Preparation::plan_work() {
   wish.display_map = training_log_.shows_info();
   Result<launch::HostPlan> plan = operators::plan_host(training_, env_, wish);
   if (!plan) return failed(plan.error());
-  for (const Command* each :
-       {&plan->rank, plan->launcher_command ? &*plan->launcher_command : nullptr})
-    if (const Result<void> checked = each ? launch::check_lengths(*each) : Result<void>(); !checked)
+  std::vector<const Command*> commands = {&plan->rank};
+  if (plan->launcher_command) commands.push_back(&*plan->launcher_command);
+  for (const launch::HostProgram& program : plan->programs) commands.push_back(&program.command);
+  for (const Command* each : commands)
+    if (const Result<void> checked = launch::check_lengths(*each); !checked)
       return failed(checked.error());
   tell_plan(*plan);
   plan_ = *plan;

@@ -73,7 +73,7 @@ class ImageTraining(Training):
             told = {"MUSTER_TRAINING_LOG": "1", **self.env, **(env or {})}
             environment = host_environment(self.key, told)
             environment["PATH"] = os.pathsep.join(
-                [str(STANDINS / "bin"), str(self.venv / "bin"), "/usr/bin", "/bin", "/usr/sbin"]
+                [str(self.venv / "bin"), "/usr/bin", "/bin", "/usr/sbin"]
             )
             environment["PYTHONPATH"] = os.pathsep.join(
                 filter(None, [str(STANDINS), environment.get("PYTHONPATH")])

@@ -27,7 +27,6 @@ NAMES = (
     "RANK LOCAL_RANK WORLD_SIZE LOCAL_SIZE CROSS_RANK CROSS_SIZE MASTER_ADDR MASTER_PORT "
     "CUDA_VISIBLE_DEVICES"
 )
-# In one write, for the ranks of a node launcher share its pipe.
 TELLS = f"""
 import json, os, sys
 said = {{name: os.environ.get(name) for name in "{NAMES}".split()}}
@@ -82,15 +81,16 @@ def test_a_node_launcher_on_each_host_starts_the_ranks(training):
     said = ranks_of(job)
     check_world(said, ["--lr", "1", "a b"])
     assert {own["CUDA_VISIBLE_DEVICES"] for own in said.values()} == {"0,1"}
+    assert sorted(job.rank_lines()) == [0, 1, 2, 3], job.story()
     job.assert_quiet()
 
 
-def test_the_first_host_whose_rank_fails_is_named(training):
+def test_the_rank_of_a_node_launcher_that_fails_is_named(training):
     job = deepspeed_job(training, "sm deepspeed --num_gpus 2 train.py", FAILS)
     assert set(job.start().wait().values()) == {1}, job.story()
     for name in job.trains:
         failure = job.failure(name)
-        assert "deepspeed on algo-2: exit code 3" in failure, job.story()
+        assert "rank 2 on algo-2: exit code 3" in failure, job.story()
         assert "third one's words" in failure, failure
     job.assert_quiet()
 

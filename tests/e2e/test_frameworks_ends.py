@@ -56,7 +56,7 @@ KILLS = {
     "tf_worker": (TF, kill_task("--job_name worker"), "algo-2", r"worker 1 on algo-2: killed by"),
     "tf_train": (TF, kill_train, "algo-2", rf"algo-2.*({LOST})"),
     "tf_host": (TF, on_host("kill"), "algo-2", rf"algo-2.*({LOST})"),
-    "torch_rank": (TORCH, kill_task(" RANK=2 "), "algo-2", r"torchrun on algo-2: exit code 1"),
+    "torch_rank": (TORCH, kill_task(" RANK=2 "), "algo-2", r"rank 2 on algo-2: killed by SIGKILL"),
     "torch_train": (TORCH, kill_train, "algo-2", rf"algo-2.*({LOST})"),
     "torch_host": (TORCH, on_host("kill"), "algo-2", rf"algo-2.*({LOST})"),
     "scheduler": (

@@ -2,7 +2,7 @@
 
 sagemaker_pytorch_training 3.0.0, sagemaker_tensorflow_training 20.5.0 and
 sagemaker_mxnet_training 4.3.0 are PyPI's. The frameworks themselves are not here: the PyTorch
-package does not need its own; tensorflow and mxnet, and torchrun, are stand-ins (standins/).
+package does not need its own; tensorflow, mxnet and torch's launcher are stand-ins (standins/).
 """
 
 import json

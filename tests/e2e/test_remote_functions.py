@@ -19,11 +19,6 @@ pytestmark = pytest.mark.sdk
 
 SDKS = {2: "sdk-venv", 3: "sdk3-venv"}
 CASES = ("alone", "lacking", "executor", "torchrun", "steps")
-TORCHRUN = """#!{python}
-import sys
-from torch.distributed.run import main
-sys.exit(main())
-"""
 
 
 def packages_of(prefix) -> str:
@@ -37,9 +32,6 @@ def make_python(folder, venv: str):
     homes = [REPOSITORY / "build" / venv, VENV, TORCH.parent.parent]
     paths = "\n".join(packages_of(home.resolve()) for home in homes)
     (pathlib.Path(packages_of(folder)) / "more.pth").write_text(paths)
-    torchrun = folder / "bin" / "torchrun"
-    torchrun.write_text(TORCHRUN.format(python=folder / "bin" / "python"))
-    torchrun.chmod(0o755)
     return folder / "bin" / "python"
 
 

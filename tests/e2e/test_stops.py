@@ -5,11 +5,13 @@ code for which launchers end the others.
 """
 
 import dataclasses
+import shutil
 import signal
 
 import pytest
 
 from fit import GUARD_SECONDS
+from image import STANDINS
 from lab import VENV
 
 GRACE_SECONDS = 60
@@ -119,6 +121,10 @@ FORMS = {
     ),
     "exec-run": shell("exec sm run python3 rank.py", 1),
     "run": shell("sm run python3 rank.py\necho after $?", 1),
+    "torchrun": shell("sm torchrun --max-restarts 3 --nproc-per-node 2 rank.py"),
+    "exec-torchrun": shell("exec sm torchrun --nproc-per-node 2 rank.py"),
+    "train-torchrun": Form(RANK, 2, "rank.py", ("--torchrun", "--processes-per-host", 2)),
+    "deepspeed": shell("sm deepspeed --num_gpus 2 rank.py\necho after $?"),
     "torchrun-direct": shell("sm torchrun --launcher direct --nproc-per-node 2 rank.py"),
     "deepspeed-direct": shell("sm deepspeed --launcher direct --num_gpus 2 rank.py"),
 }
@@ -133,6 +139,7 @@ GATE = [
     ("exec-mpirun", 1, "stop"),
     ("mpirun", 2, "signal"),
     ("run", 2, "signal"),
+    ("torchrun", 2, "signal"),
 ]
 
 
@@ -143,6 +150,8 @@ def job(machine, form: Form, hosts: int, how: str, seconds: int = SAVE_SECONDS, 
     if form.name != "rank.py":
         (machine.source / form.name).write_text(form.text)
     (machine.source / form.name).chmod(0o755)
+    for package in ("torch", "deepspeed"):
+        shutil.copytree(STANDINS / package, machine.source / package, dirs_exist_ok=True)
     words = [*form.flags, "--timeout", TIMEOUT_SECONDS] if how == "timeout" else list(form.flags)
     name = f"stops-{form.name.replace('.', '-')}"
     process = machine.sm(
@@ -183,12 +192,17 @@ def test_a_stop_gives_every_process_its_grace_in_all_forms(machine, form, hosts,
 
 @pytest.mark.deep
 @pytest.mark.parametrize("ends", ["[0, 0]", "[0, 143]", "[-1, 0]"])
-@pytest.mark.parametrize("form", ["mpi", "mpirun", "mpirun-sh", "run", "spawn"])
+@pytest.mark.parametrize(
+    "form",
+    ["mpi", "mpirun", "mpirun-sh", "run", "spawn", "torchrun", "train-torchrun", "deepspeed"],
+)
 def test_however_the_ranks_end(machine, form, ends):
     check(machine, form, 2, "signal", ends=ends)
 
 
 @pytest.mark.deep
-@pytest.mark.parametrize("form", ["sh", "mpi", "mpirun", "run", "torchrun-direct"])
+@pytest.mark.parametrize(
+    "form", ["sh", "mpi", "mpirun", "run", "torchrun", "train-torchrun", "deepspeed"]
+)
 def test_as_long_as_the_grace_lasts(machine, form):
     check(machine, form, 1, "signal", seconds=LONG_SAVE_SECONDS)

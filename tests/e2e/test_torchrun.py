@@ -1,104 +1,166 @@
-"""torchrun: one agent on every host, told who leads. The agent is a stand-in that writes down how
-it was started; the last test runs the real one where PyTorch is installed."""
+"""torchrun: one agent on every host, whose ranks are the job's ranks.
+
+The agent is a stand-in (standins/torch) that does what muster uses of torch's; the tests below the
+line run the real one, of torch 2.0.1, where `make frameworks` has built it.
+"""
 
 import json
-import subprocess
 
 import pytest
 
-from lab import REPOSITORY
+from frameworks import interpreter
+from image import STANDINS
+from test_operators import entry_job, sm_on_path
 from training import GUARD_SECONDS, host_environment
 
-# Where the last test finds PyTorch; nothing here makes it, for it is large.
-TORCH = REPOSITORY / "build" / "torch-venv"
-
-# Writes down its arguments and environment, and runs the script once as `torchrun` would.
-AGENT = """#!/usr/bin/python3
-import json, os, sys
-seen = {"argv": sys.argv, "env": dict(os.environ), "cwd": os.getcwd()}
-with open("/opt/ml/output/data/agent.json", "w") as file:
-    json.dump(seen, file)
-at = next(at for at, word in enumerate(sys.argv) if word.endswith(".py"))
-os.execv("/usr/bin/python3", ["python3", *sys.argv[at:]])
-"""
 ENABLED = {
     "sagemaker_mpi_enabled": "false",
     "sagemaker_torch_distributed_enabled": "true",
     "sagemaker_mpi_num_of_processes_per_host": "2",
 }
+SECONDS = 5 * GUARD_SECONDS
+TELLS = """
+import json, os, sys
+parent = open("/proc/%d/cmdline" % os.getppid()).read().split("\\0")
+agent = [line.split()[1] for line in open("/proc/%d/status" % os.getppid()) if line[:5] == "PPid:"]
+agent = open("/proc/%s/cmdline" % agent[0]).read().split("\\0")
+said = {"argv": sys.argv, "env": dict(os.environ), "cwd": os.getcwd(), "agent": agent[:-1]}
+with open("/opt/ml/output/data/rank-" + os.environ["RANK"], "w") as file:
+    json.dump(said, file)
+for part in "one ", "line of ", os.environ["RANK"]:
+    sys.stdout.write(part)
+    sys.stdout.flush()
+print(flush=True)
+"""
+# Rank 2 fails in its own way; the others notice.
+FAILS = """
+import json, os, signal, sys
+if os.environ["RANK"] == "2" and int(os.environ["TORCHELASTIC_RESTART_COUNT"]) < TIMES:
+    with open(os.environ["TORCHELASTIC_ERROR_FILE"], "w") as file:
+        json.dump({"message": {"message": "BatchError: bad batch"}}, file)
+    print("the third one's words", file=sys.stderr, flush=True)
+    sys.exit(3)
+if int(os.environ["TORCHELASTIC_RESTART_COUNT"]) >= TIMES:
+    print("all is well", flush=True)
+    sys.exit()
+DOES
+"""
+WAITS = "signal.pause()"
 
 
 @pytest.fixture
 def torchrun(training):
-    """Makes trainings whose hosts find the stand-in."""
+    """Makes trainings whose interpreter finds the stand-in."""
 
-    def make(hosts: int, script: str, agent: str = AGENT, **hyperparameters: str):
-        path = "/opt/ml/bin:" + host_environment("")["PATH"]
-        job = training(hosts, 2, script, {**ENABLED, **hyperparameters}, env={"PATH": path})
-        for host in job.hosts:
-            program = host.base / "bin" / "torchrun"
-            program.parent.mkdir()
-            if agent:
-                program.write_text(agent)
-                program.chmod(0o755)
-        return job
+    def make(hosts: int, script: str, **hyperparameters: str):
+        env = {"PYTHONPATH": str(STANDINS)}
+        return training(hosts, 2, script, {**ENABLED, **hyperparameters}, env=env)
 
     return make
 
 
-def seen(host) -> dict:
-    return json.loads((host.base / "output/data/agent.json").read_text())
+def said(host, rank: int) -> dict:
+    return json.loads((host.base / f"output/data/rank-{rank}").read_text())
 
 
-def line(rank: int, *args: str) -> list[str]:
-    who = ["--master_addr", "algo-1", "--master_port", "7777", "--node_rank", str(rank)]
-    return ["--nnodes", "2", "--nproc_per_node", "2", *who, "script.py", *args]
+def fails(times: int, does: str = WAITS) -> str:
+    return FAILS.replace("TIMES", str(times)).replace("DOES", does)
 
 
-def test_every_host_runs_an_agent_that_knows_its_rank_and_the_leader(torchrun):
+def operator_job(training, line: str, script: str, hosts: int = 2):
+    job = entry_job(training, hosts, f"sm torchrun --nproc-per-node 2 {line}\n", script)
+    job.env["PYTHONPATH"] = str(STANDINS)
+    return job
+
+
+def test_every_host_runs_an_agent_whose_ranks_are_the_jobs(torchrun):
     values = {"lr": "0.1", "text": json.dumps("a b; $(id)")}
-    job = torchrun(2, "print('hello')", **values).start().succeed()
-    for rank, host in enumerate(job.hosts):
-        agent = seen(host)
-        assert agent["argv"][1:] == line(rank, "--lr", "0.1", "--text", "a b; $(id)")
-        assert agent["cwd"] == "/opt/ml/code"
-        env = agent["env"]
+    job = torchrun(2, TELLS, **values).start().succeed()
+    for rank in range(4):
+        host = job.hosts[rank // 2]
+        rank_said = said(host, rank)
+        assert rank_said["argv"] == ["script.py", "--lr", "0.1", "--text", "a b; $(id)"]
+        assert rank_said["cwd"] == "/opt/ml/code"
+        env = rank_said["env"]
+        assert (env["RANK"], env["LOCAL_RANK"]) == (str(rank), str(rank % 2))
         assert env["SM_CURRENT_HOST"] == host.name
         assert env["SM_HP_LR"] == "0.1"
         assert json.loads(env["SM_HOSTS"]) == ["algo-1", "algo-2"]
         assert (env["NCCL_PROTO"], env["NCCL_SOCKET_IFNAME"]) == ("simple", "eth0")
         assert "FI_PROVIDER" not in env
-        assert "MUSTER_JOB_KEY" not in env
+        assert [name for name in env if name.startswith("MUSTER_")] == ["MUSTER_SOCKET"]
+        at = rank_said["agent"].index("torch.distributed.run")
+        options = ["--nnodes", "2", "--nproc_per_node", "2", "--master_addr", "algo-1"]
+        options += ["--master_port", "7777", "--node_rank", str(rank // 2), "--no_python"]
+        assert rank_said["agent"][at + 1 : at + 12] == options
         assert (host.base / "output" / "success").exists()
+    assert job.rank_lines() == {rank: [f"one line of {rank}"] for rank in range(4)}, job.story()
     job.assert_quiet()
 
 
 def test_a_host_alone_is_told_of_no_master(torchrun):
-    job = torchrun(1, "print('hello')").start().succeed()
-    want = ["--nnodes", "1", "--nproc_per_node", "2", "script.py"]
-    assert seen(job.hosts[0])["argv"][1:] == want
+    job = torchrun(1, TELLS).start().succeed()
+    agent = said(job.hosts[0], 0)["agent"]
+    at = agent.index("torch.distributed.run")
+    assert agent[at + 1 : at + 6] == ["--nnodes", "1", "--nproc_per_node", "2", "--no_python"]
 
 
-def test_an_agent_that_fails_ends_the_job_on_both_hosts(torchrun):
-    script = (
-        "import os, signal, sys\n"
-        "if os.environ['SM_CURRENT_HOST'] == 'algo-2': sys.exit(3)\n"
-        "signal.pause()\n"
-    )
-    job = torchrun(2, script).start()
+def test_the_rank_that_fails_is_named_with_the_error_that_it_recorded(torchrun):
+    job = torchrun(2, fails(1)).start()
     assert job.wait() == {"algo-1": 1, "algo-2": 1}, job.story()
-    for name in ("algo-1", "algo-2"):
+    for name in job.trains:
         failure = job.failure(name)
         assert failure.startswith("ExecuteUserScriptError:\nExitCode 3\n"), failure
-        assert "algo-2" in failure, failure
+        assert "rank 2 on algo-2: exit code 3: BatchError: bad batch" in failure, failure
+        assert "third one's words" in failure, failure
     job.assert_quiet()
 
 
-def test_a_missing_torchrun_is_one_clear_line(torchrun):
-    job = torchrun(1, "", agent="").start()
+def test_an_interpreter_without_torch_is_one_clear_line(training):
+    job = training(1, 2, "", ENABLED).start()
     assert job.leader.wait(GUARD_SECONDS) == 1, job.story()
-    assert "torchrun" in job.failure("algo-1"), job.failure("algo-1")
+    assert "has no module torch: pip install torch" in job.failure("algo-1")
 
+
+def test_the_operator_names_the_rank_that_fails(training):
+    job = operator_job(training, "train.py", fails(1)).start()
+    assert set(job.wait().values()) == {1}, job.story()
+    for name in job.trains:
+        failure = job.failure(name)
+        assert "rank 2 on algo-2: exit code 3: BatchError: bad batch" in failure, failure
+    job.assert_quiet()
+
+
+def test_ranks_that_torchrun_starts_again_end_nothing(training):
+    # Ranks of the other host fail for their peer's end, as they would with gloo.
+    notices = (
+        "import time\n"
+        "time.sleep(0.3)\n"
+        "raise ConnectionResetError('Connection closed by peer')\n"
+    )
+    job = operator_job(training, "--max-restarts 3 train.py", fails(2, notices)).start().succeed()
+    text = job.story()
+    for number in (1, 2):
+        assert f"torchrun restart {number} of 3 on algo-2, after rank 2" in text, text
+        assert f"torchrun restart {number} of 3 on algo-1" in text, text
+    assert sum("all is well" in lines[-1] for lines in job.rank_lines().values()) == 4, text
+    job.assert_quiet()
+
+
+def test_the_cause_is_named_once_no_restart_is_left(training):
+    notices = (
+        "import time\n"
+        "time.sleep(0.3)\n"
+        "raise ConnectionResetError('Connection closed by peer')\n"
+    )
+    job = operator_job(training, "--max-restarts 1 train.py", fails(9, notices)).start()
+    assert set(job.wait().values()) == {1}, job.story()
+    for name in job.trains:
+        assert "rank 2 on algo-2: exit code 3: BatchError: bad batch" in job.failure(name)
+    job.assert_quiet()
+
+
+# --- the real one ---
 
 SUM = r"""
 import os, sys
@@ -108,28 +170,69 @@ dist.init_process_group("gloo")
 value = torch.tensor([float(dist.get_rank())])
 dist.all_reduce(value)
 where = os.environ["SM_CURRENT_HOST"]
-# In one write, for the two processes of a host share one pipe.
-sys.stdout.write(f"rank {dist.get_rank()} of {dist.get_world_size()} on {where}: {value.item()}\n")
+print(f"rank {dist.get_rank()} of {dist.get_world_size()} on {where}: {value.item()}", flush=True)
 dist.destroy_process_group()
+"""
+# Rank 3 fails in its first two lives, after all ranks have met.
+RECORDED = r"""
+import os, sys
+import torch
+import torch.distributed as dist
+from torch.distributed.elastic.multiprocessing.errors import record
+class BatchError(Exception):
+    pass
+@record
+def main():
+    dist.init_process_group("gloo")
+    value = torch.tensor([1.0])
+    dist.all_reduce(value)
+    if dist.get_rank() == 3 and int(os.environ["TORCHELASTIC_RESTART_COUNT"]) < TIMES:
+        sys.stderr.close()
+        raise BatchError("bad batch")
+    for _ in range(3):
+        dist.all_reduce(value)
+    print("learned in life", os.environ["TORCHELASTIC_RESTART_COUNT"], flush=True)
+main()
 """
 
 
-def torch_missing() -> str:
-    """Why the real torchrun cannot be tried; empty if it can."""
-    python = TORCH / "bin" / "python"
-    if not python.exists():
-        return f"{python} is missing: a virtual environment with PyTorch"
-    done = subprocess.run([python, "-c", "import torch"], capture_output=True, check=False)
-    return "" if done.returncode == 0 else f"{python} cannot import torch"
+def real(job):
+    """The job, with the interpreter that has torch."""
+    path = [interpreter("torch").parent, sm_on_path(), host_environment("")["PATH"]]
+    job.env.update(PATH=":".join(map(str, path)), GLOO_SOCKET_IFNAME="eth0")
+    job.env.pop("PYTHONPATH", None)
+    return job
 
 
+@pytest.mark.framework
 def test_the_real_one_trains_in_four_processes_on_two_hosts(training):
-    why = torch_missing()
-    if why:
-        pytest.skip(why)
-    env = {"PATH": f"{TORCH}/bin:/usr/bin:/bin", "GLOO_SOCKET_IFNAME": "eth0"}
-    job = training(2, 2, SUM, ENABLED, env=env).start().succeed(5 * GUARD_SECONDS)
-    lines = "\n".join(train.text for train in job.trains.values()).splitlines()
+    job = real(training(2, 2, SUM, ENABLED, env={})).start().succeed(SECONDS)
     for rank in range(4):
-        assert f"rank {rank} of 4 on algo-{rank // 2 + 1}: 6.0" in lines, job.story()
+        want = [f"rank {rank} of 4 on algo-{rank // 2 + 1}: 6.0"]
+        assert job.rank_lines()[rank] == want, job.story()
+    job.assert_quiet()
+
+
+@pytest.mark.framework
+def test_the_real_one_restarts_the_ranks_of_two_hosts(training):
+    script = RECORDED.replace("TIMES", "2")
+    job = real(operator_job(training, "--max-restarts 3 train.py", script))
+    job.start().succeed(SECONDS)
+    text = job.story()
+    for number in (1, 2):
+        assert f"torchrun restart {number} of 3 on algo-2, after rank 3" in text, text
+        assert f"torchrun restart {number} of 3 on algo-1" in text, text
+    learned = [lines[-1] for lines in job.rank_lines().values()]
+    assert learned == ["learned in life 2"] * 4, text
+    job.assert_quiet()
+
+
+@pytest.mark.framework
+def test_the_real_one_s_recorded_error_is_the_cause(training):
+    script = RECORDED.replace("TIMES", "9")
+    job = real(operator_job(training, "train.py", script)).start()
+    assert set(job.wait(SECONDS).values()) == {1}, job.story()
+    for name in job.trains:
+        assert "rank 3 on algo-2: exit code 1: " in job.failure(name), job.story()
+        assert "BatchError: bad batch" in job.failure(name), job.story()
     job.assert_quiet()

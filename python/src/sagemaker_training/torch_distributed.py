@@ -1,4 +1,4 @@
-"""The runner of torchrun: one agent on each host."""
+"""The runner of torchrun: one agent on each host, whose ranks the host knows."""
 
 import os
 
@@ -10,7 +10,7 @@ MASTER_PORT = "7777"
 logger = logging_config.get_logger()
 
 
-class TorchDistributedRunner(process.LaunchedRunner):
+class TorchDistributedRunner(process.CollectiveRunner):
     """Runs torchrun with the entry point, a Python script."""
 
     _runner = "torch_distributed"

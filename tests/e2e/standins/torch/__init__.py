@@ -1,0 +1,1 @@
+"""Where torch's launcher is."""
