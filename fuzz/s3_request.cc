@@ -42,7 +42,7 @@ void request(std::string_view text) {
       check_refusal(answer_to(verified.error(), dialect));
   static_cast<void>(access::claimed_service(view));
 
-  const auto read = s3wire::read_s3_request(view, {"s3.example.org"});
+  const auto read = s3wire::read_s3_request(view, {});
   if (!read) return check_refusal(read.error());
   const s3wire::S3Operation& operation = *read;
   CHECK_THAT(!operation.name.empty(), "an operation has a name");

@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include "access/canonical.h"
+#include "access/version_2.h"
 #include "aws/percent.h"
 #include "base/dates.h"
 #include "base/text.h"
@@ -175,7 +176,8 @@ Result<void, AuthRefusal> set_expires(Claim& claim, const aws::RequestHead& head
 
 AuthRefusal version_2() {
   return {AuthFailure::unsupported,
-          "Signature Version 2 is not supported. Please use AWS4-HMAC-SHA256: with boto3 "
+          "Signature Version 2 is not supported in the Authorization header. Please use "
+          "AWS4-HMAC-SHA256: with boto3 "
           "Config(signature_version='s3v4').",
           {}};
 }
@@ -264,7 +266,9 @@ Result<Claim, AuthRefusal> read_claim(const aws::RequestHead& head) {
   const bool in_query = query_parameter(head, "X-Amz-Algorithm") ||
                         query_parameter(head, "X-Amz-Credential") ||
                         query_parameter(head, "X-Amz-Signature");
-  if (!authorization.empty() && in_query) return AuthRefusal{AuthFailure::two_signatures, "", {}};
+  const bool in_query_2 = is_version_2(head);
+  if ((!authorization.empty() && (in_query || in_query_2)) || (in_query && in_query_2))
+    return AuthRefusal{AuthFailure::two_signatures, "", {}};
   if (!authorization.empty()) {
     const std::string_view scheme = authorization.substr(0, authorization.find(' '));
     if (scheme == "AWS") return version_2();
@@ -277,8 +281,7 @@ Result<Claim, AuthRefusal> read_claim(const aws::RequestHead& head) {
       return AuthRefusal{AuthFailure::unsupported, "", {}};
     return claim_of_query(head);
   }
-  if (query_parameter(head, "AWSAccessKeyId") || query_parameter(head, "Signature"))
-    return version_2();
+  if (in_query_2) return claim_of_version_2(head);
   return AuthRefusal{AuthFailure::missing, "", {}};
 }
 

@@ -27,6 +27,7 @@ struct Claim {
   UnixMillis time{};
   std::chrono::seconds expires{};  ///< How long a presigned request is good for.
   bool presigned = false;
+  bool version_2 = false;  ///< Presigned by Version 2; `time` is then when it ends.
   std::forward_list<std::string> decoded;
 
   std::string_view kept(std::string text) { return decoded.emplace_front(std::move(text)); }

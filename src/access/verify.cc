@@ -5,6 +5,7 @@
 
 #include "access/canonical.h"
 #include "access/claim.h"
+#include "access/version_2.h"
 #include "base/dates.h"
 #include "base/text.h"
 
@@ -12,6 +13,7 @@ namespace muster::access {
 namespace {
 
 constexpr std::chrono::minutes skew_max{15};
+constexpr std::chrono::hours version_2_max{7 * 24};
 constexpr std::size_t derived_max = 1024;
 constexpr std::string_view empty_sha256 =
     "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
@@ -49,7 +51,17 @@ Result<void, AuthRefusal> check_signed_headers(const aws::RequestHead& head, con
   return AuthRefusal{AuthFailure::unsigned_headers, left_out, {{"HeadersNotSigned", left_out}}};
 }
 
+/// A URL of Version 2 says when it ends, and not when it was made.
+Result<void, AuthRefusal> check_end(const Claim& claim, UnixMillis now) {
+  const aws::Pairs more = {{"Expires", iso_date(claim.time)}, {"ServerTime", iso_date(now)}};
+  if (claim.time <= now) return AuthRefusal{AuthFailure::expired, "", more};
+  if (claim.time > now + version_2_max)
+    return AuthRefusal{AuthFailure::bad_expires, "Expires must be at most a week ahead", more};
+  return {};
+}
+
 Result<void, AuthRefusal> check_time(const Claim& claim, UnixMillis now) {
+  if (claim.version_2) return check_end(claim, now);
   const auto at = [&](AuthFailure failure) {
     return AuthRefusal{failure,
                        std::string(claim.time_text),
@@ -145,23 +157,30 @@ Result<CheckedHead, AuthRefusal> Verifier::check_head(const aws::RequestHead& he
   std::shared_ptr<const AccessKey> key = keys_.find(claim->access_key);
   TRY(check_key(key.get(), claim->access_key, claim->token, now));
   TRY(check_time(*claim, now));
-  TRY(check_signed_headers(head, *claim));
+  if (claim->version_2 && key->policy.limited)
+    return AuthRefusal{AuthFailure::unsupported,
+                       "A job's key makes no URLs of Signature Version 2. Please use "
+                       "AWS4-HMAC-SHA256: with boto3 Config(signature_version=\"s3v4\").",
+                       {}};
+  if (!claim->version_2) TRY(check_signed_headers(head, *claim));
   return CheckedHead{std::move(key), std::move(claim)};
 }
 
 Result<Verified, AuthRefusal> Verifier::verify(const aws::RequestHead& head,
                                                const VerifyOptions& options) {
   const CheckedHead checked = TRY(check_head(head, options.now, options.service));
-  return check_signature(head, checked, options.body_sha256);
+  return check_signature(head, checked, options.body_sha256, options.bucket);
 }
 
 Result<Verified, AuthRefusal> Verifier::check_signature(const aws::RequestHead& head,
                                                         const CheckedHead& checked,
-                                                        std::string_view body_sha256) {
+                                                        std::string_view body_sha256,
+                                                        std::string_view bucket) {
   const Claim& claim = *checked.claim;
   const std::shared_ptr<const AccessKey>& key = checked.key;
   if (keys_.find(claim.access_key) != key)
     return AuthRefusal{AuthFailure::unknown_key, "", {{"AWSAccessKeyId", key->id}}};
+  if (claim.version_2) return check_version_2(head, checked, bucket);
   Verified verified;
   std::string_view payload = body_sha256.empty() ? empty_sha256 : body_sha256;
   if (claim.service == "s3") {
@@ -196,6 +215,29 @@ Result<Verified, AuthRefusal> Verifier::check_signature(const aws::RequestHead& 
   return verified;
 }
 
+Result<Verified, AuthRefusal> Verifier::check_version_2(const aws::RequestHead& head,
+                                                        const CheckedHead& checked,
+                                                        std::string_view bucket) const {
+  const Claim& claim = *checked.claim;
+  const std::string text = version_2_text(head, bucket);
+  if (!aws::same_bytes(version_2_signature(checked.key->secret, text), claim.signature))
+    return AuthRefusal{AuthFailure::mismatch,
+                       "",
+                       {{"AWSAccessKeyId", checked.key->id},
+                        {"StringToSign", to_utf8(text)},
+                        {"SignatureProvided", to_utf8(claim.signature)}}};
+  Verified verified;
+  const bool says_nothing = claim.payload.empty() || claim.payload == aws::unsigned_payload;
+  if (!set_payload(verified, says_nothing ? aws::unsigned_payload : claim.payload) ||
+      (verified.payload != Payload::unsigned_ && verified.payload != Payload::hash))
+    return AuthRefusal{AuthFailure::bad_payload_hash, "", {}};
+  verified.key = checked.key;
+  verified.service = claim.service;
+  verified.presigned = true;
+  verified.version_2 = true;
+  return verified;
+}
+
 std::optional<aws::Sha256Bytes> Verifier::kept_key(const std::shared_ptr<const AccessKey>& key,
                                                    std::string_view id_and_scope) {
   const std::unique_lock lock(mutex_);
@@ -211,6 +253,11 @@ void Verifier::keep_key(const std::shared_ptr<const AccessKey>& key, std::string
   const std::unique_lock lock(mutex_);
   if (derived_.size() >= derived_max) derived_.clear();
   derived_.insert_or_assign(std::string(id_and_scope), Derived{key, signing_key});
+}
+
+bool harmless_by_version_2(s3wire::S3Op op) {
+  return op == s3wire::S3Op::get_object || op == s3wire::S3Op::head_object ||
+         op == s3wire::S3Op::put_object || op == s3wire::S3Op::upload_part;
 }
 
 std::string claimed_service(const aws::RequestHead& head) {

@@ -17,7 +17,8 @@
 namespace muster::access {
 
 /// Tells whose request it is: AWS Signature Version 4, in the Authorization header or in the query
-/// (presigned). Version 2 is refused: SHA-1, and headers that it does not cover.
+/// (presigned). Version 2 (SHA-1, and it covers less) is taken in the query alone, for what is
+/// harmless: boto3 and others make such URLs unless they are told otherwise.
 ///
 /// Pure: the head, the keys and the time come in. Source: AWS General Reference, "Signing AWS API
 /// requests"; Amazon S3 API Reference, "Authenticating requests". Checked against the vectors of
@@ -47,7 +48,12 @@ struct Verified {
   std::string payload_hash;  ///< For Payload::hash: 64 lower-case hex digits.
   ChunkSigning chunks;       ///< For the signed chunked payloads.
   bool presigned = false;
+  bool version_2 =
+      false;  ///< Good for reading and writing objects alone: see harmless_by_version_2().
 };
+
+/// True for what a URL of Version 2 may ask for: to read an object, or write one or a part of one.
+bool harmless_by_version_2(s3wire::S3Op op);
 
 /// Why a request is nobody's.
 enum class AuthFailure {
@@ -97,6 +103,8 @@ struct VerifyOptions {
   /// 64 lower-case hex digits of the whole body; what services other than S3 sign without saying
   /// so. For S3 it is not looked at (see Verified::payload).
   std::string_view body_sha256{};
+  /// The bucket that the Host header names, which Version 2 signs; empty: none.
+  std::string_view bucket{};
 };
 
 struct Claim;  // What a request says of its signature.
@@ -123,7 +131,8 @@ class Verifier {
   /// revoked since is unknown.
   Result<Verified, AuthRefusal> check_signature(const aws::RequestHead& head,
                                                 const CheckedHead& checked,
-                                                std::string_view body_sha256);
+                                                std::string_view body_sha256,
+                                                std::string_view bucket = {});
   /// Both at once.
   Result<Verified, AuthRefusal> verify(const aws::RequestHead& head, const VerifyOptions& options);
 
@@ -138,6 +147,9 @@ class Verifier {
     std::weak_ptr<const AccessKey> of;  ///< A key that was replaced has another secret.
     aws::Sha256Bytes key;
   };
+  Result<Verified, AuthRefusal> check_version_2(const aws::RequestHead& head,
+                                                const CheckedHead& checked,
+                                                std::string_view bucket) const;
   std::optional<aws::Sha256Bytes> kept_key(const std::shared_ptr<const AccessKey>& key,
                                            std::string_view id_and_scope);
   void keep_key(const std::shared_ptr<const AccessKey>& key, std::string_view id_and_scope,

@@ -528,10 +528,17 @@ TEST_CASE("verify: presigned URLs that lack something") {
       {"/b/k?X-Amz-Signature=0", "AuthorizationQueryParametersError 400"},
       {"/b/k?X-Amz-Algorithm=AWS4-HMAC-SHA256", "AuthorizationQueryParametersError 400"},
       {"/b/k?X-Amz-Algorithm=AWS4-ECDSA-P256-SHA256", "InvalidRequest 400"},
-      {"/b/k?Signature=0", "InvalidRequest 400"},
+      {"/b/k?Signature=0", "AuthorizationQueryParametersError 400"},
       // What botocore's HmacV1QueryAuth made with the key's own secret, within its time.
-      {"/k?AWSAccessKeyId=AKIDEXAMPLE&Signature=jGNw8VpITM6bDp35vTV1KHmr780%3D&Expires=1440941760",
-       "InvalidRequest 400"},
+      {"/bucket/k?AWSAccessKeyId=AKIDEXAMPLE&Signature=jGNw8VpITM6bDp35vTV1KHmr780%3D"
+       "&Expires=1440941760",
+       ""},
+      {"/j?AWSAccessKeyId=AKIDEXAMPLE&Signature=jGNw8VpITM6bDp35vTV1KHmr780%3D&Expires=1440941760",
+       "SignatureDoesNotMatch 403"},
+      {"/k?AWSAccessKeyId=AKIDEXAMPLE&Signature=jGNw8VpITM6bDp35vTV1KHmr780%3D&Expires=1440938160",
+       "AccessDenied 403"},
+      {"/k?AWSAccessKeyId=AKIDEXAMPLE&Signature=jGNw8VpITM6bDp35vTV1KHmr780%3D&Expires=1441542961",
+       "AuthorizationQueryParametersError 403"},
       {"/b/k", "AccessDenied 403"},
       {"/b/k?%", "AccessDenied 403"},
   };
@@ -540,6 +547,22 @@ TEST_CASE("verify: presigned URLs that lack something") {
     const Request request{"GET", c.target, {{"Host", "h"}}};
     CHECK(code_of(request.verified_by(verifier, {.now = then, .service = "s3"})) == c.code);
   }
+}
+
+TEST_CASE("verify: a URL of Version 2 that names its bucket in the host") {
+  KeyRing ring;
+  REQUIRE(ring.add(key_of("AKIDEXAMPLE")));
+  Verifier verifier(ring);
+  const Request request{"GET",
+                        "/k?AWSAccessKeyId=AKIDEXAMPLE&Signature=jGNw8VpITM6bDp35vTV1KHmr780%3D"
+                        "&Expires=1440941760",
+                        {{"Host", "bucket.localhost"}}};
+  const auto of_bucket = [&](std::string_view bucket) {
+    return code_of(request.verified_by(verifier, {.now = then, .service = "s3", .bucket = bucket}));
+  };
+  CHECK(of_bucket("bucket") == "");
+  CHECK(of_bucket("other") == "SignatureDoesNotMatch 403");
+  CHECK(of_bucket("") == "SignatureDoesNotMatch 403");
 }
 
 TEST_CASE("verify: whom a request is for is read before it is believed") {

@@ -246,6 +246,36 @@ Task<Answered> perform(S3Call& call) {
   co_return co_await handler(call, std::move(bucket));
 }
 
+/// Who asks, and of which bucket by the name that the server is called by.
+Answered read_call(S3Call& call, const aws::RequestHead& head, access::Verifier& verifier) {
+  call.host_bucket =
+      TRY(s3wire::bucket_of_host(head.header("host").value_or(""), call.options.names));
+  Result<access::Verified, access::AuthRefusal> verified = verifier.verify(
+      head, {.now = call.now, .service = "s3", .body_sha256 = {}, .bucket = call.host_bucket});
+  if (verified) {
+    call.verified = *std::move(verified);
+    return {};
+  }
+  // A form holds its signature in its body.
+  if (verified.error().failure == access::AuthFailure::missing && head.method == "POST" &&
+      head.header("content-type").value_or("").starts_with("multipart/form-data"))
+    return s3wire::no_forms();
+  return access::answer_to(verified.error(), access::Dialect::s3);
+}
+
+/// What is asked.
+Answered read_operation(S3Call& call, const aws::RequestHead& head) {
+  call.op = TRY(s3wire::read_s3_request(head, call.host_bucket));
+  if (!call.verified.version_2 || access::harmless_by_version_2(call.op.op)) return {};
+  return access::answer_to(
+      {access::AuthFailure::unsupported,
+       "A URL of Signature Version 2 may get, head or put an object, or upload a part; not " +
+           std::string(call.op.name) +
+           ". Please use AWS4-HMAC-SHA256: with boto3 Config(signature_version='s3v4').",
+       {}},
+      access::Dialect::s3);
+}
+
 /// A page that somebody has uploaded must not run as one of this server's, which has a page that
 /// browsers hold a cookie for: without scripts, and of no origin.
 void confine(const http::Exchange& exchange, http::Reply& reply) {
@@ -303,29 +333,18 @@ Task<void> S3Server::answer(http::Exchange& exchange) {
               .verified = {},
               .op = {},
               .request_id = fresh_request_id()};
-  Result<access::Verified, access::AuthRefusal> verified =
-      verifier_.verify(head, {.now = call.now, .service = "s3", .body_sha256 = {}});
   Answered answered;
   if (incoming.method == "OPTIONS") {  // A browser's question, which it cannot sign.
     answered = aws::s3_refusal(head.header("origin") ? "AccessForbidden" : "BadRequest");
-  } else if (!verified) {
-    answered = access::answer_to(verified.error(), access::Dialect::s3);
   } else {
-    call.verified = *std::move(verified);
-    const access::AccessKey& key = *call.verified.key;
-    if (!exchange.proved(key.id, key.owner)) {
+    answered = read_call(call, head, verifier_);
+    if (answered && !exchange.proved(call.verified.key->id, call.verified.key->owner)) {
       aws::Refusal busy = aws::s3_refusal("SlowDown");
       co_return co_await refuse(exchange, head, std::move(busy), call.request_id, options_.region,
                                 true);
     }
-    Result<s3wire::S3Operation, aws::Refusal> read =
-        s3wire::read_s3_request(head, {options_.domain});
-    if (read) {
-      call.op = *std::move(read);
-      answered = co_await perform(call);
-    } else {
-      answered = read.error();
-    }
+    if (answered) answered = read_operation(call, head);
+    if (answered) answered = co_await perform(call);
   }
   if (answered || exchange.answered()) co_return;
   aws::Refusal refusal = answered.error();

@@ -8,6 +8,7 @@
 #include "bucket/bucket_store.h"
 #include "http/server.h"
 #include "s3server/key_budgets.h"
+#include "s3wire/s3_host.h"
 
 namespace muster::s3server {
 
@@ -19,7 +20,7 @@ class S3Server {
  public:
   struct Options {
     std::string region = "us-east-1";  ///< All buckets are in it.
-    std::string domain{};              ///< For virtual-host style; empty: path style only.
+    s3wire::HostNames names{};         ///< What requests may call it.
     std::function<UnixMillis()> now;   ///< Wall clock; any thread.
     std::uint64_t free_min_bytes = 0;  ///< Room on the disk that objects may not take.
   };

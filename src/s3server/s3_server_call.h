@@ -21,6 +21,7 @@ struct S3Call {
   s3wire::S3Operation op;
   std::string request_id;
   std::shared_ptr<bucket::Budget> budget{};  ///< For a write by a key that has one.
+  std::string host_bucket{};                 ///< Named by the Host header; empty: by the path.
 
   /// What of the disk stays free of what this call writes.
   std::uint64_t free_min() const {

@@ -22,7 +22,8 @@ Result<bucket::ObjectRecord, aws::Refusal> upload_of(const S3Call& call, bucket:
 std::string location_of(const S3Call& call) {
   const http::Incoming& request = call.exchange.request();
   const std::string host(request.value("host").value_or("localhost"));
-  return (request.tls ? "https://" : "http://") + host + "/" + call.op.bucket + "/" +
+  const std::string bucket = call.host_bucket.empty() ? "/" + call.op.bucket : "";
+  return (request.tls ? "https://" : "http://") + host + bucket + "/" +
          aws::percent_encoded(call.op.key, true);
 }
 

@@ -87,16 +87,6 @@ Precondition write_precondition(const Conditions& conditions,
   return Precondition::proceed;
 }
 
-std::string_view bucket_of_host(std::string_view host, std::string_view domain) {
-  const std::size_t port = host.rfind(':');
-  if (port != std::string_view::npos && host.find(']', port) == std::string_view::npos)
-    host = host.substr(0, port);
-  if (domain.empty() || host.size() < domain.size() + 2) return {};
-  const std::size_t dot = host.size() - domain.size() - 1;
-  if (host[dot] != '.' || !same_letters(host.substr(dot + 1), domain)) return {};
-  return host.substr(0, dot);
-}
-
 bool is_bucket_name(std::string_view name) {
   const auto is_plain = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
   if (name.size() < 3 || name.size() > 63 || !is_plain(name.front()) || !is_plain(name.back()))

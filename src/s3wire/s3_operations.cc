@@ -284,6 +284,12 @@ bool takes_header(const Row* row, std::string_view name) {
 
 }  // namespace
 
+aws::Refusal no_forms() {
+  return aws::s3_refusal("NotImplemented",
+                         "Uploads by a browser's POST form are not implemented: PUT to a presigned "
+                         "URL instead.");
+}
+
 aws::Refusal not_implemented(std::string_view name) {
   aws::Refusal error = aws::s3_refusal("NotImplemented");
   error.message += ": " + to_utf8(name.substr(0, 100));
@@ -294,6 +300,10 @@ bool is_of_signature(std::string_view name) {
   return lists(of_signatures, name, same_letters);
 }
 
+bool is_of_version_2(std::string_view name) {
+  return same_letters(name, "content-type") || same_letters(name, "content-md5");
+}
+
 bool is_x_amz(std::string_view name) {
   return name.size() > 6 && same_letters(name.substr(0, 6), "x-amz-");
 }
@@ -302,6 +312,7 @@ Result<AskedOperation, aws::Refusal> asked_operation(const Fields& fields, About
   const Row* row = row_of(fields, about);
   for (const auto& [name, value] : fields.query) {
     if (takes_parameter(row, name)) continue;
+    if (is_of_version_2(name) && fields.parameter("AWSAccessKeyId") != nullptr) continue;
     if (row == nullptr || row->parameters != of_reading || !name.starts_with("response-"))
       return not_implemented(name);
     aws::Refusal error =
@@ -313,7 +324,7 @@ Result<AskedOperation, aws::Refusal> asked_operation(const Fields& fields, About
     if (!takes_header(row, name)) return not_implemented(name);
   if (row == nullptr) {
     const bool is_form = about == About::bucket && fields.head.method == "POST";
-    return aws::s3_refusal(is_form ? "NotImplemented" : "MethodNotAllowed");
+    return is_form ? no_forms() : aws::s3_refusal("MethodNotAllowed");
   }
   return AskedOperation{row->op, row->name, row->selector};
 }

@@ -22,6 +22,8 @@ Result<AskedOperation, aws::Refusal> asked_operation(const Fields& fields, About
 aws::Refusal not_implemented(std::string_view name);
 /// The signature's own parameters and headers, of either version, in any case.
 bool is_of_signature(std::string_view name);
+/// Content-Type and Content-MD5, which a URL of Version 2 hands on.
+bool is_of_version_2(std::string_view name);
 /// "x-amz-…", in any case.
 bool is_x_amz(std::string_view name);
 

@@ -16,11 +16,10 @@ struct Place {
   std::string key;
 };
 
-Result<Place, aws::Refusal> place_of(const aws::RequestHead& head, std::string_view domain) {
+Result<Place, aws::Refusal> place_of(const aws::RequestHead& head, std::string_view bucket) {
   std::string_view path = head.path();
   if (!path.starts_with('/')) return aws::s3_refusal("InvalidURI");
   path.remove_prefix(1);
-  std::string_view bucket = bucket_of_host(head.header("host").value_or(""), domain);
   if (bucket.empty()) {
     const std::size_t slash = std::min(path.find('/'), path.size());
     bucket = path.substr(0, slash);
@@ -58,18 +57,23 @@ About about(const Place& place) {
 /// that it does not know yet.
 std::vector<aws::HeaderView> headers_in_query(const aws::RequestHead& head,
                                               const aws::Pairs& query) {
+  // URLs of Version 2 carry two more, which it signs.
+  const bool version_2 = std::any_of(query.begin(), query.end(),
+                                     [](const auto& one) { return one.first == "AWSAccessKeyId"; });
   std::vector<aws::HeaderView> headers;
-  for (const auto& [name, value] : query)
-    if (is_x_amz(name) && !is_of_signature(name) && !head.header(name) && !checksum_named(name))
-      headers.emplace_back(name, value);
+  for (const auto& [name, value] : query) {
+    const bool stands = is_x_amz(name) ? !is_of_signature(name) && !checksum_named(name)
+                                       : version_2 && is_of_version_2(name);
+    if (stands && !head.header(name)) headers.emplace_back(name, value);
+  }
   return headers;
 }
 
 }  // namespace
 
 Result<S3Operation, aws::Refusal> read_s3_request(const aws::RequestHead& head,
-                                                  const S3RequestOptions& options) {
-  Place place = TRY(place_of(head, options.domain));
+                                                  std::string_view bucket) {
+  Place place = TRY(place_of(head, bucket));
   std::optional<aws::Pairs> query = aws::decoded_query(head.query());
   if (!query) return aws::s3_refusal("InvalidURI");
   std::vector<aws::HeaderView> headers = headers_in_query(head, *query);

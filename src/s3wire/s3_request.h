@@ -178,20 +178,16 @@ struct S3Operation {
   std::vector<std::string> attributes;  ///< GetObjectAttributes: "ETag", "ObjectSize", …
 };
 
-struct S3RequestOptions {
-  /// The domain of virtual-host style: "s3.example.org" makes "bucket.s3.example.org" a bucket.
-  /// Empty: path style only.
-  std::string_view domain{};
-};
 /// Reads a head. Errors carry S3's codes: InvalidBucketName, KeyTooLongError, InvalidArgument,
 /// InvalidDigest, InvalidRange (of a copy), MetadataTooLarge, MethodNotAllowed, InvalidURI,
 /// InvalidTag, NotImplemented with the name of the parameter or header that is not served.
 /// MissingContentLength is the caller's (it knows the transfer coding).
+/// `bucket`: that of the Host header, see bucket_of_host(); empty: the path names it.
 Result<S3Operation, aws::Refusal> read_s3_request(const aws::RequestHead& head,
-                                                  const S3RequestOptions& options);
+                                                  std::string_view bucket);
 
-/// The bucket of a virtual-host style request, by its Host header; empty for path style.
-std::string_view bucket_of_host(std::string_view host, std::string_view domain);
+/// Uploads by a browser's form are not served.
+aws::Refusal no_forms();
 
 /// 3 to 63 of a-z, 0-9, '.' and '-', no IP address. Source: S3 User Guide, bucket naming rules.
 bool is_bucket_name(std::string_view name);

@@ -258,7 +258,6 @@ loop::Task<Result<std::string>> object_text(Server& server, s3wire::S3Url url) {
   co_return std::move(object->bytes);
 }
 
-/// The server's own S3, or the way to the one elsewhere.
 Result<http::Handler> open_s3(Server& server) {
   if (server.config.s3) {
     const Log log(STDERR_FILENO, "sm server", Log::Level::warning);
@@ -270,7 +269,7 @@ Result<http::Handler> open_s3(Server& server) {
   server.buckets = TRY(bucket::BucketStore::open(server.config.data + "/s3", failed));
   server.s3.emplace(*server.buckets, *server.verifier,
                     s3server::S3Server::Options{.region = server.config.realm.region,
-                                                .domain = server.config.s3_domain,
+                                                .names = s3_names(server.config),
                                                 .now = wall_time,
                                                 .free_min_bytes = free_min_of(server.config)});
   return http::Handler([&server](http::Exchange& exchange) { return server.s3->answer(exchange); });

@@ -1,6 +1,10 @@
 #include "server/server_main_config.h"
 
+#include <limits.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <array>
 
 #include "base/port.h"
 #include "base/text.h"
@@ -261,6 +265,13 @@ std::vector<std::string> secret_files(const ServerConfig& config) {
   for (const ConfigKey& key : config.keys) paths.push_back(key.secret_file);
   if (config.s3) paths.push_back(config.s3->credentials_file);
   return paths;
+}
+
+s3wire::HostNames s3_names(const ServerConfig& config) {
+  std::vector<std::string> others = config.page_names;
+  std::array<char, HOST_NAME_MAX + 1> own{};
+  if (::gethostname(own.data(), HOST_NAME_MAX) == 0) others.push_back(lower_case(own.data()));
+  return s3wire::host_names(config.name, config.s3_domain, others);
 }
 
 }  // namespace muster::server

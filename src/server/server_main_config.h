@@ -13,6 +13,7 @@
 #include "command/line.h"
 #include "jobs/outside_s3.h"
 #include "machine/slurm_cluster.h"
+#include "s3wire/s3_host.h"
 #include "server/keys.h"
 #include "vpc/networks.h"
 
@@ -64,5 +65,8 @@ Result<ServerConfig> config_of(const ServerFlags& flags, const std::string& file
 void make_absolute(ServerConfig& config);
 /// Hosts see this machine's files, and whoever has one of these has the server.
 std::vector<std::string> secret_files(const ServerConfig& config);
+
+/// What clients may call the server's S3: as the config says, and as the machine is named.
+s3wire::HostNames s3_names(const ServerConfig& config);
 
 }  // namespace muster::server

@@ -150,6 +150,17 @@ def test_a_signature_opens_no_call_of_the_page(page):
     assert page.ask("POST", "/ui/call/visit", {**OWN, **auth}, "{}").status in (400, 401, 403)
 
 
+def test_an_object_below_a_name_of_the_servers_calls_nothing(page, cookie):
+    """A page at mine.localhost is of the server's site: browsers send the cookie along."""
+    port = page.server.port
+    mine = f"http://mine.localhost:{port}"
+    server = {"Host": f"localhost:{port}", "Origin": mine}
+    assert page.call("visit", cookie=cookie, Sec_Fetch_Site="same-site", **server).status == 403
+    assert page.call("visit", cookie=cookie, Sec_Fetch_Site="", **server).status == 403
+    own = {"Host": f"mine.localhost:{port}", "Origin": mine}
+    assert page.call("visit", cookie=cookie, **own).status == 421
+
+
 @pytest.mark.parametrize("cookies", ["", "muster=", "muster-1=x", "; ;=", "a" * 5000])
 def test_other_cookies_open_nothing(page, cookies):
     assert page.call("visit", cookie=cookies).status == 401
