@@ -10,6 +10,7 @@
 #include "cli/job_view.h"
 #include "cli/log_merge.h"
 #include "cli/submit_request.h"
+#include "cli/submit_upload.h"
 #include "cli/wait.h"
 
 namespace muster::cli {
@@ -404,13 +405,60 @@ TEST_CASE("submit: a job without a network is isolated, any other is as the serv
   CHECK(create_request(*submit_options(typed), {}, "0")["EnableNetworkIsolation"] == true);
 }
 
+TEST_CASE("submit: tags, a priority and checkpoints are part of the request") {
+  SubmitWords typed = words();
+  CHECK(!create_request(*submit_options(typed), {}, "0").contains("Tags"));
+  CHECK(!create_request(*submit_options(typed), {}, "0").contains("CheckpointConfig"));
+  typed.tags = {"team=vision", "empty="};
+  typed.priority = "3";
+  SubmitPlaces places;
+  places.checkpoints = "s3://b/c";
+  const Json request = create_request(*submit_options(typed), places, "0");
+  CHECK(request["Tags"] == json(R"([{"Key": "team", "Value": "vision"},
+                                    {"Key": "empty", "Value": ""},
+                                    {"Key": "muster:priority", "Value": "3"}])"));
+  CHECK(request["CheckpointConfig"] == json(R"({"S3Uri": "s3://b/c"})"));
+}
+
+TEST_CASE("submit: checkpoints of a folder go below the job's name, a URL stays") {
+  SubmitOptions options;
+  options.name = "j";
+  CHECK(places_for(options, {}, "b").checkpoints.empty());
+  options.checkpoints = "s3://else/where";
+  CHECK(places_for(options, {}, "b").checkpoints == "s3://else/where");
+  options.checkpoints = "ckpt";
+  SubmitFiles files;
+  files.checkpoints = "/here/ckpt";
+  CHECK(places_for(options, files, "b").checkpoints == "s3://b/j/checkpoints");
+}
+
+TEST_CASE("submit: the form of earlier versions is answered with the line to type") {
+  struct {
+    Args args;
+    const char* want;
+  } const cases[] = {
+      {{"--script", "t.py"}, "sm submit t.py"},
+      {{"job-1", "--script=t.py", "--hosts", "3", "--wait"},
+       "sm submit t.py --name job-1 --hosts 3 --wait"},
+      {{"-n", "2", "--script", "my train.py", "-p", "a=b", "--env=X=1", "job-1"},
+       "sm submit 'my train.py' --name job-1 -n 2 -p a=b --env=X=1"},
+      {{"--env", "--script", "t.py"}, ""},
+      {{"t.py", "--name", "job-1"}, ""},
+      {{"--script"}, ""},
+  };
+  for (const auto& one : cases) {
+    CAPTURE(one.want);
+    CHECK(new_submit_line(one.args, command::page_of("submit")) == one.want);
+  }
+}
+
 TEST_CASE("submit: wrong flags are refused by name") {
   struct {
     std::function<void(SubmitWords&)> change;
     const char* text;
   } const cases[] = {
-      {[](SubmitWords& w) { w.script.clear(); }, "want --script FILE"},
-      {[](SubmitWords& w) { w.name = "a_b"; }, "NAME: "},
+      {[](SubmitWords& w) { w.script.clear(); }, "expected a script to run"},
+      {[](SubmitWords& w) { w.name = "a_b"; }, "--name: "},
       {[](SubmitWords& w) { w.hosts = "0"; }, "--hosts: expected a whole number"},
       {[](SubmitWords& w) { w.network = "host"; }, "--network: expected nat or none, got \"host\""},
       {[](SubmitWords& w) { w.json_file = "f", w.script.clear(), w.network = "none"; },
@@ -420,9 +468,13 @@ TEST_CASE("submit: wrong flags are refused by name") {
       {[](SubmitWords& w) { w.hyperparameters = {"sagemaker_program=x"}; },
        "is set by sm submit from its own flags"},
       {[](SubmitWords& w) { w.json_file = "f"; }, "--json-file: the file is the whole job"},
-      {[](SubmitWords& w) { w.script.clear(), w.source_folder = "d"; }, "--script is missing"},
+      {[](SubmitWords& w) { w.script.clear(), w.source_folder = "d"; },
+       "--source-dir: expected the script in it"},
       {[](SubmitWords& w) { w.script.clear(), w.image = "x", w.launch.launchers["--mpi"] = true; },
-       "need a --script"},
+       "need a script"},
+      {[](SubmitWords& w) { w.json_file = "f", w.script.clear(), w.volume_size = "3"; },
+       "--json-file: the file is the whole job"},
+      {[](SubmitWords& w) { w.tags = {"team"}; }, "--tag: expected KEY=VALUE, got \"team\""},
   };
   for (const auto& one : cases) {
     SubmitWords typed = words();

@@ -68,7 +68,8 @@ loop::Task<Result<Json>> request_for(Client& client, Submission submission) {
   if (!submission.request.is_null()) co_return submission.request;
   const Result<std::string> account = co_await client.api.account();
   if (!account) co_return account.error();
-  bool needs_bucket = submission.options.output.empty() || !submission.files.folder.empty();
+  bool needs_bucket = submission.options.output.empty() || !submission.files.folder.empty() ||
+                      !submission.files.checkpoints.empty();
   for (const auto& [name, place] : submission.files.inputs) needs_bucket |= !is_s3(place);
   std::string bucket;
   if (needs_bucket) {
@@ -116,8 +117,8 @@ loop::Task<Result<int>> submit(Client& client, Submission submission) {
 }
 
 void bind(command::Line& line, SubmitWords& words) {
-  line.text("NAME", words.name);
-  line.text("--script", words.script);
+  line.text("SCRIPT", words.script);
+  line.text("--name", words.name);
   line.text("--source-dir", words.source_folder);
   line.text("--image", words.image);
   line.text("--instance-type", words.instance_type);
@@ -131,6 +132,8 @@ void bind(command::Line& line, SubmitWords& words) {
   line.text("--hyperparameters", words.files.hyperparameters);
   line.text("--env-file", words.files.environment);
   line.text("--output", words.output);
+  line.text("--checkpoints", words.checkpoints);
+  line.texts("--tag", words.tags);
   line.text("--timeout", words.timeout);
   line.text("--priority", words.priority);
   line.text("--network", words.network);
@@ -148,6 +151,8 @@ int submit_main(const Args& args, const Env& env) {
   command::Line line(page);
   SubmitWords words;
   bind(line, words);
+  if (const std::string now = new_submit_line(args, page); !now.empty())
+    return tell(command::wrong_line(page, "--script has been removed; use: " + now));
   if (const std::optional<command::Stop> stop = line.parse(args)) return tell(*stop);
   const Result<Submission> submission = prepare(words);
   if (!submission) return tell(command::wrong_line(page, submission.error().text));

@@ -15,7 +15,8 @@ Result<void> check_file_alone(const SubmitWords& words) {
   const bool more = !words.script.empty() || !words.source_folder.empty() || !words.image.empty() ||
                     !words.instance_type.empty() || !words.hosts.empty() || words.launch.any() ||
                     !words.output.empty() || !words.timeout.empty() || !words.priority.empty() ||
-                    !words.network.empty() || !words.inputs.empty() ||
+                    !words.volume_size.empty() || !words.checkpoints.empty() ||
+                    !words.tags.empty() || !words.network.empty() || !words.inputs.empty() ||
                     !words.hyperparameters.empty() || !words.environment.empty() ||
                     !words.metrics.empty() || words.encrypted || !words.files.environment.empty() ||
                     !words.files.hyperparameters.empty();
@@ -28,13 +29,13 @@ Result<void> check_file_alone(const SubmitWords& words) {
 Result<void> check_script(const SubmitOptions& options) {
   if (!options.script.empty()) return {};
   if (!options.source_folder.empty())
-    return fail(Errc::invalid_input, "--source-dir: --script is missing: which file of it?");
+    return fail(Errc::invalid_input, "--source-dir: expected the script in it");
   if (!options.launch.hyperparameter.empty())
     return fail(Errc::invalid_input,
-                "flags of launchers (--mpi, --torchrun, --processes-per-host, …) need a --script");
+                "flags of launchers (--mpi, --torchrun, --processes-per-host, …) need a script");
   if (options.image == "host")
     return fail(Errc::invalid_input,
-                "want --script FILE, --image NAME for an image with a program of its own, or "
+                "expected a script to run, --image NAME with a program of its own, or "
                 "--json-file FILE");
   return {};
 }
@@ -77,6 +78,30 @@ bool is_s3(const std::string& text) {
   return text.starts_with("s3://");
 }
 
+std::string new_submit_line(const Args& args, const command::Page& page) {
+  std::string script, name;
+  std::vector<std::string> rest;
+  for (std::size_t i = 0; i < args.size(); ++i) {
+    const std::string& arg = args[i];
+    const std::string flag = arg.substr(0, arg.find('='));
+    const bool joined = flag.size() < arg.size(), more = i + 1 < args.size();
+    if (flag == "--script") {
+      script = joined ? arg.substr(flag.size() + 1) : more ? args[++i] : "";
+    } else if (!arg.starts_with("-")) {
+      name = arg;
+    } else {
+      rest.push_back(arg);
+      const command::Flag* known = command::find_flag(page, flag);
+      if (known != nullptr && known->takes_value() && !joined && more) rest.push_back(args[++i]);
+    }
+  }
+  if (script.empty()) return {};
+  std::vector<std::string> line{"sm", "submit", script};
+  if (!name.empty()) line.insert(line.end(), {"--name", name});
+  line.insert(line.end(), rest.begin(), rest.end());
+  return shell_quoted(line);
+}
+
 Result<SubmitOptions> submit_options(const SubmitWords& words) {
   SubmitOptions options;
   options.name = words.name;
@@ -85,7 +110,7 @@ Result<SubmitOptions> submit_options(const SubmitWords& words) {
   options.raw = words.raw;
   if (!words.name.empty()) {
     const Result<void> named = platform::check_job_name(words.name);
-    if (!named) return named.error().in("NAME");
+    if (!named) return named.error().in("--name");
   }
   options.json_file = words.json_file;
   if (!words.json_file.empty()) {
@@ -108,6 +133,8 @@ Result<SubmitOptions> submit_options(const SubmitWords& words) {
   if (!words.output.empty() && !is_s3(words.output))
     return wrong_value("--output", "s3://BUCKET or s3://BUCKET/PREFIX", words.output);
   options.output = words.output;
+  options.checkpoints = words.checkpoints;
+  options.tags = TRY(pairs("--tag", "KEY=VALUE", words.tags));
   options.timeout = TRY(timeout_of(words.timeout));
   options.encrypted = words.encrypted;
   options.priority = TRY(priority_of(words.priority));
@@ -129,9 +156,12 @@ Json create_request(const SubmitOptions& options, const SubmitPlaces& places,
       {"StoppingCondition", {{"MaxRuntimeInSeconds", options.timeout.count()}}},
       {"OutputDataConfig", {{"S3OutputPath", places.output}}},
       {"HyperParameters", hyperparameters_of(options, places)}};
-  if (options.priority > 0)
-    request["Tags"] =
-        Json::array({{{"Key", "muster:priority"}, {"Value", std::to_string(options.priority)}}});
+  const auto tag = [&request](const std::string& key, const std::string& value) {
+    request["Tags"].push_back({{"Key", key}, {"Value", value}});
+  };
+  for (const auto& [key, value] : options.tags) tag(key, value);
+  if (options.priority > 0) tag("muster:priority", std::to_string(options.priority));
+  if (!places.checkpoints.empty()) request["CheckpointConfig"] = {{"S3Uri", places.checkpoints}};
   if (!options.metrics.empty())
     request["AlgorithmSpecification"]["MetricDefinitions"] = to_json(options.metrics);
   if (options.isolated) request["EnableNetworkIsolation"] = true;
@@ -154,7 +184,7 @@ Result<Json> request_from(const std::string& text, const std::string& name) {
     return fail(Errc::invalid_input, "want a JSON object, CreateTrainingJob's input");
   if (!name.empty()) request["TrainingJobName"] = name;
   if (member_text(request, "TrainingJobName").empty())
-    return fail(Errc::invalid_input, "it has no TrainingJobName; give NAME");
+    return fail(Errc::invalid_input, "it has no TrainingJobName; give --name NAME");
   return request;
 }
 

@@ -14,9 +14,9 @@ namespace muster::cli {
 /// `sm submit` as it is typed.
 struct SubmitWords {
   std::string name, json_file, script, source_folder, image, instance_type;
-  std::string hosts, output, timeout, volume_size, priority, network;
+  std::string hosts, output, checkpoints, timeout, volume_size, priority, network;
   LaunchWords launch;
-  std::vector<std::string> inputs, hyperparameters, environment, metrics;
+  std::vector<std::string> inputs, hyperparameters, environment, metrics, tags;
   ValueFiles files;
   bool encrypted = false, wait = false, json = false, raw = false;
 };
@@ -36,7 +36,9 @@ struct SubmitOptions {
   Pairs hyperparameters;
   Pairs environment;
   std::vector<job::MetricDefinition> metrics;
-  std::string output;  ///< s3://…; empty: the default bucket.
+  std::string output;       ///< s3://…; empty: the default bucket.
+  std::string checkpoints;  ///< s3://… or a folder; empty: none are kept.
+  Pairs tags;
   std::chrono::seconds timeout{86400};
   int priority = 0;
   bool isolated = false;   ///< EnableNetworkIsolation.
@@ -45,6 +47,10 @@ struct SubmitOptions {
   bool json = false;
   bool raw = false;
 };
+/// The line to type for one in the form of earlier versions, `NAME --script FILE`; empty for any
+/// other. `page`: of `sm submit`. Pure.
+std::string new_submit_line(const Args& args, const command::Page& page);
+
 /// Error: `invalid_input`, naming the flag.
 Result<SubmitOptions> submit_options(const SubmitWords& words);
 
@@ -54,6 +60,7 @@ struct SubmitPlaces {
   std::string code;    ///< s3://…/sourcedir.tar.gz
   Pairs inputs;        ///< Channel, s3://…
   std::string output;
+  std::string checkpoints{};  ///< s3://…; empty: none.
 };
 bool is_s3(const std::string& text);
 

@@ -54,21 +54,25 @@ Result<std::vector<std::string>> files_below(const std::string& folder) {
       return fail(Errc::invalid_input, path + ": a link to a folder; S3 holds files only");
     files.push_back(entry.path);
   }
-  if (files.empty()) return fail(Errc::invalid_input, folder + ": no file in it");
   return files;
 }
 
-loop::Task<Result<void>> upload_folder(Client& client, std::string channel, std::string folder,
-                                       s3wire::S3Url to) {
+/// Whether a folder without files may be uploaded.
+enum class Empty { allowed, refused };
+
+loop::Task<Result<void>> upload_folder(Client& client, std::string flag, std::string folder,
+                                       s3wire::S3Url to, Empty empty) {
   Batch batch;
   const Result<s3client::S3Client*> s3 = client.api.s3();
   if (!s3) co_return s3.error();
   Result<std::vector<std::string>> files = files_below(folder);
-  if (!files) co_return files.error().in("--input " + channel);
+  if (!files) co_return files.error().in(flag);
+  if (files->empty() && empty == Empty::refused)
+    co_return fail(Errc::invalid_input, flag + ": " + folder + ": no file in it");
   batch.s3 = *s3;
   batch.folder = std::move(folder);
   batch.to = std::move(to);
-  batch.what = channel;
+  batch.what = flag.substr(flag.find_first_not_of('-'));
   batch.files = *std::move(files);
   loop::Tasks workers(client.loop);
   for (int i = 0; i < uploads_at_once; ++i) workers.start(work(batch));
@@ -134,6 +138,8 @@ Result<SubmitFiles> find_files(const SubmitOptions& options, const std::string& 
     if (!is_s3(place)) found = TRY(real_folder("--input " + name, absolute(place, cwd)));
     files.inputs.emplace_back(name, std::move(found));
   }
+  if (!options.checkpoints.empty() && !is_s3(options.checkpoints))
+    files.checkpoints = TRY(real_folder("--checkpoints", absolute(options.checkpoints, cwd)));
   return files;
 }
 
@@ -145,6 +151,8 @@ SubmitPlaces places_for(const SubmitOptions& options, const SubmitFiles& files,
   places.code = files.folder.empty() ? options.source_folder
                                      : own + options.name + "/source/sourcedir.tar.gz";
   places.output = options.output.empty() ? own : options.output;
+  places.checkpoints =
+      files.checkpoints.empty() ? options.checkpoints : own + options.name + "/checkpoints";
   for (const auto& [name, place] : files.inputs)
     places.inputs.emplace_back(name,
                                is_s3(place) ? place : own + options.name + "/input/" + name + "/");
@@ -163,10 +171,16 @@ loop::Task<Result<void>> upload(Client& client, SubmitFiles files, SubmitPlaces 
     if (is_s3(place)) continue;
     Result<s3wire::S3Url> to = s3wire::parse_s3_prefix(places.inputs[i].second);
     if (!to) co_return to.error();
-    const Result<void> stored = co_await upload_folder(client, name, place, *std::move(to));
+    const Result<void> stored =
+        co_await upload_folder(client, "--input " + name, place, *std::move(to), Empty::refused);
     if (!stored) co_return stored.error();
   }
-  co_return Result<void>();
+  if (files.checkpoints.empty()) co_return Result<void>();
+  Result<s3wire::S3Url> to = s3wire::parse_s3_prefix(places.checkpoints + "/");
+  if (!to) co_return to.error();
+  const Result<void> stored = co_await upload_folder(client, "--checkpoints", files.checkpoints,
+                                                     *std::move(to), Empty::allowed);
+  co_return stored;
 }
 
 }  // namespace muster::cli

@@ -13,13 +13,15 @@ struct SubmitFiles {
   std::string script;  ///< In it.
   bool whole = false;  ///< The whole folder, else the script alone.
   Pairs inputs;        ///< Channel, folder or s3://…
+  /// A folder with checkpoints to go on from; empty: none are uploaded.
+  std::string checkpoints;
 };
 /// Looks at the disk. Error: `invalid_input`, as find_places() has it.
 Result<SubmitFiles> find_files(const SubmitOptions& options, const std::string& cwd);
 
 /// Where code and inputs go that are not in S3 yet: below s3://<bucket>/<job>/ as the SageMaker SDK
-/// has it, the code as source/sourcedir.tar.gz, the files of a channel below input/<channel>/.
-/// Pure.
+/// has it, the code as source/sourcedir.tar.gz, the files of a channel below input/<channel>/,
+/// those of checkpoints below checkpoints/. Pure.
 SubmitPlaces places_for(const SubmitOptions& options, const SubmitFiles& files,
                         const std::string& bucket);
 

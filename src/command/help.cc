@@ -141,7 +141,7 @@ std::string overview() {
   return text +
          "\nexamples:\n"
          "  sm fit train.py --source-dir code --hosts 3 --processes-per-host 2 --output out\n"
-         "  sm submit --script train.py --wait\n"
+         "  sm submit train.py --wait\n"
          "  sm fit --help\n"
          "  sm doctor\n";
 }

@@ -18,25 +18,6 @@
 namespace muster::command {
 namespace {
 
-std::string with_dashes(std::string_view name) {
-  std::string result(name);
-  std::replace(result.begin(), result.end(), '_', '-');
-  return result;
-}
-
-/// The flag that `word` names: "--hosts", "--hosts=3", "-H", "--process-per-hosts". Null if none
-/// does.
-const Flag* flag_named(const Page& page, std::string_view word) {
-  const std::string name = with_dashes(word.substr(0, word.find('=')));
-  const auto is_it = [&](const Flag& flag) {
-    return with_dashes(flag.name) == name || flag.letter == name ||
-           (!flag.also.empty() && with_dashes(flag.also) == name);
-  };
-  if (is_it(help_flag())) return &help_flag();
-  const auto found = std::find_if(page.flags.begin(), page.flags.end(), is_it);
-  return found == page.flags.end() ? nullptr : &*found;
-}
-
 /// Whether the word behind `word`, a flag's name if there is a flag, is its value.
 bool value_is_next(const Flag* flag, const std::string& word) {
   return flag != nullptr && flag->takes_value() && word.find('=') == std::string::npos;
@@ -148,7 +129,7 @@ void Line::more_help(std::string block) {
 Line::Bound& Line::bind(std::string_view name, bool takes_value, bool many) {
   Bound bound{std::string(name)};
   if (name.starts_with("-")) {
-    const Flag* flag = flag_named(page_, name);
+    const Flag* flag = find_flag(page_, name);
     CHECK_THAT(flag != nullptr && flag->name == name, "every flag stands on its command's page");
     CHECK_THAT(flag->takes_value() == takes_value && flag->many == many, "as its page says");
     const std::string names =
@@ -175,7 +156,7 @@ Args Line::split(const Args& args) {
   auto end = std::find_if(args.begin(), args.end(), is_dashes);
   if (page_.rest == Rest::program) {
     for (end = args.begin(); end != args.end() && end->starts_with("-") && *end != "--"; ++end) {
-      const Flag* known = flag_named(page_, *end);
+      const Flag* known = find_flag(page_, *end);
       if (known == nullptr && page_.passes_flags_on) break;
       if (value_is_next(known, *end) && end + 1 != args.end()) ++end;
     }
@@ -190,7 +171,7 @@ Args Line::without(const std::vector<Flag>& flags) const {
   for (std::size_t at = 0; at < args_.size(); ++at) {
     const std::string& word = args_[at];
     const bool own = at < own_ && word.starts_with("-");
-    const Flag* flag = own ? flag_named(page_, word) : nullptr;
+    const Flag* flag = own ? find_flag(page_, word) : nullptr;
     const bool gone = flag != nullptr && std::any_of(flags.begin(), flags.end(), [&](auto& each) {
                         return each.name == flag->name;
                       });
@@ -212,7 +193,7 @@ Result<Args> Line::prepared(const Args& own) const {
       words.insert(words.end(), own.begin() + static_cast<std::ptrdiff_t>(at), own.end());
       break;
     }
-    const Flag* flag = word.starts_with("-") ? flag_named(page_, word) : nullptr;
+    const Flag* flag = word.starts_with("-") ? find_flag(page_, word) : nullptr;
     if (flag == nullptr) {
       words.push_back(word);
       continue;

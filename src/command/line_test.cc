@@ -250,7 +250,7 @@ TEST_CASE("line: a slip in a command that people type is told with what was mean
     const char* want;
   } const cases[] = {
       {"fit", {"x.py", "--host", "3"}, "unknown flag \"--host\"; did you mean --hosts?"},
-      {"submit", {"--scirpt", "x"}, "unknown flag \"--scirpt\"; did you mean --script?"},
+      {"submit", {"--nmae", "x"}, "unknown flag \"--nmae\"; did you mean --name?"},
       {"server", {"--listne=x"}, "unknown flag \"--listne\"; did you mean --listen?"},
       {"key list", {"--jsn"}, "unknown flag \"--jsn\"; did you mean --json?"},
       {"mpirun", {"--no-such-flag"}, "unknown flag \"--no-such-flag\""},

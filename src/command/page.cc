@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <string>
 
 #include "base/result.h"
 
@@ -16,6 +17,12 @@ std::vector<Page> all_pages() {
     std::move(some.begin(), some.end(), std::back_inserter(all));
   }
   return all;
+}
+
+std::string with_dashes(std::string_view name) {
+  std::string result(name);
+  std::replace(result.begin(), result.end(), '_', '-');
+  return result;
 }
 
 }  // namespace
@@ -52,6 +59,17 @@ std::vector<const Page*> typed_pages(bool top) {
     if (page.group != Group::internal && !(top && below)) typed.push_back(&page);
   }
   return typed;
+}
+
+const Flag* find_flag(const Page& page, std::string_view word) {
+  const std::string name = with_dashes(word.substr(0, word.find('=')));
+  const auto is_it = [&](const Flag& flag) {
+    return with_dashes(flag.name) == name || flag.letter == name ||
+           (!flag.also.empty() && with_dashes(flag.also) == name);
+  };
+  if (is_it(help_flag())) return &help_flag();
+  const auto found = std::find_if(page.flags.begin(), page.flags.end(), is_it);
+  return found == page.flags.end() ? nullptr : &*found;
 }
 
 std::string_view last_word(const Page& page) {

@@ -124,6 +124,8 @@ const Page& page_of(std::string_view name);
 std::vector<const Page*> pages_below(std::string_view name);
 /// All that people type; those without a space in their names, if `top`.
 std::vector<const Page*> typed_pages(bool top);
+/// The flag that `word` names: "--hosts", "--hosts=3", "-H". Null: the page has none.
+const Flag* find_flag(const Page& page, std::string_view word);
 /// The last word of a page's name.
 std::string_view last_word(const Page& page);
 /// "--help", which every command has.

@@ -145,7 +145,7 @@ TEST_CASE("help: words are wrapped, none is lost") {
 
 TEST_CASE("help: a line of usage for each form") {
   CHECK(synopsis(page_of("fit")) == Args{"sm fit [FLAGS] [SCRIPT] [-- ARGS]"});
-  CHECK(synopsis(page_of("submit")) == Args{"sm submit [FLAGS] [NAME]"});
+  CHECK(synopsis(page_of("submit")) == Args{"sm submit [FLAGS] [SCRIPT]"});
   CHECK(synopsis(page_of("key")) == Args{"sm key COMMAND [ARGS]"});
   CHECK(synopsis(page_of("mpirun")) == Args{"sm mpirun [FLAGS] [--] PROGRAM [ARGS]"});
   CHECK(synopsis(page_of("env")).size() == 4);

@@ -33,11 +33,10 @@ std::vector<Exit> exits_of_followed(std::string_view done, std::string_view wron
 
 std::vector<Flag> submit_flags() {
   return around_launch_flags(
-      {{"--script", "FILE", "the program to train with, a path in the source folder"},
-       {"--source-dir", "DIR",
+      {{"--source-dir", "DIR",
         "folder with the code, or s3://…/sourcedir.tar.gz (default: the script alone)"},
        {"--image", "NAME",
-        "the hosts' image (default: host, the server's own programs); without --script its own "
+        "the hosts' image (default: host, the server's own programs); without SCRIPT its own "
         "program runs"},
        {"--instance-type", "TYPE", "what each host gets (default: local)"},
        {"--volume-size", "GIB", "what each host may have on disk (default 30)"}},
@@ -55,13 +54,18 @@ std::vector<Flag> submit_flags() {
         .value = "S3URL",
         .help = "where the model goes (default: the default bucket)",
         .letter = "-o"},
+       {"--checkpoints", "DIR",
+        "the job's checkpoints: s3://…, or a folder, whose files are uploaded first; new ones stay "
+        "in S3"},
+       {"--name", "NAME", "the job's name (default: the script's name and the time)"},
+       {"--tag", "KEY=VALUE", "a tag of the job, for sm jobs --tag", "", true},
        {"--timeout", "TIME", "stop the job after so long: 90 (seconds), 10m, 2h (default 1d)"},
        {"--priority", "N", "0 to 9: jobs of higher priority start first (default 0)"},
        {"--network", "MODE",
         "what hosts reach besides each other and S3: nat, what the server's machine does (default, "
         "where the server allows it), or none"},
        {"--encrypt", "", "what hosts send each other is encrypted"},
-       {"--json-file", "FILE", "the job as CreateTrainingJob's input; only NAME counts too"},
+       {"--json-file", "FILE", "the job as CreateTrainingJob's input; only --name counts too"},
        {"--wait", "", "follow the job to its end"},
        {"--raw", "", raw_help},
        {"--json", "", "print one JSON object, with --wait one for each line of the log"}});
@@ -73,11 +77,12 @@ Page submit() {
       .group = Group::server,
       .brief = "give a server a training job",
       .about = "Gives a training job to the server that AWS_ENDPOINT_URL names.",
-      .operands = {{"NAME", "the job's name (default: the script's name and the time)", false}},
+      .operands = {{"SCRIPT", "the program to train with, a path in the source folder", false,
+                    "FILE"}},
       .flags = submit_flags(),
-      .examples = {{"sm submit --script train.py --wait",
+      .examples = {{"sm submit train.py --wait",
                     "run train.py on one host of the server and follow it"},
-                   {"sm submit mnist-1 --script train.py --source-dir code --hosts 3 \\\n"
+                   {"sm submit train.py --name mnist-1 --source-dir code --hosts 3 \\\n"
                     "    --processes-per-host 2 --input train=data/train \\\n"
                     "    --input test=s3://bucket/test --hyperparameter epochs=2",
                     "code and data/train are uploaded; 6 MPI processes on 3 hosts"},

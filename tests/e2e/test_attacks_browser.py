@@ -111,7 +111,7 @@ def served(tmp_path_factory):
     (folder / "waits.py").write_text(WAITS)
     with page_server(folder) as server:
         one = Served(server, folder)
-        one.sm("submit", "--script", "waits.py", "victim")
+        one.sm("submit", "waits.py", "--name", "victim")
         yield one
         one.sm("stop", "--wait", "victim")
 

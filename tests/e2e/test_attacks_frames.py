@@ -470,7 +470,7 @@ def test_a_jobs_key_shows_nowhere_while_it_runs(machine, waiting):
 def test_an_access_keys_secret_shows_nowhere_while_a_job_runs(tmp_path):
     with SmServer(tmp_path) as server:
         (tmp_path / "wait.py").write_text(WAITS)
-        words = [SM, "submit", "secret", "--script", "wait.py"]
+        words = [SM, "submit", "wait.py", "--name", "secret"]
         subprocess.run(words, env=server.env(), cwd=tmp_path, check=True, timeout=GUARD_SECONDS)
         journal = server.data / "machine/jobs/secret/algo-1/journal"
         wait_until("the job", lambda: journal.exists() and b"waits" in journal.read_bytes(),

@@ -433,7 +433,7 @@ def left(page, tmp_path_factory):
     """A job, and objects that are and are not of it."""
     folder = tmp_path_factory.mktemp("left")
     (folder / "train.py").write_text("print(1)")
-    command = [SM, "submit", "--script", "train.py", "--wait", "left"]
+    command = [SM, "submit", "train.py", "--wait", "--name", "left"]
     subprocess.run(command, check=True, env=page.server.env(), cwd=folder, capture_output=True,
                    timeout=SECONDS * 4)  # fmt: skip
     described = page.server.client("sagemaker").describe_training_job(TrainingJobName="left")

@@ -71,7 +71,7 @@ def submitted(server, tmp_path_factory):
     """`sm submit --wait` of a job that fails, followed on a terminal."""
     folder = tmp_path_factory.mktemp("submitted")
     (folder / "script.py").write_text(SCRIPT)
-    words = [SM, "submit", "evil", "--script", "script.py", "--wait"]
+    words = [SM, "submit", "script.py", "--name", "evil", "--wait"]
     return on_terminal(words, quiet(server.env()), folder)
 
 
@@ -209,9 +209,9 @@ QUOTED = {
     "describe: a job": [SM, "describe", EVIL],
     "logs: a job": [SM, "logs", EVIL],
     "stop: a job": [SM, "stop", EVIL],
-    "submit: a name": [SM, "submit", EVIL, "--script", "script.py"],
+    "submit: a name": [SM, "submit", "script.py", "--name", EVIL],
     "submit: a file": [SM, "submit", "--json-file", EVIL],
-    "submit: an S3 address": [SM, "submit", "--script", "script.py", "--input", f"t=s3://{EVIL}"],
+    "submit: an S3 address": [SM, "submit", "script.py", "--input", f"t=s3://{EVIL}"],
     "completion: a shell": [SM, "completion", EVIL],
     "key: an id": [SM, "key", "delete", EVIL],
     "server: an address": [SM, "server", "--listen", EVIL],

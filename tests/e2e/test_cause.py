@@ -59,7 +59,7 @@ def server(tmp_path):
 
 def test_a_server_keeps_the_card(machine, server, tmp_path):
     (tmp_path / "train.py").write_text(PORT)
-    words = ("submit", "card", "--script", "train.py", "--source-dir", tmp_path, "--wait")
+    words = ("submit", "train.py", "--name", "card", "--source-dir", tmp_path, "--wait")
     submit = machine.sm(*words, environment=server.env())
     assert submit.wait(GUARD_SECONDS) == 1, submit.text
     assert "  hint: something on this host has the port already" in submit.err.decode()

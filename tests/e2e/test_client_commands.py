@@ -86,8 +86,8 @@ def test_a_submitted_job_runs_with_its_data_and_leaves_a_model(sm, server):
     (data / "deep").mkdir(parents=True)
     (data / "a").write_text("a")
     (data / "deep" / "b").write_text("text of b")
-    words = ["--script", "train.py", "--hosts", "2", "--input", "train=data"]
-    done = sm("submit", "hello", *words, "--hyperparameter", "word=ab c", "--wait")
+    words = ["train.py", "--hosts", "2", "--input", "train=data"]
+    done = sm("submit", *words, "--name", "hello", "--hyperparameter", "word=ab c", "--wait")
     for host in ("algo-1", "algo-2"):
         lines = lines_of(done.stdout, host)
         assert f"hello from {host} ['--word', 'ab c']" in lines
@@ -106,11 +106,38 @@ def test_a_submitted_job_runs_with_its_data_and_leaves_a_model(sm, server):
     assert job["HyperParameters"]["sagemaker_program"] == '"train.py"'
 
 
+CHECKPOINTS = """
+import os
+folder = "/opt/ml/checkpoints"
+print("finds", sorted(os.listdir(folder)), flush=True)
+open(folder + "/later", "w").close()
+"""
+
+
+def test_checkpoints_of_a_folder_are_uploaded_and_the_job_has_its_tags(sm, server):
+    write(sm.folder, CHECKPOINTS)
+    (sm.folder / "ckpt").mkdir()
+    words = ["train.py", "--tag", "team=vision", "--wait", "--checkpoints"]
+    empty = sm("submit", *words, "ckpt", "--name", "tagged-0")
+    assert "finds []" in lines_of(empty.stdout, "algo-1")
+    write(sm.folder / "ckpt", "1", "step-1")
+    first = sm("submit", *words, "ckpt", "--name", "tagged-1")
+    assert "finds ['step-1']" in lines_of(first.stdout, "algo-1")
+    job = json.loads(sm("describe", "--json", "tagged-1").stdout)
+    place = job["CheckpointConfig"]["S3Uri"]
+    assert place.endswith("/tagged-1/checkpoints")
+    second = sm("submit", *words, place, "--name", "tagged-2")
+    assert "finds ['later', 'step-1']" in lines_of(second.stdout, "algo-1")
+    assert sm("jobs", "--tag", "team=vision").stdout.count("tagged-") == 3
+    assert sm("jobs", "--tag", "team=audio").stdout == "no jobs\n"
+    assert not (sm.folder / "ckpt" / "later").exists()
+
+
 def test_jobs_describe_and_logs_tell_of_ended_jobs(sm):
     write(sm.folder, HELLO)
     write(sm.folder, FAILS, "fails.py")
-    sm("submit", "told-1", "--script", "train.py", "--wait")
-    failed = sm("submit", "told-2", "--script", "fails.py", "--wait", code=1)
+    sm("submit", "train.py", "--name", "told-1", "--wait")
+    failed = sm("submit", "fails.py", "--name", "told-2", "--wait", code=1)
     assert "Failed: " in failed.stderr and "ValueError" in failed.stderr, failed.stderr
     assert "last words" in lines_of(failed.stdout, "algo-1")
 
@@ -138,7 +165,7 @@ def test_jobs_describe_and_logs_tell_of_ended_jobs(sm):
 def test_parts_of_a_log_are_shown_alone(sm):
     text = "import os\nrank = os.environ['OMPI_COMM_WORLD_RANK']\n"
     write(sm.folder, text + "for i in range(40): print('line', i, 'of rank', rank, flush=True)\n")
-    sm("submit", "parts", "--script", "train.py", "--hosts", "2", "--mpi", "--wait")
+    sm("submit", "train.py", "--name", "parts", "--hosts", "2", "--mpi", "--wait")
 
     def shown(*words, host=""):
         return re.findall(rf"^{host}.*\| (line .*)$", sm("logs", "parts", *words).stdout, re.M)
@@ -175,7 +202,7 @@ def files_below(folder):
 
 def test_what_a_job_left_is_downloaded(sm):
     write(sm.folder, HELLO + OUTPUT)
-    sm("submit", "leaves", "--script", "train.py", "--hosts", "2", "--wait")
+    sm("submit", "train.py", "--name", "leaves", "--hosts", "2", "--wait")
     told = sm("download", "leaves").stdout
     assert told == "model: leaves/model\noutput: leaves/output\nlog: leaves/log\n"
     logs = ["log/algo-1.log", "log/algo-2.log", "log/all.log"]
@@ -203,7 +230,7 @@ def test_what_a_job_left_is_downloaded(sm):
 
 def test_what_a_job_did_not_leave_is_none_or_refused(sm):
     write(sm.folder, FAILS)
-    sm("submit", "leaves-none", "--script", "train.py", "--wait", code=1)
+    sm("submit", "train.py", "--name", "leaves-none", "--wait", code=1)
     lacks = sm("download", "leaves-none", "--output", code=2).stderr
     assert lacks == "sm download: leaves-none left no output (sm explain job-state)\n"
     assert not (sm.folder / "leaves-none").exists()
@@ -214,13 +241,13 @@ def test_what_a_job_did_not_leave_is_none_or_refused(sm):
 
 def test_a_model_that_nothing_packed_is_downloaded(sm, server):
     write(sm.folder, HELLO)
-    sm("submit", "packs", "--script", "train.py", "--wait")
+    sm("submit", "train.py", "--name", "packs", "--wait")
     request = json.loads(sm("describe", "packs", "--json").stdout)
     members = ("RoleArn", "AlgorithmSpecification", "ResourceConfig", "StoppingCondition")
     job = {name: request[name] for name in (*members, "HyperParameters", "OutputDataConfig")}
     job["OutputDataConfig"]["CompressionType"] = "NONE"
     (sm.folder / "job.json").write_text(json.dumps(job))
-    sm("submit", "packs-not", "--json-file", "job.json", "--wait")
+    sm("submit", "--name", "packs-not", "--json-file", "job.json", "--wait")
     sm("download", "packs-not", "here", "--model")
     assert files_below(sm.folder / "here") == ["model/algo-1"]
 
@@ -228,7 +255,7 @@ def test_a_model_that_nothing_packed_is_downloaded(sm, server):
 def test_a_download_that_a_signal_ends_leaves_nothing(sm, server, follow):
     write(sm.folder, "import os\nwith open(os.environ['SM_MODEL_DIR'] + '/big', 'wb') as file:\n"
           "    for _ in range(400): file.write(os.urandom(1 << 20))\n")  # fmt: skip
-    sm("submit", "big", "--script", "train.py", "--wait")
+    sm("submit", "train.py", "--name", "big", "--wait")
     client = follow("download", "big", "--model")
     wait_until("bytes", lambda: list((sm.folder / "big").glob(".partial-*/*")), GUARD_SECONDS)
     client.signal(signal.SIGINT)
@@ -238,7 +265,7 @@ def test_a_download_that_a_signal_ends_leaves_nothing(sm, server, follow):
 
 def test_logs_follow_a_job_until_it_is_stopped(sm, follow):
     write(sm.folder, WAITS)
-    told = json.loads(sm("submit", "waits", "--script", "train.py", "--json").stdout)
+    told = json.loads(sm("submit", "train.py", "--name", "waits", "--json").stdout)
     assert told["TrainingJobName"] == "waits" and told["TrainingJobArn"].endswith("/waits")
     logs = follow("logs", "-f", "waits")
     wait_until("the job's line", lambda: b"waits\n" in logs.out, GUARD_SECONDS)
@@ -262,7 +289,7 @@ while True:
 
 def test_stop_now_ends_the_grace_of_a_job_that_ignores_the_signal(sm, follow):
     write(sm.folder, STUBBORN)
-    sm("submit", "stays", "--script", "train.py")
+    sm("submit", "train.py", "--name", "stays")
     logs = follow("logs", "-f", "stays")
     wait_until("the job's line", lambda: b"waits\n" in logs.out, GUARD_SECONDS)
     asked = sm("stop", "stays")
@@ -277,7 +304,7 @@ def test_stop_now_ends_the_grace_of_a_job_that_ignores_the_signal(sm, follow):
 
 def test_a_job_is_deleted_once_it_has_ended_and_its_model_stays(sm, server, follow):
     write(sm.folder, HELLO + "import signal; print('waits', flush=True); signal.pause()")
-    sm("submit", "goes", "--script", "train.py")
+    sm("submit", "train.py", "--name", "goes")
     runs = sm("delete", "goes", code=2)
     assert "goes is InProgress: sm stop --wait goes first, then delete it" in runs.stderr
     logs = follow("logs", "-f", "goes")
@@ -299,7 +326,7 @@ def test_a_job_is_deleted_once_it_has_ended_and_its_model_stays(sm, server, foll
 
 def test_a_signal_ends_the_client_and_not_the_job(sm, follow):
     write(sm.folder, WAITS)
-    client = follow("submit", "goes-on", "--script", "train.py", "--wait")
+    client = follow("submit", "train.py", "--name", "goes-on", "--wait")
     wait_until("the job's line", lambda: b"waits\n" in client.out, GUARD_SECONDS)
     client.signal(signal.SIGINT)
     assert client.wait(GUARD_SECONDS) == 128 + signal.SIGINT
@@ -313,7 +340,7 @@ def test_a_follower_loses_and_doubles_no_line_when_the_server_comes_again(tmp_pa
     count += "for i in range(40):\n    print('line', i, flush=True); pause.wait(0.1)\n"
     write(tmp_path, count)
     with SmServer(tmp_path) as server:
-        words = [SM, "submit", "counts", "--script", "train.py", "--wait"]
+        words = [SM, "submit", "train.py", "--name", "counts", "--wait"]
         client = Process(words, env=server.env(), cwd=tmp_path)
         wait_until("a line", lambda: b"line 5\n" in client.out, GUARD_SECONDS)
         server.kill()
@@ -326,12 +353,12 @@ def test_a_follower_loses_and_doubles_no_line_when_the_server_comes_again(tmp_pa
 
 def test_a_request_comes_from_a_file(sm, server):
     write(sm.folder, HELLO)
-    sm("submit", "from-flags", "--script", "train.py", "--wait")
+    sm("submit", "train.py", "--name", "from-flags", "--wait")
     job = server.client("sagemaker").describe_training_job(TrainingJobName="from-flags")
     members = ("RoleArn", "AlgorithmSpecification", "OutputDataConfig", "ResourceConfig")
     request = {name: job[name] for name in (*members, "StoppingCondition", "HyperParameters")}
     (sm.folder / "job.json").write_text(json.dumps(request))
-    done = sm("submit", "from-file", "--json-file", "job.json", "--wait")
+    done = sm("submit", "--name", "from-file", "--json-file", "job.json", "--wait")
     assert "hello from algo-1 []" in lines_of(done.stdout, "algo-1")
     assert "TrainingJobName" in sm("submit", "--json-file", "job.json", code=2).stderr
 
@@ -349,7 +376,8 @@ NO_KEY = {"AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": ""}
         (["jobs", "--limit", "0"], {}, 2, "sm jobs: --limit: expected a whole number"),
         (["logs", "x", "--tail", "0"], {}, 2, "sm logs: --tail: expected a whole number"),
         (["logs", "x", "--rank", "-1"], {}, 2, "sm logs: --rank: expected a rank, from 0 on"),
-        (["submit", "--script", "none.py"], {}, 2, "sm submit: none.py: no such file"),
+        (["submit", "none.py"], {}, 2, "sm submit: none.py: no such file"),
+        (["submit", "a", "--script", "x.py", "--mpi"], {}, 2, "sm submit x.py --name a --mpi"),
         (["submit", "--image", "odd"], {}, 2, "sm submit: TrainingImage odd"),
         (["jobs"], {"AWS_ACCESS_KEY_ID": "AKIAODD"}, 2, "does not know this access key"),
         (["jobs"], {"AWS_SECRET_ACCESS_KEY": "odd"}, 2, "the server refuses the signature"),
@@ -369,7 +397,7 @@ def test_each_failure_is_one_clear_line(sm, words, env, code, text):
 
 def test_a_job_that_is_refused_uploads_nothing(sm, server):
     write(sm.folder, HELLO)
-    words = ["submit", "in-vain", "--script", "train.py", "--image", "odd"]
+    words = ["submit", "train.py", "--name", "in-vain", "--image", "odd"]
     assert "is none that this server runs" in sm(*words, code=2).stderr
     s3 = server.client("s3")
     for bucket in s3.list_buckets()["Buckets"]:
@@ -378,13 +406,13 @@ def test_a_job_that_is_refused_uploads_nothing(sm, server):
 
 def test_a_name_that_is_taken_is_refused(sm):
     write(sm.folder, HELLO)
-    sm("submit", "taken", "--script", "train.py", "--wait")
-    assert "ResourceInUse" in sm("submit", "taken", "--script", "train.py", code=2).stderr
+    sm("submit", "train.py", "--name", "taken", "--wait")
+    assert "ResourceInUse" in sm("submit", "train.py", "--name", "taken", code=2).stderr
 
 
 def test_a_reason_of_several_lines_is_shown_as_such(sm):
     write(sm.folder, FAILS, "fails.py")
-    failed = sm("submit", "reasons", "--script", "fails.py", "--wait", code=1).stderr
+    failed = sm("submit", "fails.py", "--name", "reasons", "--wait", code=1).stderr
     reason = failed[failed.index("Failed: ") :].splitlines()
     headline = "AlgorithmError: fails.py on algo-1: exit code 1: ValueError: no luck"
     assert reason[0] == f"Failed: {headline} (sm explain exit-code)"

@@ -374,7 +374,7 @@ def test_a_servers_jobs_and_this_machines_are_listed_together(machine, sm, tmp_p
     with SmServer(tmp_path) as server:
         keys = {**server.keys, "AWS_ENDPOINT_URL": server.url}
         (tmp_path / "train.py").write_text("print('on the server', flush=True)\n")
-        sm("submit", "there", "--script", tmp_path / "train.py", "--wait", **keys)
+        sm("submit", tmp_path / "train.py", "--name", "there", "--wait", **keys)
         table = sm("jobs", **keys).out.decode().splitlines()
         assert [line.split()[0] for line in table] == ["NAME", "there", "here"]
         assert table[1].endswith(" server") and table[2].endswith(" local")

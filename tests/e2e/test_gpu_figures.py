@@ -44,9 +44,9 @@ def served(tmp_path_factory):
     jobs = {"instance_types": {"ml.p3.8xlarge": {"gpus": 2}}}
     with page_server(folder, jobs=jobs, env=env) as server:
         one = Served(server, folder)
-        one.sm("submit", "works", "--script", "waits.py", "--hosts", "2",
+        one.sm("submit", "waits.py", "--name", "works", "--hosts", "2",
                "--instance-type", "ml.p3.8xlarge")  # fmt: skip
-        one.sm("submit", "plain", "--script", "waits.py")
+        one.sm("submit", "waits.py", "--name", "plain")
         yield one
         one.sm("stop", "--wait", "plain")
 

@@ -195,14 +195,14 @@ def test_a_servers_job_hangs_by_its_config_and_goes_on(machine, tmp_path):
             assert process.wait(GUARD_SECONDS) == 0, process.text
             return process.out.decode()
 
-        code = ("--script", "train.py", "--source-dir", tmp_path / "code")
-        sm("submit", "still", *code)
-        sm("submit", "never", *code, "--env", "MUSTER_HANG_AFTER=0")
+        code = ("train.py", "--source-dir", tmp_path / "code")
+        sm("submit", *code, "--name", "still")
+        sm("submit", *code, "--name", "never", "--env", "MUSTER_HANG_AFTER=0")
         wait_until("the hang", lambda: "the job hangs" in sm("describe", "still"), GUARD_SECONDS)
         wait_until("the log", lambda: "(waits in" in sm("logs", "still"), GUARD_SECONDS)
         assert "InProgress" in sm("describe", "still")
         assert "the job hangs" not in sm("describe", "never")
-        wrong = machine.sm("submit", "wrong", *code, "--env", "MUSTER_HANG_AFTER=3",
+        wrong = machine.sm("submit", *code, "--name", "wrong", "--env", "MUSTER_HANG_AFTER=3",
                            environment=server.env())
         assert wrong.wait(GUARD_SECONDS) == 2
         assert "MUSTER_HANG_AFTER: expected seconds, 0 or 10 to" in wrong.text

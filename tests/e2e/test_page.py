@@ -37,8 +37,8 @@ def served(tmp_path_factory):
     (folder / "waits.py").write_text(WAITS)
     with page_server(folder) as server:
         one = Served(server, folder)
-        one.sm("submit", "--script", "train.py", "--wait", "good")
-        one.sm("submit", "--script", "train.py", "--wait", "bad", "-p", "fail=1", code=1)
+        one.sm("submit", "train.py", "--wait", "--name", "good")
+        one.sm("submit", "train.py", "--wait", "--name", "bad", "-p", "fail=1", code=1)
         yield one
 
 
@@ -200,7 +200,7 @@ def test_a_search_sees_the_whole_log(served, browser):
 
 @pytest.mark.smoke
 def test_a_running_job_is_followed_and_stopped(served, browser):
-    served.sm("submit", "--script", "waits.py", "lives")
+    served.sm("submit", "waits.py", "--name", "lives")
     browser.open(f"{served.server.url}/ui/jobs/lives/log")
     browser.wait("document.querySelector('.log')?.innerText.includes('begun')", SECONDS)
     browser.click_text("Overview")
@@ -218,7 +218,7 @@ pathlib.Path(os.environ["SM_OUTPUT_DATA_DIR"], "report.txt").write_text("good")
 
 
 def test_stacks_of_a_running_job_are_shown_when_they_are_asked_for(served, browser):
-    served.sm("submit", "--script", "waits.py", "stands")
+    served.sm("submit", "waits.py", "--name", "stands")
     try:
         browser.open(f"{served.server.url}/ui/jobs/stands")
         browser.wait(f"{ROW}.some((each) => each.innerText.startsWith('running'))", SECONDS)
@@ -231,7 +231,7 @@ def test_stacks_of_a_running_job_are_shown_when_they_are_asked_for(served, brows
 
 def test_what_a_job_leaves_is_listed_and_comes_as_files(served, browser):
     (served.folder / "saves.py").write_text(SAVES)
-    served.sm("submit", "--script", "saves.py", "--wait", "saves")
+    served.sm("submit", "saves.py", "--wait", "--name", "saves")
     browser.open(f"{served.server.url}/ui/jobs/saves")
     rows = "[...document.querySelectorAll('a[download]')]"
     browser.wait(f"{rows}.length === 2")
@@ -317,7 +317,7 @@ def test_a_timeline_tells_the_difference_to_the_last_run_of_the_same_code(served
 
 
 def test_a_timeline_grows_while_the_job_runs(served, browser):
-    served.sm("submit", "--script", "waits.py", "grows")
+    served.sm("submit", "waits.py", "--name", "grows")
     browser.open(f"{served.server.url}/ui/jobs/grows")
     row = f"{ROW}.find((each) => each.innerText.startsWith('running'))?.innerText"
     browser.wait(f"{row}?.includes('so far')", SECONDS)

@@ -60,9 +60,9 @@ def served(tmp_path_factory):
         (folder / name).write_text(text)
     with page_server(folder) as server:
         one = Served(server, folder)
-        one.sm("submit", "--script", "train.py", "--wait", "bad", "-p", "fail=1", code=1)
-        one.sm("submit", "--script", "waits.py", "waits")
-        one.sm("submit", "--script", "learns.py", "--wait", "learns")
+        one.sm("submit", "train.py", "--wait", "--name", "bad", "-p", "fail=1", code=1)
+        one.sm("submit", "waits.py", "--name", "waits")
+        one.sm("submit", "learns.py", "--wait", "--name", "learns")
         submit_like(one, "learns", "steps")
         one.put("learns", "loss", [(START + i, loss(i)) for i in range(7200)])
         yield one

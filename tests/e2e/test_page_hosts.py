@@ -74,9 +74,9 @@ def served(tmp_path_factory):
     (folder / "code/steps.py").write_text(STEPS)
     with page_server(folder) as server:
         one = Served(server, folder)
-        one.sm("submit", "--script", "works.py", "--hosts", "2", "works")
-        one.sm("submit", "--script", "ends.py", "--wait", "many")
-        one.sm("submit", "--script", "steps.py", "--source-dir", "code", "--hosts", "2", "-n", "2",
+        one.sm("submit", "works.py", "--hosts", "2", "--name", "works")
+        one.sm("submit", "ends.py", "--wait", "--name", "many")
+        one.sm("submit", "steps.py", "--source-dir", "code", "--hosts", "2", "-n", "2",
                "steps-model")  # fmt: skip
         submit_like(one, "steps-model", "steps")
         put_usage(one, "many", [(f"algo-{host}", START + s, host * s / 10, host * MIB)
@@ -186,7 +186,7 @@ def test_a_measure_comes_as_csv(served, browser):
 
 
 def test_a_job_without_figures_says_so(served, browser):
-    served.sm("submit", "--script", "ends.py", "--wait", "brief")
+    served.sm("submit", "ends.py", "--wait", "--name", "brief")
     put_usage(served, "brief", [])
     show(served, browser, "brief")
     browser.wait_text("No figures of its hosts")

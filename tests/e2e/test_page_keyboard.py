@@ -43,8 +43,8 @@ def served(tmp_path_factory):
     (folder / "waits.py").write_text(WAITS)
     with page_server(folder) as server:
         one = Served(server, folder)
-        one.sm("submit", "--script", "done.py", "--hosts", "2", "--wait", "done")
-        one.sm("submit", "--script", "waits.py", "waits")
+        one.sm("submit", "done.py", "--hosts", "2", "--wait", "--name", "done")
+        one.sm("submit", "waits.py", "--name", "waits")
         yield one
 
 

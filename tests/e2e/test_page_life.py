@@ -58,7 +58,7 @@ def wish(served: Served, job: str, how: str) -> None:
 
 def submit(served: Served, name: str) -> None:
     wish(served, name, "begins")
-    served.sm("submit", name, "--script", "train.py", "--hosts", str(HOSTS), "-n", str(EACH),
+    served.sm("submit", "train.py", "--name", name, "--hosts", str(HOSTS), "-n", str(EACH),
               "--metric", "loss=loss=([0-9.]+);", "--env", f"TRAINING_JOB_NAME={name}",
               "--input", f"wishes=s3://{BUCKET}/{name}/")  # fmt: skip
 

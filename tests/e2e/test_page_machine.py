@@ -41,8 +41,8 @@ def test_what_runs_and_what_waits_for_what_is_shown_as_it_changes(served, browse
     browser.wait_text("Nothing runs.")
     assert "Nothing waits." in browser.text() and "Disk of the data folder" in browser.text()
     assert "of the disk are free" in browser.text()
-    served.sm("submit", "--script", "waits.py", "first")
-    served.sm("submit", "--script", "waits.py", "second")
+    served.sm("submit", "waits.py", "--name", "first")
+    served.sm("submit", "waits.py", "--name", "second")
     try:
         browser.wait(f"{section('Running')}?.includes('first')", SECONDS)
         browser.wait(f"{section('Waiting')}?.includes('second')", SECONDS)

@@ -42,7 +42,7 @@ def served(tmp_path_factory):
     with page_server(folder) as server:
         one = Served(server, folder)
         for job, rate in (("one", "0.1"), ("two", "0.2"), ("plain", "0.1")):
-            one.sm("submit", "--script", "train.py", "--wait", job, "-p", f"rate={rate}",
+            one.sm("submit", "train.py", "--wait", "--name", job, "-p", f"rate={rate}",
                    "-p", "depth=7")  # fmt: skip
         one.put("one", "spiky", spiky())
         one.put("two", "spiky", ((START + 500_000 + i, i % 5) for i in range(1000)))
@@ -206,14 +206,14 @@ def test_names_of_others_are_text(served, browser):
 
 
 def test_a_job_without_metrics_says_so(served, browser):
-    served.sm("submit", "--script", "train.py", "--wait", "none")
+    served.sm("submit", "train.py", "--wait", "--name", "none")
     served.show_metrics(browser, "none")
     browser.wait_text("No metrics yet")
 
 
 def test_charts_grow_while_the_job_runs(served, browser):
     (served.folder / "tells.py").write_text(TELLS)
-    served.sm("submit", "--script", "tells.py", "model")
+    served.sm("submit", "tells.py", "--name", "model")
     api = served.server.client("sagemaker")
     told = api.describe_training_job(TrainingJobName="model")
     api.stop_training_job(TrainingJobName="model")

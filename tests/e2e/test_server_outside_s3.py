@@ -145,7 +145,7 @@ def test_sm_submit_uploads_to_the_outside(apart, tmp_path):
     script.write_text("print('from afar')\n")
     env = {**apart.server.env(), "AWS_ENDPOINT_URL_S3": apart.outside.url}
     name = f"afar-{os.getpid()}-{time.monotonic_ns()}"
-    done = subprocess.run([SM, "submit", name, "--script", script, "--wait"], env=env, text=True,
+    done = subprocess.run([SM, "submit", script, "--name", name, "--wait"], env=env, text=True,
                           capture_output=True, timeout=90)
     assert done.returncode == 0 and "from afar" in done.stdout, done.stdout + done.stderr
 

@@ -97,7 +97,7 @@ def test_the_commands_of_sm_speak_tls(server, tmp_path):
     script = tmp_path / "hello.py"
     script.write_text("print('hello over TLS')\n")
     name = "tls-by-command"
-    sm("submit", name, "--script", script, "--wait")
+    sm("submit", script, "--name", name, "--wait")
     assert name in sm("jobs")
     assert "hello over TLS" in sm("logs", name)
     assert "not trusted" in sm("jobs", code=2, AWS_CA_BUNDLE="")

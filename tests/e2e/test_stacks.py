@@ -109,7 +109,7 @@ def test_a_server_tells_the_stacks_of_its_jobs(machine, tmp_path):
     (tmp_path / "code" / "train.py").write_text(THREADS)
     with SmServer(tmp_path, jobs={"python": str(VENV / "bin" / "python")},
                   env={"PATH": f"{VENV}/bin:{os.environ['PATH']}"}) as server:
-        words = ("submit", "still", "--script", "train.py", "--source-dir", tmp_path / "code")
+        words = ("submit", "train.py", "--name", "still", "--source-dir", tmp_path / "code")
         submit = machine.sm(*words, environment=server.env())
         assert submit.wait(GUARD_SECONDS) == 0, submit.text
 

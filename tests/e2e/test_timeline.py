@@ -95,7 +95,7 @@ def test_a_servers_job_brings_inputs_code_and_packages(server, machine, tmp_path
     (tmp_path / "train-data" / "a").write_bytes(b"x" * 100_000)
     (tmp_path / "code").mkdir()
     (tmp_path / "code" / "train.py").write_text("print('here')\n")
-    words = ("submit", "timed", "--script", "train.py", "--source-dir", tmp_path / "code")
+    words = ("submit", "train.py", "--name", "timed", "--source-dir", tmp_path / "code")
     inputs = ("--input", f"train={tmp_path / 'train-data'}")
     submit = machine.sm(*words, *inputs, "--wait", environment=server.env())
     assert submit.wait(GUARD_SECONDS) == 0, submit.text
@@ -136,7 +136,7 @@ def test_the_first_metric_divides_what_runs(server, machine, tmp_path):
         "learns": ("--metric", "loss=loss=([0-9.]+)"),
         "never": ("--metric", "accuracy=accuracy=([0-9.]+)"),
     }.items():
-        words = ("submit", name, "--script", "train.py", "--source-dir", tmp_path, *words)
+        words = ("submit", "train.py", "--name", name, "--source-dir", tmp_path, *words)
         submit = machine.sm(*words, "--wait", environment=server.env())
         assert submit.wait(GUARD_SECONDS) == 0, submit.text
         assert ("\nMetrics: loss 0.5\n" in submit.out.decode()) == (name == "learns")

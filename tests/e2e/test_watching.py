@@ -83,7 +83,7 @@ def test_metrics_are_for_who_has_a_key_or_the_token(server, tmp_path):
 
 def test_jobs_and_requests_are_counted(machine, server, tmp_path):
     (tmp_path / "train.py").write_text("print('x')\n")
-    words = ("submit", "counted", "--script", "train.py", "--source-dir", tmp_path, "--wait")
+    words = ("submit", "train.py", "--name", "counted", "--source-dir", tmp_path, "--wait")
     submit = machine.sm(*words, environment=server.env())
     assert submit.wait(GUARD_SECONDS) == 0, submit.text
     told = metrics(server)
@@ -159,7 +159,7 @@ def test_a_full_disk_is_not_ready_and_alive(tmp_path):
 def test_a_steward_that_is_stopped_is_not_ready_and_counted(machine, server, tmp_path):
     script = "import signal\nprint('begun', flush=True)\nsignal.pause()\n"
     (tmp_path / "train.py").write_text(script)
-    words = ("submit", "waits", "--script", "train.py", "--source-dir", tmp_path, "--hosts", "2")
+    words = ("submit", "train.py", "--name", "waits", "--source-dir", tmp_path, "--hosts", "2")
     submit = machine.sm(*words, environment=server.env())
     assert submit.wait(GUARD_SECONDS) == 0, submit.text
 

@@ -31,7 +31,7 @@ export function againTexts(job) {
   request.TrainingJobName = `${job.TrainingJobName.replace(/-again-\d+$/, "").slice(0, 50)}-again-1`;
   const here = `cat > job.json <<'END'\n${indented(request)}\nEND\n`;
   return {
-    "sm submit": `${here}sm submit --json-file job.json ${quoted(request.TrainingJobName)}`,
+    "sm submit": `${here}sm submit --json-file job.json --name ${quoted(request.TrainingJobName)}`,
     aws: `${here}aws sagemaker create-training-job --cli-input-json file://job.json`,
     boto3: `import boto3\n\nboto3.client("sagemaker").create_training_job(**${python(request)})\n`,
   };

@@ -33,7 +33,7 @@ test("texts: a job that runs again has the next name", () => {
   const cases = [["a", "a-again-1"], ["a-again-1", "a-again-1"], ["a-again-17", "a-again-1"], ["a-again-", "a-again--again-1"],
                  ["again-1", "again-1-again-1"], [long, `${"x".repeat(50)}-again-1`]];
   for (const [name, want] of cases)
-    assert.ok(againTexts({ TrainingJobName: name })["sm submit"].endsWith(`sm submit --json-file job.json ${want}`), name);
+    assert.ok(againTexts({ TrainingJobName: name })["sm submit"].endsWith(`sm submit --json-file job.json --name ${want}`), name);
 });
 
 test("texts: a job runs again by three programs", () => {

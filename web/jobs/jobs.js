@@ -76,7 +76,7 @@ function None({ counts }) {
   if (counts && Object.keys(counts).length === 0)
     return html`<${Empty} title="No jobs yet">
       <p>Submit one, where you use <code>sm</code>:</p>
-      <div class="command"><code>sm submit --script train.py --wait</code></div><//>`;
+      <div class="command"><code>sm submit train.py --wait</code></div><//>`;
   return html`<${Empty} title="No job is like that">
     <button type="button" onClick=${() => go("/ui/jobs")}>Show all jobs</button><//>`;
 }
