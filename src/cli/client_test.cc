@@ -202,11 +202,11 @@ TEST_CASE("client: beside a server's jobs this machine's are marked, and their p
   CHECK(end_object(own).find(R"("output":"/out")") != std::string::npos);
   CHECK(local_text(own) ==
         "here is a job of sm fit on this machine, not of a server: its results lie in /out; sm "
-        "clean --all forgets it");
+        "delete deletes it, with its log");
   Json nothing = own;
   nothing["MusterResults"] = false;
   CHECK(job_text(nothing, false).find("/out") == std::string::npos);
-  CHECK(local_text(nothing).find(": it has left no results; sm clean --all") != std::string::npos);
+  CHECK(local_text(nothing).find(": it has left no results; sm delete") != std::string::npos);
   nothing["TrainingJobStatus"] = "InProgress";
   CHECK(local_text(nothing).find(": it has not ended yet, and sm logs") != std::string::npos);
   CHECK(results_of(json(R"({"OutputDataConfig": {"S3OutputPath": "s3://b"},

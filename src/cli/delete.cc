@@ -14,6 +14,15 @@
 namespace muster::cli {
 namespace {
 
+/// `kept`: where the job's output is, which stays; empty: it has none.
+std::string deleted_text(const std::string& job, const std::string& what, const std::string& kept,
+                         bool json) {
+  const Json told{{"TrainingJobName", job}, {"TrainingJobStatus", "Deleted"}};
+  if (json) return visible_json(to_text(told)) + "\n";
+  const std::string text = visible_line(job) + ": deleted, with its log\n";
+  return kept.empty() ? text : text + "its " + what + " stays: " + visible_line(kept) + "\n";
+}
+
 loop::Task<Result<int>> delete_job(Client& client, std::string job, bool json) {
   // First: the model's place is told, and no answer to DeleteTrainingJob has it.
   const Result<Json> before = co_await describe(client, job, ApiClient::Patience::none);
@@ -27,14 +36,14 @@ loop::Task<Result<int>> delete_job(Client& client, std::string job, bool json) {
   const Result<Json> deleted =
       co_await client.api.call(std::move(target), std::move(input), ApiClient::Patience::none);
   if (!deleted) co_return deleted.error();
-  if (json) {
-    const Json told{{"TrainingJobName", job}, {"TrainingJobStatus", "Deleted"}};
-    client.out.text() += visible_json(to_text(told)) + "\n";
-    co_return exit_success;
-  }
-  client.out.text() += visible_line(job) + ": deleted, with its log\n";
-  const std::string kept = output_place(*before);
-  if (!kept.empty()) client.out.text() += "what it wrote to S3 stays: " + visible_line(kept) + "\n";
+  client.out.text() += deleted_text(job, "output in S3", output_place(*before), json);
+  co_return exit_success;
+}
+
+loop::Task<Result<int>> delete_own(Here& here, machine::FoundJob job, bool json) {
+  const Result<void> forgotten = machine::forget_job(job);
+  if (!forgotten) co_return forgotten.error();
+  here.out.text() += deleted_text(job.name, "output folder", results_of(job.description), json);
   co_return exit_success;
 }
 
@@ -47,8 +56,10 @@ int delete_main(const Args& args, const Env& env) {
   line.text("JOB", job);
   line.flag("--json", json);
   if (const std::optional<command::Stop> stop = line.parse(args)) return tell(*stop);
-  if (const std::string local = why_local(env, job); !local.empty())
-    return end_with("sm delete", fail(Errc::invalid_input, local));
+  const Result<std::optional<machine::FoundJob>> own = own_job(env, job);
+  if (!own) return end_with("sm delete", own.error());
+  if (*own)
+    return run_here("sm delete", env, [&](Here& here) { return delete_own(here, **own, json); });
   return run_client("sm delete", env,
                     [&](Client& client) { return delete_job(client, job, json); });
 }

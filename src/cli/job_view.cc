@@ -323,7 +323,7 @@ std::string local_text(const Json& job) {
   if (!has_ended(job)) return text + "it has not ended yet, and sm logs shows what it does";
   const std::string results = visible_line(results_of(job));
   text += results.empty() ? "it has left no results" : "its results lie in " + results;
-  return text + "; sm clean --all forgets it";
+  return text + "; sm delete deletes it, with its log";
 }
 
 bool is_unpacked(const Json& job) {

@@ -36,7 +36,7 @@ int processes_per_host_of(const Json& job);
 /// Source: OutputDataConfig of the CreateTrainingJob API.
 std::string output_place(const Json& job);
 /// For a job of this machine, where a server's is wanted: whose it is, where its results lie, and
-/// what forgets it.
+/// the command that deletes it.
 std::string local_text(const Json& job);
 
 /// The output folder of a job of this machine; empty for a server's.

@@ -346,15 +346,16 @@ Page delete_page() {
   return {
       .name = "delete",
       .group = Group::server,
-      .brief = "delete an ended job of a server, with its log",
+      .brief = "delete an ended job of this machine or of a server, with its log",
       .about =
-          "Deletes a job that has ended from the server that AWS_ENDPOINT_URL names: its "
-          "description, its metrics and its log. What it wrote to S3, the model too, stays.",
+          "Deletes a job that has ended: one that sm fit ran on this machine, or one of the server "
+          "that AWS_ENDPOINT_URL names. Its description, metrics and log go. Its output folder, or "
+          "its output in S3, stays, the model too, and is named.",
       .operands = {job},
       .flags = {{"--json", "", "print one JSON object: the job's name and its status"}},
       .examples = {{"sm delete JOB"},
                    {"sm stop --wait JOB && sm delete JOB", "a job that still runs"}},
-      .notes = {endpoint_note},
+      .notes = {own_note, endpoint_note},
       .exits =
           exits_of("deleted", "what was given is wrong: a job that does not exist or still runs"),
   };

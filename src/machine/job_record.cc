@@ -314,6 +314,13 @@ loop::Task<Result<void>> wait_for_end(loop::Loop& loop, FoundJob job) {
   co_return done;
 }
 
+Result<void> forget_job(const FoundJob& job) {
+  if (is_held(job.folder))
+    return fail(Errc::invalid_input,
+                job.name + " is running: sm stop --wait " + job.name + " first, then delete it");
+  return remove_record(job.folder.substr(0, job.folder.rfind('/')), job.name);
+}
+
 Result<std::vector<std::string>> forget_ended(const std::string& state) {
   std::vector<std::string> forgotten;
   const std::string records = records_folder(state);

@@ -95,6 +95,8 @@ loop::Task<Result<std::vector<job::HostStacks>>> ask_for_stacks(loop::Loop& loop
                                                                 job::Calls calls);
 /// Waits until the job's carrier has ended, however.
 loop::Task<Result<void>> wait_for_end(loop::Loop& loop, FoundJob job);
+/// Removes the record of a job, with its log. Errors: `invalid_input`: it has not ended; `system`.
+Result<void> forget_job(const FoundJob& job);
 /// Removes the records of jobs that have ended: their names, sorted.
 Result<std::vector<std::string>> forget_ended(const std::string& state);
 

@@ -125,8 +125,13 @@ TEST_CASE("job record: a new job takes an ended one's name, the newest is listed
   REQUIRE(all->size() == 2);
   CHECK((*all)[0].name == "newer");
   CHECK(forget_ended(state.path)->empty());  // Both live.
+  CHECK(forget_job((*all)[0]).error().text ==
+        "newer is running: sm stop --wait newer first, then delete it");
   newer->reset();
-  CHECK(*forget_ended(state.path) == std::vector<std::string>{"newer"});
+  CHECK(forget_job((*all)[0]));
+  CHECK(find_job(state.path, "newer").error().code == Errc::not_found);
+  REQUIRE(prepared(loop, state, "third")->publish("third"));  // And is gone.
+  CHECK(*forget_ended(state.path) == std::vector<std::string>{"third"});
 }
 
 TEST_CASE("job record: a stop is asked for through its socket, and the end is waited for") {

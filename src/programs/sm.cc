@@ -15,6 +15,7 @@
 #include "base/rootless.h"
 #include "base/topic.h"
 #include "cli/cli.h"
+#include "command/aliases.h"
 #include "command/commands.h"
 #include "command/exit_codes.h"
 #include "env/env_command.h"
@@ -59,7 +60,7 @@ const Entry entries[] = {
     {"stop", cli::stop_main, State::read},
     {"download", cli::download_main},
     {"ui", cli::ui_main},
-    {"delete", cli::delete_main},
+    {"delete", cli::delete_main, State::read},
     {"queue", cli::queue_main, State::read},
     {"nodes", cli::nodes_main, State::read},
     {"train", toolkit::train_main},
@@ -134,6 +135,7 @@ int run(const std::string& called_as, const Args& args) {
   std::string command = args.empty() ? "" : args[0];
   if (command == "--help" || command == "-h") command = "help";
   if (command == "--version") command = "version";
+  if (!args.empty()) command = command::meant_command(command, {args.begin() + 1, args.end()});
   for (const Entry& entry : entries)
     if (command == entry.name) return run_entry(entry, {args.begin() + 1, args.end()}, env);
   if (operators::is_operator(command))

@@ -214,10 +214,9 @@ def test_a_stop_is_as_ctrl_c(machine, sm, attached):
     assert described(sm, "stops")["MusterExitCode"] == 128 + signal.SIGTERM
     again = sm("stop", "stops", code=2)
     assert again.err == b"sm stop: stops has ended already: Stopped (sm explain job-state)\n"
-    for command in ("delete", "download"):
-        told = sm(command, "stops", code=2).err.decode()
-        assert "stops is a job of sm fit on this machine, not of a server: its results" in told
-        assert "sm clean --all forgets it" in told
+    told = sm("download", "stops", code=2).err.decode()
+    assert "stops is a job of sm fit on this machine, not of a server: its results" in told
+    assert "sm delete deletes it, with its log" in told
     assert (machine.output / "log/all.log").read_text().count("| waits\n") == 1
 
 
@@ -239,6 +238,21 @@ def test_wait_returns_when_jobs_end_and_with_the_code_of_the_first_that_failed(m
     told = json.loads(sm("wait", "--json", "waits", "waits").out)
     assert (told["type"], told["job"], told["exit_code"]) == ("end", "waits", 0)
     assert b"there is no job none on this machine" in sm("wait", "waits", "none", code=2).err
+
+
+def test_delete_removes_the_record_and_the_log_and_names_the_output_folder(machine, sm, go):
+    detach(machine, WAITS, "goes")
+    runs = sm("delete", "goes", code=2).err
+    assert b"goes is running: sm stop --wait goes first, then delete it" in runs
+    go("goes")
+    sm("wait", "goes")
+    assert b"goes " in sm("ps").out and b"Completed" in sm("status", "goes").out
+    assert sm("rm", "goes").out.decode() == (
+        f"goes: deleted, with its log\nits output folder stays: {machine.output}\n"
+    )
+    assert (machine.output / "model/algo-1").exists()
+    assert list((machine.state / "records").iterdir()) == []
+    assert b"there is no job goes on this machine" in sm("cancel", "goes", code=2).err
 
 
 STUBBORN = """
