@@ -273,21 +273,32 @@ api::Answer get_images(const Ask& ask) {
   return Json{{"images", std::move(images)}, {"failures", std::move(failures)}};
 }
 
-/// The indexes that name the manifest, "[sha256:…, …]"; empty if none does.
-std::string indexes_with(const Ask& ask, const Repository& repository, const std::string& digest) {
-  std::vector<std::string> indexes;
-  for (const auto& [other, pushed] : repository.manifests) {
-    if (!image::is_index_type(pushed.media_type)) continue;
-    const std::vector<std::string> named = ask.store.named_by(other);
-    if (std::find(named.begin(), named.end(), digest) != named.end()) indexes.push_back(other);
-  }
-  return indexes.empty() ? "" : "[" + join(indexes, ", ") + "]";
+/// The indexes of a repository by the manifests that they name. Each is read once.
+using IndexesOf = std::map<std::string, std::vector<std::string>>;
+IndexesOf indexes_in(const Ask& ask, const Repository& repository) {
+  IndexesOf indexes;
+  for (const auto& [digest, pushed] : repository.manifests)
+    if (image::is_index_type(pushed.media_type))
+      for (const std::string& named : ask.store.named_by(digest)) indexes[named].push_back(digest);
+  return indexes;
+}
+
+/// The indexes that are still there, "sha256:…, …"; empty if no index names the manifest.
+std::string indexes_with(const IndexesOf& indexes, const Repository& repository,
+                         const std::string& digest) {
+  const auto found = indexes.find(digest);
+  if (found == indexes.end()) return "";
+  std::vector<std::string> left;
+  for (const std::string& index : found->second)
+    if (repository.manifests.contains(index)) left.push_back(index);
+  return join(left, ", ");
 }
 
 /// What an element of imageIds takes away comes to `gone`; else code and reason why it does not.
 /// A tag takes its name from an image, the last one the image; a digest the image with its tags.
-std::pair<std::string, std::string> delete_image(const Ask& ask, Repository& repository,
-                                                 const Json& id, Json& gone) {
+std::pair<std::string, std::string> delete_image(const IndexesOf& indexes_of,
+                                                 Repository& repository, const Json& id,
+                                                 Json& gone) {
   const std::string tag = api::text_of(id, "imageTag");
   const std::string wanted = api::text_of(id, "imageDigest");
   if (tag.empty() && wanted.empty())
@@ -304,10 +315,10 @@ std::pair<std::string, std::string> delete_image(const Ask& ask, Repository& rep
   for (const auto& [name, named] : repository.tags)
     if (named == digest) tags.push_back(name);
   const bool is_whole = tag.empty() || tags.size() == 1;
-  const std::string indexes = is_whole ? indexes_with(ask, repository, digest) : "";
+  const std::string indexes = is_whole ? indexes_with(indexes_of, repository, digest) : "";
   if (!indexes.empty() && tag.empty())
     return {"ImageReferencedByManifestList",
-            "Requested image referenced by manifest list: " + indexes};
+            "Requested image referenced by manifest list: [" + indexes + "]"};
   if (!tag.empty()) tags = {tag};
   for (const std::string& name : tags) {
     repository.tags.erase(name);
@@ -325,8 +336,9 @@ api::Answer delete_images(const Ask& ask) {
   const Result<void> done = ask.store.repositories().change(
       ask.name(), [&](std::optional<Repository>& repository) -> Result<void> {
         if (!repository) return {};
+        const IndexesOf indexes = indexes_in(ask, *repository);
         for (const Json& id : api::elements(ask.input, "imageIds")) {
-          const auto [code, reason] = delete_image(ask, *repository, id, gone);
+          const auto [code, reason] = delete_image(indexes, *repository, id, gone);
           if (!code.empty())
             failures.push_back({{"imageId", id}, {"failureCode", code}, {"failureReason", reason}});
         }
