@@ -406,6 +406,21 @@ TEST_CASE("places: links are resolved before the hosts' namespaces, another user
   CHECK(options.checkpoints == folder.path + "/real/none/ck");
   CHECK(options.bound[0].outside == folder.path + "/real/data");
   CHECK(options.bound[0].inside == link + "/data");
+  for (const char* image : {"oci:link/data:v1", "docker-archive:link/box.tar:team/box:v1"}) {
+    CAPTURE(image);
+    FitOptions from = good({"--image", image});
+    REQUIRE(resolve_links(from, folder.path));
+    CHECK(from.image.find(":" + folder.path + "/real/") != std::string::npos);
+    CHECK(from.image.ends_with(":v1"));
+  }
+  for (const char* image : {"team/box:v1", "docker-daemon:box"}) {
+    FitOptions named = good({"--image", image});
+    REQUIRE(resolve_links(named, folder.path));
+    CHECK(named.image == image);
+  }
+  FitOptions colon = good({"--image", "oci:box"});
+  CHECK(resolve_links(colon, "/a:b").error().text.find("must not contain a colon") !=
+        std::string::npos);
   FitOptions plain = good({"real/train.py", "--output", "none"});
   REQUIRE(resolve_links(plain, folder.path));
   CHECK(plain.script == "real/train.py");
@@ -415,7 +430,7 @@ TEST_CASE("places: links are resolved before the hosts' namespaces, another user
   for (const Args& args :
        {Args{"link/train.py"}, Args{"train.py", "--source-dir", "link"},
         Args{"real/train.py", "--input", "x=link/data"}, Args{"real/train.py", "--output", "link"},
-        Args{"real/train.py", "--checkpoints", "link/x"},
+        Args{"real/train.py", "--checkpoints", "link/x"}, Args{"--image", "oci:link/data"},
         Args{"real/train.py", "--bind", "link/data"}}) {
     CAPTURE(args.back());
     FitOptions strangers = good(args);
@@ -423,7 +438,7 @@ TEST_CASE("places: links are resolved before the hosts' namespaces, another user
     REQUIRE(!refused);
     CHECK(refused.error().code == Errc::invalid_input);
     CHECK(refused.error().text.find(link + ": symbolic link of user 4321") != std::string::npos);
-    CHECK(!find_places(good(args), folder.path));
+    if (args[0] != "--image") CHECK(!find_places(good(args), folder.path));
   }
   CHECK(!pip_conf_of("link/train.py", {}, folder.path));
 }

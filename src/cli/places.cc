@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <limits>
 #include <memory>
 
@@ -16,6 +17,7 @@
 #include "base/text.h"
 #include "cli/bound.h"
 #include "cli/script_kind.h"
+#include "image/reference.h"
 #include "platform/results.h"
 #include "platform/submitter_folder.h"
 
@@ -71,6 +73,23 @@ Result<GivenPath> found(const std::string& what, const std::string& path) {
   return given;
 }
 
+/// Replaces the path of an image in a file or folder by `resolve` of it: a detached job does not
+/// stay in the caller's folder.
+Result<void> resolve_image(
+    std::string& image, const std::string& cwd,
+    const std::function<Result<void>(const std::string& what, std::string& path)>& resolve) {
+  Result<image::Reference> from = image::reference_from(image);
+  if (!from || from->path.empty()) return {};
+  from->path = absolute(from->path, cwd);
+  TRY(resolve("--image", from->path));
+  if (from->path.find(':') != std::string::npos)
+    return fail(Errc::invalid_input, "--image: " + from->path +
+                                         ": a path must not contain a colon; use sm image import "
+                                         "--name");
+  image = image::to_text(*from);
+  return {};
+}
+
 }  // namespace
 
 Result<std::string> real_folder(const std::string& what, const std::string& path) {
@@ -117,6 +136,7 @@ Result<void> resolve_links(FitOptions& options, const std::string& cwd) {
   TRY(resolve("--source-dir", options.source_folder));
   for (auto& [name, folder] : options.inputs) TRY(resolve("--input " + name, folder));
   TRY(resolve("output", options.output));
+  TRY(resolve_image(options.image, cwd, resolve));
   // The folder may have another real path on a cluster's nodes.
   if (!options.slurm) TRY(resolve("--checkpoints", options.checkpoints));
   for (BindWish& wish : options.bound) {

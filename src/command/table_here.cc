@@ -49,8 +49,9 @@ std::vector<Flag> fit_flags() {
         .many = true,
         .letter = "-i"},
        {"--image", "NAME",
-        "what hosts are made of, in place of this machine's programs: an image that sm image "
-        "import brought; without SCRIPT its own program runs"},
+        "what hosts are made of, in place of this machine's programs: an image that sm image pull "
+        "or import brought, or oci:DIR[:TAG], docker-archive:FILE[:NAME], docker-daemon:NAME or "
+        "containers-storage:NAME, as it is there now; without SCRIPT its own program runs"},
        {"--policy", "FILE", "a policy.json, as skopeo reads it, that the image has to satisfy"},
        {"--bind", "PATH[:PATH][:ro|rw]",
         "show a folder or file of the machine in every host, as it is, at the second path "

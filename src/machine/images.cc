@@ -135,14 +135,18 @@ Result<image::Imported> import_image(image::Store& store, const image::Reference
 
 namespace {
 
-/// An engine's image is copied each time: what its tag means there is known to the engine alone.
-Result<UsedImage> use_of_engine(const Env& env, const image::Reference& from,
-                                const std::string& policy_file, const ImageTelling& telling) {
+/// An image of a file, a folder or an engine is looked at each time: only the place itself knows
+/// what is there now. Layers that the store has are not unpacked again.
+Result<UsedImage> use_of_place(const Env& env, const image::Reference& from,
+                               const std::string& policy_file, const ImageTelling& telling) {
   const image::Reference taken = TRY(obey_policy_of_place(policy_file, from));
   const image::MemoryLimit memory;
   image::Store store = TRY(open_image_store(env));
-  const image::Imported imported = TRY(import_image(store, taken, "", env, telling));
-  return lease_image(store, imported.image, imported.name);
+  const Result<image::Imported> imported = import_image(store, taken, "", env, telling);
+  if (imported) return lease_image(store, imported->image, imported->name);
+  const Error& error = imported.error();
+  const bool given = error.code == Errc::not_found || error.code == Errc::protocol;
+  return fail(given ? Errc::invalid_input : error.code, error.text);
 }
 
 }  // namespace
@@ -150,8 +154,8 @@ Result<UsedImage> use_of_engine(const Env& env, const image::Reference& from,
 Result<UsedImage> use_image(const Env& env, const std::string& name, const std::string& policy_file,
                             const ImageTelling& telling) {
   if (const Result<image::Reference> from = image::reference_from(name);
-      from && image::is_of_engine(*from))
-    return use_of_engine(env, *from, policy_file, telling);
+      from && from->transport != image::Reference::Transport::registry)
+    return use_of_place(env, *from, policy_file, telling);
   const std::string stored = TRY(stored_name(name));
   image::Store store = TRY(open_image_store(env));
   const std::optional<image::Meaning> meaning = TRY(look_up(store, name));

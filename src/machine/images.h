@@ -58,9 +58,9 @@ struct UsedImage {
 /// it was removed meanwhile.
 Result<UsedImage> lease_image(const image::Store& store, const image::Image& image,
                               const std::string& stored);
-/// Blocks for a moment, with a pushed image's first use until it is unpacked, with an engine's
-/// image until it is copied. Errors: `not_found`, `invalid_input`, `denied`; obey_policy()'s and
-/// import_image()'s.
+/// Blocks for a moment, with a pushed image's first use until it is unpacked, with one of a
+/// file, a folder or an engine until it is imported. Errors: `not_found`, `invalid_input`,
+/// `denied`; obey_policy()'s and import_image()'s.
 Result<UsedImage> use_image(const Env& env, const std::string& name, const std::string& policy_file,
                             const ImageTelling& telling);
 

@@ -6,7 +6,7 @@ import pytest
 
 from fit import GUARD_SECONDS
 from lab import SM
-from oci_image import layer, programs, write_layout
+from oci_image import layer, programs, write_archive, write_layout
 from process import wait_until
 
 TRAIN = b"""#!/bin/sh
@@ -52,6 +52,26 @@ def test_an_images_own_program_trains(machine, bring):
     assert "sees the machine" not in text
     assert (machine.output / "model/algo-1").read_text() == "weights\n"
     assert (machine.output / "model/algo-2").read_text() == "weights\n"
+
+
+def test_an_image_of_a_folder_or_an_archive_runs_as_it_is_there_now(machine, tmp_path):
+    def says(text: str, program: str = "bin/train") -> list[bytes]:
+        return [layer(SHELL), layer({program: f"#!/bin/sh\necho {text}\n".encode()})]
+
+    folder, archive = tmp_path / "box", tmp_path / "box.tar"
+    write_layout(folder, says("first"), process={"Env": ["PATH=/bin"]})
+    assert "| first" in run(machine, "--image", f"oci:{folder}:v1")
+    (folder / "index.json").unlink()
+    write_layout(folder, says("second"), process={"Env": ["PATH=/bin"]})
+    assert "| second" in run(machine, "--image", f"oci:{folder}:v1", "--name", "again")
+    write_archive(archive, says("third", "train"), "team/third:v1")  # Without PATH: / is searched.
+    assert "| third" in run(machine, "--image", f"docker-archive:{archive}")
+    listed = machine.sm("image", "ls")
+    assert listed.wait(GUARD_SECONDS) == 0
+    assert "localhost/box:v1" in listed.text and "docker.io/team/third:v1" in listed.text
+    none = machine.sm("fit", "--image", f"oci:{tmp_path}/none")
+    assert none.wait(GUARD_SECONDS) == 2
+    assert f"--image: oci:{tmp_path}/none: " in none.text
 
 
 def test_an_entrypoint_gets_the_words_behind_dashes(machine, bring):
@@ -115,7 +135,7 @@ def test_hundreds_of_layers_are_one_root(machine, tmp_path, count):
     [
         (["--image", "none/such:1"], "there is no image docker.io/none/such:1; sm image ls lists"),
         (["--image", "Not A Name"], 'image "Not A Name": expected'),
-        (["--image", "oci:/tmp/x"], "sm image import brings what lies in a file or folder"),
+        (["--image", "oci:/none/x"], "--image: oci:/none/x: "),
     ],
 )
 def test_what_cannot_run_is_told_before_anything_runs(machine, words, says):
