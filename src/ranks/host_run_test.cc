@@ -57,11 +57,10 @@ struct Bench {
     start(rank, {}, std::move(env));
   }
   void start(int rank, const Args& args, Env env) {
-    reaper.watch(fork_entry([&] { return rank_main(args, env); }, STDERR_FILENO, 2),
-                 [this, rank](Outcome outcome) {
-                   exits[rank] = std::move(outcome);
-                   moved.notify();
-                 });
+    reaper.watch(fork_rank([&] { return rank_main(args, env); }), [this, rank](Outcome outcome) {
+      exits[rank] = std::move(outcome);
+      moved.notify();
+    });
   }
   loop::Task<> until_exits(std::size_t count) {
     while (exits.size() < count) co_await moved.wait();

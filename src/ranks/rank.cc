@@ -256,22 +256,24 @@ Fd take_launcher_channel(const Env& env) {
   return Fd(open ? static_cast<int>(number) : -1);
 }
 
-/// What a launcher has sent into a file is the program's, too: a reader of that file is waited for.
-bool is_file(int fd) {
+/// Where the program writes. What torch's launcher has sent into a file (--redirects) stays there.
+int output_of(int own, int pipe, bool brings_program) {
   struct stat status {};
-  return ::fstat(fd, &status) == 0 && S_ISREG(status.st_mode);
+  const bool is_file = ::fstat(own, &status) == 0 && S_ISREG(status.st_mode);
+  return brings_program && is_file ? own : pipe;
 }
 
 /// The program finds what it speaks with hydra's daemon through as `channel`.
-Result<pid_t> start(SocketClient& train, const Command& command, PmiRelay& relay, int channel) {
+Result<pid_t> start(SocketClient& train, const Command& command, PmiRelay& relay, int channel,
+                    bool brings_program) {
   Pipe out = TRY(make_pipe());
   Pipe err = TRY(make_pipe());
   supervise::SpawnOptions options;
   options.own_group = true;  // Whoever signals our group must not signal it twice.
   options.death_signal = SIGKILL;
   supervise::Stdio stdio{STDIN_FILENO,
-                         is_file(STDOUT_FILENO) ? STDOUT_FILENO : out.write.get(),
-                         is_file(STDERR_FILENO) ? STDERR_FILENO : err.write.get(),
+                         output_of(STDOUT_FILENO, out.write.get(), brings_program),
+                         output_of(STDERR_FILENO, err.write.get(), brings_program),
                          {}};
   if (relay.programs_end()) stdio.extra = {{channel, relay.programs_end().get()}};
   const pid_t pid = TRY(supervise::spawn(command, stdio, options));
@@ -346,8 +348,8 @@ int rank_main(const Args& args, const Env& env) {
   }
   const int channel_number = channel.get();
   Result<PmiRelay> relay = PmiRelay::open(std::move(channel));
-  const Result<pid_t> pid =
-      relay ? start(*train, *command, *relay, channel_number) : Result<pid_t>(relay.error());
+  const Result<pid_t> pid = relay ? start(*train, *command, *relay, channel_number, !args.empty())
+                                  : Result<pid_t>(relay.error());
   if (!pid) {  // `train` tells it, with rank and host.
     report_end(*train, job::Outcome::failed(pid.error().text));
     return exit_cannot_run;

@@ -86,7 +86,7 @@ struct Host {
   /// ... with a line of its own.
   pid_t start_line(int rank, const Args& args, Env env, int err = STDERR_FILENO, int kept = 2) {
     env.emplace("MUSTER_SOCKET", path);
-    const pid_t pid = fork_entry([&] { return rank_main(args, env); }, err, kept);
+    const pid_t pid = fork_rank([&] { return rank_main(args, env); }, err, kept);
     reaper.watch(pid, [this, rank](Outcome outcome) {
       exits.emplace(rank, std::move(outcome));
       moved.notify();

@@ -2,6 +2,7 @@
 
 // For tests only.
 
+#include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -26,6 +27,15 @@ inline pid_t fork_entry(const std::function<int()>& entry, int err = 2, int kept
   for (int number = 1; number < NSIG; ++number) ::signal(number, SIG_DFL);
   ::signal(SIGPIPE, SIG_IGN);
   ::_exit(entry());
+}
+
+/// ... a rank, as a launcher starts it: its standard output is no file, as the tests' own may be.
+inline pid_t fork_rank(const std::function<int()>& entry, int err = 2, int kept = 2) {
+  const auto piped = [&entry] {
+    ::dup2(::open("/dev/null", O_WRONLY | O_CLOEXEC), STDOUT_FILENO);
+    return entry();
+  };
+  return fork_entry(piped, err, kept);
 }
 
 /// What comes until every writer of `fd` is gone. SIGCHLD may interrupt.

@@ -35,7 +35,7 @@ Result<void> abort_uploads(const bucket::BucketStore& buckets,
 std::uint64_t free_min_of(const ServerConfig& config) {
   if (config.disk_free_bytes) return *config.disk_free_bytes;
   struct statvfs disk {};
-  if (::statvfs(config.data.c_str(), &disk) != 0) return free_most;
+  if (::statvfs((config.data + "/s3").c_str(), &disk) != 0) return free_most;
   return std::min(std::uint64_t{disk.f_blocks} * disk.f_frsize / 20, free_most);
 }
 

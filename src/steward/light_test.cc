@@ -283,7 +283,8 @@ TEST_CASE("steward: a container in a step is below the step's control group, on 
   const std::string own = container::memory_cgroup(*read_file(init + "/cgroup"));
   const std::string above =
       container::memory_cgroup(*read_file("/proc/" + std::to_string(steward) + "/cgroup"));
-  CHECK(own == container::cgroup_below(above, "muster-" + job.spec().name + "-algo-1"));
+  const std::string name = job::machine_name(job.spec().name, job.folder());
+  CHECK(own == container::cgroup_below(above, "muster-" + name + "-algo-1"));
   ::kill(steward, SIGTERM);
   CHECK(job.wait(steward) == 0);
   CHECK(job.end("algo-1").outcome == job::Outcome::exited(143));

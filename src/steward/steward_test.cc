@@ -280,7 +280,8 @@ TEST_CASE("steward: another job's container of the same name is not touched") {
   SKIP_UNLESS_HOSTS_RUN();
   TestJob job(1);
   job.action("exit0");
-  const std::string taken = "/run/muster/runc/" + job.spec().name + "-algo-1";
+  const std::string taken =
+      "/run/muster/runc/" + job::machine_name(job.spec().name, job.folder()) + "-algo-1";
   REQUIRE(make_folders(taken));
   CHECK(job.run("algo-1") == 0);
   CHECK(job.end("algo-1").outcome.text.find("is there already") != std::string::npos);

@@ -212,7 +212,7 @@ def listing_of(server: SmServer, keys: Keys, time: str = "") -> bytes:
 
 
 def unsigned(method: str, more: str) -> bytes:
-    return f"{method} /{BUCKET}/never HTTP/1.1\r\nHost: a\r\n{more}\r\n".encode()
+    return f"{method} /{BUCKET}/never HTTP/1.1\r\nHost: localhost\r\n{more}\r\n".encode()
 
 
 @pytest.mark.parametrize("who", ["an unknown key", "an old date", "a known key"])

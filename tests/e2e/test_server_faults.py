@@ -97,16 +97,21 @@ while True:
         a_later_job_completes(server)
 
 
-def test_artifacts_that_meet_a_full_server_fail_the_job(tmp_path):
+def test_artifacts_that_meet_a_full_server_wait_until_the_job_is_stopped(tmp_path):
     script = """
 import os
 with open(os.path.join(os.environ["SM_MODEL_DIR"], "weights"), "wb") as file:
     file.write(os.urandom(40 << 20))
 """
     with server_on(tmp_path, "s3", 16 * MIB) as server:
-        reason = failed(Job(server, script))
-        assert "upload of the model" in reason, reason
-        assert "InsufficientStorage" in reason, reason
+        job = Job(server, script)
+
+        def said() -> str:
+            return job.describe()["SecondaryStatusTransitions"][-1].get("StatusMessage", "")
+
+        wait_until("the results to wait", lambda: "No room for the results" in said(), SECONDS)
+        job.api.stop_training_job(TrainingJobName=job.name)
+        assert job.at_end()["TrainingJobStatus"] == "Failed", job.text()
         listed = server.client("s3").list_objects_v2(Bucket=BUCKET, Prefix="out/")
         assert "Contents" not in listed, "something half is there"
         a_later_job_completes(server)

@@ -1,5 +1,6 @@
 """Who does not hold the job's key stays outside."""
 
+import re
 import secrets
 
 from process import wait_until
@@ -39,9 +40,9 @@ def test_a_stranger_with_another_key_is_refused_and_the_job_goes_on(lab, trainin
 
 # Answers whoever comes with an alert of TLS, "handshake failure", until it is ended.
 ALERT = """
-import socket
+import os, socket
 server = socket.create_server(("", 9730))
-print("answers", flush=True)
+print("answers as %d." % os.getpid(), flush=True)
 while True:
     peer = server.accept()[0]
     peer.recv(4096)
@@ -53,10 +54,11 @@ while True:
 def test_who_answers_first_at_the_leaders_port_ends_nobody(training):
     job: Training = training(2, 1, HELLO)
     first = job.hosts[0].start(["python3", "-c", ALERT])
-    first.wait_for_output(b"answers", GUARD_SECONDS)
+    first.wait_for_output(b"answers as", GUARD_SECONDS)
     job.start(job.hosts[1])
     wait_until("a word of it", lambda: "the other side refused our key" in job["algo-2"].text)
-    first.end()
+    job.hosts[0].check("kill", re.search(r"answers as (\d+)\.", first.text)[1])
+    first.wait(GUARD_SECONDS)
     job.start(job.hosts[0])
     job.succeed()
 
