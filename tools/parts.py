@@ -12,8 +12,9 @@ The long suite remembers the result of each part by commit, if the working tree 
 second call on the same commit runs the parts that failed or never ran, and its table shows the
 others as "earlier". --again runs them all.
 
-The last line is `N passed, N failed`, with `, N skipped` unless that is 0: the cases of all parts.
-A part without countable cases counts as one case.
+The parts that failed stand behind the table, with the first of their failed cases. The last line is
+`N passed, N failed`, with `, N skipped` unless that is 0: the cases of all parts. A part without
+countable cases counts as one case.
 
 exit codes: 0 all parts passed, 1 a part failed, 2 wrong usage or an invalid table, 130 interrupted
 """
@@ -86,9 +87,8 @@ def run_suite(parts: list[Part], names: list[str], again: bool, root: pathlib.Pa
     if missing := [part.name for part in parts if part.name not in results]:
         say(f"\nno result yet: {', '.join(missing)}")
     shown = [results[part.name] for part in parts if part.name in results]
-    failed = [result.name for result in shown if result.state == "failed"]
-    if failed:
-        say(f"\nfailed: {', '.join(f'{name} (build/parts/{name}.log)' for name in failed)}")
+    if failed := parts_report.failed_lines(shown):
+        say("\n" + "\n".join(failed))
     say(f"\n{parts_report.closing_line(shown)}")
     if runner.stopped:
         return INTERRUPTED

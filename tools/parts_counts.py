@@ -1,4 +1,4 @@
-"""Part of tools/parts.py: counts test cases by the closing lines of test programs.
+"""Part of tools/parts.py: counts test cases in the output of test programs and names what failed.
 
 Pure. Known are pytest, doctest, Python's unittest, Node's test runner and ctest.
 """
@@ -14,6 +14,12 @@ UNITTEST_VERDICT = re.compile(r"(?:OK|FAILED|NO TESTS RAN)(?: \((.*)\))?$")
 PYTEST = re.compile(r"(?:=+ )?(\d+ [a-z ]+(?:, \d+ [a-z ]+)*) in [\d.]+s(?: \([^)]*\))?(?: =+)?$")
 NODE = re.compile(r"(?:#|ℹ) (tests|pass|fail|cancelled|skipped|todo) (\d+)$")
 CTEST_BEGIN = re.compile(r"Test project /")
+# The lines that name a failed case; doctest names a case first and its failures behind it.
+FAILED_PYTEST = re.compile(r"(?:FAILED|ERROR) (\S+?\.py(?:::.*?)?)(?: - .*)?$")
+FAILED_UNITTEST = re.compile(r"(?:FAIL|ERROR): (\w+ \([\w.]+\).*)$")
+FAILED_NODE = re.compile(r"✖ (?!failing tests:)(.+?)(?: \([\d.]+ms\))?$")
+DOCTEST_CASE = re.compile(r"TEST CASE:  (.*)$")
+DOCTEST_FAILURE = re.compile(r"\S+:\d+: (?:FATAL )?ERROR: ")
 CTEST = re.compile(r"\d+% tests passed, (\d+) tests? failed out of (\d+)$")
 
 # How a word of a summary counts; the others, like "warnings" and "deselected", are no cases.
@@ -84,6 +90,23 @@ def count(lines: Iterable[str]) -> Counts | None:
         if found is not None:
             total = found if total is None else total + found
     return total
+
+
+def failed_cases(lines: Iterable[str]) -> list[str]:
+    """The names of the cases that failed, each once, as its test program prints them."""
+    names: dict[str, None] = {}
+    case = None  # The doctest case that the lines are about.
+    for line in lines:
+        line = COLOUR.sub("", line).strip()
+        if match := DOCTEST_CASE.match(line):
+            case = match[1]
+        elif case is not None and DOCTEST_FAILURE.match(line):
+            names[case] = None
+        elif match := (
+            FAILED_PYTEST.match(line) or FAILED_UNITTEST.match(line) or FAILED_NODE.match(line)
+        ):
+            names[match[1]] = None
+    return list(names)
 
 
 def _pytest(summary: str) -> Counts | None:

@@ -6,7 +6,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
-from parts_counts import Counts, count  # noqa: E402
+from parts_counts import Counts, count, failed_cases  # noqa: E402
 
 
 class Counting(unittest.TestCase):
@@ -63,6 +63,43 @@ class Counting(unittest.TestCase):
     def test_a_log_without_closing_lines_has_no_cases(self):
         self.check("")
         self.check("+ make sm\n[1/2] compiling\nall passed")
+
+
+class Failures(unittest.TestCase):
+    def check(self, text: str, *names: str):
+        self.assertEqual(failed_cases(text.splitlines()), list(names))
+
+    def test_pytest(self):
+        self.check(
+            "tests/e2e/test_a.py:12: AssertionError\n"
+            "FAILED tests/e2e/test_a.py::test_b[mpich-a b] - AssertionError: no - x\n"
+            "\x1b[31mFAILED\x1b[0m tests/e2e/test_a.py::test_c\n"
+            "ERROR tests/e2e/test_d.py - ImportError\n"
+            "ERROR tests/e2e/test_a.py::test_e - a fixture\n"
+            "ERROR: a line of a program\n",
+            "tests/e2e/test_a.py::test_b[mpich-a b]",
+            "tests/e2e/test_a.py::test_c",
+            "tests/e2e/test_d.py",
+            "tests/e2e/test_a.py::test_e",
+        )
+
+    def test_doctest_names_a_case_once_and_not_for_its_messages(self):
+        self.check(
+            "a_test.cc:1:\nTEST CASE:  prints\n\na_test.cc:2: MESSAGE: hello\n"
+            "a_test.cc:5:\nTEST CASE:  two failures\n\n"
+            "a_test.cc:6: ERROR: CHECK( a == b ) is NOT correct!\n"
+            "a_test.cc:7: FATAL ERROR: REQUIRE( a ) is NOT correct!\n",
+            "two failures",
+        )
+
+    def test_unittest_and_node(self):
+        self.check(
+            "FAIL: test_x (parts_test.Gate.test_x)\nERROR: test_y (__main__.Y.test_y) (n=1)\n"
+            "  ✖ folds lines (1.25ms)\n✖ failing tests:\n✖ folds lines (1.25ms)\n",
+            "test_x (parts_test.Gate.test_x)",
+            "test_y (__main__.Y.test_y) (n=1)",
+            "folds lines",
+        )
 
 
 if __name__ == "__main__":

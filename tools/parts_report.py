@@ -7,6 +7,10 @@ from collections.abc import Iterable
 from parts_counts import Counts
 from parts_table import Part
 
+# Continuous integration often shows the end of its output alone: what failed must fit there.
+FAILURES_MAX = 5
+FAILURE_CHARACTERS_MAX = 160
+
 HEADINGS = ("part", "cases", "failed", "skipped", "seconds", "usual")
 
 
@@ -18,9 +22,16 @@ class Result:
     seconds: int = 0
     reason: str = ""  # Why the part failed or did not run.
     earlier: bool = False  # Remembered from an earlier call.
+    failures: tuple[str, ...] = ()  # Names of failed cases.
 
 
-def judge(name: str, exit_status: int, counted: Counts | None, seconds: int) -> Result:
+def judge(
+    name: str,
+    exit_status: int,
+    counted: Counts | None,
+    seconds: int,
+    failures: Iterable[str] = (),
+) -> Result:
     """The result of a part that ended; `exit_status` is negative for a signal, as Popen's.
 
     A part without countable cases counts as one case. A part fails by its exit status or by a
@@ -37,7 +48,7 @@ def judge(name: str, exit_status: int, counted: Counts | None, seconds: int) -> 
         reason = "exit code 0, but its output reports failed cases"
     if counts.failed == 0:
         counts += Counts(failed=1)
-    return Result(name, "failed", counts, seconds, reason)
+    return Result(name, "failed", counts, seconds, reason, failures=tuple(failures))
 
 
 def end_line(result: Result, counted: bool) -> str:
@@ -82,6 +93,20 @@ def _note(part: Part, result: Result) -> str:
     if result.earlier:
         notes.append("earlier")
     return "; ".join(notes)
+
+
+def failed_lines(results: Iterable[Result]) -> list[str]:
+    """Each part that failed, with its log and the first of its failed cases."""
+    lines = []
+    for result in results:
+        if result.state != "failed":
+            continue
+        lines.append(f"failed: {result.name} (build/parts/{result.name}.log)")
+        for name in result.failures[:FAILURES_MAX]:
+            lines.append(f"  {name[:FAILURE_CHARACTERS_MAX]}")
+        if (more := len(result.failures) - FAILURES_MAX) > 0:
+            lines.append(f"  and {more:,} more")
+    return lines
 
 
 def closing_line(results: Iterable[Result]) -> str:

@@ -7,7 +7,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
 from parts_counts import Counts  # noqa: E402
-from parts_report import Result, closing_line, end_line, judge, table  # noqa: E402
+from parts_report import Result, closing_line, end_line, failed_lines, judge, table  # noqa: E402
 from parts_table import Part  # noqa: E402
 
 
@@ -32,6 +32,20 @@ class Report(unittest.TestCase):
         for seconds, want in ((600, "300"), (1812, "warning: took 1,812 s, usually 300 s")):
             rows = table([part], {"e2e": Result("e2e", "passed", Counts(1), seconds)})
             self.assertTrue(rows[1].endswith(f"  {want}"), rows)
+
+    def test_what_failed_is_named_briefly(self):
+        failures = tuple(f"test_{n}" + "x" * 200 for n in range(7))
+        lines = failed_lines(
+            [
+                Result("a", "passed"),
+                judge("e2e", 2, Counts(3, 7), 9, failures),
+                judge("docs", 1, None, 1),
+            ]
+        )
+        self.assertEqual(lines[0], "failed: e2e (build/parts/e2e.log)")
+        self.assertEqual([line[:8] for line in lines[1:6]], [f"  test_{n}" for n in range(5)])
+        self.assertEqual({len(line) for line in lines[1:6]}, {162})
+        self.assertEqual(lines[6:], ["  and 2 more", "failed: docs (build/parts/docs.log)"])
 
     def test_the_closing_line_has_plain_numbers(self):
         many = Result("a", "passed", Counts(2000, 0, 0))

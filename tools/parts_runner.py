@@ -163,8 +163,10 @@ class Runner:
         status = self._reap(child)
         seconds = round(time.monotonic() - child.began)
         with open(self._log(child.part), encoding="utf-8", errors="replace") as log:
-            counted = parts_counts.count(log)
-        result = parts_report.judge(child.part.name, status, counted, seconds)
+            lines = log.readlines()
+        counted = parts_counts.count(lines)
+        failures = parts_counts.failed_cases(lines)
+        result = parts_report.judge(child.part.name, status, counted, seconds, failures)
         if self._stopped and result.state == "failed":
             result = Result(child.part.name, "interrupted", seconds=seconds)
         self._finish(child.part, result, counted is not None)

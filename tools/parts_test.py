@@ -22,7 +22,7 @@ from parts_table import Part  # noqa: E402
 HANG_SECONDS = 60
 FOR_EVER = "tail -f /dev/null"
 DOCTEST_PASSES = "echo [doctest] test cases: 12 '|' 12 passed '|' 0 failed '|'"
-PYTEST_FAILS = "print('boom'); print('1 failed, 2 passed in 3.0s'); raise SystemExit(1)"
+PYTEST_FAILS = "print('boom\\nFAILED a.py::b\\n1 failed, 2 passed in 3.0s'); raise SystemExit(1)"
 
 
 class Folder(unittest.TestCase):
@@ -74,7 +74,7 @@ class Gate(Folder):
         code, text = self.run_parts("gate")
         self.assertEqual(code, 1)
         self.assertRegex(text, r"(?m)^\d\d:\d\d:\d\d sm: 3 cases, 1 failed, \d+ s \(exit code 1\)$")
-        self.assertIn("sm failed; the last 3 lines of build/parts/sm.log:", text)
+        self.assertIn("sm failed; the last 4 lines of build/parts/sm.log:", text)
         self.assertIn("\n  sm | boom\n", text)
         row = self.row_of("sm", text)
         del row[4]  # The seconds.
@@ -82,6 +82,7 @@ class Gate(Folder):
         self.assertEqual(self.row_of("unit", text)[-1], "not run: sm failed")
         self.assertEqual(self.row_of("again", text)[-1], "not run: sm failed")
         self.assertEqual(self.row_of("docs", text)[1], "12")
+        self.assertIn("\nfailed: sm (build/parts/sm.log)\n  a.py::b\n", text)
         self.assertEqual(text.splitlines()[-1], "15 passed, 1 failed, 2 skipped")
 
     def test_all_passed(self):
