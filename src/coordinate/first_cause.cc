@@ -13,7 +13,7 @@ enum Class : int {
   rank_killed,
   own_exit,
   broken_pipe,
-  ended_with_error,
+  ended_by_somebody,
   rank_blames,
   launcher_exit,
   launcher_blames,
@@ -25,11 +25,12 @@ int class_of_signal(int signal, const job::Verdict& verdict) {
     case SIGTERM:
     case SIGINT:
     case SIGHUP:
-      return verdict.error.empty() ? asked_to_end : ended_with_error;
+      return verdict.error.empty() ? asked_to_end : ended_by_somebody;
     case SIGPIPE:
       return broken_pipe;
     case SIGKILL:
-      return verdict.rank >= 0 ? rank_killed : crash;
+      if (verdict.rank < 0) return crash;
+      return verdict.unseen ? ended_by_somebody : rank_killed;
     default:
       return crash;
   }
@@ -59,7 +60,7 @@ void FirstCause::add(job::Verdict verdict, TimePoint now) {
   int rank = class_of(verdict);
   if (!best_) opened_ = now;
   if (best_ && rank == rank_killed && now >= opened_ + options_.window)
-    rank = verdict.error.empty() ? asked_to_end : ended_with_error;
+    rank = verdict.error.empty() ? asked_to_end : ended_by_somebody;
   if (best_ && class_ <= rank) return;
   best_ = std::move(verdict);
   class_ = rank;

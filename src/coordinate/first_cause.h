@@ -20,7 +20,7 @@ namespace muster::coordinate {
 ///   3. an own exit of a rank, or something that could not be run;
 ///   4. SIGPIPE: somebody else went away first;
 ///   5. SIGTERM, SIGINT, SIGHUP, or a late SIGKILL of a rank, that had told an error of its own
-///      before: somebody ended it while it was ending;
+///      before: somebody ended it while it was ending; SIGKILL of a `sm rank`: its launcher did it;
 ///   6. an end of a rank whose error blames a peer (Verdict::blames_peer), by a crash too;
 ///   7. an own exit of a launcher's process: it only reports what happened to others;
 ///   8. an end of a launcher's process whose error blames a peer;

@@ -40,6 +40,10 @@ Verdict blames(Verdict verdict) {
   verdict.blames_peer = true;
   return verdict;
 }
+Verdict unseen(Verdict verdict) {
+  verdict.unseen = true;
+  return verdict;
+}
 Verdict wrote(const char* error, Verdict verdict) {
   verdict.error = error;
   return verdict;
@@ -77,6 +81,7 @@ TEST_CASE("first cause: of ends that arrive together the one that others followe
       wrote("ValueError: bad loss", process("t.py", "algo-2", Outcome::exited(1)));
   const Verdict abort_blames = blames(abort);
   const Verdict told_then_termed = wrote("ValueError: bad loss", termed);
+  const Verdict given_up = unseen(rank(0, "algo-1", Outcome::signaled(SIGKILL)));
   const Verdict told_then_killed = wrote("ValueError: bad loss", killed);
   struct {
     const char* name;
@@ -94,6 +99,10 @@ TEST_CASE("first cause: of ends that arrive together the one that others followe
       {"a rank killed beats mpirun's exit", {{0ms, mpirun_exit}, {1ms, killed}}, killed},
       {"a crash beats a kill", {{0ms, killed}, {1ms, segv}}, segv},
       {"mpirun's own kill comes too late", {{0ms, exit5}, {1000ms, killed}}, exit5},
+      {"mpirun's own kill, by a leader that was busy", {{0ms, exit5}, {1ms, given_up}}, exit5},
+      {"mpirun's own kill reaches the leader first", {{0ms, given_up}, {9ms, exit5}}, exit5},
+      {"sm rank is killed, peers blame it", {{0ms, rank_blames}, {9ms, given_up}}, given_up},
+      {"sm rank is killed, mpirun exits", {{0ms, mpirun_exit}, {1ms, given_up}}, given_up},
       {"a host lost after its peers' exits", {{0ms, exit0}, {1ms, exit5}, {5ms, gone}}, gone},
       {"a host lost before them", {{0ms, gone}, {1ms, exit0}}, gone},
       {"a host's ranks killed as it dies", {{0ms, killed}, {2ms, gone}}, gone},

@@ -90,6 +90,7 @@ Json to_json(const Verdict& verdict) {
   if (!verdict.error_class.empty()) json["error_class"] = verdict.error_class;
   if (!verdict.error.empty()) json["error"] = verdict.error;
   if (verdict.blames_peer) json["blames_peer"] = true;
+  if (verdict.unseen) json["unseen"] = true;
   if (!verdict.failure_file.empty()) json["failure_file"] = verdict.failure_file;
   return json;
 }
@@ -123,6 +124,7 @@ Result<Verdict> verdict_from(const Json& json) {
   verdict.error_class = TRY(member<std::string>(json, "error_class", ""));
   verdict.error = TRY(member<std::string>(json, "error", ""));
   verdict.blames_peer = TRY(member<bool>(json, "blames_peer", false));
+  verdict.unseen = TRY(member<bool>(json, "unseen", false));
   verdict.failure_file = TRY(member<std::string>(json, "failure_file", ""));
   return verdict;
 }

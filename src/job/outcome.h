@@ -48,6 +48,8 @@ struct Verdict {
   std::string error = {};
   /// `error` only tells of another process's end: this end may be its consequence.
   bool blames_peer = false;
+  /// A rank by SIGKILL whose `sm rank` was killed: nobody saw how its program ended.
+  bool unseen = false;
   /// What the job's program wrote to output/failure on the host that tells this verdict; bounded.
   std::string failure_file = {};
 

@@ -32,6 +32,7 @@ TEST_CASE("outcome: exit codes are a shell's") {
 TEST_CASE("outcome: verdicts go through JSON and back") {
   Verdict verdict{Outcome::failed("no such file"), "algo-1", "mpirun", -1, "a\xff", "m x"};
   verdict.out_of_memory = true;
+  verdict.unseen = true;
   Result<Json> json = parse_json(to_text(to_json(verdict)));
   REQUIRE(json);
   Verdict back = *verdict_from(*json);

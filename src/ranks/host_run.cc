@@ -279,6 +279,7 @@ loop::Task<> HostRun::report(std::shared_ptr<Process> process, RankEnd end) {
   const bool again = !verdict.success() && process->restarts && call_open_ && !ending();
   process->blames = verdict.blames_peer && !again;
   verdict.command = process->command;
+  verdict.unseen = end.unseen;
   verdict.out_of_memory = oom_.explains(verdict.outcome);
   if (process->user) --users_;
   if (process->of_call) --call_running_;

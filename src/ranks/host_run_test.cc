@@ -40,12 +40,12 @@ struct Bench {
     };
   }
   /// As torch's launcher starts it, for the n-th time of m.
-  void start_torch_rank(int rank, const std::string& script, int restart, int restarts) {
+  void start_torch_rank(int rank, const std::string& script, int restart, int restart_max) {
     Env env = {{"RANK", std::to_string(rank)},
                {"LOCAL_RANK", "0"},
                {"PATH", "/usr/bin:/bin"},
                {"TORCHELASTIC_RESTART_COUNT", std::to_string(restart)},
-               {"TORCHELASTIC_MAX_RESTARTS", std::to_string(restarts)},
+               {"TORCHELASTIC_MAX_RESTARTS", std::to_string(restart_max)},
                {"TORCHELASTIC_ERROR_FILE", host_run.folder() + "/error.json"},
                {"MUSTER_SOCKET", host_run.socket_path()}};
     start(rank, {"--", "sh", "-c", script}, std::move(env));

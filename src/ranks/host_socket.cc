@@ -170,7 +170,7 @@ Result<launch::RankRun> HostSocket::State::admit(const RankHello& hello) {
 loop::Task<RankEnd> HostSocket::State::follow_rank(loop::UnixChannel& channel, int rank) {
   while (true) {
     const Result<Frame> frame = co_await channel.receive();
-    if (!frame) co_return RankEnd{job::Outcome::signaled(SIGKILL), {}};
+    if (!frame) co_return RankEnd{job::Outcome::signaled(SIGKILL), {}, true};
     const Result<Json> json = parse_json(frame->payload);
     if (!json) co_return RankEnd{job::Outcome::failed("rank: " + json.error().text), {}};
     if (frame->type == type_of(Message::failed))

@@ -29,7 +29,8 @@ struct RankHello {
 /// How a rank ended.
 struct RankEnd {
   job::Outcome outcome;
-  std::string error_file;  ///< What the program left for torch's launcher; empty: nothing.
+  std::string error_file = {};  ///< What the program left for torch's launcher; empty: nothing.
+  bool unseen = false;          ///< `sm rank` itself was killed.
 };
 /// mpirun asks for a daemon on `host`; `text` is what it would have given to ssh.
 struct AgentCall {

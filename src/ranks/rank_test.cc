@@ -331,6 +331,7 @@ TEST_CASE("rank: kill -9 of sm rank kills its program, and the host is told") {
   };
   loop::run_task(host.loop, body(), guard);
   CHECK(host.ends[0] == std::vector{Outcome::signaled(SIGKILL)});
+  CHECK(host.unseen.contains(0));
   CHECK(host.exits.at(0) == Outcome::signaled(SIGKILL));
 }
 

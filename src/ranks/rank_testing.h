@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -43,6 +44,7 @@ struct Host {
     };
     callbacks.on_rank_end = [this](int rank, RankEnd end) -> loop::Task<bool> {
       ends[rank].push_back(std::move(end.outcome));
+      if (end.unseen) unseen.insert(rank);
       moved.notify();
       while (hold_ends) co_await moved.wait();
       co_return false;
@@ -120,6 +122,7 @@ struct Host {
   std::vector<RankHello> hellos;
   std::vector<int> started;
   std::map<int, std::vector<Outcome>> ends;
+  std::set<int> unseen;          ///< Ranks whose `sm rank` was killed.
   std::map<int, Outcome> exits;  ///< How each `sm rank` itself ended.
   std::map<std::pair<int, job::Stream>, std::string> text;
   std::vector<AgentCall> calls;
