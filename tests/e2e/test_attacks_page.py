@@ -583,6 +583,8 @@ def test_no_stream_of_events_lasts_longer_than_ten_minutes(page, cookie):
         (stream,) = streams.sockets
         last = b""
         while not last.endswith(b"\r\n0\r\n\r\n"):  # A chunked body's; beats come until then.
-            last = (last + stream.recv(65536))[-16:]
+            more = stream.recv(65536)
+            assert more, "the server closed the connection"
+            last = (last + more)[-16:]
             assert time.monotonic() - begin < 660
     assert 595 < time.monotonic() - begin
