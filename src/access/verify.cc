@@ -29,11 +29,6 @@ constexpr std::array payload_forms = {
     PayloadForm{"STREAMING-AWS4-HMAC-SHA256-PAYLOAD-TRAILER", Payload::chunked_signed_trailer},
 };
 
-bool is_x_amz(std::string_view name) {
-  constexpr std::string_view before = "x-amz-";
-  return name.size() > before.size() && same_letters(name.substr(0, before.size()), before);
-}
-
 bool is_named(std::string_view names, std::string_view name) {
   while (!names.empty())
     if (same_letters(next_name(names), name)) return true;
@@ -45,7 +40,7 @@ Result<void, AuthRefusal> check_signed_headers(const aws::RequestHead& head, con
   std::string left_out;
   if (!is_named(claim.signed_headers, "host")) left_out = "host";
   for (const auto& [name, value] : head.headers)
-    if (is_x_amz(name) && !is_named(claim.signed_headers, name))
+    if (aws::is_x_amz(name) && !is_named(claim.signed_headers, name))
       (left_out += left_out.empty() ? "" : ", ") += name;
   if (left_out.empty()) return {};
   return AuthRefusal{AuthFailure::unsigned_headers, left_out, {{"HeadersNotSigned", left_out}}};

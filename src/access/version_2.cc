@@ -8,6 +8,7 @@
 #include <map>
 
 #include "aws/percent.h"
+#include "aws/request_head.h"
 #include "aws/sign.h"
 #include "base/base64.h"
 #include "base/text.h"
@@ -32,13 +33,10 @@ bool lists(const List& list, std::string_view name) {
   return std::find(list.begin(), list.end(), name) != list.end();
 }
 
-bool is_x_amz(std::string_view name) {
-  return name.size() > 6 && same_letters(name.substr(0, 6), "x-amz-");
-}
-
 /// A parameter that stands for a header: so clients hand on what they signed.
 bool stands_for_header(std::string_view name) {
-  return is_x_amz(name) || same_letters(name, "content-type") || same_letters(name, "content-md5");
+  return aws::is_x_amz(name) || same_letters(name, "content-type") ||
+         same_letters(name, "content-md5");
 }
 
 /// Names as they come, values decoded as a path is: '+' is itself.
@@ -129,13 +127,13 @@ std::string version_2_text(const aws::RequestHead& head, std::string_view bucket
   const aws::Pairs query = parameters(head);
   std::map<std::string, std::string> amz;
   for (const auto& [name, value] : head.headers) {
-    if (!is_x_amz(name)) continue;
+    if (!aws::is_x_amz(name)) continue;
     std::string& line = amz[lower_case(name)];
     line += (line.empty() ? "" : ",") + trim(value);
   }
   aws::Pairs signed_query;
   for (const auto& [name, value] : query) {
-    if (is_x_amz(name)) amz.emplace(lower_case(name), trim(value));
+    if (aws::is_x_amz(name)) amz.emplace(lower_case(name), trim(value));
     if (lists(in_resource, name)) signed_query.emplace_back(name, value);
   }
   std::sort(signed_query.begin(), signed_query.end());

@@ -13,6 +13,12 @@ namespace muster::aws {
 /// request owns the bytes.
 using HeaderView = std::pair<std::string_view, std::string_view>;
 
+/// "x-amz-…", in any case.
+inline bool is_x_amz(std::string_view name) {
+  constexpr std::string_view start = "x-amz-";
+  return name.size() > start.size() && same_letters(name.substr(0, start.size()), start);
+}
+
 struct RequestHead {
   std::string_view method;              ///< "GET"
   std::string_view target;              ///< As in the request line: "/bucket/a%20b?uploads".

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "aws/request_head.h"
 #include "base/text.h"
 
 namespace muster::s3wire {
@@ -274,7 +275,7 @@ bool takes_parameter(const Row* row, std::string_view name) {
 
 /// What is no x-amz- header means nothing that is not looked at.
 bool takes_header(const Row* row, std::string_view name) {
-  if (!is_x_amz(name) || is_of_signature(name)) return true;
+  if (!aws::is_x_amz(name) || is_of_signature(name)) return true;
   name.remove_prefix(6);
   if (lists(of_any_request, name, same_letters)) return true;
   return row != nullptr && std::any_of(row->headers.begin(), row->headers.end(), [&](Words words) {
@@ -302,10 +303,6 @@ bool is_of_signature(std::string_view name) {
 
 bool is_of_version_2(std::string_view name) {
   return same_letters(name, "content-type") || same_letters(name, "content-md5");
-}
-
-bool is_x_amz(std::string_view name) {
-  return name.size() > 6 && same_letters(name.substr(0, 6), "x-amz-");
 }
 
 Result<AskedOperation, aws::Refusal> asked_operation(const Fields& fields, About about) {

@@ -24,7 +24,5 @@ aws::Refusal not_implemented(std::string_view name);
 bool is_of_signature(std::string_view name);
 /// Content-Type and Content-MD5, which a URL of Version 2 hands on.
 bool is_of_version_2(std::string_view name);
-/// "x-amz-…", in any case.
-bool is_x_amz(std::string_view name);
 
 }  // namespace muster::s3wire

@@ -62,8 +62,8 @@ std::vector<aws::HeaderView> headers_in_query(const aws::RequestHead& head,
                                      [](const auto& one) { return one.first == "AWSAccessKeyId"; });
   std::vector<aws::HeaderView> headers;
   for (const auto& [name, value] : query) {
-    const bool stands = is_x_amz(name) ? !is_of_signature(name) && !checksum_named(name)
-                                       : version_2 && is_of_version_2(name);
+    const bool stands = aws::is_x_amz(name) ? !is_of_signature(name) && !checksum_named(name)
+                                            : version_2 && is_of_version_2(name);
     if (stands && !head.header(name)) headers.emplace_back(name, value);
   }
   return headers;

@@ -277,9 +277,6 @@ class Store {
   Result<void> put_metrics(const std::string& job, const std::string& host,
                            const std::vector<MetricSample>& samples, std::uint64_t read_to);
   Result<std::uint64_t> metrics_read_to(const std::string& job, const std::string& host);
-  /// Samples by the second, for seconds that lie in [from, to), in part at least, sorted.
-  Result<std::vector<MetricSecond>> metrics(const std::string& job, const std::string& name,
-                                            UnixMillis from, UnixMillis to);
   /// The latest of each name, by name.
   /// At most `most`, from behind the name `after`. A job defines 40.
   Result<std::vector<MetricSample>> final_metrics(const std::string& job,

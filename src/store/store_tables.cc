@@ -138,22 +138,6 @@ Result<std::uint64_t> Store::metrics_read_to(const std::string& job, const std::
   return found ? static_cast<std::uint64_t>(row.number(0)) : std::uint64_t{0};
 }
 
-Result<std::vector<MetricSecond>> Store::metrics(const std::string& job, const std::string& name,
-                                                 UnixMillis from, UnixMillis to) {
-  Statement rows = database_->statement(
-      "SELECT second, sum, least, most, count FROM metrics "
-      "WHERE job = (SELECT number FROM jobs WHERE name = ?) AND name = ? AND second >= ? "
-      "AND second < ? ORDER BY second");
-  rows.bind(job)
-      .bind(name)
-      .bind(std::int64_t{std::chrono::floor<std::chrono::seconds>(from).count()})
-      .bind(std::int64_t{std::chrono::ceil<std::chrono::seconds>(to).count()});
-  std::vector<MetricSecond> seconds;
-  while (TRY(rows.step()))
-    seconds.push_back({rows.number(0), rows.real(1), rows.real(2), rows.real(3), rows.number(4)});
-  return seconds;
-}
-
 Result<std::vector<MetricSample>> Store::final_metrics(const std::string& job,
                                                        const std::string& after,
                                                        std::int64_t most) {
