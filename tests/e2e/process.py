@@ -136,7 +136,8 @@ class Process:
 
     def signal(self, number: int) -> None:
         if self.running():
-            os.kill(self.pid, number)
+            with contextlib.suppress(ProcessLookupError):  # Reaped since, by our thread.
+                os.kill(self.pid, number)
 
     def end(self) -> None:
         self.signal(signal.SIGKILL)

@@ -202,9 +202,10 @@ def test_an_upload_in_chunks_goes_on_where_it_broke(server):
 
 def test_half_an_upload_is_gone_when_it_is_given_up_or_the_server_ends(server):
     def begun() -> str:
-        place = ask(server, "POST", "/v2/box/blobs/uploads/").headers["Location"]
-        assert ask(server, "PATCH", place, b"half").status == 202
-        return place
+        opened = ask(server, "POST", "/v2/box/blobs/uploads/")
+        assert opened.status == 202, opened.body
+        assert ask(server, "PATCH", opened.headers["Location"], b"half").status == 202
+        return opened.headers["Location"]
 
     place = begun()
     assert len(kept(server)) == 1
