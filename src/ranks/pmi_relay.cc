@@ -1,5 +1,6 @@
 #include "ranks/pmi_relay.h"
 
+#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -73,6 +74,14 @@ Result<PmiRelay> PmiRelay::open(Fd daemon) {
 void PmiRelay::serve_program() {
   const std::optional<std::string> bytes = read_some(program_);
   if (!bytes || !write_all(daemon_.get(), filter_.pass(*bytes))) close();
+}
+
+void PmiRelay::serve_rest() {
+  pollfd fd{program_.get(), POLLIN, 0};
+  while (program_ && daemon_ && ::poll(&fd, 1, 0) > 0) {
+    const std::optional<std::string> bytes = read_some(program_);
+    if (!bytes || !write_all(daemon_.get(), filter_.pass(*bytes))) return;
+  }
 }
 
 void PmiRelay::serve_daemon() {

@@ -44,6 +44,9 @@ class PmiRelay {
   /// the other side takes to read a few lines.
   void serve_program();
   void serve_daemon();
+  /// Passes on what the program, which has ended, left to be read: `cmd=finalize`, without which
+  /// the daemon takes it for one that crashed. Its channel to the daemon stays open.
+  void serve_rest();
   std::optional<int> abort_code() const { return filter_.code(); }
   /// From now on the program's end is not the end of its channel to the daemon, by which the daemon
   /// would know of a rank that ended without a word, and kill the others.

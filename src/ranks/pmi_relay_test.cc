@@ -84,6 +84,19 @@ TEST_CASE("pmi relay: both directions are passed on, and an end is an end for th
   CHECK(read_to_end(program).empty());
 }
 
+TEST_CASE("pmi relay: what an ended program left goes on, and its end is not told") {
+  auto [daemon, ours] = *make_socket_pair();
+  PmiRelay relay = *PmiRelay::open(std::move(ours));
+  {
+    const Fd program = std::move(relay.programs_end());
+    REQUIRE(write_all(program.get(), "cmd=put\ncmd=finalize\n"));
+  }
+  relay.serve_rest();
+  CHECK(read_until(daemon, "finalize\n") == "cmd=put\ncmd=finalize\n");
+  CHECK(relay.from_daemon() >= 0);
+  relay.serve_rest();
+}
+
 TEST_CASE("pmi relay: without a daemon there is nothing to poll") {
   PmiRelay relay = *PmiRelay::open(Fd());
   CHECK(!relay.programs_end());

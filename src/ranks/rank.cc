@@ -147,6 +147,7 @@ Result<Command> ask(SocketClient& train, Command own, const Env& env) {
 /// are all but those that tell of a fault of our own. Blocked in this process from here on.
 Fd own_signals() {
   std::signal(SIGCHLD, SIG_DFL);  // A launcher that ignores it would hide the program's end.
+  std::signal(SIGPIPE, SIG_IGN);  // Hydra's daemon and the program may each be gone first.
   sigset_t set;
   ::sigfillset(&set);
   for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS, SIGPIPE})
@@ -178,7 +179,11 @@ class Follower {
       if (const std::optional<int> code = relay_.abort_code()) return aborted(*code);
       if (!outcome_) outcome_ = reap(WNOHANG);
       const bool waits = stop_ && stop_->look();
-      if (outcome_ && !waits) return outcome_;
+      if (outcome_ && !waits) {
+        relay_.serve_rest();  // What came since poll().
+        if (const std::optional<int> code = relay_.abort_code()) return job::Outcome::exited(*code);
+        return outcome_;
+      }
       fds[2].fd = relay_.from_program();
       fds[3].fd = relay_.from_daemon();
     }
