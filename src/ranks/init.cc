@@ -117,24 +117,30 @@ void kill_all(const Fd& signals) {
   }
 }
 
-/// True at the end of the stream; what is written to it means nothing.
-bool lifeline_ended(int lifeline) {
+/// What came by the lifeline.
+enum class Line { nothing, word, end };
+
+Line read_lifeline(int lifeline) {
   std::array<char, 64> ignored;
   const ssize_t count = ::read(lifeline, ignored.data(), ignored.size());
-  return count == 0 || (count < 0 && errno != EINTR && errno != EAGAIN);
+  if (count > 0) return Line::word;
+  return count < 0 && (errno == EINTR || errno == EAGAIN) ? Line::nothing : Line::end;
 }
 
 int follow(pid_t program, const Fd& signals, const InitArgs& given) {
   const int lifeline = given.lifeline;
   std::optional<supervise::Stop> stop;
   std::optional<int> end;
+  bool seen = lifeline < 0;  // Nobody looks at what our own end takes away: a namespace's files.
   std::array<pollfd, 2> fds = {pollfd{signals.get(), POLLIN, 0}, pollfd{lifeline, POLLIN, 0}};
   while (true) {
     if (::poll(fds.data(), fds.size(), stop ? look_again_ms : -1) < 0) continue;
-    if (fds[1].revents != 0 && lifeline_ended(lifeline)) {
+    const Line line = fds[1].revents != 0 ? read_lifeline(lifeline) : Line::nothing;
+    if (line == Line::end) {
       kill_all(signals);
       return exit_killed;
     }
+    seen = seen || line == Line::word;
     signalfd_siginfo info{};
     while (::read(signals.get(), &info, sizeof(info)) == sizeof(info)) {
       const int number = static_cast<int>(info.ssi_signo);
@@ -150,7 +156,7 @@ int follow(pid_t program, const Fd& signals, const InitArgs& given) {
     }
     if (const std::optional<int> status = reap(program)) end = status;
     const bool waits = stop && stop->look();
-    if (end && !waits) {
+    if (end && !waits && seen) {
       kill_all(signals);
       return *end;
     }

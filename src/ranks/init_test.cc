@@ -126,6 +126,19 @@ TEST_CASE("init: what is orphaned is reaped, and what is left is killed when the
   CHECK(init.wait() == 3);
 }
 
+TEST_CASE("init: it does not end before the platform has looked at it") {
+  Pipe lifeline = *make_pipe();
+  const int fd = lifeline.read.get();
+  const Init init({"--lifeline", std::to_string(fd), "--", "sh", "-c", "echo $$; exit 3"}, {}, fd);
+  lifeline.read.reset();
+  const std::optional<std::int64_t> program = parse_integer(trim(read_until(init.out, "\n")));
+  REQUIRE(program);
+  while (::kill(static_cast<pid_t>(*program), 0) == 0) ::sched_yield();  // Until it is reaped.
+  CHECK(::waitpid(init.pid, nullptr, WNOHANG) == 0);
+  REQUIRE(write_all(lifeline.write.get(), "."));
+  CHECK(init.wait() == 3);
+}
+
 TEST_CASE("init: the end of its lifeline kills everything, bytes on it do not") {
   Pipe lifeline = *make_pipe();
   const int fd = lifeline.read.get();

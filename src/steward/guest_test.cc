@@ -63,8 +63,16 @@ int guest_init(char** argv) {
   if (!is_own_entry) ::close(stream_fd);                     // Else somebody may open it anew.
   const Fd ended(static_cast<int>(::syscall(434, pid, 0)));  // pidfd_open
   std::array<pollfd, 2> fds = {pollfd{ended.get(), POLLIN, 0}, pollfd{4, POLLIN, 0}};
-  while (::poll(fds.data(), fds.size(), -1) < 0) continue;
-  if (fds[1].revents != 0) return 137;
+  bool over = false;
+  bool seen = false;  // The steward has looked at us.
+  while (!over || !seen) {
+    fds[0].fd = over ? -1 : ended.get();
+    if (::poll(fds.data(), fds.size(), -1) < 0) continue;
+    char word = 0;
+    if (fds[1].revents != 0 && ::read(4, &word, 1) <= 0) return 137;
+    seen = seen || fds[1].revents != 0;
+    over = over || fds[0].revents != 0;
+  }
   int status = 0;
   ::waitpid(pid, &status, 0);
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);

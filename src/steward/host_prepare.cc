@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -218,6 +219,7 @@ loop::Task<Result<void>> HostRun::start_host() {
   if (!init) co_return init.error();
   init_ = *std::move(init);
   running_ = true;
+  ::send(init_lifeline_.get(), ".", 1, MSG_NOSIGNAL);  // We look now: it may end.
   if (kill_) init_->signal(SIGKILL);
   if (stopped_) tasks_.start(terminate());
   tasks_.start(watch_places());
