@@ -12,14 +12,18 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <optional>
 #include <system_error>
 
+#include "base/cover_folder.h"
+#include "base/folder.h"
 #include "base/mount_id.h"
 #include "base/text.h"
 #include "container/host_skeleton.h"
+#include "container/machine.h"
 
 namespace muster::container {
 namespace {
@@ -348,6 +352,50 @@ Result<void> own_programs_folder(const std::string& tree, const std::string& lay
                              : Result<void>();
 }
 
+/// Views of the machine's folders at their own path in the host, writable.
+class Trees {
+ public:
+  /// `points`: where the machine has something mounted. The constructor's arguments outlive this.
+  Trees(const std::vector<std::string>& points, const std::string& layers, const IdMap& ids)
+      : points_(points), layers_(layers), ids_(ids) {}
+
+  Result<void> mount(const std::string& tree) {
+    const std::string layer = layers_ + "/" + std::to_string(number_++);
+    if (ids_.rootless) TRY(own_programs_folder(tree, layer));
+    return mount_overlay(tree, layer, host_root() + tree, ids_);
+  }
+
+  /// The folders in `tree`, which shows read-only, as far as nothing is mounted in them. An
+  /// ordinary user can lay no overlay over what is mounted inside: it may cover a secret.
+  void mount_parts(const std::string& tree) {
+    for (const std::string& name : names_in(tree).value_or(std::vector<std::string>())) {
+      const std::string path = tree + "/" + name;
+      struct stat info {};
+      if (::lstat(path.c_str(), &info) != 0 || !S_ISDIR(info.st_mode)) continue;
+      if (std::find(points_.begin(), points_.end(), path) != points_.end()) continue;
+      if (has_mounts_inside(path, points_))
+        mount_parts(path);
+      else
+        static_cast<void>(mount(path));  // Without an overlay the folder stays read-only.
+    }
+  }
+
+ private:
+  const std::vector<std::string>& points_;
+  const std::string& layers_;
+  const IdMap& ids_;
+  std::size_t number_ = 0;
+};
+
+/// A file or folder of the host's root, links followed as in the host; empty if there is none.
+Fd open_in_root(const std::string& path) {
+  const Fd root(::open(host_root().c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  struct open_how how {};
+  how.flags = O_PATH | O_CLOEXEC;
+  how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
+  return Fd(static_cast<int>(::syscall(SYS_openat2, root.get(), path.c_str(), &how, sizeof(how))));
+}
+
 /// The host's root, less what is mounted in it. In memory there is the skeleton alone: a file
 /// system takes longer for as many small files, and as long to remove them.
 Result<void> mount_skeleton(const std::string& layers, const IdMap& ids) {
@@ -360,23 +408,52 @@ Result<void> mount_skeleton(const std::string& layers, const IdMap& ids) {
 
 Result<std::vector<std::string>> mount_host_root(const RootView& view, const std::string& layers,
                                                  const IdMap& ids) {
+  const std::vector<std::string> points = mount_points(TRY(read_file("/proc/self/mountinfo")));
   std::vector<std::string> read_only = TRY(make_skeleton(view, skeleton_place(), ids));
   read_only.insert(read_only.end(), view.programs.begin(), view.programs.end());
   TRY(mount_skeleton(layers, ids));
   std::vector<std::string> said;
-  std::size_t number = 0;
+  Trees trees(points, layers, ids);
   for (const std::string& tree : view.trees) {
-    const std::string layer = layers + "/" + std::to_string(number++);
-    if (ids.rootless) TRY(own_programs_folder(tree, layer));
-    const Result<void> mounted = mount_overlay(tree, layer, host_root() + tree, ids);
+    const Result<void> mounted = trees.mount(tree);
     if (mounted) continue;
     // Not one tree's fault then: no overlay of this kernel's lies on translated owners.
     if (ids && tree == "/usr") return mounted.error();
     TRY(mount_read_only(tree, host_root() + tree, ids));
-    said.push_back(tree + " is read-only in the host: " + mounted.error().text);
+    if (ids.rootless && has_mounts_inside(tree, points)) {
+      trees.mount_parts(tree);
+      said.push_back(tree + " is read-only in the host, but for folders in it without mounts: " +
+                     "another file system is mounted inside of it");
+    } else {
+      said.push_back(tree + " is read-only in the host: " + mounted.error().text);
+    }
   }
   for (const std::string& path : read_only) TRY(mount_read_only(path, host_root() + path, ids));
   return said;
+}
+
+Result<void> make_room(const std::string& target, const std::string& layer, const IdMap& ids) {
+  std::string above = target;
+  Fd found = open_in_root(above);
+  while (!found && above.size() > 1) {
+    above.resize(std::max<std::size_t>(above.rfind('/'), 1));
+    found = open_in_root(above);
+  }
+  if (above == target) return {};
+  if (!found) return fail_errno(host_root());
+  std::error_code code;
+  const std::string folder = std::filesystem::read_symlink(by_descriptor(found), code);
+  if (code) return fail(Errc::system, target + ": " + code.message());
+  if (::access(folder.c_str(), W_OK) == 0) return {};
+  const std::vector<std::string> points = mount_points(TRY(read_file("/proc/self/mountinfo")));
+  const std::string own = folder.substr(host_root().size());  // What is read-only has its own path.
+  Result<void> made;
+  if (has_mounts_inside(folder, points) || !mount_overlay(own, layer, folder, ids))
+    made = cover_folder(folder, {});
+  if (made) made = give(folder, ids);
+  if (!made)
+    return made.error().in("cannot make " + target + " in " + own + ", which is read-only here");
+  return {};
 }
 
 Result<void> mount_tmpfs(const std::string& target) {

@@ -75,11 +75,19 @@ Result<void> mount_read_only(const std::string& source, const std::string& targe
 Result<void> mount_device(const job::DeviceNode& node, const std::string& target);
 
 /// Mounts at host_root() what `view` shows of the machine, each tree writable: what a host writes,
-/// in them or beside them, goes to `layers`. Says in lines which trees it had to show read-only (a
-/// file system that no overlay can lie on). Errors: as mount_overlay(); with ids then everything is
-/// to be done anew without.
+/// in them or beside them, goes to `layers`. Says in lines which trees it had to show read-only: no
+/// overlay can lie on their file system or, for an ordinary user, another one is mounted inside;
+/// then the folders without mounts in them are writable. Errors: as mount_overlay(); with ids then
+/// everything is to be done anew without.
 Result<std::vector<std::string>> mount_host_root(const RootView& view, const std::string& layers,
                                                  const IdMap& ids);
+
+/// In a root of mount_host_root(): makes sure that the runtime, as the host's root, can make
+/// `target`, an absolute path in the host, to mount something there: where the folder in which it
+/// would is read-only or another's, mounts a writable view over it, whose writes go to `layer`;
+/// where no overlay can lie there, memory with all of its entries. Errors: `invalid_input`: that
+/// has too many; `system`.
+Result<void> make_room(const std::string& target, const std::string& layer, const IdMap& ids);
 
 /// Mounts an empty tmpfs at `target`, which is made if need be.
 Result<void> mount_tmpfs(const std::string& target);

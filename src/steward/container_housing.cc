@@ -210,7 +210,9 @@ container::Facts ContainerHousing::facts(const std::vector<std::string>& staged)
 Result<void> ContainerHousing::show(const container::Facts& facts) {
   std::size_t number = 0;
   for (const container::Bind& bind : container::binds(spec_, facts)) {
+    const std::string layer = container::layers_folder(spec_) + "/room-" + std::to_string(number);
     const std::string place = container::shown_place(number++);
+    if (!spec_.spec.image) TRY(container::make_room(bind.target, layer, ids_));
     if (bind.is_device) {
       TRY(container::mount_device(node_of(spec_.devices, bind.target), place));
     } else if (bind.bound) {

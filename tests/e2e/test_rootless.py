@@ -77,6 +77,49 @@ def test_processes_of_two_hosts_meet_under_mpi(user):
     assert len(list((user.output / "model").iterdir())) == 4
 
 
+# Other file systems below the machine's folders of programs, as its administrator mounts them.
+BELOW_USR = "mount -t tmpfs below /usr/local/src && touch /usr/local/src/there\n"
+BELOW_OPT = """
+mount -t tmpfs below /opt && mkdir /opt/site /opt/tools && mount -t tmpfs below /opt/site
+touch /opt/tools/there
+"""
+IN_USR_LOCAL_BIN = """
+mount -t tmpfs below /usr/local/bin && mkdir /usr/local/bin/site && ln -s /bin/true /usr/local/bin/t
+mount -t tmpfs below /usr/local/bin/site && touch /usr/local/bin/site/there
+"""
+
+WRITES = """
+import os
+for path in ("/usr/local/bin/new", "/opt/ml/model/new"):
+    open(path, "w").close()
+for path in ("/opt/tools/there", "/usr/local/src/there", "/usr/share/doc/bound/mine",
+             "/usr/local/bin/sm", "/usr/local/bin/train", "/usr/local/bin/site/there"):
+    print("sees" if os.path.exists(path) else "lacks", path, flush=True)
+"""
+
+
+@pytest.mark.parametrize("ids", ["", SUBORDINATE_IDS], ids=["one-id", "more-ids"])
+@pytest.mark.parametrize("below", [BELOW_USR, BELOW_OPT, IN_USR_LOCAL_BIN, BELOW_USR + BELOW_OPT],
+                         ids=["usr", "opt", "bin", "both"])  # fmt: skip
+def test_other_file_systems_below_the_machines_programs(make_user, below, ids):
+    user = make_user(below, ids)
+    bound = user.own_folder("bound")
+    (bound / "mine").touch()
+    text = succeed(user.fit(WRITES, "--bind", f"{bound}:/usr/share/doc/bound"))
+    assert "sees /usr/share/doc/bound/mine" in text, text
+    assert "sees /usr/local/bin/sm" in text and "sees /usr/local/bin/train" in text, text
+    rows = (
+        (BELOW_USR, "/usr", "/usr/local/src/there"),
+        (BELOW_OPT, "/opt", "/opt/tools/there"),
+        (IN_USR_LOCAL_BIN, "/usr", "/usr/local/bin/site/there"),
+    )
+    for setup, folder, seen in rows:
+        if setup in below:
+            assert f"sees {seen}" in text, text
+            assert f"{folder} is read-only in the host" in text, text
+    assert (user.output / "model/new").exists()
+
+
 def test_a_failure_is_told_as_ever(user):
     process = user.fit("import sys; sys.exit('no data')", hosts=2)
     assert process.wait(GUARD_SECONDS) == 1, process.text
