@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::string_view part_start = ".part-";
 constexpr std::size_t upload_name_bytes = 16;
+constexpr int upload_tries_max = 100;
 
 std::string hex_of(const std::string& digest) {
   CHECK_THAT(is_digest(digest), "a blob's name is a digest");
@@ -100,13 +101,17 @@ Result<std::optional<BlobDraft>> Blobs::draft(const std::string& digest, std::ui
 }
 
 Result<BlobDraft> Blobs::upload(std::uint64_t bytes_max) {
-  const std::string part =
-      folder_ + "/" + std::string(part_start) + "upload-" + hex(random_bytes(upload_name_bytes));
-  Fd file(::open(part.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
-  if (!file) return fail_errno(part);
-  const bool ours = TRY(claim(file.get(), part));
-  if (!ours) return fail(Errc::system, part + ": was removed as it was made; try again");
-  return BlobDraft(part, part, std::move(file), "", bytes_max);
+  // A sweep may take a file for a rest that nobody has claimed yet.
+  std::string part;
+  for (int tries = 0; tries < upload_tries_max; ++tries) {
+    part =
+        folder_ + "/" + std::string(part_start) + "upload-" + hex(random_bytes(upload_name_bytes));
+    Fd file(::open(part.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+    if (!file) return fail_errno(part);
+    const bool ours = TRY(claim(file.get(), part));
+    if (ours) return BlobDraft(part, part, std::move(file), "", bytes_max);
+  }
+  return fail(Errc::system, part + ": was removed as it was made; try again");
 }
 
 Result<void> Blobs::put(const std::string& digest, std::string_view bytes) {
