@@ -151,6 +151,7 @@ loop::Task<> HostRun::finish_call(Duration grace) {
   while ((call_running_ > 0 || launchers_running()) && Clock::now() < gone_by)
     co_await moved_.wait_until(gone_by);
   draining_ = false;
+  socket_->close_launcher_channels();
   socket_->release_ranks();
 }
 

@@ -40,9 +40,10 @@ struct HostSocket::State {
     int restart = 0;
   };
   std::map<int, Runs> ranks;
-  loop::Event released;   ///< Ranks that were kept back are let go.
-  loop::Event rank_gone;  ///< One of `ranks` fewer.
-  loop::Tasks tasks;      ///< accept(), and each serve(), which owns its channel.
+  std::map<int, Fd> launcher_channels;  ///< By rank.
+  loop::Event released;                 ///< Ranks that were kept back are let go.
+  loop::Event rank_gone;                ///< One of `ranks` fewer.
+  loop::Tasks tasks;                    ///< accept(), and each serve(), which owns its channel.
 };
 
 namespace {
@@ -95,6 +96,10 @@ HostSocket::~HostSocket() = default;
 void HostSocket::signal_ranks(int number, Duration grace) {
   for (const auto& [rank, runs] : state_->ranks)
     runs.channel->post(type_of(Message::signal), signal_text(number, grace));
+}
+
+void HostSocket::close_launcher_channels() {
+  state_->launcher_channels.clear();
 }
 
 void HostSocket::release_ranks() {
@@ -177,8 +182,9 @@ loop::Task<RankEnd> HostSocket::State::follow_rank(loop::UnixChannel& channel, i
       co_return RankEnd{job::Outcome::failed(text_in(*json, "why")), {}};
     if (frame->type == type_of(Message::rank_started)) {
       std::vector<Fd> fds = channel.take_fds();
-      if (fds.size() != 2)
+      if (fds.size() != 2 && fds.size() != 3)
         co_return RankEnd{job::Outcome::failed("rank: came without its output"), {}};
+      if (fds.size() == 3) launcher_channels.insert_or_assign(rank, std::move(fds[2]));
       callbacks.on_started(rank, std::move(fds[0]), std::move(fds[1]));
     }
     if (frame->type != type_of(Message::rank_end)) continue;

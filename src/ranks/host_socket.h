@@ -75,6 +75,10 @@ class HostSocket {
   /// groups; a SIGTERM with a grace is a stop (supervise/stop.h). Through `sm rank`: one that is
   /// stopped itself (SIGSTOP) passes nothing on.
   void signal_ranks(int number, Duration grace = {});
+  /// Closes the channels of ranks to hydra's daemon, which are held until the launcher is gone. The
+  /// daemon takes the end of one for a crash, after cmd=finalize too (MPICH 5.0, where hydra is not
+  /// to clean up): mpiexec tells the other daemons, and fails where one of them has just ended.
+  void close_launcher_channels();
   /// Lets go all ranks that have ended and were kept back, and answers those that wait.
   void release_ranks();
 

@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <vector>
 
 #include "base/json.h"
 #include "base/log.h"
@@ -283,8 +284,9 @@ Result<pid_t> start(SocketClient& train, const Command& command, PmiRelay& relay
   if (relay.programs_end()) stdio.extra = {{channel, relay.programs_end().get()}};
   const pid_t pid = TRY(supervise::spawn(command, stdio, options));
   relay.programs_end().reset();
-  TRY(train.send(type_of(Message::rank_started), to_text({{"pid", pid}}),
-                 {out.read.get(), err.read.get()}));
+  std::vector<int> given = {out.read.get(), err.read.get()};
+  if (relay.from_daemon() >= 0) given.push_back(relay.from_daemon());
+  TRY(train.send(type_of(Message::rank_started), to_text({{"pid", pid}}), given));
   return pid;
 }
 

@@ -1,5 +1,8 @@
 #include <doctest/doctest.h>
 #include <fcntl.h>
+#include <sys/socket.h>
+
+#include <cerrno>
 
 #include "base/text.h"
 #include "ranks/rank_testing.h"
@@ -47,6 +50,7 @@ TEST_CASE("rank: hydra's rank is known, and its program speaks with the daemon t
   CHECK(host.out(3) ==
         "b'cmd=response_to_init\\n'\n[0, 1, 2, 3, " + rank.number + "]\n");  // listdir's is 3.
   CHECK(host.ends[3] == std::vector{Outcome::exited(0)});
+  host.socket->close_launcher_channels();
   CHECK(read_to_end(rank.daemon).empty());
 }
 
@@ -57,7 +61,20 @@ TEST_CASE("rank: MPI_Abort under hydra is the rank's own exit, and the daemon ne
   loop::run_task(host.loop, host.until_ended(3), guard);
   CHECK(host.ends[3] == std::vector{Outcome::exited(42)});
   CHECK(host.exits.at(3) == Outcome::exited(42));
+  host.socket->close_launcher_channels();
   CHECK(read_to_end(rank.daemon) == "cmd=put\n");
+}
+
+TEST_CASE("rank: hydra's daemon sees no end of a rank's channel before its launcher is gone") {
+  Host host;
+  HydraRank rank(host, pmi_program("pmi.send(b'cmd=finalize\\n'); pmi.close()"));
+  loop::run_task(host.loop, host.until_ended(3), guard);
+  CHECK(read_until(rank.daemon, "\n") == "cmd=finalize\n");
+  char byte = 0;
+  CHECK(::recv(rank.daemon.get(), &byte, 1, MSG_DONTWAIT) < 0);
+  CHECK(errno == EAGAIN);
+  host.socket->close_launcher_channels();
+  CHECK(read_to_end(rank.daemon).empty());
 }
 
 TEST_CASE("rank: a daemon of hydra that goes away is for the program to notice") {
