@@ -99,7 +99,13 @@ class Place:
 
     def succeeds(self, script: str, *words, hosts: int = 1, brings: bool = False) -> str:
         job = self.fit(script, *words, hosts=hosts, brings=brings)
-        assert job.wait(90) == 0, job.text
+        try:
+            code = job.wait(90)
+        except AssertionError as error:
+            nodes = self.cluster.out("login", "sinfo", "-Nel")
+            jobs = self.cluster.out("login", "scontrol", "show", "jobs")
+            raise AssertionError(f"{error}\n{nodes}\n{jobs}") from None
+        assert code == 0, job.text
         return job.text
 
     def queue(self) -> str:

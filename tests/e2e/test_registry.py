@@ -61,6 +61,13 @@ def ask(server: SmServer, method: str, target: str, body=None, login: str | None
     return answer
 
 
+def open_upload(server: SmServer) -> str:
+    """Where a new upload of repository "box" lies."""
+    opened = ask(server, "POST", "/v2/box/blobs/uploads/")
+    assert opened.status == 202, (opened.status, opened.body)
+    return opened.headers["Location"]
+
+
 def push(server: SmServer, repository: str, tag: str, image: OciImage = IMAGE) -> Answer:
     for name, data in image.blobs().items():
         assert put_blob(server, repository, data, name).status == 201
@@ -202,10 +209,9 @@ def test_an_upload_in_chunks_goes_on_where_it_broke(server):
 
 def test_half_an_upload_is_gone_when_it_is_given_up_or_the_server_ends(server):
     def begun() -> str:
-        opened = ask(server, "POST", "/v2/box/blobs/uploads/")
-        assert opened.status == 202, opened.body
-        assert ask(server, "PATCH", opened.headers["Location"], b"half").status == 202
-        return opened.headers["Location"]
+        place = open_upload(server)
+        assert ask(server, "PATCH", place, b"half").status == 202
+        return place
 
     place = begun()
     assert len(kept(server)) == 1
@@ -222,7 +228,7 @@ def test_half_an_upload_is_gone_when_it_is_given_up_or_the_server_ends(server):
 
 def test_wrong_digests_sizes_and_documents_leave_nothing(server):
     assert put_blob(server, "box", b"some bytes", digest(b"other")).code() == "DIGEST_INVALID"
-    place = ask(server, "POST", "/v2/box/blobs/uploads/").headers["Location"]
+    place = open_upload(server)
     wrong = ask(server, "PUT", f"{place}?digest={digest(b'other')}", b"some bytes")
     assert (wrong.status, wrong.code()) == (400, "DIGEST_INVALID")
     for given in ["sha256:..", "sha512:" + "a" * 128, "sha256:" + "A" * 64, "../../etc/passwd"]:
@@ -298,7 +304,7 @@ def test_names_lead_nowhere_else(server):
 
 def test_a_body_of_any_length_is_refused_before_it_comes(server):
     login = base64.b64encode(login_of(server).encode()).decode()
-    place = ask(server, "POST", "/v2/box/blobs/uploads/").headers["Location"]
+    place = open_upload(server)
     with socket.create_connection(("127.0.0.1", server.port), timeout=GUARD_SECONDS) as client:
         client.sendall(f"PATCH {place} HTTP/1.1\r\nHost: a\r\nAuthorization: Basic {login}\r\n"
                        f"Content-Length: {1 << 50}\r\n\r\n".encode())  # fmt: skip
