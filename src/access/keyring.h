@@ -65,6 +65,12 @@ struct AccessKey {
   std::optional<UnixMillis> expires;
   KeyPolicy policy;
   std::string owner;  ///< For whoever made it, say a job's name; means nothing here.
+  /// The lasting key that a temporary one was made of, whose rights it has; empty: a lasting one.
+  std::string maker = {};
+  std::string session = {};  ///< "ROLE/NAME" of AssumeRole's; empty otherwise.
+
+  /// The key whose bounds a request counts in.
+  const std::string& counted() const { return maker.empty() ? id : maker; }
 };
 
 /// True if a bucket has an object `place.key`, or one in the folder of that name.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "aws/digest.h"
 #include "base/fd.h"
 #include "base/private_file.h"
 #include "base/text.h"
@@ -33,12 +34,35 @@ access::AccessKey known_from(const store::AccessKey& key) {
   return known;
 }
 
+constexpr std::string_view letters_and_digits =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+constexpr std::string_view id_letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
+constexpr std::size_t id_letters_count = 16;
+constexpr std::size_t secret_letters = 40;
+constexpr std::size_t token_letters = 100;
+
+/// The secret comes of the maker's: it is nowhere else, and another secret of the maker ends it.
+access::AccessKey temporary(const store::Session& session, const access::AccessKey& maker) {
+  access::AccessKey key;
+  key.id = session.id;
+  const aws::Sha256Bytes own = aws::hmac_sha256(maker.secret, "muster temporary key");
+  key.secret =
+      hex(aws::view_of(aws::hmac_sha256(aws::view_of(own), session.id))).substr(0, secret_letters);
+  key.session_token = session.token;
+  key.expires = session.expires;
+  key.policy = maker.policy;
+  key.owner = maker.owner;
+  key.maker = maker.id;
+  key.session = session.name;
+  return key;
+}
+
 }  // namespace
 
 store::AccessKey fresh_key(UnixMillis now) {
   store::AccessKey key;
-  key.id = "AKIA" + random_word(16, "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567");
-  key.secret = random_word(40, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789");
+  key.id = "AKIA" + random_word(id_letters_count, id_letters);
+  key.secret = random_word(secret_letters, letters_and_digits);
   key.created = now;
   return key;
 }
@@ -100,7 +124,51 @@ Result<void> UserKeys::reload() {
   for (const std::string& id : of_store_)
     if (!now.contains(id)) ring_.revoke(id);
   of_store_ = std::move(now);
+  return reload_sessions();
+}
+
+std::shared_ptr<const access::AccessKey> UserKeys::lasting(const std::string& id) const {
+  return of_config_.contains(id) || of_store_.contains(id) ? ring_.find(id) : nullptr;
+}
+
+Result<void> UserKeys::reload_sessions() {
+  std::set<std::string> now;
+  for (const store::Session& session : TRY(store_.sessions())) {
+    const std::shared_ptr<const access::AccessKey> maker = lasting(session.maker);
+    if (!maker) continue;  // The config's once: it expires.
+    now.insert(session.id);
+    if (!sessions_.contains(session.id)) TRY(ring_.add(temporary(session, *maker)));
+  }
+  for (const std::string& id : sessions_)
+    if (!now.contains(id)) ring_.revoke(id);
+  sessions_ = std::move(now);
   return {};
+}
+
+Result<std::optional<access::AccessKey>> UserKeys::lend(const std::string& maker,
+                                                        const std::string& name, UnixMillis now,
+                                                        UnixMillis expires) {
+  const std::shared_ptr<const access::AccessKey> known = lasting(maker);
+  if (!known) return fail(Errc::not_found, "there is no such key");
+  const store::Session session{.id = "ASIA" + random_word(id_letters_count, id_letters),
+                               .token = random_word(token_letters, letters_and_digits),
+                               .maker = maker,
+                               .name = name,
+                               .expires = expires};
+  std::vector<std::string> expired;
+  const bool added = TRY(store_.add_session(session, now, sessions_max, expired));
+  for (const std::string& id : expired)
+    if (sessions_.erase(id) > 0) ring_.revoke(id);
+  if (!added) return std::optional<access::AccessKey>();
+  access::AccessKey key = temporary(session, *known);
+  TRY(ring_.add(key));
+  sessions_.insert(key.id);
+  return std::optional<access::AccessKey>(std::move(key));
+}
+
+std::optional<UnixMillis> UserKeys::end_of(const std::string& id) const {
+  const std::shared_ptr<const access::AccessKey> key = ring_.find(id);
+  return key ? key->expires : std::nullopt;
 }
 
 Result<Json> UserKeys::list() {

@@ -44,6 +44,8 @@ Result<void> check_comment(const std::string& comment, const std::string& name);
 /// come and go while it runs. Belongs to the store's thread.
 class UserKeys {
  public:
+  /// The most temporary keys of one key that are alive.
+  static constexpr std::int64_t sessions_max = 1000;
   /// The most that make() makes.
   static constexpr std::size_t keys_max = 1000;
 
@@ -61,16 +63,26 @@ class UserKeys {
   /// Errors: `invalid_input` (check_comment(); there are keys_max), `system`.
   Result<store::AccessKey> make(const std::string& comment, UnixMillis now,
                                 const std::string& maker = {});
-  /// Unknown at once. Errors: `not_found`; `invalid_input` for a key of the config and for the last
-  /// one, `system`.
+  /// A temporary key with the rights of `maker`, a user's lasting key. None: there are
+  /// sessions_max of it. Errors: `not_found`: nobody has that key; `system`.
+  Result<std::optional<access::AccessKey>> lend(const std::string& maker, const std::string& name,
+                                                UnixMillis now, UnixMillis expires);
+  /// When a key ends; none: it lasts, or is unknown.
+  std::optional<UnixMillis> end_of(const std::string& id) const;
+  /// Unknown at once, and its temporary keys with it. Errors: `not_found`; `invalid_input` for a
+  /// key of the config and for the last one, `system`.
   Result<void> remove(const std::string& id);
   bool empty() const { return of_config_.empty() && of_store_.empty(); }
 
  private:
+  std::shared_ptr<const access::AccessKey> lasting(const std::string& id) const;
+  Result<void> reload_sessions();
+
   store::Store& store_;
   access::KeyRing& ring_;
   std::set<std::string> of_config_;
   std::set<std::string> of_store_;
+  std::set<std::string> sessions_;
 };
 
 }  // namespace muster::server

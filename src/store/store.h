@@ -138,6 +138,17 @@ struct AccessKey {
   std::vector<std::string> makers = {};
 };
 
+/// A temporary key, as STS makes them. Its secret comes of its maker's and is not kept.
+struct Session {
+  std::string id;
+  std::string token;
+  std::string maker;  ///< A user's lasting key.
+  std::string name;   ///< "ROLE/NAME"; empty: GetSessionToken made it.
+  UnixMillis expires{};
+
+  bool operator==(const Session&) const = default;
+};
+
 enum class KeyRemoval {
   removed,
   unknown,  ///< No user has such a key.
@@ -308,7 +319,12 @@ class Store {
   Result<void> add_key(const AccessKey& key);
   Result<std::optional<AccessKey>> key(const std::string& id);
   Result<std::vector<AccessKey>> keys();  ///< Users' only, by age.
-  /// A user's; their last one only if `even_last`.
+  /// Forgets the sessions that have expired, and adds their ids to `expired`. False, and the
+  /// session is not added, if `most` of its maker's are alive.
+  Result<bool> add_session(const Session& session, UnixMillis now, std::int64_t most,
+                           std::vector<std::string>& expired);
+  Result<std::vector<Session>> sessions();
+  /// A user's, with its sessions; their last one only if `even_last`.
   Result<KeyRemoval> remove_key(const std::string& id, bool even_last);
 
   /// Writes something that nobody reads, to the disk: whether that is possible.

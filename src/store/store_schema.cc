@@ -10,7 +10,7 @@ namespace {
 
 /// Step i leads from version i to i + 1. Published steps never change: a new one is added.
 /// Times are milliseconds since 1970. `request` stands last, so that lists need not read past it.
-constexpr std::array<const char*, 13> steps = {R"sql(
+constexpr std::array<const char*, 14> steps = {R"sql(
 CREATE TABLE jobs (
   number INTEGER PRIMARY KEY AUTOINCREMENT,
   name TEXT not null UNIQUE,
@@ -162,6 +162,16 @@ CREATE INDEX jobs_streams_created ON jobs (created, number) WHERE streams IS NOT
 )sql",
                                                R"sql(
 ALTER TABLE jobs ADD COLUMN manifests TEXT not null DEFAULT '';
+)sql",
+                                               R"sql(
+CREATE TABLE sessions (
+  maker TEXT not null,
+  id TEXT not null,
+  token TEXT not null,
+  name TEXT not null,
+  expires INTEGER not null,
+  PRIMARY KEY (maker, id)) WITHOUT ROWID;
+CREATE INDEX sessions_expires ON sessions (expires);
 )sql"};
 
 Result<std::int64_t> version_of(Database& database) {

@@ -191,6 +191,43 @@ Result<std::vector<AccessKey>> Store::keys() {
   return keys;
 }
 
+Result<bool> Store::add_session(const Session& session, UnixMillis now, std::int64_t most,
+                                std::vector<std::string>& expired) {
+  const std::unique_ptr<Transaction> transaction = TRY(Transaction::begin(*database_));
+  {
+    Statement rows = database_->statement("DELETE FROM sessions WHERE expires <= ? RETURNING id");
+    rows.bind(now);
+    while (TRY(rows.step())) expired.push_back(rows.text(0));
+  }
+  std::int64_t alive = 0;
+  {
+    Statement row = database_->statement("SELECT count(*) FROM sessions WHERE maker = ?");
+    TRY(row.bind(session.maker).step());
+    alive = row.number(0);
+  }
+  if (alive < most)
+    TRY(database_
+            ->statement("INSERT INTO sessions (maker, id, token, name, expires) "
+                        "VALUES (?, ?, ?, ?, ?)")
+            .bind(session.maker)
+            .bind(session.id)
+            .bind(session.token)
+            .bind(session.name)
+            .bind(session.expires)
+            .run());
+  TRY(transaction->commit());
+  return alive < most;
+}
+
+Result<std::vector<Session>> Store::sessions() {
+  Statement rows =
+      database_->statement("SELECT id, token, maker, name, expires FROM sessions ORDER BY id");
+  std::vector<Session> sessions;
+  while (TRY(rows.step()))
+    sessions.push_back({rows.text(0), rows.text(1), rows.text(2), rows.text(3), rows.time(4)});
+  return sessions;
+}
+
 Result<KeyRemoval> Store::remove_key(const std::string& id, bool even_last) {
   const std::unique_ptr<Transaction> transaction = TRY(Transaction::begin(*database_));
   const std::vector<AccessKey> keys = TRY(this->keys());
@@ -199,6 +236,7 @@ Result<KeyRemoval> Store::remove_key(const std::string& id, bool even_last) {
   if (!known) return KeyRemoval::unknown;
   if (keys.size() == 1 && !even_last) return KeyRemoval::last;
   TRY(database_->statement("DELETE FROM access_keys WHERE id = ?").bind(id).run());
+  TRY(database_->statement("DELETE FROM sessions WHERE maker = ?").bind(id).run());
   TRY(transaction->commit());
   return KeyRemoval::removed;
 }

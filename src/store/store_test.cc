@@ -20,7 +20,7 @@ namespace {
 constexpr const char* newest =
     "ALTER TABLE jobs DROP COLUMN manifests; "
     "DROP INDEX jobs_modified; DROP INDEX jobs_status_created; DROP INDEX jobs_streams_name; "
-    "DROP INDEX jobs_streams_created; ";
+    "DROP INDEX jobs_streams_created; DROP TABLE sessions; ";
 
 std::string names(const std::vector<JobSummary>& jobs) {
   std::string all;
