@@ -86,7 +86,11 @@ INPUTS = {
                 {"Id": "b", "Expression": "a * 2 + 1"}]},
         "ListMetrics": {"Namespace": "/aws/sagemaker/TrainingJobs"},
     },
-    "sts": {"GetCallerIdentity": {}},
+    "sts": {
+        "AssumeRole": {"RoleArn": ROLE, "RoleSessionName": "night", "DurationSeconds": 900},
+        "GetCallerIdentity": {},
+        "GetSessionToken": {"DurationSeconds": 900},
+    },
     "iam": {
         "GetRole": {"RoleName": "train"},
         "SimulatePrincipalPolicy": {

@@ -28,7 +28,7 @@ SERVICES = {
     ),
     "logs": ("logs", "DescribeLogGroups DescribeLogStreams FilterLogEvents GetLogEvents"),
     "cloudwatch": ("monitoring", "GetMetricData GetMetricStatistics ListMetrics"),
-    "sts": ("sts", "GetCallerIdentity"),
+    "sts": ("sts", "AssumeRole GetCallerIdentity GetSessionToken"),
     "iam": ("iam", "GetRole SimulatePrincipalPolicy"),
     "ec2": ("ec2", "DescribeSecurityGroups DescribeSubnets DescribeVpcs"),
     "cloudformation": (
@@ -59,7 +59,8 @@ KINDS = {
 # What a model may say; a word that is not here may be a rule that would get lost.
 SHAPE_WORDS = {"type", "members", "required", "member", "key", "value", "min", "max", "pattern",
                "enum", "documentation", "box", "xmlOrder", "union", "sensitive"}  # fmt: skip
-MEMBER_WORDS = {"shape", "documentation", "locationName", "box", "deprecated", "deprecatedMessage"}
+MEMBER_WORDS = {"shape", "documentation", "locationName", "box", "deprecated", "deprecatedMessage",
+                "deprecatedSince"}  # fmt: skip
 
 # Java's expressions that RE2 lacks, each with what matches the same texts.
 REWRITTEN = {

@@ -18,6 +18,7 @@ constexpr std::string_view subnet_filters =
     "refused";
 constexpr std::string_view vpc_filters =
     "vpc-id, cidr, state, is-default, owner-id, tag:…, tag-key; others are refused";
+constexpr std::string_view same_rights = "a temporary key has its maker's rights";
 constexpr std::string_view allowed = "every action is allowed";
 
 struct OperationRow {
@@ -93,6 +94,17 @@ constexpr OperationRow rows[] = {
     {"ListMetrics", {"NextToken", heeded}},
     {"ListMetrics", {"RecentlyActive IncludeLinkedAccounts OwningAccount", without_effect}},
 
+    {"AssumeRole", {"RoleArn", heeded, "any role of the server's account"}},
+    {"AssumeRole", {"RoleSessionName", heeded, "shown by GetCallerIdentity"}},
+    {"AssumeRole", {"DurationSeconds", heeded}},
+    {"AssumeRole", {"SourceIdentity", echoed}},
+    {"AssumeRole", {"PolicyArns Policy SerialNumber TokenCode", refused, same_rights}},
+    {"AssumeRole",
+     {"Tags TransitiveTagKeys ExternalId ProvidedContexts MinimumSessionTokenSize", without_effect,
+      same_rights}},
+    {"GetSessionToken", {"DurationSeconds", heeded, "at most 43200"}},
+    {"GetSessionToken", {"SerialNumber TokenCode", refused, same_rights}},
+    {"GetSessionToken", {"MinimumSessionTokenSize", without_effect}},
     {"GetRole", {"RoleName", heeded, any_name}},
     {"SimulatePrincipalPolicy", {"ActionNames ResourceArns", heeded, allowed}},
     {"SimulatePrincipalPolicy",

@@ -250,7 +250,9 @@ RequestRead read_request(const ApiHead& head, std::string_view body, std::string
                   .input = *std::move(input),
                   .access_key = head.access_key,
                   .invocation = head.invocation,
-                  .own = own};
+                  .own = own,
+                  .signer = head.signer,
+                  .session = head.session};
   if (operation->input != no_shape)
     drop_nulls(*service, service->shapes[operation->input], request.input);
   return {std::move(reply), std::move(request)};

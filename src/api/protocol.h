@@ -33,7 +33,9 @@ struct ApiHead {
   std::string query_mode = {};       ///< X-Amzn-Query-Mode.
   std::string invocation = {};       ///< Amz-Sdk-Invocation-Id.
   std::string scope_service = {};    ///< As the credential scope has it: "sts".
-  std::string access_key = {};       ///< The signer's.
+  std::string access_key = {};       ///< The signer's; of a temporary one its maker.
+  std::string signer = {};           ///< As it signed.
+  std::string session = {};          ///< As Request::session.
 };
 
 /// More than any request within the model's bounds needs, each character escaped as it may be.

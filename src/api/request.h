@@ -27,11 +27,13 @@ struct Request {
   std::string service;     ///< As in the credential scope: "sagemaker", "logs", "monitoring", ...
   std::string operation;   ///< "CreateTrainingJob"
   Json input;              ///< An object; times in epoch seconds, whatever the protocol.
-  std::string access_key;  ///< The caller's; checked already.
+  std::string access_key;  ///< The caller's, of a temporary one its maker; checked already.
   /// Header amz-sdk-invocation-id: the same on every attempt of one request; empty where not sent.
   std::string invocation = {};
   Own own = Own::none;
-  std::string host = {};  ///< Header Host: what the caller calls this server, as it came.
+  std::string signer = {};   ///< The key that signed; empty: `access_key`.
+  std::string session = {};  ///< "ROLE/NAME", if AssumeRole made the signer.
+  std::string host = {};     ///< Header Host: what the caller calls this server, as it came.
 };
 
 using Answer = Result<Json, aws::Refusal>;

@@ -338,7 +338,7 @@ Task<void> S3Server::answer(http::Exchange& exchange) {
     answered = aws::s3_refusal(head.header("origin") ? "AccessForbidden" : "BadRequest");
   } else {
     answered = read_call(call, head, verifier_);
-    if (answered && !exchange.proved(call.verified.key->id, call.verified.key->owner)) {
+    if (answered && !exchange.proved(call.verified.key->counted(), call.verified.key->owner)) {
       aws::Refusal busy = aws::s3_refusal("SlowDown");
       co_return co_await refuse(exchange, head, std::move(busy), call.request_id, options_.region,
                                 true);

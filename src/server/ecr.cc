@@ -431,7 +431,8 @@ loop::Task<api::Answer> Ecr::operate(api::Request request) {
   const std::size_t name = options_.url.find("//") + 2;
   const std::string host = usable ? request.host : options_.url.substr(name);
   if (request.operation == "GetAuthorizationToken") {
-    const std::shared_ptr<const access::AccessKey> key = keys_.find(request.access_key);
+    const std::shared_ptr<const access::AccessKey> key =
+        keys_.find(request.signer.empty() ? request.access_key : request.signer);
     if (!key) co_return Refusal{"UnrecognizedClientException", "The key is gone."};
     co_return authorize(*key, options_.url.substr(0, name) + host, options_.now());
   }

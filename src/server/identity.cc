@@ -4,6 +4,7 @@
 
 #include "api/inputs.h"
 #include "base/text.h"
+#include "server/sessions.h"
 
 namespace muster::server {
 namespace {
@@ -40,10 +41,10 @@ Json simulated(const Json& input) {
 }
 
 api::Answer of_sts(const api::Request& request, const api::Realm& realm) {
-  if (request.operation == "GetCallerIdentity")
-    return Json{{"UserId", request.access_key.empty() ? realm.account : request.access_key},
-                {"Account", realm.account},
-                {"Arn", "arn:aws:iam::" + realm.account + ":user/muster"}};
+  if (request.operation == "GetCallerIdentity") {
+    const Identity identity = identity_of(request, realm);
+    return Json{{"UserId", identity.user_id}, {"Account", realm.account}, {"Arn", identity.arn}};
+  }
   return aws::Refusal{"InvalidAction", "muster does not serve sts:" + request.operation};
 }
 

@@ -53,7 +53,7 @@ bool Probes::may_see(http::Exchange& exchange, const aws::RequestHead& head) con
   }
   const Result<std::shared_ptr<const access::AccessKey>> key =
       registry::logged_in(given, options_.keys, options_.now());
-  return key && (*key)->owner.empty() && exchange.proved((*key)->id, {});
+  return key && (*key)->owner.empty() && exchange.proved((*key)->counted(), {});
 }
 
 /// On the main loop; the last answer holds for a second, so that strangers make no work.

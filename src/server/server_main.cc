@@ -496,7 +496,7 @@ Result<void> open(Server& server, const Env& env) {
       server.loop, server.machine->engine(), *server.store, server.keys, *server.registry,
       server.log,
       Service::Options{server.config.realm, server.config.networks, std::move(jobs),
-                       url_of(server.config, server.http->port())});
+                       url_of(server.config, server.http->port()), *server.user_keys});
   return server.service->start();
 }
 

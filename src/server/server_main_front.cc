@@ -76,6 +76,10 @@ bool is_for_web(const RequestHead& head, std::string_view service, const api::Ap
 api::Answer Front::web_link(const access::AccessKey& key) {
   if (!options_.web_link)
     return aws::Refusal{"ValidationException", "The server has no web page: its config says so."};
+  if (!key.maker.empty())
+    return aws::Refusal{
+        "ValidationException",
+        "A temporary key cannot open the web page; use the key that it was made from."};
   const Result<std::string> path = options_.web_link(key.id);
   if (!path) return aws::Refusal{"ThrottlingException", path.error().text};
   return Json{{"Path", *path}};
@@ -140,13 +144,15 @@ Task<void> Front::answer_api(http::Exchange& exchange, api::ApiHead api_head) {
     co_return;
   }
   const access::Verified& caller = *verified;
-  if (!exchange.proved(caller.key->id, caller.key->owner)) {
+  if (!exchange.proved(caller.key->counted(), caller.key->owner)) {
     api::Answer refusal = aws::Refusal{"ThrottlingException", "Rate exceeded"};
     co_await send(exchange, std::move(reply), std::move(refusal), true);
     co_return;
   }
   api_head.scope_service = caller.service;
-  api_head.access_key = caller.key->id;
+  api_head.access_key = caller.key->counted();
+  api_head.signer = caller.key->id;
+  api_head.session = caller.key->session;
   api::RequestRead read = api::read_request(api_head, *body, std::move(id));
   Result<api::Request, aws::Refusal> request =
       allowed_and_valid(std::move(read.request), read.reply, *caller.key);

@@ -5,6 +5,7 @@
 #include "api/inputs.h"
 #include "server/describe.h"
 #include "server/machine_view.h"
+#include "server/sessions.h"
 
 namespace muster::server {
 
@@ -20,6 +21,8 @@ Service::Service(loop::Loop& loop, engine::Engine& engine, store::Store& store,
       runner_(loop, engine, store, logs_, metrics_, keys, log, options.runner),
       operations_(store, runner_, logs_, metrics_, stacks_, {options.realm, options.runner.now}),
       timelines_(loop, store, journal_of()),
+      user_keys_(options.user_keys),
+      realm_(options.realm),
       ecr_(loop, keys, registry, {options.realm, options.runner.now, options.url}) {}
 
 logs::Logs::JournalOf Service::journal_of() {
@@ -67,6 +70,8 @@ loop::Task<api::Answer> Service::operate(api::Request request) {
     co_return co_await timelines_.describe(api::text_of(request.input, "TrainingJobName"));
   if (request.own == api::Own::stacks || request.own == api::Own::native_stacks)
     co_return co_await describe_stacks(request);
+  if (request.service == "sts" && request.operation != "GetCallerIdentity")
+    co_return lend_key(request, realm_, user_keys_, now_());
   if (request.service == "ecr") co_return co_await ecr_.operate(std::move(request));
   co_return operations_.operate(request);
 }

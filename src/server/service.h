@@ -7,6 +7,7 @@
 #include "jobs/runner.h"
 #include "server/ecr.h"
 #include "server/exposition.h"
+#include "server/keys.h"
 #include "server/operations.h"
 #include "server/timelines.h"
 #include "server/web_server.h"
@@ -21,7 +22,8 @@ class Service {
     api::Realm realm;
     vpc::Networks networks;  ///< The config's.
     jobs::Runner::Options runner;
-    std::string url;  ///< The server's, where a client's own word for it cannot be used.
+    std::string url;      ///< The server's, where a client's own word for it cannot be used.
+    UserKeys& user_keys;  ///< Outlives the service.
   };
   /// All but `options` outlive this.
   Service(loop::Loop& loop, engine::Engine& engine, store::Store& store, access::KeyRing& keys,
@@ -54,6 +56,8 @@ class Service {
   jobs::Runner runner_;
   Operations operations_;
   Timelines timelines_;
+  UserKeys& user_keys_;
+  const api::Realm realm_;
   Ecr ecr_;
 };
 

@@ -334,7 +334,13 @@ BODIES = [
 
 QUERIES = [
     ("sts", "no action", "", "InvalidAction", 400),
-    ("sts", "unknown action", "Action=AssumeRole&Version=2011-06-15", "InvalidAction", 400),
+    ("sts", "unknown action", "Action=DecodeAuthorizationMessage", "InvalidAction", 400),
+    ("sts", "no role", "Action=AssumeRole&RoleSessionName=ab", "ValidationError", 400),
+    ("sts", "another account's role", "Action=AssumeRole&RoleSessionName=ab&RoleArn="
+     "arn:aws:iam::111111111111:role/train", "AccessDenied", 403),
+    ("sts", "a policy", "Action=AssumeRole&RoleSessionName=ab&Policy=%7B%7D&RoleArn="
+     "arn:aws:iam::000000000000:role/train", "ValidationError", 400),
+    ("sts", "too short", "Action=GetSessionToken&DurationSeconds=899", "ValidationError", 400),
     ("sts", "broken escape", "Action=GetCallerIdentity&a=%zz", "MalformedInput", 400),
     ("sts", "no UTF-8", "Action=GetCallerIdentity&a=%ff", "MalformedInput", 400),
     ("sts", "fields without number", "Action=GetCallerIdentity&" + "a=1&" * 10_001,

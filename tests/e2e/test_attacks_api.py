@@ -328,6 +328,8 @@ def test_a_jobs_key_makes_no_call(attacked, unchanged, service, operation, body)
      ("ec2", "Action=DescribeVpcs"), ("cloudformation", "Action=DescribeStacks"),
      ("cloudformation", "Action=CreateStack&StackName=a&TemplateBody=a"),
      ("cloudformation", "Action=DeleteStack&StackName=a"),
+     ("sts", "Action=AssumeRole&RoleArn=arn:aws:iam::000000000000:role/r&RoleSessionName=ab"),
+     ("sts", "Action=GetSessionToken"),
      ("monitoring", "Action=ListMetrics")],
 )  # fmt: skip
 def test_a_jobs_key_sends_no_form(attacked, service, form):
@@ -340,7 +342,7 @@ def test_a_jobs_key_may_ask_who_it_is(attacked):
     request = signed(caller(), attacked.holder, "sts", attacked.host)
     answer = attacked.send(request)
     assert answer.status == 200 and attacked.holder.identity in answer.text
-    other = form_request("Action=AssumeRole&Version=2011-06-15&RoleArn=r&RoleSessionName=s")
+    other = form_request("Action=GetFederationToken&Version=2011-06-15&Name=ab")
     answer = attacked.send(signed(other, attacked.holder, "sts", attacked.host))
     assert answer.code == "InvalidAction"
 

@@ -1,0 +1,22 @@
+#pragma once
+
+#include "api/realm.h"
+#include "api/request.h"
+#include "server/keys.h"
+
+namespace muster::server {
+
+/// STS's AssumeRole and GetSessionToken: temporary keys with the rights and bounds of the caller's,
+/// whatever the role. `request` was validated against the service's model, and is a user's.
+/// Belongs to the store's thread. Source: AWS STS API reference.
+api::Answer lend_key(const api::Request& request, const api::Realm& realm, UserKeys& keys,
+                     UnixMillis now);
+
+/// The caller of a request, as GetCallerIdentity and AssumeRole tell it: UserId and Arn. Pure.
+struct Identity {
+  std::string user_id;
+  std::string arn;
+};
+Identity identity_of(const api::Request& request, const api::Realm& realm);
+
+}  // namespace muster::server
