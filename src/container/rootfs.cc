@@ -274,14 +274,22 @@ Result<void> mount_image_root(const std::vector<std::string>& layers, const std:
   return mounted;
 }
 
+namespace {
+
+/// A file or folder below `root`, links followed as a process there would; empty if there is none.
+Fd open_in_root(const Fd& root, const std::string& path, std::uint64_t flags) {
+  struct open_how how {};
+  how.flags = flags | O_CLOEXEC;
+  how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
+  return Fd(static_cast<int>(::syscall(SYS_openat2, root.get(), path.c_str(), &how, sizeof(how))));
+}
+
+}  // namespace
+
 Result<std::string> read_in_root(const std::string& root, const std::string& path,
                                  std::size_t size_max) {
   const Fd folder = TRY(open_folder(root));
-  struct open_how how {};
-  how.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
-  how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
-  const Fd file(
-      static_cast<int>(::syscall(SYS_openat2, folder.get(), path.c_str(), &how, sizeof(how))));
+  const Fd file = open_in_root(folder, path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
   if (!file) return fail_errno(path);
   struct stat info {};
   if (::fstat(file.get(), &info) != 0) return fail_errno(path);
@@ -387,15 +395,6 @@ class Trees {
   std::size_t number_ = 0;
 };
 
-/// A file or folder of the host's root, links followed as in the host; empty if there is none.
-Fd open_in_root(const std::string& path) {
-  const Fd root(::open(host_root().c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-  struct open_how how {};
-  how.flags = O_PATH | O_CLOEXEC;
-  how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
-  return Fd(static_cast<int>(::syscall(SYS_openat2, root.get(), path.c_str(), &how, sizeof(how))));
-}
-
 /// The host's root, less what is mounted in it. In memory there is the skeleton alone: a file
 /// system takes longer for as many small files, and as long to remove them.
 Result<void> mount_skeleton(const std::string& layers, const IdMap& ids) {
@@ -433,11 +432,12 @@ Result<std::vector<std::string>> mount_host_root(const RootView& view, const std
 }
 
 Result<void> make_room(const std::string& target, const std::string& layer, const IdMap& ids) {
+  const Fd root = TRY(open_folder(host_root()));
   std::string above = target;
-  Fd found = open_in_root(above);
+  Fd found = open_in_root(root, above, O_PATH);
   while (!found && above.size() > 1) {
     above.resize(std::max<std::size_t>(above.rfind('/'), 1));
-    found = open_in_root(above);
+    found = open_in_root(root, above, O_PATH);
   }
   if (above == target) return {};
   if (!found) return fail_errno(host_root());

@@ -131,7 +131,7 @@ int follow(pid_t program, const Fd& signals, const InitArgs& given) {
   const int lifeline = given.lifeline;
   std::optional<supervise::Stop> stop;
   std::optional<int> end;
-  bool seen = lifeline < 0;  // Nobody looks at what our own end takes away: a namespace's files.
+  bool seen = lifeline < 0;  // What goes with us: see init.h.
   std::array<pollfd, 2> fds = {pollfd{signals.get(), POLLIN, 0}, pollfd{lifeline, POLLIN, 0}};
   while (true) {
     if (::poll(fds.data(), fds.size(), stop ? look_again_ms : -1) < 0) continue;

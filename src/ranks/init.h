@@ -8,8 +8,8 @@ namespace muster::ranks {
 /// host's container. Starts the program, passes signals on to it, reaps whatever is orphaned, and
 /// ends when the program does, with its code or 128 + its signal; the kernel then ends everything
 /// else. FILE has variables for the program (job/host_settings.h). When FD (the read end of a pipe)
-/// reaches its end, the platform is gone: everything is killed. A byte on it says that the platform
-/// has opened what it watches of the host; before that init does not end, since that goes with it.
+/// reaches its end, the platform is gone: everything is killed. A byte on it says that the
+/// platform has opened the file systems that it watches: they go with init, which ends after that.
 int init_main(const Args& args, const Env& env);
 
 }  // namespace muster::ranks

@@ -4,10 +4,11 @@
 
 #include "api/inputs.h"
 #include "base/text.h"
-#include "server/sessions.h"
 
 namespace muster::server {
 namespace {
+
+constexpr const char* role_id = "AROAMUSTERMUSTERMUST";
 
 /// Percent-encoded, as IAM gives documents.
 constexpr const char* trust_sagemaker =
@@ -17,7 +18,7 @@ constexpr const char* trust_sagemaker =
 
 Json role(const std::string& name, const api::Realm& realm) {
   return {{"RoleName", name},
-          {"RoleId", "AROAMUSTERMUSTERMUST"},
+          {"RoleId", role_id},
           {"Path", "/"},
           {"Arn", "arn:aws:iam::" + realm.account + ":role/" + name},
           {"CreateDate", 0},
@@ -56,6 +57,18 @@ api::Answer of_iam(const api::Request& request, const api::Realm& realm) {
 }
 
 }  // namespace
+
+Identity assumed_identity(const std::string& session, const api::Realm& realm) {
+  const std::string name = session.substr(session.find('/') + 1);
+  return {std::string(role_id) + ":" + name,
+          "arn:aws:sts::" + realm.account + ":assumed-role/" + session};
+}
+
+Identity identity_of(const api::Request& request, const api::Realm& realm) {
+  if (!request.session.empty()) return assumed_identity(request.session, realm);
+  return {request.access_key.empty() ? realm.account : request.access_key,
+          "arn:aws:iam::" + realm.account + ":user/muster"};
+}
 
 api::Answer identify(const api::Request& request, const api::Realm& realm) {
   if (request.service == "sts") return of_sts(request, realm);

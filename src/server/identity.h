@@ -1,9 +1,20 @@
 #pragma once
 
+#include <string>
+
 #include "api/realm.h"
 #include "api/request.h"
 
 namespace muster::server {
+
+/// A caller, as GetCallerIdentity and AssumeRole tell it.
+struct Identity {
+  std::string user_id;
+  std::string arn;
+};
+Identity identity_of(const api::Request& request, const api::Realm& realm);
+/// Whoever has a key that AssumeRole made; `session`: "ROLE/NAME".
+Identity assumed_identity(const std::string& session, const api::Realm& realm);
 
 /// Services whose answers need no state: STS's GetCallerIdentity, IAM's GetRole (every role exists)
 /// and SimulatePrincipalPolicy (everything is allowed: keys decide here). Pure.

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/inputs.h"
+#include "server/identity.h"
 
 namespace muster::server {
 namespace {
@@ -12,13 +13,6 @@ using Refusal = aws::Refusal;
 
 constexpr std::int64_t assumed_seconds = 3600;
 constexpr std::int64_t longest_seconds = 43'200;
-constexpr std::string_view role_id = "AROAMUSTERMUSTERMUST";
-
-Identity assumed(const std::string& session, const api::Realm& realm) {
-  const std::string name = session.substr(session.find('/') + 1);
-  return {std::string(role_id) + ":" + name,
-          "arn:aws:sts::" + realm.account + ":assumed-role/" + session};
-}
 
 /// "ROLE/NAME" of AssumeRole's input.
 Result<std::string, Refusal> session_name(const api::Request& request, const api::Realm& realm) {
@@ -53,12 +47,6 @@ Result<void, Refusal> check_input(const Json& input) {
 
 }  // namespace
 
-Identity identity_of(const api::Request& request, const api::Realm& realm) {
-  if (!request.session.empty()) return assumed(request.session, realm);
-  return {request.access_key.empty() ? realm.account : request.access_key,
-          "arn:aws:iam::" + realm.account + ":user/muster"};
-}
-
 api::Answer lend_key(const api::Request& request, const api::Realm& realm, UserKeys& keys,
                      UnixMillis now) {
   const bool assumes = request.operation == "AssumeRole";
@@ -87,7 +75,7 @@ api::Answer lend_key(const api::Request& request, const api::Realm& realm, UserK
                 {"SessionToken", (*lent)->session_token},
                 {"Expiration", api::seconds(end)}}}};
   if (!assumes) return answer;
-  const Identity identity = assumed(session, realm);
+  const Identity identity = assumed_identity(session, realm);
   answer["AssumedRoleUser"] = {{"AssumedRoleId", identity.user_id}, {"Arn", identity.arn}};
   answer["PackedPolicySize"] = 0;
   if (const std::string source = api::text_of(request.input, "SourceIdentity"); !source.empty())

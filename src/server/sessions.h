@@ -12,11 +12,4 @@ namespace muster::server {
 api::Answer lend_key(const api::Request& request, const api::Realm& realm, UserKeys& keys,
                      UnixMillis now);
 
-/// The caller of a request, as GetCallerIdentity and AssumeRole tell it: UserId and Arn. Pure.
-struct Identity {
-  std::string user_id;
-  std::string arn;
-};
-Identity identity_of(const api::Request& request, const api::Realm& realm);
-
 }  // namespace muster::server
