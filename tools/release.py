@@ -5,8 +5,7 @@ usage: tools/release.py version        the version: `project(muster VERSION ...)
        tools/release.py notes          the section of CHANGELOG.md for it, or what is unreleased
        tools/release.py notes TAG      the same for a tag, which must be v and the version
 
-To release: set the version in CMakeLists.txt, give `## [Unreleased]` in CHANGELOG.md the version
-and the date (`## [0.2.0] - 2027-01-31`) below a new empty one, commit, tag v0.2.0.
+RELEASING.md has the steps of a release.
 """
 
 import pathlib
