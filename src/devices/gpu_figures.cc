@@ -12,12 +12,12 @@ constexpr std::int64_t mib = 1 << 20;
 constexpr std::int64_t memory_mib_max = std::int64_t{1} << 32;
 constexpr int numbers_max = 9999;
 
+}  // namespace
+
 std::optional<std::int64_t> number_up_to(std::string_view text, std::int64_t most) {
   const std::optional<std::int64_t> number = parse_integer(trim(text));
   return number && *number >= 0 && *number <= most ? number : std::nullopt;
 }
-
-}  // namespace
 
 Args figures_command() {
   return {"nvidia-smi", "--query-gpu=index,pci.bus_id,utilization.gpu,memory.used",

@@ -28,6 +28,9 @@ struct GpuFigures {
 /// None for a line that is none, or of a GPU that does not tell: "[N/A]" of a part of a card.
 std::optional<GpuFigures> figures_from(std::string_view line);
 
+/// A whole number of 0 to `most`, spaces around it or not; none for any other text.
+std::optional<std::int64_t> number_up_to(std::string_view text, std::int64_t most);
+
 /// "00000000:0B:00.0" and "0000:0b:00.0" are one place.
 std::string bus_name(std::string_view text);
 
