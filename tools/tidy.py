@@ -51,9 +51,9 @@ ROOMS = {
     "toolkit": "base command loop job launch aws s3wire s3client code env ranks calls operators",
     "unwind": "base",
     "sampler": "base command loop job supervise unwind",
-    "steward": "base command loop job supervise aws s3wire s3client packing container",
-    "engine": "base loop job supervise",
     "devices": "base loop job supervise",
+    "steward": "base command loop job supervise aws s3wire s3client packing container devices",
+    "engine": "base loop job supervise",
     "slurm": "base",
     "node": "base command loop job supervise packing image container devices",
     "cluster": "base loop job supervise packing image engine slurm",
@@ -72,7 +72,7 @@ ROOMS = {
     "preflight slurm platform machine",
     "programs": "base command loop http job vpc launch supervise coordinate preflight packing aws "
     "image stacks s3wire s3client access web bucket s3server registry code container env ranks "
-    "calls operators toolkit unwind sampler steward node engine devices slurm cluster local "
+    "calls operators toolkit unwind sampler devices steward node engine slurm cluster local "
     "platform machine api store logs jobs server cli",
 }
 

@@ -136,6 +136,9 @@ loop::Task<Result<void>> ClusterJob::again() {
     lost = {node};
   else if (!slurm_knows)
     lost = lost_nodes();
+  const std::string broken = std::exchange(broken_, "");
+  for (const HostState& state : attempt_->states())
+    if (!state.node.empty() && state.name == broken) lost.push_back(state.node);
   std::optional<Swap> in_place = possible_swap();
   if (in_place) co_return co_await swap(*std::move(in_place), std::move(lost));
   const Result<void> let_go_of = co_await let_go();

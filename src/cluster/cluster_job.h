@@ -69,6 +69,7 @@ class ClusterJob {
   loop::Event& moved() { return moved_; }
   int attempt() const { return note_.number; }
   /// Noted with the next attempt.
+  void set_broken(const std::string& host) { broken_ = host; }
   void set_tally(engine::Tally tally) { next_tally_ = tally; }
   engine::Tally tally() const { return note_.tally; }
   /// The attempt's.
@@ -118,6 +119,7 @@ class ClusterJob {
   AttemptNote note_;
   std::optional<SharedPlaces> shared_;
   engine::Tally next_tally_;
+  std::string broken_;     ///< A host whose node the next attempt does without.
   std::string partition_;  ///< As Slurm says.
   std::string at_fault_;   ///< A node that this attempt could not begin or go on with.
   std::optional<Attempt> attempt_;

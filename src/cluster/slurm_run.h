@@ -31,6 +31,7 @@ class SlurmRun final : public engine::Run {
   loop::Task<Result<engine::Answer>> ask(std::string host, engine::Question question) override;
   void note(const std::string& host, const std::vector<job::LogLine>& lines) override;
   loop::Task<Result<void>> replace(std::vector<std::string> hosts) override;
+  void set_broken(const std::string& host) override { job_->set_broken(host); }
   void set_tally(engine::Tally tally) override { job_->set_tally(tally); }
   engine::Tally tally() const override { return job_->tally(); }
   loop::Task<Result<std::string>> upload(bool completed) override;

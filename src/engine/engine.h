@@ -144,6 +144,8 @@ class Run {
   /// `unsupported`; `invalid_input` for a host that is not over.
   virtual loop::Task<Result<void>> replace(std::vector<std::string> hosts) = 0;
 
+  /// The host's machine is broken: the next replace() does without it, where there are others.
+  virtual void set_broken(const std::string& host) { static_cast<void>(host); }
   /// Noted with the next replace() of all hosts, and known to whoever attaches after it.
   virtual void set_tally(Tally) {}
   virtual Tally tally() const { return {}; }

@@ -12,6 +12,9 @@ namespace {
 constexpr std::size_t prefix_bytes = 8;  // Length and checksum: what the checksum does not cover.
 constexpr std::size_t fixed_bytes = record_header_bytes - prefix_bytes;
 
+constexpr std::pair<Card, const char*> card_names[] = {{Card::memory_error, "memory_error"},
+                                                       {Card::broken, "broken"}};
+
 /// A field of a payload that must be text.
 Result<std::string> text_field(const Json& json, const char* name) {
   const Json::const_iterator found = json.find(name);
@@ -125,6 +128,8 @@ std::string encode(const HostEnd& end) {
   json["out_of_memory"] = end.out_of_memory;
   json["stopped"] = end.stopped;
   if (!end.overruns.empty()) json["overruns"] = end.overruns;
+  for (const auto& [card, name] : card_names)
+    if (end.card == card) json["card"] = name;
   return to_text(json);
 }
 
@@ -138,6 +143,9 @@ Result<std::optional<HostEnd>> host_end_from(std::string_view payload) {
       found != json.end() && found->is_array())
     for (const Json& overrun : *found)
       if (overrun.is_string()) end.overruns.push_back(overrun.get<std::string>());
+  const Json::const_iterator card = json.find("card");
+  for (const auto& [each, name] : card_names)
+    if (card != json.end() && *card == name) end.card = each;
   return std::optional<HostEnd>(std::move(end));
 }
 

@@ -106,6 +106,13 @@ Result<LogLine> log_from(std::string_view payload);
 /// done until then is not lost with its machine.
 inline constexpr std::string_view checkpoint_stored = "checkpoints: stored ";
 
+/// What a host's GPUs had to do with its failure, as their driver says. Later ones are worse.
+enum class Card {
+  working,       ///< Nothing, or no more than the program's own error.
+  memory_error,  ///< One broke under the program, and goes on.
+  broken,        ///< One has to be reset, or worse.
+};
+
 /// How the host itself ended, exactly, by its steward: the last `outcome` record of a journal that
 /// was finished. It reads as a Verdict too (process "host"), with more fields.
 struct HostEnd {
@@ -113,7 +120,9 @@ struct HostEnd {
   Outcome outcome;             ///< How the host's init ended; `failed`: it could not be started.
   bool out_of_memory = false;  ///< The kernel killed one of its processes for memory.
   bool stopped = false;        ///< A stop was asked for before it ended.
-  std::vector<std::string> overruns{};  ///< Limits that a failed host met, with their figures.
+  /// Limits that a failed host reached, with their figures, and errors of its GPUs.
+  std::vector<std::string> overruns{};
+  Card card = Card::working;
 
   bool operator==(const HostEnd&) const = default;
 };

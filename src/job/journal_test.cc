@@ -161,7 +161,8 @@ TEST_CASE("journal: a rank's outcome is not the host's end, a host's end reads a
   REQUIRE(verdict);
   CHECK(verdict->process == "host");
   CHECK(verdict->outcome == Outcome::signaled(9));
-  const HostEnd full{"algo-1", Outcome::exited(1), false, false, {"disk: 1 GiB full", "x"}};
+  const HostEnd full{"algo-1", Outcome::exited(1),        false,
+                     false,    {"disk: 1 GiB full", "x"}, Card::broken};
   CHECK(**host_end_from(encode(full)) == full);
 }
 

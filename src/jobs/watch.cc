@@ -42,7 +42,9 @@ store::JobFinish finish_of(const platform::JobReport& report) {
   const job::Outcome::Kind kind = end.verdict.outcome.kind;
   const bool own = kind == job::Outcome::Kind::exited || kind == job::Outcome::Kind::signaled;
   const bool theirs = own && report.trouble.empty();
-  if (!theirs)
+  if (end.taken == platform::JobEnd::Taken::broken)
+    finish.failure_reason = job::reason_text("InternalServerError: " + end.reason, "", reason_max);
+  else if (!theirs)
     finish.failure_reason = job::reason_text("ClientError: " + end.reason, "", reason_max);
   else if (!end.failure_file.empty())
     finish.failure_reason = job::reason_text("AlgorithmError: " + end.failure_file, "", reason_max);

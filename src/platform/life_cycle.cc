@@ -334,9 +334,12 @@ JobEnd LifeCycle::end(UnixMillis time) const {
     end.status = JobEnd::Status::failed;
     end.last = line_of(Phase::failed, time);
     end.last.message += ": " + end.reason;
-    for (const Host& each : hosts_)
-      if (each.facts.host == end.verdict.host && end.verdict.process == "host")
-        end.taken = each.taken;
+    for (const Host& each : hosts_) {
+      if (each.facts.host != end.verdict.host) continue;
+      const bool by_card = each.facts.end && each.facts.end->card != job::Card::working;
+      if (end.verdict.process == "host") end.taken = each.taken;
+      if (by_card && end.taken == JobEnd::Taken::no) end.taken = JobEnd::Taken::broken;
+    }
   }
   return end;
 }

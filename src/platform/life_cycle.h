@@ -43,8 +43,9 @@ using Actions = std::vector<Action>;
 /// How a job ended.
 struct JobEnd {
   enum class Status { completed, failed, stopped, timed_out, waited_out };
-  /// Whether the cause is that a host's machine went: the engine's word, and nobody's before it.
-  enum class Taken { no, lost, preempted };
+  /// Whether the cause is that a host's machine went: the engine's word, and nobody's before it; or
+  /// that a GPU of it failed, which no program brings about.
+  enum class Taken { no, lost, preempted, broken };
   Status status = Status::failed;
   Taken taken = Taken::no;
   job::Verdict verdict;

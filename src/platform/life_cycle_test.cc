@@ -362,6 +362,32 @@ TEST_CASE("life cycle: a host that is gone ends the others, and is the cause") {
   CHECK(job.cycle.end(0ms).taken == JobEnd::Taken::lost);
 }
 
+TEST_CASE("life cycle: a GPU that broke takes the job of the host that failed by it, no other's") {
+  for (const char* const fails : {"algo-1", "algo-2"}) {
+    CAPTURE(fails);
+    Story job(2);
+    job.all(Phase::training);
+    job.word("algo-1", {.outcome = Outcome::exited(1),
+                        .host = fails,
+                        .process = "rank 3",
+                        .last_lines = {},
+                        .command = {}});
+    job.ends("algo-1", Outcome::exited(1));
+    job::HostEnd end{"algo-2", Outcome::exited(1), false, false};
+    end.overruns = {"GPU 3 fell off the bus (Xid 79): not your code"};
+    end.card = job::Card::broken;
+    job.record("algo-2", job::Message::outcome, job::encode(end));
+    job.steward("algo-1");
+    job.steward("algo-2");
+    REQUIRE(job.cycle.finished());
+    const bool by_it = fails == std::string("algo-2");
+    CHECK(job.cycle.end(0ms).taken == (by_it ? JobEnd::Taken::broken : JobEnd::Taken::no));
+    CHECK(job.cycle.end(0ms).reason ==
+          std::string("rank 3 on ") + fails +
+              ": exit code 1; algo-2: GPU 3 fell off the bus (Xid 79): not your code");
+  }
+}
+
 TEST_CASE("life cycle: a job that an operator takes out of a scheduler's hands is stopped") {
   Story job(2);
   job.all(Phase::training);

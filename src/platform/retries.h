@@ -8,13 +8,13 @@
 
 namespace muster::platform {
 
-/// Whether a job that lost its machines starts again, and how often.
+/// Whether a job that lost its machines, or their GPUs, starts again, and how often.
 ///
 /// Pure. Source: decisions/0047-slurm.md, "Attempts".
 class Retries {
  public:
-  /// `most`: further attempts after a host was lost; preemptions do not count; 0: none at all.
-  /// `before`: what earlier attempts came to, which somebody else has watched.
+  /// `most`: further attempts after a host was lost or a GPU broke; preemptions do not count; 0:
+  /// none at all. `before`: what earlier attempts came to, which somebody else has watched.
   explicit Retries(int most, engine::Tally before = {}) : most_(most), tally_(before) {}
   /// Attempts one after the other, of any kind, that got nowhere.
   static constexpr int idle_most = 3;

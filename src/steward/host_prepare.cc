@@ -222,6 +222,7 @@ loop::Task<Result<void>> HostRun::start_host() {
   ::send(init_lifeline_.get(), ".", 1, MSG_NOSIGNAL);  // We look now: it may end.
   if (kill_) init_->signal(SIGKILL);
   if (stopped_) tasks_.start(terminate());
+  follow_cards();
   tasks_.start(watch_places());
   readers_ = 3;
   tasks_.start(read_stream(std::move(stream->read)));

@@ -28,13 +28,18 @@ constexpr std::chrono::milliseconds look_interval{250};
 constexpr std::chrono::seconds drain_deadline{5};
 constexpr Duration init_poll = std::chrono::milliseconds(5);
 
-/// A page of shared memory that could not be had kills whoever touches it.
-bool tells_of_bus_error(job::Message kind, const std::string& word) {
-  if (kind != job::Message::outcome && kind != job::Message::verdict) return false;
+/// The failure of a process of the host's, if `word` tells of one.
+std::optional<job::Outcome> failure_in(job::Message kind, const std::string& word) {
+  if (kind != job::Message::outcome && kind != job::Message::verdict) return std::nullopt;
   const Result<Json> json = parse_json(word);
   const Result<job::Verdict> verdict = json ? job::verdict_from(*json) : json.error();
-  return verdict && verdict->outcome.kind == job::Outcome::Kind::signaled &&
-         verdict->outcome.number == SIGBUS;
+  if (!verdict || verdict->success()) return std::nullopt;
+  return verdict->outcome;
+}
+
+/// A page of shared memory that could not be had kills whoever touches it.
+bool is_bus_error(const job::Outcome& outcome) {
+  return outcome == job::Outcome::signaled(SIGBUS);
 }
 
 }  // namespace
@@ -81,13 +86,20 @@ loop::Task<> HostRun::run() {
   if (prepared)
     for (std::string& line : housing_->overruns(out_of_memory, lacked_files_))
       met.push_back(std::move(line));
+  job::Card card = job::Card::working;
+  if (cards_) {
+    cards_->look(Clock::now());
+    CardFaults::Found found = cards_->explaining(failed_.value_or(Clock::now()));
+    met.insert(met.end(), found.lines.begin(), found.lines.end());
+    card = found.card;
+  }
   if (init_) enter(job::Phase::uploading);
   co_await store_checkpoints();
   if (prepared) tell_failure(outcome);
   co_await take_down();
   if (store_error_ && outcome.success()) outcome = job::Outcome::failed(store_error_->text);
   if (journal_error_) outcome = job::Outcome::failed(journal_error_->text);
-  finish(std::move(outcome), out_of_memory, std::move(met));
+  finish(std::move(outcome), out_of_memory, std::move(met), card);
   if (unwanted_) forget();
   loop_.stop();
 }
@@ -247,7 +259,10 @@ void HostRun::keep(const Frame& frame) {
   const job::Message kind = static_cast<job::Message>(frame.type);
   has_verdict_ = has_verdict_ || kind == job::Message::verdict;
   heed(**taken);
-  if (tells_of_bus_error(kind, **taken)) places_.look(true);
+  if (const std::optional<job::Outcome> failure = failure_in(kind, **taken)) {
+    if (!failed_) failed_ = Clock::now();
+    if (is_bus_error(*failure)) places_.look(true);
+  }
   journal_.append(kind, **taken);
 }
 
@@ -283,7 +298,19 @@ loop::Task<> HostRun::watch_places() {
     const bool came = co_await timer.after(look_interval);
     if (!came || !running_) co_return;
     places_.look(false);
+    if (cards_) cards_->look(Clock::now());
   }
+}
+
+/// Where the log cannot be read nothing is guessed, and that is said.
+void HostRun::follow_cards() {
+  const std::vector<int> gpus = gpu_numbers_of(spec_, env_);
+  if (gpus.empty()) return;
+  Result<CardFaults> cards = CardFaults::follow(gpus);
+  if (cards) cards_ = *std::move(cards);
+  if (!cards)
+    log("info", "errors of GPUs (Xid) cannot be seen here: " + cards.error().text +
+                    "; reading it needs root or CAP_SYSLOG");
 }
 
 // From its end to nothing.
@@ -344,13 +371,17 @@ loop::Task<> HostRun::take_down() {
   co_await housing_->close();
 }
 
-void HostRun::finish(job::Outcome outcome, bool out_of_memory, std::vector<std::string> overruns) {
+void HostRun::finish(job::Outcome outcome, bool out_of_memory, std::vector<std::string> overruns,
+                     job::Card card) {
   job::HostEnd end{spec_.host, std::move(outcome), out_of_memory, stopped_ || unwanted_};
   std::string message;
   if (!end.outcome.success()) message = job::describe(end.outcome);
   if (out_of_memory)
     message += std::string(message.empty() ? "" : "; ") + "the kernel killed a process for memory";
-  if (!end.outcome.success() && !end.stopped) end.overruns = std::move(overruns);
+  if (!end.outcome.success() && !end.stopped) {
+    end.overruns = std::move(overruns);
+    end.card = card;
+  }
   for (const std::string& overrun : end.overruns) message += "; " + overrun;
   journal_.append(job::Message::outcome, job::encode(end));
   const job::Phase phase = end.outcome.success() ? job::Phase::completed

@@ -16,6 +16,7 @@
 #include "loop/unix.h"
 #include "loop/wait.h"
 #include "s3client/fetch_folder.h"
+#include "steward/card_faults.h"
 #include "steward/checkpoint_sync.h"
 #include "steward/host_word.h"
 #include "steward/housing.h"
@@ -71,6 +72,7 @@ class HostRun {
   loop::Task<> read_output(Fd pipe, job::Stream stream);
   void keep(const Frame& frame);
   void heed(std::string_view words);
+  void follow_cards();
   loop::Task<> watch_places();
   void flush();
 
@@ -80,7 +82,8 @@ class HostRun {
   void tell_failure(const job::Outcome& outcome);
   void collect();
   loop::Task<> take_down();
-  void finish(job::Outcome outcome, bool out_of_memory, std::vector<std::string> overruns);
+  void finish(job::Outcome outcome, bool out_of_memory, std::vector<std::string> overruns,
+              job::Card card);
   void forget();
 
   HousingContext housing_context();
@@ -106,6 +109,8 @@ class HostRun {
   std::uint64_t brought_bytes_ = 0;  ///< From S3.
   FullPlaces places_;
   bool lacked_files_ = false;        ///< A program said that it might open no more.
+  std::optional<CardFaults> cards_;  ///< Set for a host with GPUs.
+  std::optional<TimePoint> failed_;  ///< When its first process failed.
   std::vector<std::string> staged_;  ///< File systems of their own in /opt/ml: "/code".
   std::optional<container::Process> init_;
   std::optional<container::Process> copy_;  ///< Or a program that is run before the host.

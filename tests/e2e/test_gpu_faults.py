@@ -1,0 +1,101 @@
+"""Errors that a GPU's driver tells in the kernel's log (Xid), by a log and a driver of the test's.
+
+The tests' namespace has a pipe for /dev/kmsg, to which only the test writes, and a folder for
+/proc/driver, which says that GPU 1 lies at 0000:0b:00.0.
+"""
+
+import contextlib
+import os
+import stat
+import subprocess
+
+import pytest
+from fit import GUARD_SECONDS
+from process import wait_until
+from test_gpus import StandIns
+
+FAILS = """
+import os, select, sys
+print("runs", flush=True)
+while not os.path.exists("/gate/open"):
+    select.select([], [], [], 0.05)
+sys.exit("CUDA error: unspecified launch failure")
+"""
+LOST = "3,7,8,-;NVRM: Xid (PCI:0000:0b:00): 79, GPU has fallen off the bus.\n"
+# As an H100's driver (580.159.04) wrote it.
+ILLEGAL = (
+    "4,8,9,-;NVRM: Xid (PCI:0000:0b:00): 31, pid=596, name=python3, channel 0x0000001e, "
+    "intr 00000000. MMU Fault: ENGINE GRAPHICS GPC1 GPCCLIENT_T1_8 faulted @ 0x836f_43e00000. "
+    "Fault is of type FAULT_PDE ACCESS_TYPE_VIRT_WRITE\n"
+)
+# The name in a line is the job's own; a line of another program has another facility.
+FORGED = (
+    "4,8,9,-;NVRM: Xid (PCI:0000:0c:00): 13, pid=5, name=x): 79, GPU has fallen off the bus\n",
+    "12,8,9,-;NVRM: Xid (PCI:0000:0b:00): 79, GPU has fallen off the bus.\n",
+)
+
+
+@contextlib.contextmanager
+def mounted(source, target, *options):
+    subprocess.run(["mount", *(options or ["--bind"]), source, target], check=True)
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", target], check=True)
+
+
+@pytest.fixture
+def gpus(tmp_path, monkeypatch):
+    """A machine with two GPUs."""
+    made = StandIns(tmp_path / "gpus", 2)
+    monkeypatch.setenv("MUSTER_CDI_FOLDERS", str(made.cdi))
+
+
+@pytest.fixture
+def kernel_log(tmp_path, gpus):
+    """What is written to it the machine's kernel says."""
+    driver = tmp_path / "driver"
+    place = driver / "nvidia" / "gpus" / "0000:0b:00.0"
+    place.mkdir(parents=True)
+    (place / "information").write_text("Bus Location: \t 0000:0b:00.0\nDevice Minor: \t 1\n")
+    pipe = tmp_path / "kmsg"
+    os.mkfifo(pipe, 0o600)
+    # While something covers a part of /proc, the kernel lets user namespaces mount one only if
+    # another proc file system is completely visible.
+    whole = tmp_path / "proc"
+    whole.mkdir()
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(mounted("proc", whole, "-t", "proc"))
+        stack.enter_context(mounted(driver, "/proc/driver"))
+        stack.enter_context(mounted(pipe, "/dev/kmsg"))
+        yield stack.enter_context(open(pipe, "r+b", buffering=0))
+
+
+@pytest.mark.parametrize(
+    ("says", "cause"),
+    [
+        ((LOST,), "; algo-1: GPU 1 fell off the bus (Xid 79): not your code"),
+        ((ILLEGAL,), "; algo-1: GPU 1: illegal memory access by the program (Xid 31)"),
+        (FORGED, ""),
+    ],
+)
+def test_a_failure_names_the_card(machine, kernel_log, says, cause):
+    gate = machine.folder / "gate"
+    gate.mkdir()
+    job = machine.fit(FAILS, "--gpus", "2", "--bind", f"{gate}:/gate")
+    wait_until("the job to run", lambda: "runs" in job.text or job.ended_at)
+    for line in says:
+        kernel_log.write(line.encode())
+    (gate / "open").touch()
+    assert job.wait(GUARD_SECONDS) == 1, job.text
+    failure = "exit code 1: CUDA error: unspecified launch failure"
+    assert f"Training job failed: script.py on algo-1: {failure}{cause}\n" in job.text, job.text
+
+
+def test_a_log_that_cannot_be_read_is_said_once(machine, gpus, tmp_path):
+    closed = tmp_path / "closed"
+    os.mknod(closed, stat.S_IFSOCK | 0o600)  # Nobody can open a socket's file.
+    with mounted(closed, "/dev/kmsg"):
+        job = machine.fit("print('runs')", "--gpus", "1", "--verbose")
+        assert job.wait(GUARD_SECONDS) == 0, job.text
+    assert job.text.count("errors of GPUs (Xid) cannot be seen here: /dev/kmsg: ") == 1, job.text
