@@ -8,17 +8,18 @@ constexpr Treatment echoed = Treatment::echoed;
 constexpr Treatment without_effect = Treatment::without_effect;
 constexpr Treatment refused = Treatment::refused;
 
-constexpr std::string_view one_page = "all are in one answer";
-constexpr const char* own_registry = "the server's account, any other is refused";
-constexpr std::string_view any_name = "any name is there, and looks alike";
+constexpr std::string_view one_page = "one response contains all items";
+constexpr const char* own_registry = "the server's account; others are rejected";
+constexpr std::string_view any_name = "every name exists, with the same properties";
 constexpr std::string_view group_filters =
-    "group-id, group-name, description, vpc-id, owner-id, tag:…, tag-key; others are refused";
+    "group-id, group-name, description, vpc-id, owner-id, tag:…, tag-key; others are rejected";
 constexpr std::string_view subnet_filters =
     "subnet-id, vpc-id, cidr-block, availability-zone, state, owner-id, tag:…, tag-key; others are "
-    "refused";
+    "rejected";
 constexpr std::string_view vpc_filters =
-    "vpc-id, cidr, state, is-default, owner-id, tag:…, tag-key; others are refused";
-constexpr std::string_view same_rights = "a temporary key has its maker's rights";
+    "vpc-id, cidr, state, is-default, owner-id, tag:…, tag-key; others are rejected";
+constexpr std::string_view same_rights =
+    "a temporary key has the rights of the key that created it";
 constexpr std::string_view allowed = "every action is allowed";
 
 struct OperationRow {
@@ -37,15 +38,17 @@ constexpr OperationRow rows[] = {
      {"NextToken MaxResults CreationTimeAfter CreationTimeBefore LastModifiedTimeAfter "
       "LastModifiedTimeBefore NameContains StatusEquals SortBy SortOrder",
       heeded}},
-    {"ListTrainingJobs", {"WarmPoolStatusEquals TrainingPlanArnEquals", heeded, "no job has one"}},
-    {"Search", {"Resource", heeded, "TrainingJob; of others there are none"}},
+    {"ListTrainingJobs",
+     {"WarmPoolStatusEquals TrainingPlanArnEquals", heeded, "no job has this property"}},
+    {"Search", {"Resource", heeded, "TrainingJob; other resources return no results"}},
     {"Search",
      {"SearchExpression.Filters SearchExpression.SubExpressions SearchExpression.Operator SortBy "
       "SortOrder NextToken MaxResults",
       heeded}},
     {"Search", {"SearchExpression.NestedFilters", without_effect, "use Filters with dotted names"}},
     {"Search",
-     {"CrossAccountFilterOption VisibilityConditions", without_effect, "there is one account"}},
+     {"CrossAccountFilterOption VisibilityConditions", without_effect,
+      "there is only one account"}},
     {"StopTrainingJob", {"TrainingJobName", heeded}},
     {"UpdateTrainingJob", {"TrainingJobName", heeded}},
     {"UpdateTrainingJob",
@@ -53,19 +56,20 @@ constexpr OperationRow rows[] = {
 
     {"DescribeLogGroups",
      {"logGroupNamePrefix logGroupNamePattern", heeded,
-      "the one group is /aws/sagemaker/TrainingJobs"}},
+      "the only log group is /aws/sagemaker/TrainingJobs"}},
     {"DescribeLogGroups",
      {"accountIdentifiers nextToken limit includeLinkedAccounts logGroupClass logGroupIdentifiers",
-      without_effect, "there is one group"}},
+      without_effect, "there is only one log group"}},
     {"DescribeLogStreams",
      {"logGroupName logGroupIdentifier logStreamNamePrefix orderBy descending nextToken limit",
-      heeded, "the streams of one job come in one answer"}},
+      heeded, "one response contains all streams of a job"}},
     {"FilterLogEvents",
      {"logGroupName logGroupIdentifier logStreamNames logStreamNamePrefix startTime endTime "
       "filterPattern nextToken limit",
       heeded}},
-    {"FilterLogEvents", {"startFromHead", without_effect, "events come oldest first"}},
-    {"FilterLogEvents", {"interleaved", without_effect, "events are always in order of time"}},
+    {"FilterLogEvents",
+     {"startFromHead", without_effect, "events are always returned oldest first"}},
+    {"FilterLogEvents", {"interleaved", without_effect, "events are always sorted by time"}},
     {"FilterLogEvents", {"unmask", without_effect, "nothing is masked"}},
     {"GetLogEvents",
      {"logGroupName logGroupIdentifier logStreamName startTime endTime nextToken limit "
@@ -79,7 +83,7 @@ constexpr OperationRow rows[] = {
       heeded}},
     {"GetMetricData",
      {"MetricDataQueries.MetricStat.Stat", heeded,
-      "Average, Sum, Minimum, Maximum, SampleCount; others are refused"}},
+      "Average, Sum, Minimum, Maximum, SampleCount; others are rejected"}},
     {"GetMetricData", {"MetricDataQueries.Expression", refused}},
     {"GetMetricData",
      {"MetricDataQueries.MetricStat.Unit MetricDataQueries.ReturnData MetricDataQueries.Period "
@@ -87,10 +91,11 @@ constexpr OperationRow rows[] = {
       without_effect}},
     {"GetMetricStatistics",
      {"Namespace MetricName Dimensions StartTime EndTime Period Statistics", heeded}},
-    {"GetMetricStatistics", {"ExtendedStatistics", without_effect, "no percentiles are answered"}},
+    {"GetMetricStatistics",
+     {"ExtendedStatistics", without_effect, "percentiles are not supported"}},
     {"GetMetricStatistics", {"Unit", without_effect, "metrics have no unit"}},
     {"ListMetrics",
-     {"Namespace MetricName Dimensions", heeded, "needs the dimension TrainingJobName"}},
+     {"Namespace MetricName Dimensions", heeded, "requires the dimension TrainingJobName"}},
     {"ListMetrics", {"NextToken", heeded}},
     {"ListMetrics", {"RecentlyActive IncludeLinkedAccounts OwningAccount", without_effect}},
 
@@ -124,20 +129,20 @@ constexpr OperationRow rows[] = {
     {"CreateStack",
      {"StackName TemplateBody Parameters.ParameterKey Parameters.ParameterValue ClientRequestToken",
       heeded}},
-    {"CreateStack", {"Tags", heeded, "of the stack and of what it makes"}},
+    {"CreateStack", {"Tags", heeded, "apply to the stack and its resources"}},
     {"CreateStack", {"Capabilities RoleARN TimeoutInMinutes NotificationARNs", echoed}},
     {"CreateStack",
      {"OnFailure DisableRollback RollbackConfiguration RetainExceptOnCreate", without_effect,
-      "a stack is made whole, or not at all"}},
+      "if a stack can't be created completely, nothing is created"}},
     {"CreateStack",
      {"Parameters.ResolvedValue ResourceTypes StackPolicyBody StackPolicyURL DeploymentConfig "
       "DisableValidation",
       without_effect}},
-    {"CreateStack", {"TemplateURL", refused, "give the text as TemplateBody"}},
-    {"CreateStack", {"Parameters.UsePreviousValue", refused, "stacks are not updated"}},
-    {"CreateStack", {"EnableTerminationProtection", refused, "if true"}},
-    {"DeleteStack", {"StackName", heeded, "a name, or an ARN"}},
-    {"DeleteStack", {"RetainResources", refused, "unless it is empty"}},
+    {"CreateStack", {"TemplateURL", refused, "use TemplateBody"}},
+    {"CreateStack", {"Parameters.UsePreviousValue", refused, "stack updates are not supported"}},
+    {"CreateStack", {"EnableTerminationProtection", refused, "rejected only if true"}},
+    {"DeleteStack", {"StackName", heeded, "name or ARN"}},
+    {"DeleteStack", {"RetainResources", refused, "rejected unless empty"}},
     {"DeleteStack", {"RoleARN ClientRequestToken DeletionMode DeploymentConfig", without_effect}},
     {"DescribeStackEvents", {"StackName", heeded}},
     {"DescribeStackEvents", {"NextToken", without_effect, one_page}},
@@ -145,18 +150,20 @@ constexpr OperationRow rows[] = {
     {"DescribeStacks", {"StackName", heeded}},
     {"DescribeStacks", {"NextToken", without_effect, one_page}},
     {"GetTemplate", {"StackName", heeded}},
-    {"GetTemplate", {"ChangeSetName TemplateStage", without_effect, "there is one text"}},
+    {"GetTemplate",
+     {"ChangeSetName TemplateStage", without_effect, "there is only one version of the template"}},
     {"ListStacks", {"StackStatusFilter", heeded}},
     {"ListStacks", {"NextToken", without_effect, one_page}},
     {"BatchDeleteImage", {"repositoryName imageIds", heeded}},
     {"BatchDeleteImage", {"registryId", heeded, own_registry}},
     {"BatchGetImage", {"repositoryName imageIds", heeded}},
     {"BatchGetImage", {"registryId", heeded, own_registry}},
-    {"BatchGetImage", {"acceptedMediaTypes", without_effect, "manifests are as they were pushed"}},
-    {"CreateRepository", {"repositoryName", heeded, "of at most 200 characters"}},
+    {"BatchGetImage",
+     {"acceptedMediaTypes", without_effect, "manifests are returned as they were pushed"}},
+    {"CreateRepository", {"repositoryName", heeded, "at most 200 characters"}},
     {"CreateRepository", {"registryId", heeded, own_registry}},
     {"CreateRepository",
-     {"imageTagMutability", heeded, "MUTABLE or IMMUTABLE, others are refused"}},
+     {"imageTagMutability", heeded, "MUTABLE or IMMUTABLE; others are rejected"}},
     {"CreateRepository",
      {"tags imageTagMutabilityExclusionFilters imageScanningConfiguration encryptionConfiguration",
       without_effect}},
@@ -167,7 +174,8 @@ constexpr OperationRow rows[] = {
     {"DescribeImages", {"filter.imageStatus", without_effect, "every image is active"}},
     {"DescribeRepositories", {"repositoryNames nextToken maxResults", heeded}},
     {"DescribeRepositories", {"registryId", heeded, own_registry}},
-    {"GetAuthorizationToken", {"registryIds", without_effect, "the token is this server's"}},
+    {"GetAuthorizationToken",
+     {"registryIds", without_effect, "the token is always for this server"}},
     {"GetLifecyclePolicy", {"repositoryName", heeded, "no repository has one"}},
     {"GetLifecyclePolicy", {"registryId", heeded, own_registry}},
     {"ListImages", {"repositoryName nextToken maxResults filter.tagStatus", heeded}},

@@ -8,47 +8,46 @@ constexpr Treatment echoed = Treatment::echoed;
 constexpr Treatment without_effect = Treatment::without_effect;
 constexpr Treatment refused = Treatment::refused;
 
-constexpr std::string_view kms = "objects are stored as they are";
+constexpr std::string_view kms = "objects are not encrypted";
 constexpr std::string_view vpc =
-    "subnets and groups that the server knows; where it knows none the job's log says that they "
-    "have "
-    "no effect";
+    "subnets and security groups known to the server; if it knows none, the job's log says that "
+    "VpcConfig has no effect";
 constexpr std::string_view s3_only = "channels come from S3";
 constexpr std::string_view modes =
-    "File; FastFile is read as File, and the job's log says so; Pipe is refused";
+    "File; FastFile is treated as File, with a note in the job's log; Pipe is rejected";
 
 constexpr FieldRow rows[] = {
     {"TrainingJobName HyperParameters", heeded},
     {"AlgorithmSpecification.TrainingImage", heeded,
-     "an image that the config lists, or which Python of this machine runs the job; others are "
-     "refused"},
-    {"AlgorithmSpecification.AlgorithmName", refused, "there are no algorithms by name"},
+     "an image listed in the config, or a name for a Python interpreter of this machine; others "
+     "are rejected"},
+    {"AlgorithmSpecification.AlgorithmName", refused, "built-in algorithms are not supported"},
     {"AlgorithmSpecification.TrainingInputMode", heeded, modes},
     {"AlgorithmSpecification.MetricDefinitions", heeded},
     {"AlgorithmSpecification.EnableSageMakerMetricsTimeSeries", echoed,
-     "metrics are always kept as series"},
+     "metrics are always stored as time series"},
     {"AlgorithmSpecification.ContainerEntrypoint AlgorithmSpecification.ContainerArguments",
      heeded},
     {"AlgorithmSpecification.TrainingImageConfig.TrainingRepositoryAccessMode", echoed,
-     "registries are reached as the server reaches them"},
+     "the server's own network route to the registry is used"},
     {"AlgorithmSpecification.TrainingImageConfig.TrainingRepositoryAuthConfig", heeded,
-     "an entry of the config's jobs.credentials_providers; others are refused"},
-    {"RoleArn", echoed, "keys say who may do what, not roles"},
+     "an entry in jobs.credentials_providers of the config; others are rejected"},
+    {"RoleArn", echoed, "permissions depend on access keys, not roles"},
     {"InputDataConfig.ChannelName InputDataConfig.DataSource.S3DataSource.S3Uri "
      "InputDataConfig.DataSource.S3DataSource.S3DataDistributionType "
      "InputDataConfig.DataSource.S3DataSource.InstanceGroupNames",
      heeded},
     {"InputDataConfig.DataSource.S3DataSource.S3DataType", heeded,
-     "S3Prefix, ManifestFile; AugmentedManifestFile is refused, since it needs Pipe mode"},
+     "S3Prefix, ManifestFile; AugmentedManifestFile is rejected because it needs Pipe mode"},
     {"InputDataConfig.DataSource.S3DataSource.AttributeNames", refused,
      "for AugmentedManifestFile only"},
     {"InputDataConfig.DataSource.S3DataSource.ModelAccessConfig", without_effect,
-     "nobody asks for a licence"},
+     "no licence is required"},
     {"InputDataConfig.DataSource.S3DataSource.HubAccessConfig", without_effect, "there is no hub"},
     {"InputDataConfig.DataSource.FileSystemDataSource InputDataConfig.DataSource.DatasetSource",
      refused, s3_only},
     {"InputDataConfig.ContentType InputDataConfig.RecordWrapperType", heeded,
-     "told to the job; the data stay as they are"},
+     "passed to the job; the data is not changed"},
     {"InputDataConfig.CompressionType", heeded, "Gzip: objects named *.gz are unpacked"},
     {"InputDataConfig.InputMode", heeded, modes},
     {"InputDataConfig.ShuffleConfig", without_effect, "files have no order to shuffle"},
@@ -57,44 +56,46 @@ constexpr FieldRow rows[] = {
     {"ResourceConfig.InstanceType ResourceConfig.InstanceCount ResourceConfig.InstanceGroups",
      heeded},
     {"ResourceConfig.VolumeSizeInGB", heeded,
-     "GiB of the machine's disk for each host, at most what it has free; 30 where it is missing"},
-    {"ResourceConfig.VolumeKmsKeyId", without_effect, "disks are as the machine has them"},
+     "GiB of the machine's disk for each host, limited by its free space; default 30"},
+    {"ResourceConfig.VolumeKmsKeyId", without_effect, "the machine's own disks are used"},
     {"ResourceConfig.KeepAlivePeriodInSeconds", without_effect,
-     "no host is kept when its job has ended"},
-    {"ResourceConfig.TrainingPlanArn", without_effect, "nothing is reserved"},
-    {"ResourceConfig.InstancePlacementConfig", without_effect, "hosts are where the server is"},
-    {"ResourceConfig.InstancePreferences", without_effect, "hosts are of InstanceType"},
+     "hosts are removed when their job ends"},
+    {"ResourceConfig.TrainingPlanArn", without_effect, "there are no reservations"},
+    {"ResourceConfig.InstancePlacementConfig", without_effect,
+     "all hosts run on the server's machine or cluster"},
+    {"ResourceConfig.InstancePreferences", without_effect,
+     "all hosts have the type in InstanceType"},
     {"ResourceConfig.SelectedInstanceType ResourceConfig.SelectedInstanceCount", without_effect,
-     "hosts are of InstanceType"},
+     "all hosts have the type in InstanceType"},
     {"VpcConfig", heeded, vpc},
     {"StoppingCondition.MaxRuntimeInSeconds", heeded},
     {"StoppingCondition.MaxWaitTimeInSeconds", heeded,
-     "for its wait and its run together; only with EnableManagedSpotTraining, and not below "
-     "MaxRuntimeInSeconds"},
+     "limits waiting and running time together; requires EnableManagedSpotTraining and a value of "
+     "at least MaxRuntimeInSeconds"},
     {"StoppingCondition.MaxPendingTimeInSeconds", without_effect,
-     "a job waits for its turn until it is stopped"},
+     "a job waits in the queue until it starts or is stopped"},
     {"Tags", heeded},
-    {"EnableNetworkIsolation", heeded, "hosts reach each other and the job's S3 alone"},
+    {"EnableNetworkIsolation", heeded, "hosts reach only each other and the job's S3"},
     {"EnableInterContainerTrafficEncryption", heeded,
-     "WireGuard of the kernel, ESP or wireguard-go, as the job's log says; without any the job "
-     "fails at its start"},
-    {"EnableManagedSpotTraining", without_effect, "hosts are neither bought nor taken away"},
+     "kernel WireGuard, ESP or wireguard-go; the job's log says which; if none is available, the "
+     "job fails at its start"},
+    {"EnableManagedSpotTraining", without_effect, "there are no spot instances"},
     {"CheckpointConfig", heeded},
-    {"DebugHookConfig", echoed, "there is no Debugger; the SDKs send it unasked"},
-    {"DebugRuleConfigurations", without_effect, "there is no Debugger"},
+    {"DebugHookConfig", echoed, "Debugger is not supported; the SDKs send this field by default"},
+    {"DebugRuleConfigurations", without_effect, "Debugger is not supported"},
     {"TensorBoardOutputConfig", without_effect,
-     "write events to /opt/ml/output or the checkpoints"},
+     "write events to /opt/ml/output or to the checkpoint folder"},
     {"ExperimentConfig", without_effect, "there are no Experiments"},
-    {"ProfilerConfig", echoed, "there is no profiler; the SDKs send it unasked"},
+    {"ProfilerConfig", echoed, "there is no profiler; the SDKs send this field by default"},
     {"ProfilerRuleConfigurations", without_effect, "there is no profiler"},
     {"Environment", heeded},
     {"RetryStrategy", heeded,
-     "further attempts after nodes of a Slurm cluster were lost, 2 where it is missing; a job of "
-     "one machine runs once"},
-    {"RemoteDebugConfig.EnableRemoteDebug", without_effect, "no shell leads into a host"},
-    {"InfraCheckConfig.EnableInfraCheck", without_effect, "sm doctor looks at the machine"},
-    {"SessionChainingConfig", without_effect, "a job has a key of its own"},
-    {"ServerlessJobConfig", without_effect, "a job runs what its image or its code starts"},
+     "restarts after lost Slurm nodes, default 2; a job on one machine runs once"},
+    {"RemoteDebugConfig.EnableRemoteDebug", without_effect,
+     "remote shells into hosts are not supported"},
+    {"InfraCheckConfig.EnableInfraCheck", without_effect, "use sm doctor to check the machine"},
+    {"SessionChainingConfig", without_effect, "each job has its own key"},
+    {"ServerlessJobConfig", without_effect, "a job runs its image's program or its own code"},
     {"MlflowConfig", without_effect, "there is no MLflow server"},
     {"ModelPackageConfig", without_effect, "there are no model packages"},
 };

@@ -102,11 +102,11 @@ TEST_CASE("job request: members without effect are named once, with what holds i
            "VpcConfig": null, "DebugHookConfig": {"S3OutputPath": "s3://b/d"}})",
        ""},
       {R"({"OutputDataConfig": {"KmsKeyId": "k"}, "RetryStrategy": {"MaximumRetryAttempts": 3}})",
-       "taken without effect: OutputDataConfig.KmsKeyId (objects are stored as they are)"},
+       "taken without effect: OutputDataConfig.KmsKeyId (objects are not encrypted)"},
       {R"({"AlgorithmSpecification": {"TrainingInputMode": "FastFile"},
            "ResourceConfig": {"KeepAlivePeriodInSeconds": 60}})",
        "taken without effect: FastFile (as File: all data is there before the job starts), "
-       "ResourceConfig.KeepAlivePeriodInSeconds (no host is kept when its job has ended)"},
+       "ResourceConfig.KeepAlivePeriodInSeconds (hosts are removed when their job ends)"},
       {R"({"InputDataConfig": [{"ChannelName": "a", "InputMode": "FastFile"}]})",
        "taken without effect: FastFile (as File: all data is there before the job starts)"},
   };

@@ -18,16 +18,17 @@ constexpr std::string_view head =
     R"(# Operations and fields
 
 <!-- Written by `sm server --operations` from the server's own tables. Do not edit. -->
-What `sm server` answers of AWS's services, and what becomes of each field of a call.
-`sm server --operations` prints this page for the version that you have.
+The AWS operations that `sm server` supports, and what it does with each field of a request.
+`sm server --operations` prints this page for your version of muster.
 
-- **heeded**: decides what is done or answered;
-- **echoed**: kept, and told again by `DescribeTrainingJob`; nothing else is done with it;
-- **without effect**: taken, changes nothing. Those of `CreateTrainingJob` are named, with what
-  holds instead, at the head of the job's log and in `sm describe`;
-- **refused**: the call answers with an error that says so.
+- **supported**: the field affects what the server does or returns; the notes list limits;
+- **stored only**: muster stores the value and `DescribeTrainingJob` returns it, but it has no other
+  effect;
+- **no effect**: muster accepts and ignores the field. For `CreateTrainingJob`, the start of the
+  job's log and `sm describe` list these fields, with the behaviour that applies instead;
+- **rejected**: the request fails with an error that says so.
 
-A field that is newer than muster is echoed.
+Fields that are newer than this version of muster are stored only.
 
 ## Operations
 
@@ -37,43 +38,47 @@ A field that is newer than muster is echoed.
 
 constexpr std::string_view others =
     R"(
-`sagemaker:CheckTrainingJob` is muster's own: `CreateTrainingJob` that makes nothing, for clients
-that have data to upload first; so is `sagemaker:DescribeTrainingJobTimeline`, what `sm timeline`
-shows, `sagemaker:DescribeTrainingJobStacks` and `DescribeTrainingJobNativeStacks`, what `sm stacks`
-shows, and `sagemaker:CreateWebLink`, by which `sm ui` opens the web page. Any other operation of
-these services answers `UnknownOperationException` (`InvalidAction` where the protocol is Query), of
-S3 `NotImplemented`.
-Calls about hosting (`CreateModel`, endpoints, batch transform, `InvokeEndpoint`) answer that muster
-trains and hosts nothing.
+muster adds these operations to `sagemaker`:
 
-A user's key may call everything; a job's own key uses S3 within the job's folders, and
-`GetCallerIdentity`.
+- `CheckTrainingJob` validates a `CreateTrainingJob` request without creating a job. Clients use it
+  before they upload data;
+- `DescribeTrainingJobTimeline` returns the data for `sm timeline`;
+- `DescribeTrainingJobStacks` and `DescribeTrainingJobNativeStacks` return the data for `sm stacks`;
+- `CreateWebLink` creates the link with which `sm ui` opens the web page.
+
+Other operations of these services return `UnknownOperationException`. Services with the Query
+protocol return `InvalidAction`, and S3 returns `NotImplemented`. Calls about hosting
+(`CreateModel`, endpoints, batch transform, `InvokeEndpoint`) return an error that says that muster
+doesn't host models.
+
+A user's key can call every operation. A job's own key can only use S3 within the job's folders, and
+call `GetCallerIdentity`.
 
 ## Fields of CreateTrainingJob
 
-A field stands for what is inside it, where that has no line of its own.
+A row also covers all nested fields that have no row of their own.
 
-| field | is | |
+| field | support | notes |
 | --- | --- | --- |
 )";
 
 constexpr std::string_view rest = R"(
-## Fields of the other calls
+## Fields of other operations
 
-| operation | fields | are | |
+| operation | fields | support | notes |
 | --- | --- | --- | --- |
 )";
 
 std::string_view word_of(Treatment treatment) {
   switch (treatment) {
     case Treatment::heeded:
-      return "heeded";
+      return "supported";
     case Treatment::echoed:
-      return "echoed";
+      return "stored only";
     case Treatment::without_effect:
-      return "without effect";
+      return "no effect";
     case Treatment::refused:
-      return "refused";
+      return "rejected";
   }
   return {};
 }
