@@ -46,9 +46,10 @@ std::string explained(const Topic& topic) {
 }
 
 std::string topic_list(const std::vector<Topic>& topics) {
-  std::string text =
-      wrapped("What muster's messages mean, by the name at their end; sm explain NAME tells more.",
-              0, columns);
+  std::string text = wrapped(
+      "The meaning of muster's messages, by the name at their end. sm explain NAME shows the "
+      "details.",
+      0, columns);
   std::string_view group;
   for (const Topic& topic : topics) {
     if (topic.group != group) text += "\n" + std::string(topic.group) + ":\n";

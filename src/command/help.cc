@@ -105,7 +105,7 @@ std::string shown(const Flag& flag) {
 }
 
 std::string described(const Flag& flag) {
-  return std::string(flag.help) + (flag.many ? " (given once for each)" : "");
+  return std::string(flag.help) + (flag.many ? " (repeatable)" : "");
 }
 
 std::string help_of(const Page& page, const std::string& more) {
@@ -132,8 +132,7 @@ std::string help_of(const Page& page, const std::string& more) {
 
 std::string overview() {
   std::string text =
-      "muster gathers machines into one training job, the SageMaker way.\n\n"
-      "usage: sm COMMAND [ARGS]\n";
+      "muster runs SageMaker training jobs on your own machines.\n\nusage: sm COMMAND [ARGS]\n";
   const std::vector<const Page*> pages = typed_pages(true);
   for (const Group group : {Group::here, Group::server, Group::cluster, Group::container,
                             Group::operators, Group::help})

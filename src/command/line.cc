@@ -58,7 +58,7 @@ Stop wrong_line(const Page& page, const std::string& text) {
 
 std::string text_of(const Stop& stop) {
   if (stop.exit_code == exit_success) return stop.text;
-  return stop.name + ": " + with_topic(stop.text) + "\n" + stop.name + " --help tells more\n";
+  return stop.name + ": " + with_topic(stop.text) + "\nsee " + stop.name + " --help\n";
 }
 
 int tell(const Stop& stop) {
@@ -229,9 +229,9 @@ Error Line::unexpected(const Args& words) const {
   std::string text = "unknown flag \"" + to_utf8(name) + "\"" + hint(name, known);
   if (page_.rest == Rest::behind_dashes &&
       page_.rest_optional)  // A program's own are meant, often.
-    text += std::string(text.ends_with('?') ? " What" : "; what") + " is for " +
+    text += std::string(text.ends_with('?') ? " Put" : "; put") + " flags of " +
             std::string(page_.operands.front().name) +
-            " itself stands behind --: " + std::string(page_.operands.front().name) + " -- " +
+            " itself after --: " + std::string(page_.operands.front().name) + " -- " +
             to_utf8(word);
   return fail(Errc::invalid_input, text);
 }

@@ -161,9 +161,9 @@ TEST_CASE("line: an unknown flag where a program's own stand behind -- says so")
     return stop ? stop->text : "hosts: " + hosts;
   };
   CHECK(wrong({"t.py", "--lr=0.1"}) ==
-        "unknown flag \"--lr\"; what is for SCRIPT itself stands behind --: SCRIPT -- --lr=0.1");
+        "unknown flag \"--lr\"; put flags of SCRIPT itself after --: SCRIPT -- --lr=0.1");
   CHECK(wrong({"t.py", "--host", "3"}) ==
-        "unknown flag \"--host\"; did you mean --hosts? What is for SCRIPT itself stands behind "
+        "unknown flag \"--host\"; did you mean --hosts? Put flags of SCRIPT itself after "
         "--: SCRIPT -- --host");
   CHECK(wrong({"t.py", "-H", "3"}) == "hosts: 3");
   CHECK(wrong({"t.py", "-H3", "--", "--lr", "1"}) == "hosts: 3");
@@ -285,13 +285,13 @@ TEST_CASE("line: an unknown command gets the nearest one") {
   CHECK(no_command("key", "crate", pages_below("key")).text ==
         "no command \"crate\"; did you mean create?");
   CHECK(text_of(no_command("key", "make", pages_below("key"))) ==
-        "sm key: no command \"make\" (sm explain bad-command)\nsm key --help tells more\n");
+        "sm key: no command \"make\" (sm explain bad-command)\nsee sm key --help\n");
   CHECK(no_command("image", "lst", pages_below("image")).text ==
         "no command \"lst\"; did you mean ls?");
   CHECK(
       text_of(no_command("key", "", pages_below("key"))).starts_with("sm key: expected a command"));
   CHECK(text_of(no_command("key", "x", {})) ==
-        "sm key: no command \"x\" (sm explain bad-command)\nsm key --help tells more\n");
+        "sm key: no command \"x\" (sm explain bad-command)\nsee sm key --help\n");
 }
 
 }  // namespace

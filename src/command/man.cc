@@ -143,9 +143,9 @@ std::string man_page(const Page& page) {
 }
 
 std::string man_overview() {
-  std::string text = head("", "gather machines into one training job, the SageMaker way") +
+  std::string text = head("", "run SageMaker training jobs on your own machines") +
                      synopsis_of({"sm COMMAND [ARGS]", "train [FLAGS]"}) + section("DESCRIPTION") +
-                     "muster gathers machines into one training job, the SageMaker way.\n";
+                     "muster runs SageMaker training jobs on your own machines.\n";
   std::vector<std::string> names;
   Group group = Group::internal;
   for (const Page* page : typed_pages(true)) {
@@ -154,13 +154,10 @@ std::string man_overview() {
     text += entry(page->name, page->brief);
     names.push_back(man_name(page->name));
   }
-  text += section("OPTIONS") + entry("--help", "say what commands there are") +
+  text += section("OPTIONS") + entry("--help", "list the commands") +
           entry("--version", "print the version");
   text += section("EXIT STATUS") +
-          escaped(
-              "Each command's page has its own. 2 means always that "
-              "what was given is wrong.") +
-          "\n";
+          escaped("Each command's page lists its exit codes. 2 always means a usage error.") + "\n";
   const std::vector<Example> examples = {{page_of("fit").examples.front()}, {"sm doctor"}};
   return text + examples_of(examples) + references(names);
 }

@@ -92,7 +92,7 @@ std::string_view title_of(Group group) {
     case Group::container:
       return "in a training container";
     case Group::operators:
-      return "in a training container, on every host alike";
+      return "in a training container, the same line on every host";
     case Group::help:
       return "help";
     case Group::internal:

@@ -47,34 +47,33 @@ struct Exit {
 inline constexpr Flag hyperparameter_flag{
     .name = "--hyperparameter",
     .value = "NAME=VALUE",
-    .help = "given to the script as --NAME VALUE; JSON values keep their type, all else is text",
+    .help = "passed to the script as --NAME VALUE; JSON values keep their type, others are text",
     .many = true,
     .letter = "-p"};
 inline constexpr Flag hyperparameters_flag{
     .name = "--hyperparameters", .value = "FILE", .help = "more hyperparameters: a JSON object"};
 inline constexpr Flag env_flag{.name = "--env",
                                .value = "NAME=VALUE",
-                               .help = "a variable of the hosts' environment",
+                               .help = "an environment variable for the hosts",
                                .many = true};
 inline constexpr Flag env_file_flag{
     .name = "--env-file",
     .value = "FILE",
     .help =
-        "more variables, a line for each; the values of --env stand on the command line, which "
-        "every user of this machine can read"};
+        "more variables, one per line; values of --env are visible to every user of this machine"};
 
 /// Help for the flag --metric of all commands that begin a job.
 inline constexpr std::string_view metric_help =
-    "a number that lines tell: the expression (RE2's) finds it, its first group if it has one";
+    "a number in the log that this regex (RE2) finds: its first group, or else the whole match";
 /// Help for the flag --raw of all commands that show a job's lines.
 inline constexpr std::string_view raw_help =
-    "pass hosts' lines to a terminal as they are; else what would order it about (colours too) is "
-    "written out";
+    "print hosts' lines to a terminal unchanged; by default control sequences (colours, too) are "
+    "escaped";
 
 /// How the lines of hosts look: a note of the same commands.
 inline constexpr std::string_view lines_note =
-    "A line begins with its host and rank. Before standard output stands |, before standard error "
-    "!, which is no sign of a failure: progress bars and logs of Python go there.";
+    "Each line starts with its host and rank. | marks standard output, ! marks standard error. A ! "
+    "does not mean failure: Python writes progress bars and logs to standard error.";
 
 /// What stands behind a command's own words.
 enum class Rest {

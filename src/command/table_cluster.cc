@@ -4,13 +4,13 @@ namespace muster::command {
 namespace {
 
 constexpr std::string_view source_note =
-    "What is shown is Slurm's word, as squeue and sinfo of the PATH tell it; Slurm's own reason "
-    "stands in brackets. For where jobs are submitted: a login node.";
+    "All data comes from Slurm, through squeue and sinfo on PATH; Slurm's own reason is in "
+    "brackets. Run this command where jobs are submitted: on a login node.";
 
 std::vector<Exit> exits_of_slurm() {
-  return {{"0", "told"},
-          {"2", "what was given is wrong: a flag"},
-          {"3", "Slurm's commands are not there, or do not answer"},
+  return {{"0", "success"},
+          {"2", "invalid flag"},
+          {"3", "Slurm's commands are missing or do not respond"},
           {"128 + N", "the command was ended by signal N"}};
 }
 
@@ -18,12 +18,12 @@ Page queue() {
   return {
       .name = "queue",
       .group = Group::cluster,
-      .brief = "tell which jobs of a Slurm cluster wait and run, and why",
+      .brief = "list the jobs of a Slurm cluster and why they wait",
       .about =
-          "Tells which jobs of a Slurm cluster wait, run or end, in plain words: why a job waits "
-          "and when it may start, or which nodes it has.",
+          "Lists the waiting, running and ending jobs of a Slurm cluster in plain words: why a job "
+          "waits and when it may start, or which nodes it runs on.",
       .flags = {{"--user", "NAME", "only this user's jobs"},
-                {"--over", "", "also jobs that are over, as long as Slurm knows of them"},
+                {"--over", "", "include finished jobs that Slurm still remembers"},
                 {"--json", "", "print one JSON object"}},
       .examples = {{"sm queue"}, {"sm queue --user ann --over"}},
       .notes = {source_note},
@@ -35,14 +35,15 @@ Page nodes() {
   return {
       .name = "nodes",
       .group = Group::cluster,
-      .brief = "tell what the nodes of a Slurm cluster have and do",
+      .brief = "list the nodes of a Slurm cluster and their state",
       .about =
-          "Tells of each node of a Slurm cluster what it has and does, and why one takes no jobs.",
+          "Lists the nodes of a Slurm cluster: their resources, what they are doing, and why a "
+          "node accepts no jobs.",
       .flags = {{"--json", "", "print one JSON object"}},
       .examples = {{"sm nodes"}},
       .notes = {source_note,
-                "PREFLIGHT is what the last sm preflight, or a job with --preflight, found of a "
-                "node, if it was led with this state folder (MUSTER_STATE)."},
+                "PREFLIGHT is the result of the node's last sm preflight, or job with --preflight, "
+                "whose leader used this state folder (MUSTER_STATE)."},
       .exits = exits_of_slurm(),
   };
 }

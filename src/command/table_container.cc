@@ -9,33 +9,33 @@ Page train() {
       .group = Group::container,
       .brief = "the entry point of a training container",
       .about =
-          "The entry point of a training container: reads the job from /opt/ml "
-          "(SAGEMAKER_BASE_DIR moves it), gathers its hosts, runs the script on them and "
-          "reports how it ended. Every host starts it alike.",
+          "The entry point of a training container: reads the job from /opt/ml (or "
+          "SAGEMAKER_BASE_DIR), connects its hosts, runs the script on them and reports how it "
+          "ended. Every host runs the same command.",
       // SageMaker starts containers as `IMAGE train`: the word may stand there again.
-      .operands = {{"train", "says nothing: SageMaker starts a container with this word", false, "",
-                    "", true}},
-      .flags = {{"--print-plan", "", "print what would run here and exit"},
+      .operands = {{"train", "ignored: SageMaker passes this word to a container", false, "", "",
+                    true}},
+      .flags = {{"--print-plan", "", "print what would run on this host and exit"},
                 {"--port", "PORT",
-                 "port of the roll call on the leader (MUSTER_ROLLCALL_PORT, 9730)"},
+                 "port of the roll call on the leading host (MUSTER_ROLLCALL_PORT, 9730)"},
                 {"--join-deadline", "SECONDS",
                  "how long to wait for the other hosts (MUSTER_JOIN_DEADLINE, 900)"},
                 {"--heartbeat", "SECONDS", "time between heartbeats (MUSTER_HEARTBEAT, 1)"},
                 {"--lost-after", "SECONDS",
-                 "a host silent for so long is lost (MUSTER_LOST_AFTER, 5)"},
+                 "time without a heartbeat until a host is lost (MUSTER_LOST_AFTER, 5)"},
                 {"--grace", "SECONDS",
-                 "from SIGTERM to SIGKILL on a stop request (MUSTER_STOP_DEADLINE, 30)"},
+                 "time from SIGTERM to SIGKILL on a stop request (MUSTER_STOP_DEADLINE, 30)"},
                 {"--failure-grace", "SECONDS",
-                 "the same for the others after a failure (MUSTER_FAILURE_GRACE, 1)"}},
+                 "the same for the other processes after a failure (MUSTER_FAILURE_GRACE, 1)"}},
       .examples = {{"train", "in a container: run the job in /opt/ml"},
                    {"SAGEMAKER_BASE_DIR=/tmp/job train --print-plan"}},
-      .notes = {"Called by the name `train`, muster is this command: sm train and train are one."},
-      .exits = {{"0", "the job ended well"},
+      .notes = {"The program name `train` runs this command: train is the same as sm train."},
+      .exits = {{"0", "the job succeeded"},
                 {"1",
-                 "it failed: output/failure says why; a framework's module ends with a code "
-                 "of its own"},
-                {"2", "what was given is wrong"},
-                {"128 + N", "it was stopped by signal N"}},
+                 "the job failed; output/failure has the reason; a framework's module uses its own "
+                 "exit codes"},
+                {"2", "usage error"},
+                {"128 + N", "stopped by signal N"}},
       .last_wins = true,
   };
   const std::vector<Flag> hosts = host_flags();
@@ -49,38 +49,37 @@ Page env() {
       .group = Group::container,
       .brief = "print the training environment of the job in /opt/ml",
       .about =
-          "Prints what a training script of the job in /opt/ml (SAGEMAKER_BASE_DIR moves it) "
-          "finds in its environment: every SM_* variable, as sagemaker-training sets them. "
-          "With --client no job's: the lines that make boto3, the AWS CLI and SageMaker's "
-          "SDKs use a muster server, by the AWS_* variables that are set.",
-      .flags =
-          {{"--json", "", "one JSON object"},
-           {"--shell", "", "lines that a POSIX shell reads"},
-           {"--properties", "",
-            "one JSON object: what sagemaker_training's Environment says of the job"},
-           {"--to-env-vars", "", "one JSON object: its to_env_vars()"},
-           {"--to-cmd-args", "", "a JSON list: its to_cmd_args(), the script's arguments"},
-           {"--stdin", "",
-            "standard input is {\"resource_config\": ..., \"input_data_config\": ..., "
-            "\"hyperparameters\": ...}; each member that is there replaces its file"},
-           {"--invocation", "",
-            "what a log says before a program starts, with secrets masked; standard input is "
-            "{\"variables\": {NAME: TEXT, ...}, \"command\": [WORD, ...]}"},
-           {"--client", "", "what AWS's clients need to use a muster server"},
-           {"--write", "FILE",
-            "also write the config file of SageMaker's SDKs, and name it in the lines: without "
-            "one they ask AWS itself for the name of their default bucket"},
-           {"--bucket", "NAME", "the default bucket (sagemaker-REGION-000000000000)"},
-           {"--notebook", "",
-            "also write /opt/ml/metadata/resource-metadata.json, as SageMaker's notebook machines "
-            "have it: get_execution_role() without a session finds its role there"}},
-      .examples = {{"eval \"$(sm env --shell)\"", "the job's variables in this shell"},
+          "Prints the environment of the training script of the job in /opt/ml (or "
+          "SAGEMAKER_BASE_DIR): every SM_* variable, as sagemaker-training sets them. With "
+          "--client, it needs no job: it prints shell commands that make boto3, the AWS CLI and "
+          "SageMaker's SDKs use the muster server in the AWS_* variables.",
+      .flags = {{"--json", "", "one JSON object"},
+                {"--shell", "", "commands for a POSIX shell"},
+                {"--properties", "",
+                 "one JSON object: the properties of sagemaker_training's Environment"},
+                {"--to-env-vars", "", "one JSON object: its to_env_vars()"},
+                {"--to-cmd-args", "", "a JSON list: its to_cmd_args(), the script's arguments"},
+                {"--stdin", "",
+                 "standard input is {\"resource_config\": ..., \"input_data_config\": ..., "
+                 "\"hyperparameters\": ...}; each member present replaces its file"},
+                {"--invocation", "",
+                 "the log lines before a program starts, with secrets masked; standard input is "
+                 "{\"variables\": {NAME: TEXT, ...}, \"command\": [WORD, ...]}"},
+                {"--client", "", "the settings that AWS clients need for a muster server"},
+                {"--write", "FILE",
+                 "also write the config file of SageMaker's SDKs and export its path; without it "
+                 "the SDKs ask AWS itself for the name of their default bucket"},
+                {"--bucket", "NAME", "name of the default bucket (sagemaker-REGION-000000000000)"},
+                {"--notebook", "",
+                 "also write /opt/ml/metadata/resource-metadata.json, as on SageMaker's notebook "
+                 "machines: get_execution_role() without a session reads the role from it"}},
+      .examples = {{"eval \"$(sm env --shell)\"", "set the job's variables in this shell"},
                    {"eval \"$(sm env --client)\"", "for boto3 and the AWS CLI"},
                    {"eval \"$(sm env --client --write ~/muster-sagemaker.yaml)\"",
-                    "for SageMaker's SDKs, too"}},
-      .exits = {{"0", "printed"},
+                    "also for SageMaker's SDKs"}},
+      .exits = {{"0", "success"},
                 {"1", "the job cannot be read, or a file cannot be written"},
-                {"2", "what was given is wrong"}},
+                {"2", "usage error"}},
       .last_wins = true,
       .usage = {"[--json | --shell]", "--properties | --to-env-vars | --to-cmd-args [--stdin]",
                 "--invocation", "--client [--write FILE] [--bucket NAME] [--notebook]"},
@@ -88,7 +87,7 @@ Page env() {
 }
 
 const std::vector<Exit> toolkit_exits = {
-    {"0", "done"}, {"1", "it failed: one line says why"}, {"2", "what was given is wrong"}};
+    {"0", "success"}, {"1", "failed; one line has the reason"}, {"2", "usage error"}};
 
 Page toolkit(std::string_view name, std::string_view brief, std::string_view about,
              std::vector<Operand> operands, Example example) {
@@ -105,10 +104,10 @@ Page toolkit_run() {
   return {
       .name = "toolkit run",
       .group = Group::container,
-      .brief = "run an entry point of the code folder",
+      .brief = "run an entry point from the code folder",
       .about =
-          "Runs an entry point of the code folder as the job's hyperparameters or these flags "
-          "say.",
+          "Runs an entry point from the code folder, as configured by the job's hyperparameters or "
+          "these flags.",
       .rest = Rest::behind_dashes,
       .rest_name = "ENTRY_POINT [ARGS]",
       .flags = {{"--runner", "RUNNER",
@@ -117,11 +116,11 @@ Page toolkit_run() {
                 {"--option", "NAME=VALUE", "an option of the runner, by its hyperparameter's name",
                  "", true},
                 {"--python", "PATH", "interpreter for Python scripts"},
-                {"--report", "FD", "an open descriptor that hears how it ended, as JSON"}},
+                {"--report", "FD", "an open file descriptor that receives the result as JSON"}},
       .examples = {{"sm toolkit run --runner mpi -- train.py --epochs 3"}},
       .exits = {{"N", "the program's exit code"},
                 {"1", "the program could not be run"},
-                {"2", "what was given is wrong"}},
+                {"2", "usage error"}},
       .last_wins = true,
   };
 }
@@ -132,28 +131,27 @@ std::vector<Page> pages_container() {
   return {
       train(),
       env(),
-      toolkit("toolkit", "what the Python packages ask of muster",
-              "What the Python packages sagemaker_training and sagemaker_containers ask muster to "
-              "do.",
+      toolkit("toolkit", "commands for the Python packages",
+              "Commands that the Python packages sagemaker_training and sagemaker_containers call.",
               {}, {"sm toolkit fetch s3://bucket/code.tar.gz /opt/ml/code"}),
       toolkit(
-          "toolkit fetch", "bring code to a folder",
-          "Brings code to a folder: a folder, a tar.gz or s3://BUCKET/KEY of one. Does nothing "
-          "if the folder is not empty.",
-          {{"URI", "where the code is", true, "FILE"}, {"FOLDER", "where it goes", true, "DIR"}},
+          "toolkit fetch", "copy or download code to a folder",
+          "Copies code to a folder, from a folder, a tar.gz, or an s3://BUCKET/KEY of a tar.gz. "
+          "Does nothing if the folder is not empty.",
+          {{"URI", "location of the code", true, "FILE"}, {"FOLDER", "target path", true, "DIR"}},
           {"sm toolkit fetch s3://bucket/code.tar.gz /opt/ml/code"}),
-      toolkit("toolkit download", "fetch one object", "Fetches one object of S3.",
-              {{"S3URL", "s3://BUCKET/KEY"}, {"FILE", "where it goes", true, "FILE"}},
+      toolkit("toolkit download", "download one object", "Downloads one object from S3.",
+              {{"S3URL", "s3://BUCKET/KEY"}, {"FILE", "target path", true, "FILE"}},
               {"sm toolkit download s3://bucket/model.bin model.bin"}),
-      toolkit("toolkit upload", "store one object", "Stores one object in S3.",
-              {{"FILE", "what is stored", true, "FILE"}, {"S3URL", "s3://BUCKET/KEY"}},
+      toolkit("toolkit upload", "upload one object", "Uploads one object to S3.",
+              {{"FILE", "file to upload", true, "FILE"}, {"S3URL", "s3://BUCKET/KEY"}},
               {"sm toolkit upload model.bin s3://bucket/model.bin"}),
-      toolkit("toolkit sync", "upload what appears in output/intermediate",
-              "Uploads what appears in output/intermediate to sagemaker_s3_output "
-              "(SAGEMAKER_S3_OUTPUT) until standard input ends; says \"ready\" first.",
+      toolkit("toolkit sync", "upload new files in output/intermediate",
+              "Uploads new files in output/intermediate to sagemaker_s3_output "
+              "(SAGEMAKER_S3_OUTPUT) until standard input ends. Prints \"ready\" first.",
               {}, {"sm toolkit sync"}),
-      toolkit("toolkit codeartifact-index", "print the package index of CA_REPOSITORY_ARN",
-              "Prints the package index of CA_REPOSITORY_ARN. The index holds a token.", {},
+      toolkit("toolkit codeartifact-index", "print the package index URL of CA_REPOSITORY_ARN",
+              "Prints the package index URL of CA_REPOSITORY_ARN. The URL contains a token.", {},
               {"sm toolkit codeartifact-index"}),
       toolkit_run(),
   };

@@ -4,21 +4,21 @@ namespace muster::command {
 namespace {
 
 constexpr std::string_view store_note =
-    "Images are kept below the state folder (MUSTER_STATE, by default /var/lib/muster), each layer "
-    "unpacked once, however many images have it.";
+    "Images are stored below the state folder (MUSTER_STATE, by default /var/lib/muster). A layer "
+    "is unpacked once, even if several images share it.";
 constexpr std::string_view name_note =
-    "Short names are made whole as Docker does: box is docker.io/library/box:latest.";
+    "Short names are expanded as in Docker: box means docker.io/library/box:latest.";
 
 const Flag image_json{"--json", "", "print one JSON object"};
 const Flag image_policy{"--policy", "FILE",
-                        "a policy.json, as skopeo reads it: who must have signed the image"};
-const Operand image_name{"NAME", "the image, as sm image ls shows it", true, "IMAGE"};
+                        "a policy.json in skopeo's format: who must have signed the image"};
+const Operand image_name{"NAME", "the image, as shown by sm image ls", true, "IMAGE"};
 
 std::vector<Exit> image_exits(std::string_view well, std::string_view wrong) {
   return {{"0", well},
           {"2", wrong},
           {"3",
-           "this user may make no namespaces, the disk is full, or the images cannot be read or "
+           "this user may not create namespaces, the disk is full, or the images cannot be read or "
            "written"}};
 }
 
@@ -26,76 +26,76 @@ Page import_page() {
   return {
       .name = "image import",
       .group = Group::here,
-      .brief = "take an image from a folder or an archive",
+      .brief = "import an image from an engine, a folder or an archive",
       .about =
-          "Unpacks an image for jobs on this machine: from a Docker engine (docker-daemon:) or "
-          "from "
-          "podman and buildah (containers-storage:), which takes skopeo; from an OCI layout folder "
-          "(as buildah and skopeo write it) or an archive of docker save. Layers that are there "
-          "already are not unpacked again.",
+          "Unpacks an image for jobs on this machine. Sources are a Docker engine "
+          "(docker-daemon:), podman and buildah (containers-storage:, requires skopeo), an OCI "
+          "layout folder as written by buildah or skopeo, or an archive of docker save. Existing "
+          "layers are not unpacked again.",
       .operands = {{"SOURCE",
                     "docker-daemon:NAME[:TAG], containers-storage:NAME[:TAG], oci:DIR[:TAG] or "
-                    "docker-archive:FILE[:NAME], as skopeo names them",
+                    "docker-archive:FILE[:NAME], as in skopeo",
                     true, "SOURCE"}},
       .flags = {{"--name", "NAME",
-                 "what it is called here (default: its name in the archive or engine; of a folder, "
-                 "localhost/DIR:TAG)"},
+                 "its name on this machine (default: its name in the archive or engine; for a "
+                 "folder, localhost/DIR:TAG)"},
                 image_policy,
                 image_json},
-      .examples = {{"sm image import docker-daemon:box", "what docker build -t box . made"},
+      .examples = {{"sm image import docker-daemon:box",
+                    "import the result of docker build -t box ."},
                    {"sm image import docker-archive:box.tar",
-                    "what docker save box -o box.tar wrote"},
+                    "import the result of docker save box -o box.tar"},
                    {"sm image import oci:layout:v1 --name team/box:v1",
-                    "what buildah push box oci:layout:v1 wrote, under another name"}},
+                    "import the result of buildah push box oci:layout:v1 under another name"}},
       .notes =
-          {"It is there whole or not at all: every layer is checked by its digests, and an "
-           "import that is stopped or fails leaves nothing that the next one does not tidy up.",
-           "DOCKER_HOST, DOCKER_TLS_VERIFY and DOCKER_CERT_PATH name the engine, as for docker.",
+          {"An import is all or nothing: the digests of every layer are checked, and the next "
+           "import removes anything that a stopped or failed import left.",
+           "DOCKER_HOST, DOCKER_TLS_VERIFY and DOCKER_CERT_PATH select the engine, as for docker.",
            store_note},
-      .exits = image_exits("the image is there",
-                           "what was given is wrong: no such file, no image in it, a damaged one, "
-                           "one for another kind of machine, one that the policy refuses"),
+      .exits = image_exits("the image is available",
+                           "file not found, or its image is missing, corrupt, for another "
+                           "platform, or rejected by the policy"),
   };
 }
 
 Page pull_page() {
-  return {
-      .name = "image pull",
-      .group = Group::here,
-      .brief = "bring an image from its registry",
-      .about =
-          "Brings an image from its registry to this machine. Layers that are there already "
-          "are not brought again.",
-      .operands = {{"NAME",
-                    "as docker pull takes it: box:v1, quay.io/team/box@sha256:...; or "
-                    "docker-daemon:NAME, as sm image import takes it",
-                    true, "IMAGE"}},
-      .flags = {{"--platform", "OS/ARCH", "of an image for several (default: this machine's)"},
-                {"--username", "USER", "log in so; with --password-stdin"},
-                {"--password-stdin", "", "read the password from standard input"},
-                {"--ca-file", "FILE", "trust these certificates (PEM), not the system's"},
-                {"--plain-http", "", "speak to the registry without TLS"},
-                {"--public", "",
-                 "only from addresses on the internet: none of this machine, its networks or its "
-                 "cloud"},
-                image_policy,
-                image_json},
-      .examples = {{"sm image pull debian:12"},
-                   {"sm image pull registry.lab:5000/team/box --ca-file lab.pem",
-                    "from a registry with a CA of its own"}},
-      .notes = {"Logins are those of docker login and podman login (~/.docker/config.json, "
-                "auth.json) with their credential helpers; ECR's come from AWS's credentials.",
-                "A pull that fails changes no image; what came whole of it is not brought again.",
-                store_note},
-      .exits = {{"0", "the image is there; standard output names its digest"},
-                {"2",
-                 "what was given is wrong: a flag, a name, an image that the registry does not "
-                 "have, a login that does not do, an image that the policy refuses"},
-                {"3",
-                 "this user may make no namespaces, the registry cannot be reached or sent what "
-                 "its digests do not "
-                 "say, or the image cannot be kept"},
-                {"128 + N", "signal N ended it"}}};
+  return {.name = "image pull",
+          .group = Group::here,
+          .brief = "pull an image from its registry",
+          .about =
+              "Pulls an image from its registry to this machine. Existing layers are not "
+              "downloaded again.",
+          .operands = {{"NAME",
+                        "as for docker pull: box:v1, quay.io/team/box@sha256:...; or "
+                        "docker-daemon:NAME, as for sm image import",
+                        true, "IMAGE"}},
+          .flags = {{"--platform", "OS/ARCH",
+                     "platform to pull of a multi-platform image (default: this machine's)"},
+                    {"--username", "USER", "log in as this user; requires --password-stdin"},
+                    {"--password-stdin", "", "read the password from standard input"},
+                    {"--ca-file", "FILE", "trust these certificates (PEM) instead of the system's"},
+                    {"--plain-http", "", "connect to the registry without TLS"},
+                    {"--public", "",
+                     "connect only to public internet addresses, not to this machine, its networks "
+                     "or its cloud"},
+                    image_policy,
+                    image_json},
+          .examples = {{"sm image pull debian:12"},
+                       {"sm image pull registry.lab:5000/team/box --ca-file lab.pem",
+                        "from a registry with a private CA"}},
+          .notes =
+              {"It uses the logins of docker login and podman login (~/.docker/config.json, "
+               "auth.json) and their credential helpers. For ECR it uses AWS credentials.",
+               "A failed pull changes no image. Layers that it completed are not downloaded again.",
+               store_note},
+          .exits = {{"0", "the image is available; standard output shows its digest"},
+                    {"2",
+                     "invalid flag or name, image not found in the registry, login failed, or the "
+                     "policy rejects the image"},
+                    {"3",
+                     "this user may not create namespaces, the registry is unreachable or sent "
+                     "data with a wrong digest, or the image cannot be stored"},
+                    {"128 + N", "the command was ended by signal N"}}};
 }
 
 }  // namespace
@@ -104,55 +104,54 @@ std::vector<Page> pages_image() {
   return {
       {.name = "image",
        .group = Group::here,
-       .brief = "bring, list and remove images for jobs",
-       .about = "Brings, lists and removes container images that jobs on this machine run in.",
+       .brief = "pull, list and remove images for jobs",
+       .about = "Pulls, lists and removes the container images in which jobs on this machine run.",
        .examples = {{"sm image pull debian:12"}, {"sm image ls"}},
        .notes = {store_note},
-       .exits = image_exits("done", "what was given is wrong")},
+       .exits = image_exits("success", "usage error")},
       pull_page(),
       import_page(),
       {.name = "image ls",
        .group = Group::here,
-       .brief = "list the images that are there",
-       .about = "Lists the images on this machine: name, digest, size on the disk (layers that "
-                "images share count in each), last use.",
-       .flags = {{"--json", "", "one JSON object a line"}},
+       .brief = "list the images on this machine",
+       .about = "Lists the images on this machine: name, digest, size on disk (shared layers count "
+                "in each image) and last use.",
+       .flags = {{"--json", "", "print one JSON object per line"}},
        .examples = {{"sm image ls"}},
-       .exits = image_exits("listed", "what was given is wrong")},
+       .exits = image_exits("success", "usage error")},
       {.name = "image inspect",
        .group = Group::here,
-       .brief = "tell what an image runs, and its layers",
-       .about = "Prints one JSON object: the image's digest, what it runs (Entrypoint, Cmd, Env, "
-                "WorkingDir, User) and the folders of its layers, the lowest first.",
-       .operands = {{"NAME", "the image, by name or digest, as sm image ls shows it", true,
-                     "IMAGE"}},
+       .brief = "show an image's configuration and layers",
+       .about = "Prints one JSON object: the image's digest, its configuration (Entrypoint, Cmd, "
+                "Env, WorkingDir, User) and the folders of its layers, lowest first.",
+       .operands = {{"NAME", "the image's name or digest, as shown by sm image ls", true, "IMAGE"}},
        .examples = {{"sm image inspect team/box:v1"}},
        .notes = {name_note},
-       .exits = image_exits("told", "what was given is wrong: an image that is not there")},
+       .exits = image_exits("success", "image not found")},
       {.name = "image rm",
        .group = Group::here,
        .brief = "remove an image",
-       .about = "Removes an image's name, and what no other image needs. What a job runs goes when "
-                "it has ended, by the next import, rm or prune.",
+       .about = "Removes an image's name, and the layers that no other image needs. If a job still "
+                "uses the image, the first import, rm or prune after the job removes the layers.",
        .operands = {image_name},
        .flags = {image_json},
        .examples = {{"sm image rm team/box:v1"}},
        .notes = {name_note},
-       .exits = image_exits("removed", "what was given is wrong: an image that is not there")},
+       .exits = image_exits("removed", "image not found")},
       {.name = "image prune",
        .group = Group::here,
-       .brief = "remove what no image needs, or images by size",
-       .about =
-           "Removes layers that no image needs any more. With --all or --size also images, never "
-           "one that a job runs.",
-       .flags = {{"--all", "", "every image that no job runs"},
+       .brief = "remove unused layers, or images by size",
+       .about = "Removes layers that no image needs any more. With --all or --size it also removes "
+                "images, but never one that a job is using.",
+       .flags = {{"--all", "", "also remove every image that no job is using"},
                  {"--size", "SIZE",
-                  "images, the least recently used first, until the rest takes at most so much, as "
-                  "20g"},
+                  "also remove images, least recently used first, until the rest fits in SIZE, "
+                  "e.g. 20g"},
                  image_json},
        .examples = {{"sm image prune"},
-                    {"sm image prune --size 50g", "keep what was used last, up to 50 GiB"}},
-       .exits = image_exits("done", "what was given is wrong")},
+                    {"sm image prune --size 50g",
+                     "keep the most recently used images, up to 50 GiB"}},
+       .exits = image_exits("success", "usage error")},
   };
 }
 

@@ -3,46 +3,45 @@
 namespace muster::command {
 namespace {
 
-const Operand job{"JOB", "the job's name; sm jobs lists them"};
-const Flag api_json{"--json", "", "print one JSON object, as the API has it"};
+const Operand job{"JOB", "name of the job; sm jobs lists them"};
+const Flag api_json{"--json", "", "print one JSON object, in the API's format"};
 constexpr std::string_view endpoint_note =
-    "AWS_ENDPOINT_URL names the server, AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY are a key of "
-    "it: `sm key create` prints all three as lines for a shell.";
+    "AWS_ENDPOINT_URL is the server's URL, AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY are one of "
+    "its keys. `sm key create` prints all three as shell commands.";
 
 constexpr std::string_view own_note =
-    "Jobs that sm fit runs on this machine need no server; they are root's, as sm fit is, and "
-    "where "
-    "a server has a job of the same name, too, this machine's is meant.";
+    "Jobs that sm fit runs on this machine need no server. They belong to the user who runs sm "
+    "fit: root, with sudo. If a server also has a job with that name, this machine's job is used.";
 
 std::vector<Exit> exits_of(std::string_view done, std::string_view wrong) {
   return {{"0", done},
           {"2", wrong},
-          {"3", "the server does not answer, or is in trouble"},
-          {"128 + N", "the command was ended by signal N; jobs go on"}};
+          {"3", "the server does not respond or has an internal error"},
+          {"128 + N", "the command was ended by signal N; jobs keep running"}};
 }
 
 /// Commands that can follow a job to its end.
 std::vector<Exit> exits_of_followed(std::string_view done, std::string_view wrong) {
   return {{"0", done},
-          {"1", "followed: the job failed, or somebody stopped it"},
+          {"1", "when following a job: it failed or was stopped"},
           {"2", wrong},
-          {"3", "the server does not answer, or is in trouble"},
-          {"4", "followed: the job ran longer than it was allowed to"},
-          {"128 + N", "the command was ended by signal N; jobs go on"}};
+          {"3", "the server does not respond or has an internal error"},
+          {"4", "when following a job: it exceeded its time limit"},
+          {"128 + N", "the command was ended by signal N; jobs keep running"}};
 }
 
 std::vector<Flag> submit_flags() {
   return around_launch_flags(
       {{"--source-dir", "DIR",
-        "folder with the code, or s3://…/sourcedir.tar.gz (default: the script alone)"},
+        "folder with the code, or s3://…/sourcedir.tar.gz (default: only the script)"},
        {"--image", "NAME",
-        "the hosts' image (default: host, the server's own programs); without SCRIPT its own "
+        "image for the hosts (default: host, the server's own programs); without SCRIPT, its own "
         "program runs"},
-       {"--instance-type", "TYPE", "what each host gets (default: local)"},
-       {"--volume-size", "GIB", "what each host may have on disk (default 30)"}},
+       {"--instance-type", "TYPE", "instance type of each host (default: local)"},
+       {"--volume-size", "GIB", "disk limit of each host (default 30)"}},
       {{.name = "--input",
         .value = "NAME=DIR",
-        .help = "an input channel: s3://… or a folder, which is uploaded",
+        .help = "an input channel: s3://… or a folder, which gets uploaded",
         .many = true,
         .letter = "-i"},
        hyperparameter_flag,
@@ -52,50 +51,49 @@ std::vector<Flag> submit_flags() {
        {"--metric", "NAME=REGEX", metric_help, "", true},
        {.name = "--output",
         .value = "S3URL",
-        .help = "where the model goes (default: the default bucket)",
+        .help = "where to store the model (default: the default bucket)",
         .letter = "-o"},
        {"--checkpoints", "DIR",
-        "the job's checkpoints: s3://…, or a folder, whose files are uploaded first; new ones stay "
-        "in S3"},
-       {"--name", "NAME", "the job's name (default: the script's name and the time)"},
-       {"--tag", "KEY=VALUE", "a tag of the job, for sm jobs --tag", "", true},
-       {"--timeout", "TIME", "stop the job after so long: 90 (seconds), 10m, 2h (default 1d)"},
-       {"--priority", "N", "0 to 9: jobs of higher priority start first (default 0)"},
+        "checkpoints: s3://…, or a folder whose files are uploaded first; new checkpoints stay in "
+        "S3"},
+       {"--name", "NAME", "job name (default: the script's name and the time)"},
+       {"--tag", "KEY=VALUE", "tag the job, to find it with sm jobs --tag", "", true},
+       {"--timeout", "TIME", "stop the job after this time: 90 (seconds), 10m, 2h (default 1d)"},
+       {"--priority", "N", "0 to 9: higher-priority jobs start first (default 0)"},
        {"--network", "MODE",
-        "what hosts reach besides each other and S3: nat, what the server's machine does (default, "
+        "network access of hosts beyond each other and S3: nat, as the server's machine (default "
         "where the server allows it), or none"},
-       {"--encrypt", "", "what hosts send each other is encrypted"},
-       {"--json-file", "FILE", "the job as CreateTrainingJob's input; only --name counts too"},
+       {"--encrypt", "", "encrypt traffic between hosts"},
+       {"--json-file", "FILE",
+        "the job as input of CreateTrainingJob; only --name can be combined with it"},
        {"--wait", "", "follow the job to its end"},
        {"--raw", "", raw_help},
-       {"--json", "", "print one JSON object, with --wait one for each line of the log"}});
+       {"--json", "", "print one JSON object; with --wait, one for each log line"}});
 }
 
 Page submit() {
   return {
       .name = "submit",
       .group = Group::server,
-      .brief = "give a server a training job",
-      .about = "Gives a training job to the server that AWS_ENDPOINT_URL names.",
-      .operands = {{"SCRIPT", "the program to train with, a path in the source folder", false,
-                    "FILE"}},
+      .brief = "submit a training job to a server",
+      .about = "Submits a training job to the server at AWS_ENDPOINT_URL.",
+      .operands = {{"SCRIPT", "the training program, a path in the source folder", false, "FILE"}},
       .flags = submit_flags(),
       .examples = {{"sm submit train.py --wait",
-                    "run train.py on one host of the server and follow it"},
+                    "run train.py on one host of the server and follow the job"},
                    {"sm submit train.py --name mnist-1 --source-dir code --hosts 3 \\\n"
                     "    --processes-per-host 2 --input train=data/train \\\n"
                     "    --input test=s3://bucket/test --hyperparameter epochs=2",
-                    "code and data/train are uploaded; 6 MPI processes on 3 hosts"},
+                    "upload code and data/train; run 6 MPI processes on 3 hosts"},
                    {"sm submit --image registry.example.com/team/box:v1 --wait",
-                    "the image's own program runs; the server's config lists what it may be"},
+                    "run the image's own program; the server's config lists the allowed images"},
                    {"sm submit --json-file job.json",
-                    "the file holds CreateTrainingJob's input, as for the AWS CLI"}},
-      .notes = {"It prints the job's name. Uploads go to the bucket sagemaker-REGION-ACCOUNT, as "
-                "the SageMaker SDK's. Ctrl-C leaves a submitted job alone.",
+                    "the file contains the input of CreateTrainingJob, as for the AWS CLI"}},
+      .notes = {"Prints the job's name. Uploads go to the bucket sagemaker-REGION-ACCOUNT, as with "
+                "the SageMaker SDK. Ctrl-C does not stop a submitted job.",
                 lines_note, endpoint_note},
-      .exits = exits_of_followed(
-          "submitted; with --wait: the job completed",
-          "what was given is wrong: a flag, a file, a key, a request that the server refuses"),
+      .exits = exits_of_followed("submitted; with --wait: the job completed",
+                                 "invalid flag, file or key, or the server rejected the request"),
   };
 }
 
@@ -103,26 +101,25 @@ Page jobs() {
   return {
       .name = "jobs",
       .group = Group::server,
-      .brief = "list training jobs: this machine's and a server's",
+      .brief = "list training jobs of this machine and of a server",
       .about =
-          "Lists training jobs, newest first: those that sm fit runs or ran on this machine, "
-          "marked local, and those of the server that AWS_ENDPOINT_URL names, if it is set.",
+          "Lists training jobs, newest first: the jobs of sm fit on this machine, marked local, "
+          "and the jobs of the server at AWS_ENDPOINT_URL, if it is set.",
       .flags = {{"--status", "STATUS",
-                 "only InProgress, Completed, Failed, Stopping or Stopped ones", "", false,
+                 "only jobs that are InProgress, Completed, Failed, Stopping or Stopped", "", false,
                  "InProgress Completed Failed Stopping Stopped"},
-                {"--name", "TEXT", "only jobs with this text in their name"},
-                {"--instance-type", "TEXT", "only jobs with hosts of a type with this text"},
-                {"--tag", "KEY[=VALUE]", "only the server's jobs with this tag"},
-                {"--limit", "N", "at most so many (default 20)"},
+                {"--name", "TEXT", "only jobs whose name contains this text"},
+                {"--instance-type", "TEXT", "only jobs whose instance type contains this text"},
+                {"--tag", "KEY[=VALUE]", "only jobs of the server with this tag"},
+                {"--limit", "N", "list at most N jobs (default 20)"},
                 api_json},
       .examples = {{"sm jobs"},
                    {"sm jobs --status Failed --limit 5"},
                    {"sm jobs --tag team=vision --instance-type ml.p4d"},
                    {"sm jobs --name mnist --json",
-                    "this machine's have \"MusterPlace\": \"local\""}},
-      .notes = {own_note, "The last 100 jobs of this machine that have ended are told of.",
-                endpoint_note},
-      .exits = exits_of("listed", "what was given is wrong: a flag, a key"),
+                    "jobs of this machine have \"MusterPlace\": \"local\""}},
+      .notes = {own_note, "Includes the last 100 finished jobs of this machine.", endpoint_note},
+      .exits = exits_of("success", "invalid flag or key"),
   };
 }
 
@@ -130,15 +127,15 @@ Page describe() {
   return {
       .name = "describe",
       .group = Group::server,
-      .brief = "tell all about a job of this machine or of a server",
+      .brief = "show the details of a job of this machine or of a server",
       .about =
-          "Tells all about a job that sm fit runs or ran on this machine, or one of the server "
-          "that AWS_ENDPOINT_URL names: how it is, or how it ended and why.",
+          "Shows the details of a job of sm fit on this machine, or of a job on the server at "
+          "AWS_ENDPOINT_URL: its state, or how it ended and why.",
       .operands = {job},
       .flags = {api_json},
       .examples = {{"sm describe mnist-2026-01-31-12-00-00-1a2b"}, {"sm describe --json JOB"}},
       .notes = {own_note, endpoint_note},
-      .exits = exits_of("told", "what was given is wrong: a job that does not exist, a key"),
+      .exits = exits_of("success", "job not found or invalid key"),
   };
 }
 
@@ -148,26 +145,28 @@ Page logs() {
       .group = Group::server,
       .brief = "print or follow the log of a job of this machine or of a server",
       .about =
-          "Prints what a job that sm fit runs or ran on this machine, or one of the server that "
-          "AWS_ENDPOINT_URL names, has written: the lines of all hosts and the job's statuses, in "
-          "order of time.",
+          "Prints the log of a job of sm fit on this machine, or of a job on the server at "
+          "AWS_ENDPOINT_URL: the lines of all hosts and the job's status changes, in order of "
+          "time.",
       .operands = {job},
-      .flags = {{.name = "--follow", .help = "go on until the job ends", .letter = "-f"},
-                {"--tail", "N", "only the last N lines; with -f also all that come then"},
-                {"--host", "HOST", "only the lines of this host: algo-1, algo-2, …"},
-                {"--rank", "N", "only the lines of this rank, from 0 on"},
+      .flags = {{.name = "--follow",
+                 .help = "keep printing new lines until the job ends",
+                 .letter = "-f"},
+                {"--tail", "N", "only the last N lines; with -f, also all new lines"},
+                {"--host", "HOST", "only lines of this host: algo-1, algo-2, …"},
+                {"--rank", "N", "only lines of this rank, counted from 0"},
                 {"--since", "TIME",
-                 "only what came since: 30s, 10m, 2h or 1d ago, or a time such as "
-                 "\"2026-01-31 12:00:00\", in UTC"},
+                 "only lines since this time: 30s, 10m, 2h or 1d ago, or a time in UTC: "
+                 "\"2026-01-31 12:00:00\""},
                 {"--raw", "", raw_help},
-                {"--json", "", "one JSON object a line instead of text"}},
+                {"--json", "", "print one JSON object per line instead of text"}},
       .examples = {{"sm logs JOB"},
-                   {"sm logs -f JOB", "goes on to the job's end; Ctrl-C leaves the job alone"},
+                   {"sm logs -f JOB", "follow the job to its end; Ctrl-C does not stop the job"},
                    {"sm logs --tail 20 --host algo-2 JOB"},
                    {"sm logs --rank 3 --since 10m JOB"}},
       .notes = {lines_note, own_note, endpoint_note},
-      .exits = exits_of_followed("printed; with -f: the job completed",
-                                 "what was given is wrong: a job that does not exist, a key"),
+      .exits =
+          exits_of_followed("printed; with -f: the job completed", "job not found or invalid key"),
   };
 }
 
@@ -175,25 +174,27 @@ Page timeline() {
   return {
       .name = "timeline",
       .group = Group::server,
-      .brief = "show what each host of a job did before its first line, and how long it took",
+      .brief = "show how long each phase of a job took on each host",
       .about =
-          "Shows the phases of each host of a job, from its submission to its results: what it "
-          "waited for, how long its file system, inputs, container, roll call, code, packages and "
-          "launcher took, when its first line came. Phases touch: they add up to the whole.",
+          "Shows the phases of each host of a job, from submission to results: what it waited for, "
+          "how long its file system, inputs, container, roll call, code, packages and launcher "
+          "took, and when it printed its first line. The phases have no gaps: they add up to the "
+          "total.",
       .operands = {job},
       .flags = {{"--host", "HOST", "only this host: algo-1, algo-2, …"},
                 {"--compare", "OTHER",
-                 "tell how much longer or shorter each phase took than in it"},
+                 "show how much longer or shorter each phase took than in job OTHER"},
                 {"--json", "", "print one JSON object: points in milliseconds since 1970"}},
       .examples = {{"sm timeline JOB"},
                    {"sm timeline JOB --host algo-2"},
                    {"sm timeline JOB --compare OTHER"},
                    {"sm timeline JOB --json"}},
-      .notes = {"Of more than four hosts it shows each phase's least, median and most, and the "
-                "host whose first line came last. While a job runs it shows what there is.",
-                "Two jobs are compared by their hosts whose first line came last.", own_note,
+      .notes = {"With more than four hosts, it shows the minimum, median and maximum of each "
+                "phase, and the host whose first line came last. While a job is running, it shows "
+                "the phases so far.",
+                "--compare uses the host of each job whose first line came last.", own_note,
                 endpoint_note},
-      .exits = exits_of("told", "what was given is wrong: a job that does not exist, a key"),
+      .exits = exits_of("success", "job not found or invalid key"),
   };
 }
 
@@ -201,25 +202,24 @@ Page stacks() {
   return {
       .name = "stacks",
       .group = Group::server,
-      .brief = "show where every rank of a running job stands",
+      .brief = "show the stack of every rank of a running job",
       .about =
-          "Takes the stacks of all ranks on all hosts, from outside of their containers, and shows "
-          "them as one tree: ranks that stand at one place are one line, and those that stand "
-          "elsewhere than most are marked. For a job that seems to hang. Programs that are not "
-          "Python's are told by their calls of C and C++.",
+          "Takes the stacks of all ranks on all hosts, from outside their containers, and merges "
+          "them into one tree: ranks at the same place share a line, and outliers are marked. Use "
+          "it for a job that seems to hang. Programs other than Python show their C and C++ calls.",
       .operands = {job},
       .flags = {{"--host", "HOST", "only this host: algo-1, algo-2, …"},
-                {"--native", "", "calls of C and C++ below Python's too"},
+                {"--native", "", "also show C and C++ calls below Python's"},
                 {"--json", "", "print one JSON object: every process, thread and call"}},
       .examples = {{"sm stacks JOB"},
-                   {"sm stacks JOB --native", "shows calls of C and C++ too"},
+                   {"sm stacks JOB --native", "also show C and C++ calls"},
                    {"sm stacks JOB --json"}},
-      .notes = {"Python's calls are read by py-spy (pip install py-spy), on the machine that the "
-                "host runs on; sm doctor tells whether it is there.",
-                "A thread that runs is stopped for a moment, to copy its stack, where "
-                "native calls are told; nothing else is stopped.",
+      .notes = {"py-spy (pip install py-spy) on the host's machine reads the Python calls; sm "
+                "doctor checks whether it is installed.",
+                "To read native calls, a running thread is stopped for a moment while its stack is "
+                "copied. Nothing else is stopped.",
                 own_note, endpoint_note},
-      .exits = exits_of("told", "what was given is wrong: a job that does not exist, a key"),
+      .exits = exits_of("success", "job not found or invalid key"),
   };
 }
 
@@ -227,42 +227,41 @@ Page trace() {
   return {
       .name = "trace",
       .group = Group::server,
-      .brief = "write a job's timeline as a file for ui.perfetto.dev or chrome://tracing",
+      .brief = "write a job's timeline to a file for ui.perfetto.dev or chrome://tracing",
       .about =
-          "Writes the phases of a job's hosts in Chrome's trace format, which Perfetto opens, and "
-          "prints the file's name.",
+          "Writes the phases of a job's hosts in Chrome's trace format, which Perfetto can open, "
+          "and prints the file's name.",
       .operands = {job},
       .flags = {{.name = "--output",
                  .value = "FILE",
-                 .help = "where to (default JOB.trace.json); - for standard output",
+                 .help = "output file (default JOB.trace.json); - for standard output",
                  .letter = "-o"}},
       .examples = {{"sm trace JOB"}, {"sm trace JOB -o - | gzip >trace.json.gz"}},
       .notes = {own_note, endpoint_note},
-      .exits = exits_of("written", "what was given is wrong: a job that does not exist, a key"),
+      .exits = exits_of("success", "job not found or invalid key"),
   };
 }
 
 Page wait() {
   std::vector<Exit> exits =
-      exits_of_followed("all jobs completed; with --any: those that have ended did",
-                        "what was given is wrong: a job that does not exist, a key");
-  exits[1] = {"1", "the first in the given order that did not complete failed, or was stopped"};
-  exits[4] = {"4", "it ran longer than it was allowed to"};
-  exits.insert(exits.begin() + 5, {"124", "--timeout passed first"});
+      exits_of_followed("all jobs completed; with --any: all jobs that ended so far completed",
+                        "job not found or invalid key");
+  exits[1] = {"1", "the first listed job that did not complete failed or was stopped"};
+  exits[4] = {"4", "that job exceeded its time limit"};
+  exits.insert(exits.begin() + 5, {"124", "--timeout expired first"});
   return {
       .name = "wait",
       .group = Group::server,
-      .brief = "wait until jobs of this machine or of a server have ended",
+      .brief = "wait until jobs of this machine or of a server end",
       .about =
-          "Waits until all the named jobs have ended, and prints one line for each as it ends. "
-          "Each is a job that sm fit runs on this machine, or one of the server that "
-          "AWS_ENDPOINT_URL names.",
-      .operands = {{"JOB", "names of jobs; sm jobs lists them", true, "", "", true}},
-      .flags = {{"--any", "", "return as soon as one of the jobs has ended"},
-                {"--timeout", "TIME",
-                 "return after at most this time: 90 (seconds), 10m, 2h; 0 only looks (default: no "
-                 "limit)"},
-                {"--json", "", "print one JSON object for each ended job"}},
+          "Waits until all the named jobs have ended, and prints a line for each job when it ends. "
+          "A job is one of sm fit on this machine, or one on the server at AWS_ENDPOINT_URL.",
+      .operands = {{"JOB", "names of the jobs; sm jobs lists them", true, "", "", true}},
+      .flags =
+          {{"--any", "", "return as soon as one of the jobs has ended"},
+           {"--timeout", "TIME",
+            "wait at most this time: 90 (seconds), 10m, 2h; 0 checks once (default: no limit)"},
+           {"--json", "", "print one JSON object for each ended job"}},
       .examples = {{"sm wait JOB && sm submit next.py", "start the next job if this one completed"},
                    {"sm wait run-1 run-2 run-3", "all three"},
                    {"sm wait --any --timeout 1h run-1 run-2"}},
@@ -277,21 +276,20 @@ Page stop() {
       .group = Group::server,
       .brief = "stop a job of this machine or of a server",
       .about =
-          "Stops a job that sm fit runs on this machine, or one of the server that "
-          "AWS_ENDPOINT_URL names: SIGTERM to its processes, two minutes to end (of sm fit: "
-          "--grace, 30 s), "
-          "and what they have written by then is kept. --now ends that time at once; so does "
+          "Stops a job of sm fit on this machine, or a job on the server at AWS_ENDPOINT_URL. Its "
+          "processes get SIGTERM and have two minutes to exit (with sm fit: --grace, 30 s by "
+          "default); what they have written by then is kept. --now kills them at once, and so does "
           "a second sm stop of a job of sm fit.",
       .operands = {job},
-      .flags = {{"--now", "", "kill what runs of the job, without more time to end"},
-                {"--wait", "", "return when the job has ended"},
+      .flags = {{"--now", "", "kill the job's processes now, without the time to exit"},
+                {"--wait", "", "wait until the job has ended"},
                 {"--json", "", "print one JSON object: the job's name and its status"}},
       .examples = {{"sm stop JOB"},
-                   {"sm stop JOB --wait", "returns when the job has ended"},
-                   {"sm stop JOB --now", "a job that does not end by itself"}},
+                   {"sm stop JOB --wait", "wait until the job has ended"},
+                   {"sm stop JOB --now", "for a job that does not exit on SIGTERM"}},
       .notes = {own_note, endpoint_note},
-      .exits = exits_of("asked; with --wait: the job has ended, however",
-                        "what was given is wrong: a job that does not exist or has ended, a key"),
+      .exits = exits_of("the stop was requested; with --wait: the job has ended, with any result",
+                        "job not found or already ended, or invalid key"),
   };
 }
 
@@ -299,24 +297,25 @@ Page download() {
   return {
       .name = "download",
       .group = Group::server,
-      .brief = "bring a job's model, output and log here",
+      .brief = "download a job's model, output and log",
       .about =
-          "Brings what a job of the server that AWS_ENDPOINT_URL names has left: its model "
-          "(/opt/ml/model of its hosts) into DIR/model, its output (/opt/ml/output/data) into "
-          "DIR/output, both unpacked, its log into DIR/log: all.log, and a file for each host.",
-      .operands = {job, {"DIR", "where to (default: a folder of the job's name)", false, "DIR"}},
-      .flags = {{"--model", "", "the model alone, or with what else is named"},
-                {"--output", "", "the output alone, likewise"},
-                {"--logs", "", "the log alone, likewise"},
-                {"--json", "", "print one JSON object: what was put where"}},
+          "Downloads the results of a job from the server at AWS_ENDPOINT_URL: its model "
+          "(/opt/ml/model of its hosts) to DIR/model and its output (/opt/ml/output/data) to "
+          "DIR/output, both unpacked, and its log to DIR/log: all.log, and a file for each host.",
+      .operands = {job,
+                   {"DIR", "target folder (default: a folder named after the job)", false, "DIR"}},
+      .flags = {{"--model", "", "only the model, plus other parts that have a flag"},
+                {"--output", "", "only the output, likewise"},
+                {"--logs", "", "only the log, likewise"},
+                {"--json", "", "print one JSON object: where each part was written"}},
       .examples = {{"sm download JOB"}, {"sm download JOB results --model"}},
-      .notes = {"What is there already is not written over. A part stands under its name once it "
-                "is whole. All three are asked for if none is named, and what there is not is told "
-                "as none.",
+      .notes = {"Existing files are not overwritten. A part appears under its name once it is "
+                "complete. Without a flag, all three parts are downloaded, and missing parts are "
+                "reported as none.",
                 endpoint_note},
-      .exits = exits_of("what there is was brought",
-                        "what was given is wrong: a job that does not exist, a part that was named "
-                        "and is not there, a folder in use, a key"),
+      .exits = exits_of(
+          "everything available was downloaded",
+          "job not found, a requested part is missing, the folder is in use, or invalid key"),
   };
 }
 
@@ -324,20 +323,20 @@ Page ui() {
   return {
       .name = "ui",
       .group = Group::server,
-      .brief = "open the web page of a server",
+      .brief = "open the web page of a server in a browser",
       .about =
-          "Prints a link to the web page of the server that AWS_ENDPOINT_URL names, and on a "
-          "terminal of a desktop opens it in your browser. The link lets one browser in, once, "
-          "within a minute; the browser then stays in for 12 hours.",
-      .flags = {{"--no-browser", "", "print the link, and leave the browser to you"},
-                {"--url", "", "print the link alone"}},
-      .examples = {{"sm ui"}, {"firefox \"$(sm ui --url)\"", "opens it at once"}},
-      .notes = {"Whoever has the link may do what the key may, until it was used or is a minute "
-                "old.",
+          "Prints a link to the web page of the server at AWS_ENDPOINT_URL, and opens it in your "
+          "browser if run in a terminal on a desktop. The link works once, within a minute; the "
+          "browser then stays logged in for 12 hours.",
+      .flags = {{"--no-browser", "", "print the link without opening a browser"},
+                {"--url", "", "print only the link"}},
+      .examples = {{"sm ui"}, {"firefox \"$(sm ui --url)\"", "open the page at once"}},
+      .notes = {"The link has the same rights as the key until it is used or a minute old. Keep it "
+                "secret.",
                 endpoint_note},
       .exits = {{"0", "the link was printed"},
-                {"2", "what was given is wrong: a key, a server without a web page"},
-                {"3", "the server does not answer, or is in trouble"},
+                {"2", "invalid key, or the server has no web page"},
+                {"3", "the server does not respond or has an internal error"},
                 {"128 + N", "the command was ended by signal N"}},
   };
 }
@@ -346,18 +345,17 @@ Page delete_page() {
   return {
       .name = "delete",
       .group = Group::server,
-      .brief = "delete an ended job of this machine or of a server, with its log",
+      .brief = "delete a finished job of this machine or of a server, with its log",
       .about =
-          "Deletes a job that has ended: one that sm fit ran on this machine, or one of the server "
-          "that AWS_ENDPOINT_URL names. Its description, metrics and log go. Its output folder, or "
-          "its output in S3, stays, the model too, and is named.",
+          "Deletes a finished job of sm fit on this machine, or of the server at AWS_ENDPOINT_URL: "
+          "its description, metrics and log. Its output folder, or its output in S3, is kept, "
+          "including the model; the command prints where it is.",
       .operands = {job},
       .flags = {{"--json", "", "print one JSON object: the job's name and its status"}},
       .examples = {{"sm delete JOB"},
-                   {"sm stop --wait JOB && sm delete JOB", "a job that still runs"}},
+                   {"sm stop --wait JOB && sm delete JOB", "for a job that is still running"}},
       .notes = {own_note, endpoint_note},
-      .exits =
-          exits_of("deleted", "what was given is wrong: a job that does not exist or still runs"),
+      .exits = exits_of("deleted", "job not found or still running"),
   };
 }
 

@@ -4,19 +4,19 @@ namespace muster::command {
 namespace {
 
 const Flag print_plan{"--print-plan", "", "print what would run on this host and exit"};
-constexpr std::string_view same_line = "Every host of the job runs the same line.";
+constexpr std::string_view same_line = "Run the same command line on every host of the job.";
 
 constexpr std::string_view hosts_note =
-    "Without a platform's files the hosts stand on the line, the same on each: --hosts "
-    "node1,node2 or node[1-2]; the first leads. A host finds itself in the list by its name or "
-    "address. MUSTER_HOSTS and MUSTER_JOB_KEY_FILE say it, too; a task of srun finds the nodes of "
-    "its step by itself.";
+    "Without a platform's files, list the hosts on the command line, the same on each host: "
+    "--hosts node1,node2 or node[1-2]. The first host leads. A host finds itself in the list by "
+    "its name or address. You can also set MUSTER_HOSTS and MUSTER_JOB_KEY_FILE. A task of srun "
+    "detects the nodes of its step.";
 
 std::vector<Exit> operator_exits() {
-  return {{"N", "the program's exit code: 0 if it ended well on all hosts"},
+  return {{"N", "the program's exit code: 0 if it succeeded on all hosts"},
           {"128 + N", "signal N killed the program"},
           {"1", "the program could not be run"},
-          {"2", "what was given is wrong"}};
+          {"2", "usage error"}};
 }
 
 Page operator_page(Page page) {
@@ -35,56 +35,56 @@ Page mpirun() {
   return operator_page(
       {.name = "mpirun",
        .group = Group::operators,
-       .brief = "run one MPI program over all of them",
-       .about = "Runs a program under MPI over all hosts of the job.",
+       .brief = "run one MPI program across all hosts",
+       .about = "Runs a program under MPI across all hosts of the job.",
        .flags = {{"--process_per_hosts", "N",
-                  "processes on each host; default: one for each GPU, one without",
+                  "processes per host (default: one per GPU, or one without GPUs)",
                   "--processes-per-host"},
                  {.name = "--num_processes",
                   .value = "N",
-                  .help = "processes of the whole job, spread evenly unless --process_per_hosts "
-                          "says how; default: as many as the hosts hold",
+                  .help = "processes of the whole job, spread evenly unless --process_per_hosts is "
+                          "set (default: as many as the hosts can run)",
                   .also = "-np",
                   .letter = "-n"},
-                 {"--custom_mpi_options", "TEXT",
-                  "more options for mpirun, quoted as for a shell"}},
+                 {"--custom_mpi_options", "TEXT", "more options for mpirun, with shell quoting"}},
        .examples = {{"sm mpirun python train.py --epochs 3"},
                     {"sm mpirun --process_per_hosts 3 --custom_mpi_options '-x TF_LOG_LEVEL=10' "
                      "python train.py"},
                     {"sm mpirun --print-plan ./solver input.txt"},
                     {"sm mpirun --hosts node1,node2 --key-file job.key -n 4 python train.py",
-                     "on each of two machines, by hand"}},
-       .notes = {"Every host of the job runs the same line. The leading host runs mpirun once, the "
-                 "others take part and wait; all end as the program does. Standing alone it is "
-                 "mpirun on this machine.",
-                 "Custom options are mpirun's own, added to its line: -x NAME[=VALUE], -mca NAME "
-                 "VALUE, --bind-to ... Those that the job rests on are refused by name: its hosts "
-                 "and counts, the launch of daemons (as by -mca plm_*), what would run in place of "
-                 "a rank; sm mpirun --help lists them. With MPICH and Intel MPI they are "
-                 "mpiexec's: -genv NAME VALUE, -bind-to ..."}});
+                     "run by hand on each of two machines"}},
+       .notes = {
+           "Run the same command line on every host of the job. The leading host runs mpirun once; "
+           "the other hosts take part and wait. All end with the program's exit code. On a single "
+           "host, it runs mpirun on this machine.",
+           "Custom options are mpirun's own and are added to its command line: -x NAME[=VALUE], "
+           "-mca NAME VALUE, --bind-to ... Options that the job depends on are rejected by name: "
+           "hosts and process counts, the launch of daemons (e.g. -mca plm_*), and programs that "
+           "would replace a rank. sm mpirun --help lists them. With MPICH and Intel MPI, use "
+           "mpiexec's options: -genv NAME VALUE, -bind-to ..."}});
 }
 
 Page torchrun() {
   Page page = operator_page(
       {.name = "torchrun",
        .group = Group::operators,
-       .brief = "run one PyTorch program over all of them",
-       .about = "Runs a PyTorch script over all hosts of the job.",
+       .brief = "run one PyTorch program across all hosts",
+       .about = "Runs a PyTorch script across all hosts of the job.",
        .flags = {{"--nproc-per-node", "N",
-                  "processes on each host; default: one for each GPU, one without"},
+                  "processes per host (default: one per GPU, or one without GPUs)"},
                  {"--launcher", "HOW",
                   "agent: torchrun on each host (default); direct: muster itself", "", false,
                   "agent direct"}},
        .examples = {{"sm torchrun train.py --epochs 3"},
                     {"sm torchrun --hosts node1,node2 --key-file job.key train.py",
-                     "on each of two machines, by hand"},
+                     "run by hand on each of two machines"},
                     {"sm torchrun --nproc-per-node 4 --max-restarts 2 train.py"},
                     {"sm torchrun --launcher direct --nproc-per-node 2 train.py"}},
-       .notes = {"Every host of the job runs the same line. One torchrun agent runs on each host; "
-                 "they meet at the leading host, on a port that is free there. Options of "
-                 "torchrun's own stand before the script: --max-restarts 2. A lost host ends the "
-                 "others' agents. With --launcher direct there is no agent: the ranks are started, "
-                 "tagged and watched one by one."}});
+       .notes = {"Run the same command line on every host of the job. Each host runs one torchrun "
+                 "agent; the agents connect to the leading host, on a free port. Put torchrun's "
+                 "own options before the script: --max-restarts 2. If a host is lost, the agents "
+                 "on the other hosts end. With --launcher direct there is no agent: muster starts, "
+                 "tags and watches each rank."}});
   page.passes_flags_on = true;
   page.rest_name = "SCRIPT [ARGS]";
   return page;
@@ -94,29 +94,30 @@ Page deepspeed() {
   Page page = operator_page(
       {.name = "deepspeed",
        .group = Group::operators,
-       .brief = "run one DeepSpeed program over all of them",
-       .about = "Runs a DeepSpeed script over all hosts of the job.",
+       .brief = "run one DeepSpeed program across all hosts",
+       .about = "Runs a DeepSpeed script across all hosts of the job.",
        .flags = {{"--num_gpus", "N",
-                  "processes on each host; default: one for each GPU, one without",
+                  "processes per host (default: one per GPU, or one without GPUs)",
                   "--num_accelerators"},
                  {"--master_port", "N",
-                  "port of the leading host on which the ranks meet; default: a free one"},
+                  "rendezvous port on the leading host (default: a free port)"},
                  {"--module", "", "the script is a Python module, as for python -m"},
-                 {"--no_python", "", "the script is a program, started as it is"},
-                 {"--no_local_rank", "", "the script gets no argument --local_rank"},
-                 {"--bind_cores_to_rank", "", "each rank gets processor cores of its own"},
-                 {"--bind_core_list", "LIST", "these cores are shared out: 1,3-5"},
-                 {"--enable_each_rank_log", "DIR", "a file there for each rank's output"},
+                 {"--no_python", "", "the script is a program: start it without Python"},
+                 {"--no_local_rank", "", "do not pass --local_rank to the script"},
+                 {"--bind_cores_to_rank", "", "bind each rank to its own CPU cores"},
+                 {"--bind_core_list", "LIST", "the cores to distribute, e.g. 1,3-5"},
+                 {"--enable_each_rank_log", "DIR",
+                  "write the output of each rank to a file in this folder"},
                  {"--launcher", "HOW",
                   "agent: DeepSpeed's node launcher (default); direct: muster itself", "", false,
                   "agent direct"}},
        .examples = {{"sm deepspeed train.py --deepspeed_config ds.json"},
                     {"sm deepspeed --num_gpus 4 --module pkg.train"},
                     {"sm deepspeed --launcher direct --num_gpus 2 train.py"}},
-       .notes = {"Every host of the job runs the same line. DeepSpeed's node launcher runs on each "
-                 "host; they meet at the leading host. There is no hostfile, no pdsh and no ssh: "
-                 "flags about them are refused by name. With --launcher direct there is no node "
-                 "launcher: the ranks are started, tagged and watched one by one."}});
+       .notes = {"Run the same command line on every host of the job. DeepSpeed's node launcher "
+                 "runs on each host; the launchers connect to the leading host. Hostfile, pdsh and "
+                 "ssh are not used: their flags are rejected by name. With --launcher direct there "
+                 "is no node launcher: muster starts, tags and watches each rank."}});
   page.passes_flags_on = true;
   page.rest_name = "SCRIPT [ARGS]";
   return page;
@@ -128,35 +129,36 @@ Page tf_training() {
        .group = Group::operators,
        .brief = "TensorFlow workers and parameter servers",
        .about = "Runs a TensorFlow trainer with parameter servers.",
-       .flags = {{"--num-workers", "N", "workers over all hosts; default: one on each"},
-                 {"--num-parameter-servers", "N", "parameter servers over all hosts; default: 1"},
-                 {"--chief", "", "a chief beside the workers"},
-                 {"--evaluator", "", "an evaluator"},
-                 {"--config-only", "", "no flags for the trainer, and none on parameter servers"}},
+       .flags = {{"--num-workers", "N", "workers across all hosts (default: one per host)"},
+                 {"--num-parameter-servers", "N",
+                  "parameter servers across all hosts (default: 1)"},
+                 {"--chief", "", "add a chief to the workers"},
+                 {"--evaluator", "", "add an evaluator"},
+                 {"--config-only", "",
+                  "pass no flags to the trainer, and do not run it on parameter servers"}},
        .examples =
            {{"sm tf run-distributed-training --num-workers 2 --num-parameter-servers 2 "
              "trainer.py --steps 100"},
             {"sm tf run-distributed-training --chief --num-parameter-servers 1 trainer.py"}},
-       .notes = {
-           "Every host of the job runs the same line. Workers are placed from the first host on, "
-           "parameter servers from the last host back; a host may hold several. The trainer gets "
-           "--ps_hosts, --worker_hosts, --job_name and --task_index, and TF_CONFIG. Parameter "
-           "servers are ended when chief and workers have. With --config-only there is TF_CONFIG "
-           "alone, and parameter servers serve by themselves: chief and workers run the trainer "
-           "to its end."}});
+       .notes = {"Run the same command line on every host of the job. Workers are placed from the "
+                 "first host on, parameter servers from the last host back; a host may run "
+                 "several. The trainer is passed --ps_hosts, --worker_hosts, --job_name and "
+                 "--task_index, and TF_CONFIG. Parameter servers are stopped when chief and "
+                 "workers have ended. With --config-only, only TF_CONFIG is set, and muster runs "
+                 "the parameter servers itself: only chief and workers run the trainer."}});
 }
 
 Page tf_multi_worker() {
   return operator_page(
       {.name = "tf multi-worker",
        .group = Group::operators,
-       .brief = "TensorFlow workers alone (MultiWorkerMirroredStrategy)",
+       .brief = "run only TensorFlow workers (MultiWorkerMirroredStrategy)",
        .about = "Runs a TensorFlow trainer on several workers.",
-       .flags = {{"--num-workers", "N", "workers over all hosts; default: one on each"}},
+       .flags = {{"--num-workers", "N", "workers across all hosts (default: one per host)"}},
        .examples = {{"sm tf multi-worker train.py"},
                     {"sm tf multi-worker --num-workers 4 train.py"}},
-       .notes = {"Every host of the job runs the same line. The trainer runs on every host with "
-                 "TF_CONFIG, as MultiWorkerMirroredStrategy reads it."}});
+       .notes = {"Run the same command line on every host of the job. The trainer runs on every "
+                 "host with TF_CONFIG in the format that MultiWorkerMirroredStrategy reads."}});
 }
 
 Page mxnet_run() {
@@ -165,65 +167,67 @@ Page mxnet_run() {
        .group = Group::operators,
        .brief = "MXNet workers and servers",
        .about = "Runs an MXNet program with its parameter servers.",
-       .flags = {{"--num-servers", "N", "servers over all hosts; default: one on each"},
-                 {"--num-workers", "N", "workers over all hosts; default: one on each"}},
+       .flags = {{"--num-servers", "N", "servers across all hosts (default: one per host)"},
+                 {"--num-workers", "N", "workers across all hosts (default: one per host)"}},
        .examples = {{"sm mxnet run python train.py --kvstore dist_sync"},
                     {"sm mxnet run --num-servers 1 --num-workers 4 python train.py"}},
-       .notes = {"Every host of the job runs the same line. A scheduler runs on the leading host, "
-                 "servers and workers on all of them; each finds its part in DMLC_*. Scheduler and "
-                 "servers end when the workers have."}});
+       .notes = {
+           "Run the same command line on every host of the job. A scheduler runs on the leading "
+           "host, servers and workers on all hosts. DMLC_* variables define the role of each "
+           "process. Scheduler and servers are stopped when the workers have ended."}});
 }
 
 Page run() {
-  return operator_page(
-      {.name = "run",
-       .group = Group::operators,
-       .brief = "run a command once on each host",
-       .about = "Runs a command once on every host, as one job.",
-       .examples = {{"sm run -- ./prepare.sh"},
-                    {"sm run -- python check_network.py"},
-                    {"sm run --hosts node[1-3] --key-file job.key -- hostname",
-                     "on each of three machines, by hand"}},
-       .notes = {"Every host of the job runs the same line; the command runs once on each. When "
-                 "one fails, all end."}});
+  return operator_page({.name = "run",
+                        .group = Group::operators,
+                        .brief = "run a command once on each host",
+                        .about = "Runs a command once on every host, as one job.",
+                        .examples = {{"sm run -- ./prepare.sh"},
+                                     {"sm run -- python check_network.py"},
+                                     {"sm run --hosts node[1-3] --key-file job.key -- hostname",
+                                      "run by hand run on each of three machines"}},
+                        .notes = {"Run the same command line on every host of the job; the command "
+                                  "runs once on each host. If one fails, all end."}});
 }
 
 Page preflight() {
   std::vector<Flag> flags = host_flags();
   flags.pop_back();
-  flags.push_back({"--json", "", "on the leading host, all that was found as one JSON object"});
-  return {.name = "preflight",
-          .group = Group::operators,
-          .brief = "compare the hosts and measure the ways between them, and run nothing",
-          .about =
-              "Compares the hosts of a job and measures the ways between them, before a job "
-              "needs them: names, ports, clocks, free disk and memory, versions, GPUs, MTU, "
-              "round trips and bandwidth. The leading host names the odd one.",
-          .flags = std::move(flags),
-          .examples = {{"sm preflight --hosts node[1-3] --key-file job.key",
-                        "on each of three machines"},
-                       {"srun --ntasks-per-node 1 sm preflight",
-                        "on the nodes of a Slurm job, with MUSTER_JOB_KEY_FILE"}},
-          .notes = {"Every host of the job runs the same line. What is compared, from where on a "
-                    "difference is told, and how a job does this by itself: the page Several "
-                    "machines."},
-          .exits = {{"0", "the hosts can work together; warnings are told"},
-                    {"1", "they can't, or some did not come: the last line says why"},
-                    {"2", "what was given is wrong"},
-                    {"128 + N", "it was stopped by signal N"}},
-          .last_wins = true};
+  flags.push_back({"--json", "", "print all results as one JSON object on the leading host"});
+  return {
+      .name = "preflight",
+      .group = Group::operators,
+      .brief = "compare the hosts and measure their links, without running a job",
+      .about =
+          "Compares the hosts of a job and measures the links between them before the job starts: "
+          "names, ports, clocks, free disk and memory, versions, GPUs, MTU, round-trip times and "
+          "bandwidth. The leading host names the outlier.",
+      .flags = std::move(flags),
+      .examples = {{"sm preflight --hosts node[1-3] --key-file job.key",
+                    "run on each of three machines"},
+                   {"srun --ntasks-per-node 1 sm preflight",
+                    "run on the nodes of a Slurm job, with MUSTER_JOB_KEY_FILE"}},
+      .notes = {"Run the same command line on every host of the job. The page \"Several machines\" "
+                "lists what is compared, the thresholds, and how a job runs this check itself."},
+      .exits =
+          {{"0", "the hosts can work together; warnings are printed"},
+           {"1",
+            "the hosts cannot work together, or some did not join; the last line has the reason"},
+           {"2", "usage error"},
+           {"128 + N", "stopped by signal N"}},
+      .last_wins = true};
 }
 
 }  // namespace
 
 std::vector<Flag> host_flags() {
   return {
-      {"--hosts", "LIST", "the job's hosts, where no platform's file names them: a,b,node[1-4]"},
-      {"--host", "NAME", "which of them this machine is; default: found by name or address"},
-      {"--key-file", "FILE", "the job's key, the same on all hosts: sm key job makes one"},
-      {"--interface", "NAME",
-       "network interface that leads to the other hosts; default: found by the route"},
-      {"--preflight", "", "measure the ways between the hosts first, and name the odd one"}};
+      {"--hosts", "LIST", "the job's hosts, if no platform's file lists them: a,b,node[1-4]"},
+      {"--host", "NAME",
+       "which host of the list this machine is (default: found by name or address)"},
+      {"--key-file", "FILE", "the job's key, the same on all hosts; sm key job creates one"},
+      {"--interface", "NAME", "network interface to the other hosts (default: found by the route)"},
+      {"--preflight", "", "first measure the links between the hosts and name the outlier"}};
 }
 
 std::vector<Page> pages_operators() {
@@ -234,7 +238,7 @@ std::vector<Page> pages_operators() {
       {.name = "tf",
        .group = Group::operators,
        .brief = "run TensorFlow workers and parameter servers",
-       .about = "Runs a TensorFlow trainer over all hosts of the job.",
+       .about = "Runs a TensorFlow trainer across all hosts of the job.",
        .examples = {{"sm tf multi-worker train.py"}},
        .notes = {same_line},
        .exits = operator_exits()},
@@ -243,7 +247,7 @@ std::vector<Page> pages_operators() {
       {.name = "mxnet",
        .group = Group::operators,
        .brief = "run MXNet workers and servers",
-       .about = "Runs an MXNet program over all hosts of the job.",
+       .about = "Runs an MXNet program across all hosts of the job.",
        .examples = {{"sm mxnet run python train.py --kvstore dist_sync"}},
        .notes = {same_line},
        .exits = operator_exits()},

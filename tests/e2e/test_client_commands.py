@@ -391,7 +391,7 @@ NO_KEY = {"AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": ""}
 def test_each_failure_is_one_clear_line(sm, words, env, code, text):
     done = sm(*words, code=code, **env)
     assert text in done.stderr
-    lines = [line for line in done.stderr.splitlines() if not line.endswith("--help tells more")]
+    lines = [line for line in done.stderr.splitlines() if not line.startswith("see sm ")]
     assert len(lines) == 1 and done.stdout == "", done.stderr
 
 

@@ -105,7 +105,7 @@ def test_a_slip_is_told_with_what_was_meant(words, want):
     done = sm(*words, code=2)
     first, *rest = done.stderr.splitlines()
     assert want in first and len(rest) <= 1, done.stderr
-    assert done.stdout == "" and all(line.endswith("--help tells more") for line in rest)
+    assert done.stdout == "" and all(line.startswith("see sm ") for line in rest)
 
 
 def test_no_command_is_a_wrong_line_with_help():
