@@ -5,12 +5,16 @@ line run the real one, of torch 2.0.1, where `make frameworks` has built it.
 """
 
 import json
+import shutil
 
 import pytest
 
 from frameworks import interpreter
 from image import STANDINS
+from lab import VENV
+from process import wait_until
 from test_operators import entry_job, sm_on_path
+from test_stacks import all_say, stacks
 from training import GUARD_SECONDS, host_environment
 
 ENABLED = {
@@ -158,6 +162,47 @@ def test_the_cause_is_named_once_no_restart_is_left(training):
     for name in job.trains:
         assert "rank 2 on algo-2: exit code 3: BatchError: bad batch" in job.failure(name)
     job.assert_quiet()
+
+
+# Rank 3 waits for its data, all others for rank 3.
+STANDS = """
+import os
+def read_batch():
+    os.read(os.pipe()[0], 1)
+def reduce():
+    os.read(os.pipe()[0], 1)
+print("here is", os.environ["RANK"], flush=True)
+read_batch() if os.environ["RANK"] == "3" else reduce()
+"""
+
+
+@pytest.mark.parametrize("form", ["flag", "operator"])
+def test_lines_and_stacks_are_found_by_rank(machine, form):
+    (machine.source / "train.py").write_text(STANDS)
+    (machine.source / "entry.sh").write_text("exec sm torchrun --nproc-per-node 2 train.py\n")
+    shutil.copytree(STANDINS / "torch", machine.source / "torch")
+    words = ["entry.sh"]
+    if form == "flag":
+        words = ["train.py", "--torchrun", "--processes-per-host", 2]
+    fit = machine.sm("fit", *words, "--source-dir", machine.source, "--output", machine.output,
+                     "--python", VENV / "bin/python", "--hosts", 2, "--name", "still")  # fmt: skip
+    all_say(fit, 4, "| here is ")
+
+    def marked() -> bool:
+        text = stacks(machine, "still")
+        return "rank 3  <- not where most stand" in text and "ranks 0-2\n" in text
+
+    wait_until("rank 3 marked", marked, GUARD_SECONDS)
+    text = stacks(machine, "still")
+    assert text.startswith("4 ranks on 2 hosts, at 2 places\n"), text
+    assert "read_batch  train.py:4\n" in text and "could not be read" not in text, text
+    for rank in range(4):
+        logs = machine.sm("logs", "still", "--rank", rank)
+        assert logs.wait(GUARD_SECONDS) == 0, logs.text
+        lines = logs.out.decode().splitlines()
+        assert len(lines) == 1 and lines[0].endswith(f"here is {rank}"), logs.text
+    assert machine.sm("stop", "still", "--now", "--wait").wait(GUARD_SECONDS) == 0
+    fit.wait(GUARD_SECONDS)
 
 
 # --- the real one ---
