@@ -2,7 +2,8 @@
 
 A block ```sh is run; a block ```text behind it holds lines of its output, in their order, each as a
 part of a line. Blocks of one page share a shell and a folder. A block that needs what not every
-machine has says so in its title (```sh title="needs a GPU"), in one of a few ways, and is not run.
+machine has says so in its title (```sh title="needs a GPU"), in one of a few ways, and is not run;
+those of WITH_TORCH are, by themselves, where `make frameworks` has built the interpreter.
 """
 
 import json
@@ -15,6 +16,7 @@ import subprocess
 import pytest
 
 from fit import GUARD_SECONDS
+from frameworks import interpreter
 from lab import REPOSITORY, SM, VENV
 from process import Process
 from training import host_environment, train_program
@@ -36,13 +38,14 @@ NEEDS = {
     "needs SageMaker's SDK and Docker",  # test_local_mode.py does this.
     "needs SageMaker's SDK and a server",  # test_remote_functions.py runs these.
 }
+WITH_TORCH = {"needs PyTorch", "needs accelerate"}
 # A systemd unit, a Job of Kubernetes, a part of a config: no line of the page reads them.
 FILES_OF_OTHERS = {"ini", "json", "yaml"}
-TITLES = {f'title="{need}"' if need else "" for need in NEEDS}
+TITLES = {f'title="{need}"' if need else "": need for need in NEEDS | WITH_TORCH}
 
 
-def blocks(page: pathlib.Path) -> list[tuple[str, list[str]]]:
-    """(commands, lines that they print) of each block that is run."""
+def blocks(page: pathlib.Path, needs=frozenset([""])) -> list[tuple[str, list[str]]]:
+    """(commands, lines that they print) of each block that needs one of these."""
     found: list[tuple[str, list[str]]] = []
     runs = False
     for language, more, text in BLOCK.findall(page.read_text()):
@@ -51,7 +54,7 @@ def blocks(page: pathlib.Path) -> list[tuple[str, list[str]]]:
         assert language in ("sh", "text"), f"{page.name}: a block of {language}"
         assert more.strip() in TITLES, f"{page.name}: a block with{more}"
         if language == "sh":
-            runs = not more
+            runs = TITLES[more.strip()] in needs
             if runs:
                 found.append((text, []))
         elif runs:
@@ -64,19 +67,18 @@ def check_lines(wanted: list[str], said: str) -> None:
     for line in wanted:
         found = said.find(line, at)
         assert found >= 0, f"{line!r} is not printed, or not in this place:\n{said}"
-        at = found + len(line) if not re.match(r"algo-\d rank", line) else at  # Ranks race.
+        at = found + len(line) if not re.match(r"algo-\d ", line) else at  # Hosts race.
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page)], ids=lambda p: p.stem)
-def test_the_page_does_what_it_says(machine, page):
-    wanted = blocks(page)
+def run_blocks(machine, wanted: list[tuple[str, list[str]]], programs: pathlib.Path) -> None:
+    """In one shell, with these programs first on its PATH."""
     # What a block leaves in the background ends with the page, also where a later line fails.
     lines = ["set -e", "trap 'kill $(jobs -p) 2>/dev/null || :' EXIT"]
     for number, (commands, _) in enumerate(wanted):
         lines += [commands, f"echo '{MARK % number}'"]
     environment = {
         **machine.environment(),
-        "PATH": os.pathsep.join([str(SM.parent), str(VENV / "bin"), os.environ["PATH"]]),
+        "PATH": os.pathsep.join([str(SM.parent), str(programs), os.environ["PATH"]]),
     }
     script = machine.folder / "page.sh"
     script.write_text("\n".join(lines))
@@ -89,6 +91,19 @@ def test_the_page_does_what_it_says(machine, page):
         block, mark, said = said.partition(MARK % number)
         assert mark, process.text
         check_lines(parts, block)
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page)], ids=lambda p: p.stem)
+def test_the_page_does_what_it_says(machine, page):
+    run_blocks(machine, blocks(page), VENV / "bin")
+
+
+@pytest.mark.framework
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if blocks(page, WITH_TORCH)], ids=lambda p: p.stem
+)
+def test_the_page_does_with_torch_what_it_says(machine, page):
+    run_blocks(machine, blocks(page, WITH_TORCH), interpreter("torch").parent)
 
 
 def test_links_between_the_pages_lead_somewhere():
