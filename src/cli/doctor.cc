@@ -16,6 +16,7 @@
 #include "cli/fit_options.h"
 #include "cli/on_path.h"
 #include "cli/places.h"
+#include "cli/trial.h"
 #include "command/line.h"
 #include "launch/launchers.h"
 #include "machine/rootless.h"
@@ -341,6 +342,7 @@ int doctor_main(const Args& args, const Env& given) {
   machine.python_asked = python;
   if (!python.empty()) machine.python3 = on_path(python, env);
   std::vector<Finding> found = findings(machine);
+  if (is_well(found)) found.push_back(try_job(env, python, machine.no_outside.empty()));
   for (Finding& each : findings(job_facts(env, python))) found.push_back(std::move(each));
   const bool colour = ::isatty(STDOUT_FILENO) == 1 && !env.contains("NO_COLOR");
   const std::string text = json ? findings_json(found) : findings_text(found, colour);

@@ -68,7 +68,7 @@ const Entry entries[] = {
     {"preflight", operators::preflight_main},
     {"env", env::env_main},
     {"toolkit", toolkit::toolkit_main},
-    {"doctor", cli::doctor_main, State::read},
+    {"doctor", cli::doctor_main, State::made},
     {"clean", cli::clean_main, State::read},
     {"explain", command::explain_main},
     {"image", cli::image_main, State::made},

@@ -453,7 +453,8 @@ def test_20000_lines_of_each_of_four_ranks_arrive_whole(machine):
 
 def test_doctor_version_help_and_completion(machine):
     doctor = succeed(machine.sm("doctor"))
-    for part in ("runc", "mpirun", "overlay", "cgroup", "mpi4py", "gpus", "port", "memory"):
+    for part in ("runc", "mpirun", "overlay", "cgroup", "mpi4py", "gpus", "port", "memory",
+                 "ok      job "):  # fmt: skip
         assert part in doctor.text, doctor.text
     assert succeed(machine.sm("--version")).out.startswith(b"muster ")
     assert b"sm fit" in succeed(machine.sm("--help")).out

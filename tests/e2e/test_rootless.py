@@ -305,6 +305,29 @@ def test_a_doctor_tells_a_user_what_there_is(user):
         assert not checks[what]["good"] and not checks[what]["needed"], what
 
 
+# More than a host can be shown one by one, in the only folder that can hold muster's programs.
+CROWDED = IN_USR_LOCAL_BIN + "seq 4097 | sed s,^,/usr/local/bin/n, | xargs touch\n"
+
+
+@pytest.mark.parametrize("below", [BELOW_USR, CROWDED], ids=["starts", "cannot-start"])
+def test_a_doctor_tries_what_a_job_does(make_user, below):
+    """What no list of things that may lack can hold: the machine refuses a job something."""
+    user = make_user(below)
+    doctor, job = user.sm("doctor"), user.fit("pass")
+    codes = [each.wait(GUARD_SECONDS) for each in (doctor, job)]
+    line = next(line for line in doctor.text.splitlines() if " job  " in line)
+    if below == BELOW_USR:
+        assert codes == [0, 0] and line.startswith("ok      job "), doctor.text
+        assert doctor.text.endswith("This machine can run jobs.\n")
+    else:
+        cause = "/usr/local/bin: more than 4096 entries to be shown again"
+        assert codes[0] == 3 and codes[1] != 0 and cause in job.text, job.text
+        assert line.startswith("MISSING job ") and cause in line, doctor.text
+        assert line.endswith("-> sm explain no-room")
+        assert "cannot run jobs yet" in doctor.text
+    assert user.jobs() == []
+
+
 SERVED = """
 import os
 print(os.environ["SM_CURRENT_HOST"], os.listdir(os.environ["SM_CHANNEL_TRAIN"]), flush=True)
