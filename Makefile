@@ -70,7 +70,7 @@ docs: build/docs-venv/.done  ## build/site: docs/ as a site; a link that leads n
 	build/docs-venv/bin/mkdocs build --strict
 
 .PHONY: wheel
-wheel: sm build/wheel-venv/.done  ## build/dist/muster-*.whl: what a training image installs
+wheel: sm build/wheel-venv/.done  ## build/dist/muster_train-*.whl: what a training image installs
 	tools/build-wheel $(SM) build/dist
 
 .PHONY: packages

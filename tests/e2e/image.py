@@ -32,7 +32,7 @@ def build_wheel() -> pathlib.Path:
         _check(["make", "build/wheel-venv/.done"], "the wheel's builder cannot be installed")
         folder = BUILD / "e2e-wheel"
         subprocess.run([REPOSITORY / "tools/build-wheel", SM, folder], check=True)
-        return next(folder.glob("muster-*.whl"))
+        return next(folder.glob("muster_train-*.whl"))
 
 
 def install_frameworks() -> pathlib.Path:

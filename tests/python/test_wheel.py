@@ -16,7 +16,7 @@ BUILDER = REPOSITORY / "build" / "wheel-venv" / "bin" / "python"
 @pytest.fixture(scope="module")
 def metadata(dist):
     """What a registry reads of the wheel."""
-    with zipfile.ZipFile(next(dist.glob("muster-*.whl"))) as wheel:
+    with zipfile.ZipFile(next(dist.glob("muster_train-*.whl"))) as wheel:
         name = next(each for each in wheel.namelist() if each.endswith(".dist-info/METADATA"))
         return email.message_from_string(wheel.read(name).decode())
 
@@ -24,7 +24,7 @@ def metadata(dist):
 def test_twine_has_no_complaint(dist):
     if not TWINE.exists():
         pytest.skip(f"twine is not installed: make {TWINE.parent.parent}/.done")
-    words = [TWINE, "check", "--strict", *dist.glob("muster-*.whl")]
+    words = [TWINE, "check", "--strict", *dist.glob("muster_train-*.whl")]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert done.returncode == 0 and "PASSED" in done.stdout, done.stdout + done.stderr
 
