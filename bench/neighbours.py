@@ -64,14 +64,14 @@ HOGS = {
     "memory": Hog(
         ("--memory", "512m"),
         "held = []\nwhile True: held.append(bytearray(1 << 20))\n",
-        "memory: 512 MiB used up",
+        "reached its memory limit (512 MiB)",
     ),
     "processes": Hog(
         (),
         "import threading, time\n"
         "threading.stack_size(64 << 10)\n"
         "while True: threading.Thread(target=time.sleep, args=(600,), daemon=True).start()\n",
-        "processes: 16384 used up",
+        "reached its limit of 16384 processes",
     ),
     "disk": Hog(
         ("--volume-size", "1"), FILL % "/opt/ml/model/m", "disk: 1 GiB of VolumeSizeInGB=1 full"

@@ -32,7 +32,7 @@ def sections_of(changelog: str) -> dict[str, str]:
     found = {}
     for name, date, text in zip(parts[1::3], parts[2::3], parts[3::3]):
         if name in found:
-            raise NoRelease(f"CHANGELOG.md: {name} stands there twice")
+            raise NoRelease(f"CHANGELOG.md: {name} appears twice")
         if (name == "Unreleased") == bool(date):
             raise NoRelease(f"CHANGELOG.md: {name}: a version has a date, what is unreleased none")
         found[name] = text.strip()

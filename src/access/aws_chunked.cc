@@ -94,7 +94,7 @@ Result<void, aws::Refusal> AwsChunked::State::on_size() {
   text.remove_prefix(std::min(semicolon + 1, text.size()));
   const auto [end, error] = std::from_chars(size.data(), size.data() + size.size(), left, 16);
   if (size.empty() || error != std::errc() || end != size.data() + size.size())
-    return aws::s3_refusal("InvalidRequest", "The size of a chunk is no hexadecimal number.");
+    return aws::s3_refusal("InvalidRequest", "The size of a chunk is not a hexadecimal number.");
   if (left > chunk_bytes_max || left > options.decoded_bytes - decoded)
     return aws::s3_refusal("IncompleteBody",
                            "The chunks hold more than x-amz-decoded-content-length says.");

@@ -154,7 +154,7 @@ Result<CheckedHead, AuthRefusal> Verifier::check_head(const aws::RequestHead& he
   TRY(check_time(*claim, now));
   if (claim->version_2 && key->policy.limited)
     return AuthRefusal{AuthFailure::unsupported,
-                       "A job's key makes no URLs of Signature Version 2. Please use "
+                       "A job's key cannot sign URLs with Signature Version 2. Please use "
                        "AWS4-HMAC-SHA256: with boto3 Config(signature_version=\"s3v4\").",
                        {}};
   if (!claim->version_2) TRY(check_signed_headers(head, *claim));

@@ -67,7 +67,7 @@ Result<void, AuthRefusal> check_parameters(const aws::RequestHead& head, const a
   std::map<std::string, int> counts;
   for (const auto& [name, value] : query) {
     if (++counts[lower_case(name)] > 1)
-      return AuthRefusal{AuthFailure::malformed_query, to_utf8(name) + " comes twice.", {}};
+      return AuthRefusal{AuthFailure::malformed_query, to_utf8(name) + " is given twice.", {}};
     if (lists(own, name) || lists(in_resource, name)) continue;
     if (!stands_for_header(name))
       return refused("Signature Version 2 does not sign the parameter \"" + to_utf8(name) +
@@ -75,7 +75,7 @@ Result<void, AuthRefusal> check_parameters(const aws::RequestHead& head, const a
                      "Config(signature_version='s3v4').");
     const std::optional<std::string_view> header = head.header(name);
     if (header && trim(*header) != trim(value))
-      return refused("The header " + to_utf8(name) + " is another than the URL says.");
+      return refused("The header " + to_utf8(name) + " differs from the URL's.");
   }
   return {};
 }

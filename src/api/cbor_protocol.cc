@@ -46,7 +46,7 @@ class Reader {
       case 6:
         return tagged(number, into, depth);
       default:
-        return fail("a byte string, which no member takes");
+        return fail("a byte string, which no member accepts");
     }
   }
 
@@ -80,7 +80,7 @@ class Reader {
   std::uint64_t argument(int minor) {
     if (minor < 24) return static_cast<std::uint64_t>(minor);
     if (minor < 28) return big_endian(1 << (minor - 24));
-    fail("a head of no known kind");
+    fail("an unknown head");
     return 0;
   }
 
@@ -101,7 +101,7 @@ class Reader {
       case 27:
         return real(std::bit_cast<double>(big_endian(8)), into);
       default:
-        return fail("a simple value of no known kind");
+        return fail("an unknown simple value");
     }
   }
 
@@ -136,7 +136,7 @@ class Reader {
       while (!take_break()) {
         const std::uint8_t head = byte();
         if (failed()) return false;
-        if (head >> 5 != 3) return fail("a text in chunks that are no texts");
+        if (head >> 5 != 3) return fail("a text with chunks that are not text");
         const std::uint64_t part = argument(head & 0x1F);
         if (failed() || !chunk(part, whole)) return false;
       }
@@ -168,16 +168,16 @@ class Reader {
     for (std::uint64_t i = 0; count == endless ? !take_break() : i < count; ++i) {
       Json key;
       if (!value(key, depth + 1)) return false;
-      if (!key.is_string()) return fail("a key that is no text");
+      if (!key.is_string()) return fail("a key that is not text");
       if (!value(into[key.get<std::string>()], depth + 1)) return false;
     }
     return !failed();
   }
 
   bool tagged(std::uint64_t tag, Json& into, int depth) {
-    if (tag != 1) return fail("tag " + std::to_string(tag) + ", which no member takes");
+    if (tag != 1) return fail("tag " + std::to_string(tag) + ", which no member accepts");
     if (!value(into, depth + 1)) return false;
-    return into.is_number() || fail("a time that is no number");
+    return into.is_number() || fail("a time that is not a number");
   }
 
   std::string_view bytes_;
@@ -294,9 +294,9 @@ Result<Json, aws::Refusal> read_cbor(std::string_view body) {
   else if (!reader.at_end())
     error = "bytes behind the end";
   else if (!json.is_object())
-    error = "the body is no structure";
+    error = "the body is not a structure";
   if (error.empty()) return json;
-  return aws::Refusal{"SerializationException", "not CBOR that can be read: " + error};
+  return aws::Refusal{"SerializationException", "invalid or unsupported CBOR: " + error};
 }
 
 std::string write_cbor(const Service& service, const Operation& operation, const Json& output) {

@@ -43,8 +43,7 @@ Result<std::string, aws::Refusal> credentials_provider(const Json& repository) {
                                   "TrainingRepositoryCredentialsProviderArn");
   if (!arn.empty() && text_of(repository, "TrainingRepositoryAccessMode") != "Vpc")
     return bad(
-        "TrainingRepositoryAuthConfig goes with TrainingRepositoryAccessMode Vpc, and not with "
-        "Platform");
+        "TrainingRepositoryAuthConfig requires TrainingRepositoryAccessMode Vpc, not Platform");
   return arn;
 }
 

@@ -60,7 +60,7 @@ TEST_CASE("job request: what no server of muster's runs is refused in one line")
       {R"({"AlgorithmSpecification": {"TrainingImageConfig": {
             "TrainingRepositoryAccessMode": "Platform", "TrainingRepositoryAuthConfig": {
             "TrainingRepositoryCredentialsProviderArn": "arn:aws:lambda:a:0:function:b"}}}})",
-       "TrainingRepositoryAuthConfig goes with TrainingRepositoryAccessMode Vpc"},
+       "TrainingRepositoryAuthConfig requires TrainingRepositoryAccessMode Vpc"},
       {R"({"ResourceConfig": null})", "ResourceConfig: want InstanceType"},
       {R"({"ResourceConfig": {"InstanceType": null}})", "ResourceConfig: want InstanceType"},
       {R"({"ResourceConfig": {"InstanceCount": 0}})", "ResourceConfig: want InstanceType"},

@@ -78,15 +78,15 @@ bool is_hosting(std::string_view operation) {
 aws::Refusal no_hosting(const std::string& operation) {
   return {"UnknownOperationException",
           operation +
-              ": muster trains; hosting models (CreateModel, endpoints, batch transform) is "
-              "not muster's: take the model from S3 to where it shall answer."};
+              ": muster only trains; it does not host models (CreateModel, endpoints, batch "
+              "transform). Deploy the model from S3 with another tool."};
 }
 
 aws::Refusal no_pipelines(const std::string& operation) {
   return {"UnknownOperationException",
           operation +
-              ": muster has no pipelines; run the functions of @step by @remote, or send each "
-              "step's job by CreateTrainingJob."};
+              ": muster does not support pipelines; run the functions of @step with @remote, or "
+              "submit each step's job with CreateTrainingJob."};
 }
 
 aws::Refusal unknown_operation(const ApiHead& head, Protocol protocol,

@@ -119,12 +119,13 @@ TEST_CASE("protocol: who wants a model hosted is told that this is not muster's"
                            "DescribeEndpoint", "CreateTransformJob", "CreateInferenceComponent"}) {
     const aws::Refusal refusal = refusal_of(json_head("SageMaker." + std::string(name)), "{}");
     CHECK(refusal.code == "UnknownOperationException");
-    CHECK(refusal.message.starts_with(std::string(name) + ": muster trains; hosting models"));
+    CHECK(refusal.message.starts_with(std::string(name) +
+                                      ": muster only trains; it does not host models"));
   }
   ApiHead head = json_head("");
   head.path = "/endpoints/mine/invocations";
   head.scope_service = "sagemaker";
-  CHECK(refusal_of(head, "1,2,3").message.starts_with("InvokeEndpoint: muster trains"));
+  CHECK(refusal_of(head, "1,2,3").message.starts_with("InvokeEndpoint: muster only trains"));
 }
 
 TEST_CASE("protocol: who wants a pipeline is told what runs its steps") {
@@ -132,8 +133,8 @@ TEST_CASE("protocol: who wants a pipeline is told what runs its steps") {
     CHECK(refusal_of(json_head("SageMaker." + std::string(name)), "{}") ==
           aws::Refusal{"UnknownOperationException",
                        std::string(name) +
-                           ": muster has no pipelines; run the functions of @step by @remote, or "
-                           "send each step's job by CreateTrainingJob."});
+                           ": muster does not support pipelines; run the functions of @step with "
+                           "@remote, or submit each step's job with CreateTrainingJob."});
 }
 
 TEST_CASE("protocol: an operation that is not served is refused by its name") {

@@ -38,7 +38,7 @@ loop::Task<Result<AwsAnswer>> aws_exchange(http::Client& http, AwsRequest reques
     if (on_body && head.status / 100 == 2) return on_body(head, bytes);
     *text += bytes;
     if (text->size() > text_bytes_max)
-      return fail(Errc::protocol, "the server's answer is too long");
+      return fail(Errc::protocol, "the server's response is too long");
     return {};
   };
   Result<http::Head> head = co_await http.exchange(request.origin, std::move(out), take);

@@ -33,13 +33,13 @@ Result<std::optional<CredentialsEndpoint>> endpoint_in(const Env& env) {
   const std::string name = relative.empty() ? "AWS_CONTAINER_CREDENTIALS_FULL_URI"
                                             : "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI";
   if (!relative.empty() && !relative.starts_with('/'))
-    return fail(Errc::invalid_input, name + ": want a path that begins with /");
+    return fail(Errc::invalid_input, name + ": expected a path that begins with /");
   Result<http::Url> url =
       http::parse_url(relative.empty() ? full : "http://169.254.170.2" + relative);
   if (!url) return url.error().in(name);
   if (!url->origin.tls && !may_be_plain(url->origin.host))
     return fail(Errc::invalid_input,
-                name + ": http goes to this machine, 169.254.170.2 or .23 only; want https");
+                name + ": http is allowed only for this machine, 169.254.170.2 and .23; use https");
   CredentialsEndpoint endpoint{*std::move(url), value_of(env, "AWS_CONTAINER_AUTHORIZATION_TOKEN"),
                                value_of(env, "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE")};
   return std::optional<CredentialsEndpoint>(std::move(endpoint));
@@ -114,13 +114,13 @@ Result<std::optional<Credentials>> credentials_in(std::string_view text,
 Result<FetchedCredentials> credentials_from_json(std::string_view text) {
   Result<Json> json = parse_json(text);
   if (!json || !json->is_object())
-    return fail(Errc::protocol, "the credentials endpoint's answer is no JSON object");
+    return fail(Errc::protocol, "the credentials endpoint's response is not a JSON object");
   FetchedCredentials fetched;
   fetched.credentials = {text_at(*json, "AccessKeyId"), text_at(*json, "SecretAccessKey"),
                          text_at(*json, "Token")};
   if (fetched.credentials.access_key.empty() || fetched.credentials.secret_key.empty())
     return fail(Errc::protocol,
-                "the credentials endpoint's answer has no AccessKeyId or no SecretAccessKey");
+                "the credentials endpoint's response has no AccessKeyId or no SecretAccessKey");
   fetched.expires = parse_iso_date(text_at(*json, "Expiration"));
   return fetched;
 }
@@ -189,7 +189,7 @@ loop::Task<Result<FetchedCredentials>> CredentialProvider::fetch(CredentialsEndp
   auto answer = std::make_shared<std::string>();
   const http::OnBody collect = [answer](const http::Head&, std::string_view bytes) -> Result<void> {
     *answer += bytes;
-    if (answer->size() > answer_bytes_max) return fail(Errc::protocol, "its answer is too long");
+    if (answer->size() > answer_bytes_max) return fail(Errc::protocol, "its response is too long");
     return {};
   };
   Result<http::Head> head =

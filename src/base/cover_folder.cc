@@ -43,7 +43,7 @@ Result<void> cover_folder(const std::string& folder, const std::vector<std::stri
   if (!before) return fail_errno(folder);
   const std::vector<std::string> names = TRY(names_in(before.get(), folder));
   if (names.size() > entries_max)
-    return fail(Errc::invalid_input, folder + ": more than 4096 entries to be shown again");
+    return fail(Errc::invalid_input, folder + ": more than 4096 entries to mount again");
   if (::mount("muster", folder.c_str(), "tmpfs", MS_NODEV | MS_NOSUID, "mode=755") != 0)
     return fail_errno("covering " + folder);
   for (const std::string& name : names)

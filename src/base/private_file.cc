@@ -26,7 +26,7 @@ Result<std::string> read_private(const std::string& path) {
   const ssize_t count = ::read(file.get(), text.data(), text.size());
   if (count < 0) return fail_errno(path);
   if (static_cast<std::size_t>(count) > private_bytes_max)
-    return fail(Errc::invalid_input, path + ": longer than a secret is");
+    return fail(Errc::invalid_input, path + ": too long for a secret");
   text.resize(static_cast<std::size_t>(count));
   return trim(text);
 }
@@ -38,7 +38,7 @@ Result<std::string> read_guarded(const std::string& path) {
   const bool ours = status.st_uid == 0 || status.st_uid == ::geteuid();
   if (!ours || (status.st_mode & others_write) != 0)
     return fail(Errc::denied,
-                path + ": others can change it; expected a file of root's, mode 0644 or 0600");
+                path + ": others can change it; expected a file owned by root, mode 0644 or 0600");
   return read_file("/proc/self/fd/" + std::to_string(file.get()), guarded_bytes_max);
 }
 

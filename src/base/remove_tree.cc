@@ -111,7 +111,7 @@ class Removal {
 
 Result<void> remove_tree(const std::string& path) {
   const std::size_t end = path.find_last_not_of('/');
-  if (end == std::string::npos) return fail(Errc::invalid_input, "'" + path + "' is no folder");
+  if (end == std::string::npos) return fail(Errc::invalid_input, "'" + path + "' is not a folder");
   const std::size_t slash = path.rfind('/', end);
   const std::string above = slash == std::string::npos ? "." : path.substr(0, slash + 1);
   const Fd parent(::open(above.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));

@@ -138,7 +138,7 @@ class Reader final {
     if (weight_ <= yaml_weight_max) return {};
     return fail(Errc::invalid_input, event.line() + ": more nodes and text than " +
                                          std::to_string(yaml_weight_max >> 20) +
-                                         " MiB, aliases counted where they stand");
+                                         " MiB, counting every use of an alias");
   }
 
   Result<Weighed> node(const Event& event, int depth) {
@@ -169,7 +169,7 @@ class Reader final {
     if (!tag.empty() && !tag.starts_with(standard_tags)) {
       if (!options_.tagged || tag == "!")
         return fail(Errc::invalid_input,
-                    event.line() + ": the tag " + std::string(tag) + " is not known here");
+                    event.line() + ": the tag " + std::string(tag) + " is not supported here");
       Result<Json> meant = options_.tagged(tag, std::move(json));
       if (!meant) return meant.error().in(event.line());
       json = *std::move(meant);
@@ -226,7 +226,7 @@ class Reader final {
       if (event.event.type == YAML_MAPPING_END_EVENT) return object;
       const std::string key = TRY(key_of(event));
       if (object.contains(key))
-        return fail(Errc::invalid_input, event.line() + ": the key " + key + " stands there twice");
+        return fail(Errc::invalid_input, event.line() + ": the key " + key + " appears twice");
       Event value;
       TRY(next(value));
       Weighed item = TRY(node(value, depth + 1));

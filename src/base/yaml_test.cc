@@ -60,7 +60,7 @@ TEST_CASE("yaml: what cannot be read is one line that says where") {
     const char* want;
   } const cases[] = {
       {"empty", "# nothing\n", "empty, expected a YAML document"},
-      {"twice", "a: 1\na: 2\n", "line 2: the key a stands there twice"},
+      {"twice", "a: 1\na: 2\n", "line 2: the key a appears twice"},
       {"two documents", "a: 1\n---\nb: 2\n", "line 2: a second document, expected one"},
       {"merge", "a: &x {b: 1}\nc:\n  <<: *x\n", "line 3: merge keys (<<) are not read"},
       {"map as a key", "? {a: b}\n: c\n",
@@ -68,7 +68,7 @@ TEST_CASE("yaml: what cannot be read is one line that says where") {
       {"alias of nothing", "a: *b\n", "line 1: the alias *b names no anchor that ended before it"},
       {"alias of itself", "a: &x [*x]\n",
        "line 1: the alias *x names no anchor that ended before it"},
-      {"tag", "a: !Ref b\n", "line 1: the tag !Ref is not known here"},
+      {"tag", "a: !Ref b\n", "line 1: the tag !Ref is not supported here"},
       {"open list", "a: [1, 2\n", "line 2: not YAML: did not find expected ',' or ']'"},
       {"tab", "a:\n\t- b\n", "line 2: not YAML: found character that cannot start any token"},
       {"not UTF-8", "a: \xff\xfe\n", "byte 3: not YAML: invalid leading UTF-8 octet"},

@@ -73,7 +73,7 @@ Result<std::string> read_end(int fd, std::uint64_t file_bytes, std::size_t bytes
 
 Result<ObjectRecord> record_of(int fd, std::uint64_t file_bytes, std::string_view end) {
   const Result<std::size_t> tail = record_bytes(end);
-  if (!tail) return fail(Errc::closed, "the file has no end");
+  if (!tail) return fail(Errc::closed, "the file is truncated");
   const std::size_t bytes = *tail;
   std::string longer;
   if (bytes > end.size()) {

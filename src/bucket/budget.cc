@@ -51,8 +51,8 @@ Result<void, aws::Refusal> Budget::fits(const Amount& more) const {
   if (over.empty()) return {};
   return aws::Refusal{"QuotaExceeded",
                       "This key's places may hold " + over +
-                          ". Delete objects, ask for a larger VolumeSizeInGB, or have "
-                          "jobs.s3_budget_gib of the server's config raised.",
+                          ". Delete objects, ask for a larger VolumeSizeInGB, or ask for a larger "
+                          "jobs.s3_budget_gib in the server's config.",
                       403,
                       {}};
 }

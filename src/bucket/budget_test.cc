@@ -123,8 +123,8 @@ TEST_CASE("budget: the refusal has the figures, and is one that clients do not t
   CHECK(bytes.error().status == 403);
   CHECK(bytes.error().message ==
         "This key's places may hold 10.0 MiB, of which 9.0 MiB are used; this needs 2.0 MiB more. "
-        "Delete objects, ask for a larger VolumeSizeInGB, or have jobs.s3_budget_gib of the "
-        "server's config raised.");
+        "Delete objects, ask for a larger VolumeSizeInGB, or ask for a larger jobs.s3_budget_gib "
+        "in the server's config.");
   CHECK(lab.put("job/b", 0) == "put");
   Hold third;
   lab.bucket->hold(third, lab.budget, "job/c");

@@ -25,8 +25,9 @@ job::Verdict failed_on(const std::string& host, const std::string& why) {
 
 Result<void> CallCourse::call(launch::Call call, bool whole_job, TimePoint now) {
   if (own_)
-    return fail(Errc::closed, own_->name + " runs already on this host; one call at a time, and " +
-                                  "none inside a rank");
+    return fail(Errc::closed, own_->name +
+                                  " is already running on this host; only one call at a "
+                                  "time is possible, and none inside a rank");
   launch::HostCall own{call.name, call.digest, call.data};
   own_ = std::move(call);
   parts_ = {own_->hosts.begin(), own_->hosts.end()};

@@ -345,7 +345,7 @@ TEST_CASE_FIXTURE(Course, "call: what an earlier one still tells is not of the n
   static_cast<void>(course.take_actions());
   leader_calls(call_of(Call::Kind::mpi, {"algo-1", "algo-2"}));
   // Killed when the answer was on its way: no caller of this call is gone.
-  course.ended(end_of("algo-2", Outcome::failed("was ended before its call")), now);
+  course.ended(end_of("algo-2", Outcome::failed("was stopped before its call")), now);
   CHECK(course.take_actions().empty());
   member_calls("algo-2");
   CHECK(course.number() == first + 1);

@@ -378,10 +378,11 @@ TEST_CASE_FIXTURE(Bench, "follow: one call at a time, and the leader hears of a 
     const Result<Frame> refused = co_await second->receive();
     REQUIRE(refused);
     CHECK(refused->type == type_of(Message::failed));
-    CHECK(refused->payload.find("run train.py runs already on this host") != std::string::npos);
+    CHECK(refused->payload.find("run train.py is already running on this host") !=
+          std::string::npos);
     first.reset();
     co_await b.until_heard(Message::outcome);
-    CHECK(b.verdict_in(Message::outcome).outcome.text == "was ended before its call");
+    CHECK(b.verdict_in(Message::outcome).outcome.text == "was stopped before its call");
     b.end(Outcome::exited(0));
   };
   CHECK(run(follow, story(*this)).success());

@@ -146,7 +146,7 @@ loop::Task<Result<void>> PreflightLead::run() {
   tasks_.start(own_facts());
   co_await wait_for_all(facts_wait);
   for (const std::string& host : awaited_)
-    log_.warning("preflight: " + host + " told nothing of itself in time");
+    log_.warning("preflight: " + host + " sent no information about itself in time");
   if (options_.mode == PreflightMode::full) co_await measure_ring();
   own_.close();
   for (const std::string& host : training_.roll_call_hosts())

@@ -187,8 +187,8 @@ TEST_CASE_FIXTURE(Led, "preflight: a host that tells nothing that fits is named,
   loop::run_task(loop, Wait::run(*lead, end));
   CHECK(end);
   CHECK(said.has("127.0.0.2: preflight: a host's facts do not fit: mtu is out of range"));
-  CHECK(said.has("preflight: 127.0.0.2 told nothing of itself in time"));
-  CHECK_FALSE(said.has("127.0.0.3 told nothing"));
+  CHECK(said.has("preflight: 127.0.0.2 sent no information about itself in time"));
+  CHECK_FALSE(said.has("127.0.0.3 sent no information"));
   CHECK(Clock::now() - begin < std::chrono::seconds(15));
 }
 

@@ -58,7 +58,7 @@ Result<Command> sshd_command(const Env& env, const std::string& socket_path) {
                     "&& mkdir -p /run/sshd), with keys by which its hosts reach each other");
   if (socket_path.empty() || socket_path.find_first_of(" \t\n\"'\\#=") != std::string::npos)
     return fail(Errc::invalid_input,
-                "sshd cannot hand on the socket path \"" + to_utf8(socket_path) + "\"");
+                "sshd cannot pass on the socket path \"" + to_utf8(socket_path) + "\"");
   return Command{
       {sshd, "-D", "-e", "-o", "LogLevel=ERROR", "-o", "SetEnv=MUSTER_SOCKET=" + socket_path},
       env,

@@ -70,19 +70,20 @@ Error api_error(int status, const std::string& code, const std::string& message,
   if (code == "InvalidSignatureException" || code == "SignatureDoesNotMatch") {
     const bool clock = text.find("not yet current") != std::string::npos;
     const std::string why = clock ? ": " + text : ": the secret key is not this access key's";
-    return fail(Errc::denied, "the server refuses the signature" + why + from);
+    return fail(Errc::denied, "the server rejects the signature" + why + from);
   }
   if (code.starts_with("AccessDenied") || code.starts_with("ExpiredToken") ||
       code == "MissingAuthenticationTokenException")
-    return fail(Errc::denied, "the server refuses this access key: " + text + from);
+    return fail(Errc::denied, "the server rejects this access key: " + text + from);
   if (code == "ResourceNotFoundException" || code == "ResourceNotFound" ||
       (code == "ValidationException" && text.find("not found") != std::string::npos))
     return fail(Errc::not_found, text);
   if (code.empty())
-    return fail(status / 100 == 5 ? Errc::system : Errc::protocol,
-                "the server answered " + std::to_string(status) + ", not as SageMaker does");
+    return fail(
+        status / 100 == 5 ? Errc::system : Errc::protocol,
+        "the server answered " + std::to_string(status) + ", which is not a SageMaker response");
   if (status / 100 == 5 || code.starts_with("Throttling"))
-    return fail(Errc::system, "the server is in trouble: " + code + ": " + text);
+    return fail(Errc::system, "the server has an internal error: " + code + ": " + text);
   return fail(Errc::invalid_input, code == "ValidationException" ? text : code + ": " + text);
 }
 
@@ -121,8 +122,8 @@ Result<http::Url> endpoint_of(const Env& env, const Service& service) {
   const std::string setting = aws::endpoint_setting(env, service.setting);
   if (setting.empty())
     return fail(Errc::invalid_input,
-                "AWS_ENDPOINT_URL is not set: which server? On its machine `sm key create` prints "
-                "the lines to use");
+                "AWS_ENDPOINT_URL is not set; `sm key create` on the server's machine prints the "
+                "commands that set it");
   Result<http::Url> url = http::parse_url(setting);
   if (!url) return url.error().in("AWS_ENDPOINT_URL");
   return url;
@@ -165,7 +166,7 @@ loop::Task<Result<aws::AwsAnswer>> ApiClient::State::exchange(Service service, s
     Result<aws::Credentials> keys = co_await credentials.get();
     if (!keys)
       co_return fail(keys.error().code,
-                     keys.error().text + "; on the server's machine `sm key create` makes one");
+                     keys.error().text + "; `sm key create` on the server's machine creates one");
     aws::AwsRequest out = request;
     std::string scope = service.scope;
     Result<aws::AwsAnswer> answer = co_await aws::aws_exchange(

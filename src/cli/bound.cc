@@ -29,7 +29,7 @@ Result<job::BoundPath> find_one(const BindWish& wish, const std::string& cwd,
   if (!given->missing.empty() || ::fstat(given->held.get(), &status) != 0)
     return wrong(errno_text(path));
   if (!S_ISDIR(status.st_mode) && !S_ISREG(status.st_mode))
-    return wrong(path + ": a folder or a file is bound, no socket, device or pipe");
+    return wrong(path + ": only a folder or a file can be bound, not a socket, device or pipe");
   bound.outside = given->path;
   bound.inside = wish.inside.empty() ? path : wish.inside;
   while (bound.inside.size() > 1 && bound.inside.ends_with('/')) bound.inside.pop_back();
@@ -38,9 +38,9 @@ Result<job::BoundPath> find_one(const BindWish& wish, const std::string& cwd,
   bound.user = status.st_uid;
   bound.group = status.st_gid;
   if (owner && owner->user != bound.user)
-    return wrong(path + ": rw is for what is yours (user " + std::to_string(owner->user) +
-                 "), and this is user " + std::to_string(bound.user) +
-                 "'s; bind it :ro, or a folder of yours");
+    return wrong(path + ": rw requires that it belongs to you (user " +
+                 std::to_string(owner->user) + "), but it belongs to user " +
+                 std::to_string(bound.user) + "; bind it :ro, or bind a folder of yours");
   return bound;
 }
 

@@ -137,14 +137,14 @@ TEST_CASE("client: a refusal says what is wrong in one line, and how the command
        "the secret key is not this access key's"},
       {400, "InvalidSignatureException", "Signature expired or not yet current: …", exit_usage,
        "not yet current"},
-      {400, "AccessDeniedException", "no", exit_usage, "refuses this access key: no"},
+      {400, "AccessDeniedException", "no", exit_usage, "rejects this access key: no"},
       {400, "ValidationException", "Requested resource not found.", exit_usage, "not found"},
       {400, "ValidationException", "1 validation error\ndetected", exit_usage,
        "1 validation error detected"},
       {400, "ResourceInUse", "taken", exit_usage, "ResourceInUse: taken"},
-      {500, "InternalFailure", "disk", exit_platform, "in trouble: InternalFailure: disk"},
-      {400, "ThrottlingException", "slow", exit_platform, "in trouble"},
-      {404, "", "", exit_platform, "the server answered 404, not as SageMaker does"},
+      {500, "InternalFailure", "disk", exit_platform, "an internal error: InternalFailure: disk"},
+      {400, "ThrottlingException", "slow", exit_platform, "internal error"},
+      {404, "", "", exit_platform, "the server answered 404, which is not a SageMaker response"},
   };
   for (const auto& one : cases) {
     CAPTURE(one.code);
@@ -263,10 +263,10 @@ TEST_CASE("client: a job's end is the exit code of who followed it") {
     const char* text;
   } const cases[] = {
       {"Completed", "Completed", true, exit_success, ""},
-      {"Failed", "Failed", true, exit_job_failed, "Failed: as asked\n"},
-      {"Stopped", "Stopped", true, exit_job_failed, "Stopped: as asked\n"},
+      {"Failed", "Failed", true, exit_job_failed, "Failed: on request\n"},
+      {"Stopped", "Stopped", true, exit_job_failed, "Stopped: on request\n"},
       {"Stopped", "MaxRuntimeExceeded", true, exit_timed_out,
-       "Stopped: ran longer than it was allowed to (sm explain timeout)\n"},
+       "Stopped: exceeded its time limit (sm explain timeout)\n"},
       {"InProgress", "Training", false, exit_job_failed, ""},
   };
   for (const auto& one : cases) {
@@ -469,7 +469,7 @@ TEST_CASE("submit: wrong flags are refused by name") {
        "is set by sm submit from its own flags"},
       {[](SubmitWords& w) { w.json_file = "f"; }, "--json-file: the file is the whole job"},
       {[](SubmitWords& w) { w.script.clear(), w.source_folder = "d"; },
-       "--source-dir: expected the script in it"},
+       "--source-dir requires a SCRIPT"},
       {[](SubmitWords& w) { w.script.clear(), w.image = "x", w.launch.launchers["--mpi"] = true; },
        "need a script"},
       {[](SubmitWords& w) { w.json_file = "f", w.script.clear(), w.volume_size = "3"; },

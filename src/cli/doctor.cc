@@ -110,7 +110,7 @@ std::vector<Finding> kernel_findings(const MachineFacts& facts) {
                           "apt-get install uidmap; usermod --add-subuids 100000-165535 "
                           "--add-subgids 100000-165535 YOU"};
   const Finding nobody{.what = "user ids",
-                       .purpose = "root of a host is nobody on the machine",
+                       .purpose = "root in a host is an unprivileged user on the machine",
                        .good = own_ids,
                        .needed = false,
                        .advice =
@@ -310,7 +310,7 @@ std::string first_lack(const MachineFacts& facts, bool mpi) {
   for (const Finding& each : findings(facts)) {
     if (each.good || !(each.needed || (mpi && each.what == "mpirun"))) continue;
     if (each.what == "root") return "jobs on this machine need root: run it with sudo";
-    return each.what + " is missing: " + each.advice + " (sm doctor tells all)";
+    return each.what + " is missing: " + each.advice + " (see sm doctor)";
   }
   return {};
 }
@@ -330,8 +330,7 @@ int doctor_main(const Args& args, const Env& given) {
   if (const std::optional<command::Stop> stop = line.parse(args)) return tell(*stop);
   const Result<std::optional<machine::SlurmCluster>> cluster = slurm_of(engine, settings);
   if (!cluster) return tell(command::wrong_line(page, cluster.error().text));
-  if (probe && !*cluster)
-    return tell(command::wrong_line(page, "--probe: expected --engine slurm with it"));
+  if (probe && !*cluster) return tell(command::wrong_line(page, "--probe requires --engine slurm"));
   if (*cluster) return doctor_slurm(given, **cluster, {.probe = probe, .json = json});
   if (python.find('/') != std::string::npos)
     python = absolute(python, current_folder().value_or("/"));

@@ -79,8 +79,8 @@ std::vector<Finding> settings_findings(const SlurmFacts& facts) {
        .found = kill_wait,
        .advice = "KillWait=30 or more leaves time to write a checkpoint; sm stop grants its own"},
       {.what = "lost nodes",
-       .purpose = "for so long Slurm takes a node that is gone for a running one; muster notices "
-                  "by its own link",
+       .purpose = "Slurm needs this time to notice a lost node; muster notices it sooner, by its "
+                  "own connection",
        .good = slurm::seconds_in(timeout).value_or(std::chrono::seconds(0)).count() > 0,
        .needed = false,
        .found = timeout,
@@ -103,7 +103,7 @@ std::vector<Finding> site_findings(const SlurmFacts& facts) {
   const std::string select = value(facts, "SelectType");
   return {
       {.what = "accounting",
-       .purpose = "nobody reads a job's script and environment there",
+       .purpose = "other users cannot read a job's script and environment there",
        .good = !keeps,
        .needed = false,
        .found = value(facts, "AccountingStoreFlags"),

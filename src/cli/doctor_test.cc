@@ -40,7 +40,7 @@ TEST_CASE("doctor: a good machine is well, also without what only some jobs need
   CHECK(is_well(findings(facts)));
   CHECK(first_lack(facts, false) == "");
   CHECK(first_lack(facts, true) ==
-        "mpirun is missing: apt-get install openmpi-bin (sm doctor tells all)");
+        "mpirun is missing: apt-get install openmpi-bin (see sm doctor)");
 }
 
 TEST_CASE("doctor: an ordinary user can run jobs, and is told what they lack") {
@@ -61,7 +61,7 @@ TEST_CASE("doctor: an ordinary user can run jobs, and is told what they lack") {
 TEST_CASE("doctor: a machine that refuses an ordinary user says why") {
   MachineFacts facts = good_machine();
   facts.root = false;
-  facts.refused = "jobs without root need user namespaces";
+  facts.refused = "jobs without root require user namespaces";
   CHECK(!is_well(findings(facts)));
   CHECK(findings_text(findings(facts), false).find(facts.refused) != std::string::npos);
 }

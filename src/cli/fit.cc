@@ -53,8 +53,8 @@ std::string conflicts_text(const platform::Conflicts& conflicts, const std::stri
   std::string names = join(conflicts.names, ", ");
   if (conflicts.count > conflicts.names.size())
     names += " and " + std::to_string(conflicts.count - conflicts.names.size()) + " more";
-  return "warning: more than one host wrote, and not alike: " + names +
-         "; the last host's stands there, the others' in " + out + "/conflicts";
+  return "warning: several hosts wrote different versions of: " + names +
+         "; the last host's version was kept, the others are in " + out + "/conflicts";
 }
 
 /// Shows a job on standard output.
@@ -187,7 +187,8 @@ loop::Task<Result<std::optional<platform::Interpreter>>> Fit::interpreter() {
   // A shell script may call Python or may not: what PATH has comes along, if it has one.
   if (options_.python.empty() && !is_python) co_return Found();
   if (options_.python.empty())
-    co_return fail(Errc::system, found.error().text + "; --python PATH names another interpreter");
+    co_return fail(Errc::system,
+                   found.error().text + "; choose another interpreter with --python PATH");
   co_return fail(Errc::invalid_input, "--python: " + found.error().text);
 }
 
@@ -412,8 +413,8 @@ int fit_main(const Args& args, const Env& given) {
       options.slurm && !options.image.empty() && machine::image_tool(options.slurm, {}).empty();
   if (brings_image && ::geteuid() != 0)
     return stop_with(exit_usage,
-                     "--image: on a Slurm cluster it needs root, here and on the nodes; without "
-                     "root containers have their nodes' programs");
+                     "--image: on a Slurm cluster it requires root, here and on the nodes; without "
+                     "root, containers use the programs of their nodes");
   Env env = given;
   const Result<std::string> cwd = current_folder();
   if (!cwd) return stop_with(exit_usage, cwd.error().text);

@@ -95,13 +95,13 @@ Result<void> check_program(const FitWords& words) {
     return fail(Errc::invalid_input,
                 "expected a script to run, or --image NAME with a program of its own");
   if (words.script.empty() && !words.source_folder.empty())
-    return fail(Errc::invalid_input, "--source-dir: expected the script in it");
+    return fail(Errc::invalid_input, "--source-dir requires a SCRIPT");
   if (words.image.empty() && !words.policy.empty())
-    return fail(Errc::invalid_input, "--policy: expected --image with it, whose policy it is");
+    return fail(Errc::invalid_input, "--policy requires --image");
   if (!words.image.empty() && !words.python.empty())
     return fail(Errc::invalid_input,
-                "--python names a program of this machine, and --image shows none of them; leave "
-                "one out");
+                "--python is a program of this machine, which hosts with --image cannot see; omit "
+                "one of them");
   return {};
 }
 
@@ -112,7 +112,7 @@ Result<void> take_times(const FitWords& words, FitOptions& options) {
                             std::chrono::milliseconds(0)};
   options.max_wait = TRY(time_span("--max-wait", words.max_wait, waits));
   if (words.hang_after.empty() && words.end_hung)
-    return fail(Errc::invalid_input, "--end-hung: expected --hang-after with it");
+    return fail(Errc::invalid_input, "--end-hung requires --hang-after");
   constexpr TimeRange hangs{job::hang_after_min, job::training_time_max, std::chrono::seconds(1),
                             std::chrono::milliseconds(0)};
   options.hang_after = TRY(time_span("--hang-after", words.hang_after, hangs));
@@ -165,17 +165,17 @@ Result<FitOptions> options_from(FitWords words, Args arguments) {
   }
   if (options.network == job::Network::host && options.hosts > 1)
     return fail(Errc::invalid_input,
-                "--network host is for one host: several would have one address and every port in "
-                "common; nat or none gives each a network of its own");
+                "--network host supports one host only: several hosts would share one address and "
+                "all ports; use nat or none");
   const TimeRange grace{{}, job::stop_grace_max, std::chrono::milliseconds(1), options.grace};
   options.grace = TRY(time_span("--grace", words.grace, grace));
   for (const std::string& argument : arguments)
     if (!is_utf8(argument))
-      return fail(Errc::invalid_input, "an argument behind --: expected UTF-8 text");
+      return fail(Errc::invalid_input, "an argument after --: expected UTF-8 text");
   TRY(check_program(words));
   options.slurm = TRY(slurm_of(words.engine, words.slurm));
   if (!options.slurm && words.preflight)
-    return fail(Errc::invalid_input, "--preflight: expected --engine slurm with it");
+    return fail(Errc::invalid_input, "--preflight requires --engine slurm");
   options.preflight = words.preflight;
   options.script = std::move(words.script);
   options.image = std::move(words.image);
@@ -206,7 +206,7 @@ Result<std::optional<machine::SlurmCluster>> slurm_of(const std::string& engine,
   if (!engine.empty() && engine != "local" && engine != "slurm")
     return wrong_value("--engine", "local or slurm", engine);
   if (engine != "slurm" && !settings.empty())
-    return fail(Errc::invalid_input, "--slurm: expected --engine slurm with it");
+    return fail(Errc::invalid_input, "--slurm requires --engine slurm");
   if (engine != "slurm") return std::optional<machine::SlurmCluster>();
   machine::SlurmCluster cluster;
   for (const std::string& text : settings) {

@@ -57,8 +57,8 @@ int run_here(const std::string& name, const Env& env, const Work& work) {
 
 Error with_server_hint(const Error& error) {
   return fail(error.code, error.text +
-                              ". For a server's: AWS_ENDPOINT_URL is not set; on its machine `sm "
-                              "key create` prints the lines to use");
+                              ". For a job on a server, set AWS_ENDPOINT_URL; `sm key create` on "
+                              "its machine prints the commands");
 }
 
 int end_with(const std::string& name, const Error& error) {

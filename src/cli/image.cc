@@ -46,17 +46,17 @@ std::string size_text(std::uint64_t bytes) {
 Result<std::string> whole_name(const std::string& name) {
   const image::Reference reference = TRY(image::reference_from(name));
   if (reference.transport != image::Reference::Transport::registry || !reference.digest.empty())
-    return fail(Errc::invalid_input, "expected the image's name, as team/box:v1, got " + name);
+    return fail(Errc::invalid_input, "expected the image's name, e.g. team/box:v1, got " + name);
   return image::to_text(reference);
 }
 
 Result<std::string> import_one(image::Store& store, const ImageOptions& options, const Env& env) {
   const image::Reference from = TRY(image::reference_from(options.source));
   if (from.transport == image::Reference::Transport::registry)
-    return fail(Errc::invalid_input, options.source +
-                                         ": expected docker-daemon:NAME[:TAG], "
-                                         "docker-archive:FILE[:NAME] or oci:DIR[:TAG]; sm image "
-                                         "pull brings what is in a registry");
+    return fail(Errc::invalid_input,
+                options.source +
+                    ": expected docker-daemon:NAME[:TAG], docker-archive:FILE[:NAME] or "
+                    "oci:DIR[:TAG]; use sm image pull for an image in a registry");
   const Result<image::Reference> taken = machine::obey_policy_of_place(options.policy, from);
   if (!taken && taken.error().code == Errc::denied)
     return fail(Errc::invalid_input, taken.error().text);
@@ -135,8 +135,7 @@ Result<std::string> prune(image::Store& store, const ImageOptions& options) {
   const std::optional<image::Pruned> pruned = TRY(store.prune(prune));
   if (!pruned)
     return fail(Errc::system,
-                "an image is just being brought, and nothing was removed; try again when it is "
-                "there");
+                "an image is being pulled or imported, so nothing was removed; try again later");
   if (options.json)
     return to_text(Json{{"Removed", pruned->names},
                         {"Bytes", pruned->bytes},

@@ -63,7 +63,7 @@ Result<image::Platform> platform_from(const std::string& text) {
       parts.size() >= 2 && parts.size() <= 3 && std::all_of(parts.begin(), parts.end(), plain);
   if (!good)
     return fail(Errc::invalid_input,
-                "--platform " + text + ": want OS/ARCH or OS/ARCH/VARIANT, as linux/amd64");
+                "--platform " + text + ": expected OS/ARCH or OS/ARCH/VARIANT, e.g. linux/amd64");
   return image::Platform{parts[0], parts[1], parts.size() == 3 ? parts[2] : ""};
 }
 
@@ -78,10 +78,11 @@ Result<std::string> password_from(int fd) {
     if (count == 0) break;
     text.append(piece.data(), static_cast<std::size_t>(count));
     if (text.size() > password_bytes_max)
-      return fail(Errc::invalid_input, "--password-stdin: that is too long for a password");
+      return fail(Errc::invalid_input, "--password-stdin: too long for a password");
   }
   while (text.ends_with('\n') || text.ends_with('\r')) text.pop_back();
-  if (text.empty()) return fail(Errc::invalid_input, "--password-stdin: no password came");
+  if (text.empty())
+    return fail(Errc::invalid_input, "--password-stdin: no password on standard input");
   return text;
 }
 
@@ -98,7 +99,7 @@ Result<PullPlan> plan_from(const PullLine& line, const Env& env) {
   plan.registry.public_only = line.is_public;
   plan.login.ca_roots = roots;
   if (line.user.empty() != !line.password_stdin)
-    return fail(Errc::invalid_input, "--username and --password-stdin go together");
+    return fail(Errc::invalid_input, "--username and --password-stdin require each other");
   if (line.password_stdin) {
     std::string password = TRY(password_from(STDIN_FILENO));
     plan.login.given = image::Login{line.user, std::move(password), ""};
@@ -202,7 +203,7 @@ int unpack_pushed(image::Store& store, const PullLine& line, const PullPlan& pla
   Result<std::optional<image::Image>> made = unpack(store, plan, options);
   if (made && !*made)
     made = fail(Errc::not_found, "image " + image::to_text(image) +
-                                     ": nobody pushed it to this machine; sm image ls lists those");
+                                     ": not pushed to this machine; sm image ls lists the images");
   if (!made) {
     static_cast<void>(say_error(STDERR_FILENO, name_of_command, made.error().text));
     return exit_code_of_client(made.error());
@@ -226,7 +227,8 @@ int pull_of_engine(const PullLine& line, const image::Reference& from, const Env
   const bool of_registries = line.plain_http || line.is_public || line.password_stdin ||
                              !line.platform.empty() || !line.ca_file.empty() || !line.user.empty();
   Result<std::string> text =
-      fail(Errc::invalid_input, line.name + " is not in a registry: only --json goes with it");
+      fail(Errc::invalid_input,
+           line.name + " is not in a registry: only --json can be combined with it");
   if (!of_registries) text = take_of_engine(line, from, env);
   if (text) {
     static_cast<void>(say(STDOUT_FILENO, line.json ? visible_json(*text) : *text));

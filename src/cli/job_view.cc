@@ -357,10 +357,10 @@ std::string end_text(const Json& job, bool colour) {
   if (!has_ended(job) || status == "Completed") return {};
   std::string reason = shown_lines(member_text(job, "FailureReason"), "    ");
   if (reason.empty())
-    reason = exit_code_of_job(job) != exit_timed_out ? "as asked"
+    reason = exit_code_of_job(job) != exit_timed_out ? "on request"
              : member_text(job, "SecondaryStatus") == "MaxWaitTimeExceeded"
-                 ? "waited and ran longer than it was allowed to"
-                 : "ran longer than it was allowed to";
+                 ? "exceeded the limit for its queue time plus run time"
+                 : "exceeded its time limit";
   if (status == "Failed" || exit_code_of_job(job) == exit_timed_out)
     reason = with_topic(std::move(reason));
   const Json& cause = member(job, "MusterCause");

@@ -42,7 +42,7 @@ TEST_CASE("own metrics: the first line that tells one, of the latest attempt") {
                        job::encode(lines(text)));
   };
   add(1000, "loss=1\n");
-  add(2000, "begins anew\n");
+  add(2000, "restarts\n");
   add(3000, "nothing\nloss=2\n");
   add(4000, "loss=3\n");
   REQUIRE(write_file(folder + "/journal", journal + "damaged"));

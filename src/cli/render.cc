@@ -237,10 +237,10 @@ std::string verdict_text(const platform::JobReport& report, const LastLines& las
   std::string text = colour ? red : "";
   text += std::string(platform::status_name(end.status)) + ": ";
   if (end.status == platform::JobEnd::Status::timed_out)
-    text += with_topic("ran longer than --timeout allows");
+    text += with_topic("exceeded its time limit, --timeout");
   if (end.status == platform::JobEnd::Status::waited_out)
-    text += with_topic("waited and ran longer than it was allowed to");
-  if (end.status == platform::JobEnd::Status::stopped) text += "as asked";
+    text += with_topic("exceeded the limit for its queue time plus run time");
+  if (end.status == platform::JobEnd::Status::stopped) text += "on request";
   if (end.status == platform::JobEnd::Status::failed) text += with_topic(visible_line(end.reason));
   text += colour ? std::string(plain) + "\n" : "\n";
   const std::string last_text = last.text();

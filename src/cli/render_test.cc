@@ -264,7 +264,7 @@ TEST_CASE("render: the verdict names who, how, the last lines and where to look"
   done.end.status = platform::JobEnd::Status::completed;
   CHECK(verdict_text(done, {}, true) == "");
   done.end.status = platform::JobEnd::Status::stopped;
-  CHECK(verdict_text(done, {}, false) == "Stopped: as asked\n");
+  CHECK(verdict_text(done, {}, false) == "Stopped: on request\n");
 }
 
 TEST_CASE("render: the last object tells the end") {

@@ -49,7 +49,7 @@ loop::Task<Result<int>> stop_job(Client& client, std::string job, Wish wish) {
       co_await client.api.call(std::move(target), std::move(input), ApiClient::Patience::none);
   if (!asked) co_return asked.error();
   client.complain(asked_text(visible_line(job), wish.now));
-  client.farewell = job + " is being stopped; sm describe " + job + " tells when it has";
+  client.farewell = job + " is being stopped; sm describe " + job + " shows when it has stopped";
   loop::Timer timer(client.loop);
   std::string status = "Stopping";
   while (wish.wait) {
@@ -74,7 +74,8 @@ loop::Task<Result<int>> stop_own(Here& here, machine::FoundJob job, Wish wish) {
   if (killed && !*killed && wish.now) killed = co_await machine::ask_to_stop(here.loop, job);
   if (!killed) co_return fail(Errc::invalid_input, killed.error().text);
   here.complain(asked_text(visible_line(job.name), *killed));
-  here.farewell = job.name + " is being stopped; sm describe " + job.name + " tells when it has";
+  here.farewell =
+      job.name + " is being stopped; sm describe " + job.name + " shows when it has stopped";
   std::string status = "Stopping";
   if (wish.wait) {
     const Result<void> ended = co_await machine::wait_for_end(here.loop, job);

@@ -22,14 +22,14 @@ Result<void> check_file_alone(const SubmitWords& words) {
                     !words.files.hyperparameters.empty();
   if (!more) return {};
   return fail(Errc::invalid_input,
-              "--json-file: the file is the whole job; no other flag but --name, --wait and --json "
-              "goes with it");
+              "--json-file: the file is the whole job; only --name, --wait and --json can be "
+              "combined with it");
 }
 
 Result<void> check_script(const SubmitOptions& options) {
   if (!options.script.empty()) return {};
   if (!options.source_folder.empty())
-    return fail(Errc::invalid_input, "--source-dir: expected the script in it");
+    return fail(Errc::invalid_input, "--source-dir requires a SCRIPT");
   if (!options.launch.hyperparameter.empty())
     return fail(Errc::invalid_input,
                 "flags of launchers (--mpi, --torchrun, --processes-per-host, …) need a script");
@@ -181,10 +181,10 @@ Json create_request(const SubmitOptions& options, const SubmitPlaces& places,
 Result<Json> request_from(const std::string& text, const std::string& name) {
   Json request = TRY(parse_json(text));
   if (!request.is_object())
-    return fail(Errc::invalid_input, "want a JSON object, CreateTrainingJob's input");
+    return fail(Errc::invalid_input, "expected a JSON object, the input of CreateTrainingJob");
   if (!name.empty()) request["TrainingJobName"] = name;
   if (member_text(request, "TrainingJobName").empty())
-    return fail(Errc::invalid_input, "it has no TrainingJobName; give --name NAME");
+    return fail(Errc::invalid_input, "TrainingJobName is missing; set it with --name NAME");
   return request;
 }
 

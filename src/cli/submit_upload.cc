@@ -51,7 +51,7 @@ Result<std::vector<std::string>> files_below(const std::string& folder) {
     const std::string path = folder + "/" + entry.path;
     if (::stat(path.c_str(), &status) != 0) return fail(Errc::invalid_input, errno_text(path));
     if (!S_ISREG(status.st_mode))
-      return fail(Errc::invalid_input, path + ": a link to a folder; S3 holds files only");
+      return fail(Errc::invalid_input, path + ": a link to a folder; S3 can store files only");
     files.push_back(entry.path);
   }
   return files;

@@ -54,7 +54,7 @@ loop::Task<Result<void>> open_in_browser(loop::Loop& loop, std::string link, Com
   if (used) co_return Result<void>();
   if (!ended.success())
     co_return fail(Errc::system, std::string(opener) + ": " + job::describe(ended));
-  co_return fail(Errc::timeout, "no browser came for it");
+  co_return fail(Errc::timeout, "the link expired before anyone opened it");
 }
 
 /// The server's own word for the page is a path: by which name it is reached, this side knows.
@@ -66,7 +66,7 @@ loop::Task<Result<int>> show_link(Client& client, bool only_url, Command browser
   if (!made) co_return made.error();
   const std::string path = member_text(*made, "Path");
   if (!path.starts_with("/ui/"))
-    co_return fail(Errc::protocol, "the server gave no link to its web page");
+    co_return fail(Errc::protocol, "the server returned no link to its web page");
   const std::string url = visible_line(client.api.url() + path);
   if (only_url) {
     client.out.text() += url + "\n";

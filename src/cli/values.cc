@@ -109,8 +109,8 @@ Result<std::int64_t> byte_count(const char* flag, const std::string& text, std::
   const std::optional<Decimal> read = decimal(text);
   const double bytes = read ? read->value * unit_bytes(read->unit) : 0;
   if (bytes >= static_cast<double>(least) && bytes <= most) return std::llround(bytes);
-  return wrong_value(flag, "a size of at least " + std::to_string(least) + " bytes, as 512m or 2g",
-                     text);
+  return wrong_value(
+      flag, "a size of at least " + std::to_string(least) + " bytes, e.g. 512m or 2g", text);
 }
 
 Result<std::int64_t> thousandths(const char* flag, const std::string& text, std::int64_t least,
@@ -132,8 +132,8 @@ Result<Pairs> pairs(const char* flag, const char* form, const std::vector<std::s
     if (equals == std::string::npos || equals == 0) return wrong_value(flag, form, text);
     std::string name = text.substr(0, equals);
     if (!is_utf8(text) || text.find('\0') != std::string::npos)
-      return fail(Errc::invalid_input, std::string(flag) + ": " + to_utf8(name) +
-                                           ": expected UTF-8 text, which this is not");
+      return fail(Errc::invalid_input,
+                  std::string(flag) + ": " + to_utf8(name) + ": expected UTF-8 text");
     for (const auto& [other, value] : all)
       if (other == name)
         return fail(Errc::invalid_input, std::string(flag) + ": " + name + " is given twice");
@@ -144,14 +144,14 @@ Result<Pairs> pairs(const char* flag, const char* form, const std::vector<std::s
 
 Result<std::vector<job::MetricDefinition>> metrics_from(const std::vector<std::string>& texts) {
   if (texts.size() > job::metrics_max)
-    return fail(Errc::invalid_input, "--metric: expected at most 40 of them");
+    return fail(Errc::invalid_input, "--metric: expected at most 40 metrics");
   std::vector<job::MetricDefinition> metrics;
   for (auto& [name, expression] : TRY(pairs("--metric", "NAME=REGEX", texts))) {
     if (name.size() > job::metric_name_bytes_max || expression.empty() ||
         expression.size() > job::metric_expression_bytes_max)
       return fail(Errc::invalid_input,
                   "--metric: " + name.substr(0, job::metric_name_bytes_max) +
-                      ": expected a name of at most 255 bytes and an expression of 1 to 500");
+                      ": expected a name of at most 255 bytes and a regex of 1 to 500");
     metrics.push_back({std::move(name), std::move(expression)});
   }
   const Result<job::MetricDefinitions> compiled = job::MetricDefinitions::from(metrics);

@@ -138,7 +138,7 @@ Actions Attempt::on_queue(const std::optional<slurm::QueuedJob>& job, UnixMillis
     case Standing::waiting:
       if (delivered_ || delivering_) {
         // A controller that was killed has forgotten that it runs: it would run a second time.
-        all_gone(actions, {.kind = Event::Kind::lost, .text = "Slurm began it anew"}, time);
+        all_gone(actions, {.kind = Event::Kind::lost, .text = "Slurm restarted it"}, time);
         break;
       }
       if (slurm::is_held_by_failed_launch(job->reason)) {
@@ -213,7 +213,7 @@ Actions Attempt::on_delivered(const Result<void>& done, UnixMillis time, TimePoi
   delivered_ = true;
   if (done) join_by_ = now + times_.join_max;
   if (done || over_) return actions;
-  unbrought_ = "it could not be brought to its nodes: " + done.error().text;
+  unbrought_ = "it could not be copied to its nodes: " + done.error().text;
   if (slurm::is_over_to_sbcast(unbrought_)) {
     unbrought_by_ = now + times_.over_max;
     actions.push_back({.kind = Action::Kind::look});

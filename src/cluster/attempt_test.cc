@@ -276,8 +276,8 @@ TEST_CASE("attempt: what cannot be brought, and stewards that do not come, end i
   brought.slurm("RUNNING");
   CHECK(text_of(brought.attempt.on_delivered(fail(Errc::system, "File exists"), brought.wall(),
                                              brought.now)) ==
-        "algo-1 lost: it could not be brought to its nodes: File exists; "
-        "algo-2 lost: it could not be brought to its nodes: File exists; cancel");
+        "algo-1 lost: it could not be copied to its nodes: File exists; algo-2 lost: it could not "
+        "be copied to its nodes: File exists; cancel");
   Story missing;
   missing.slurm("RUNNING");
   static_cast<void>(missing.attempt.on_delivered({}, missing.wall(), missing.now));
@@ -298,7 +298,7 @@ TEST_CASE("attempt: where Slurm has ended what is being brought its word tells w
   Story untold({{.name = "algo-1"}});
   untold.slurm("RUNNING");
   static_cast<void>(untold.attempt.on_delivered(over, untold.wall(), untold.now));
-  CHECK(untold.until(10s).starts_with("algo-1 lost: it could not be brought to its nodes: Slurm"));
+  CHECK(untold.until(10s).starts_with("algo-1 lost: it could not be copied to its nodes: Slurm"));
 }
 
 TEST_CASE("attempt: why a result could not be brought is kept for who asks for it") {
@@ -328,8 +328,8 @@ TEST_CASE("attempt: a batch that Slurm would begin a second time is taken away")
   job.silent("algo-1");
   job.silent("algo-2");
   CHECK(job.slurm("PENDING", "BeginTime") ==
-        "algo-1 lost: Slurm began it anew; end algo-1; "
-        "algo-2 lost: Slurm began it anew; end algo-2; cancel");
+        "algo-1 lost: Slurm restarted it; end algo-1; algo-2 lost: Slurm restarted it; end algo-2; "
+        "cancel");
 }
 
 TEST_CASE("attempt: a job that Slurm does not know is lost, but not one that it took just now") {

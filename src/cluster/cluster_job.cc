@@ -127,7 +127,7 @@ loop::Task<Result<void>> ClusterJob::end_chapters() {
 
 loop::Task<Result<void>> ClusterJob::again() {
   if (!attempt_ || !attempt_->over())
-    co_return fail(Errc::invalid_input, "a host of " + spec_.name + " is not over");
+    co_return fail(Errc::invalid_input, "a host of " + spec_.name + " has not ended");
   // Other hosts went since that node did.
   const bool slurm_knows = std::exchange(slurm_left_out_, false);
   const std::string node = std::exchange(at_fault_, "");
@@ -233,7 +233,7 @@ loop::Task<Result<std::string>> ClusterJob::bring_into_queue(bool in_doubt) {
   const TimePoint deadline = Clock::now() + submit_limit;
   Duration pause = first_pause;
   loop::Timer timer(engine_.loop());
-  Error said = fail(Errc::closed, "Slurm does not answer");
+  Error said = fail(Errc::closed, "Slurm does not respond");
   while (Clock::now() < deadline) {
     if (!in_doubt) {
       if (Result<void> made = new_names(); !made) co_return made.error();
@@ -488,12 +488,12 @@ loop::Task<> ClusterJob::ask_whose_signal() {
 
 loop::Task<Result<void>> ClusterJob::all_given() {
   if (!attempt_)  // What the last one left is set aside, and no other could be begun.
-    co_return fail(Errc::closed, "no attempt of the job is there that could have left anything");
+    co_return fail(Errc::closed, "the job has no attempt, so it has no results");
   while (!attempt_->settled()) co_await moved_.wait();
   for (const HostState& state : attempt_->states())
     if (!state.given && state.end->kind == engine::Event::Kind::ended && state.started)
       co_return fail(Errc::closed,
-                     "what " + state.name + " left on " + state.node + " could not be brought: " +
+                     "results of " + state.name + " on " + state.node + " could not be copied: " +
                          (state.not_given.empty() ? "the node is gone" : state.not_given));
   co_return Result<void>();
 }
@@ -510,7 +510,7 @@ bool ClusterJob::has_waiting_nodes() const {
 
 loop::Task<Result<void>> ClusterJob::let_go() {
   if (attempt_ && !attempt_->over())
-    co_return fail(Errc::denied, folder_path_ + ": a host of the job lives");
+    co_return fail(Errc::denied, folder_path_ + ": a host of the job is still running");
   const bool holds = engine_.spares(spec_) > 0;
   const bool is_left_waiting = has_waiting_nodes();
   bool all_there = note_.nonce == note_.submitted && attempt_ && !attempt_->lost_any();

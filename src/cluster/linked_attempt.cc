@@ -437,12 +437,13 @@ Result<void> LinkedAttempt::want_result(Host& host) {
 loop::Task<Result<engine::Answer>> LinkedAttempt::ask(std::string name, engine::Question question) {
   Host* const host = find(name);
   if (host == nullptr || !host->channel || !host->greeted || !host->began || host->ended)
-    co_return fail(Errc::closed, name + " does not run, or its node is not connected");
+    co_return fail(Errc::closed, name + " is not running, or its node is not connected");
   const bool is_usage = question == engine::Question::usage;
   if (question == engine::Question::alive)
-    co_return fail(Errc::unsupported, "a cluster's nodes tell by themselves that they live");
+    co_return fail(Errc::unsupported,
+                   "the nodes of a cluster report by themselves that they are alive");
   if (is_usage && !host->measures)
-    co_return fail(Errc::unsupported, "an older muster runs on its node");
+    co_return fail(Errc::unsupported, "its node runs an older muster");
   const auto asked = std::make_shared<Asked>(loop_);
   asked->host = name;
   asked->is_usage = is_usage;
@@ -456,7 +457,7 @@ loop::Task<Result<engine::Answer>> LinkedAttempt::ask(std::string name, engine::
   // From here on this object may go: only the question itself is used.
   const TimePoint deadline = Clock::now() + (is_usage ? measure_max : look_max);
   while (!asked->answer && Clock::now() < deadline) co_await asked->answered.wait_until(deadline);
-  if (!asked->answer) co_return fail(Errc::timeout, asked->host + ": its node gives no answer");
+  if (!asked->answer) co_return fail(Errc::timeout, asked->host + ": its node does not respond");
   co_return *asked->answer;
 }
 

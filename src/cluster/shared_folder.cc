@@ -39,9 +39,8 @@ Result<void> check_way(const std::string& shared) {
     if (::stat(path.c_str(), &status) != 0) return fail_errno(path);
     if ((status.st_mode & others_may_write) != 0 && (status.st_mode & S_ISVTX) == 0)
       return fail(Errc::denied, path.string() +
-                                    ": others could put another folder in the place of this "
-                                    "user's; expected it sticky (chmod +t), or writable by its "
-                                    "owner alone");
+                                    ": other users could replace this user's folder; make it "
+                                    "sticky (chmod +t), or writable only by its owner");
   }
   return {};
 }
@@ -66,7 +65,7 @@ Result<std::string> users_part(const std::string& shared) {
   if (::lstat(path.c_str(), &status) != 0) return fail_errno(path);
   if (!is_users_own(status))
     return fail(Errc::denied,
-                path + ": expected a folder of this user's that no one else can change");
+                path + ": expected a folder of this user that no other user can change");
   return path;
 }
 
@@ -148,7 +147,7 @@ Result<std::optional<SharedPlaces>> read_shared(const std::string& job_folder) {
   };
   if (!json || !json->is_object() || !json->value("folder", Json()).is_string() ||
       !is_file(json->value("program", Json())) || !is_file(json->value("archive", Json())))
-    return fail(Errc::protocol, path + ": expected what an engine notes of a shared folder");
+    return fail(Errc::protocol, path + ": expected an engine's note about a shared folder");
   return std::optional<SharedPlaces>(SharedPlaces{json->at("folder").get<std::string>(),
                                                   file_from(json->at("program")),
                                                   file_from(json->at("archive"))});

@@ -42,7 +42,7 @@ loop::Task<Result<std::string>> answer_of(supervise::Programs& programs, Command
   Result<supervise::Programs::Done> done = co_await programs.run(std::move(command), limit, true);
   if (!done && done.error().code == Errc::not_found)
     co_return fail(Errc::unsupported,
-                   "there is no " + name + " here: Slurm's commands are on a cluster's nodes");
+                   name + " not found: Slurm's commands are on the nodes of a cluster");
   if (!done && done.error().code == Errc::timeout) co_return fail(Errc::closed, done.error().text);
   if (!done) co_return done.error();
   // An unknown user is such an error, and squeue's exit code is 0 all the same.
@@ -54,7 +54,8 @@ loop::Task<Result<std::string>> answer_of(supervise::Programs& programs, Command
         "Slurm's " + name + " says: " + (said.empty() ? job::describe(done->outcome) : said));
   }
   if (done->out.size() >= answer_bytes_max)
-    co_return fail(Errc::system, "Slurm tells of more than a MiB of jobs: ask for one --user");
+    co_return fail(Errc::system,
+                   "Slurm reports more than 1 MiB of jobs; choose one user with --user");
   co_return std::move(done->out);
 }
 
@@ -76,7 +77,8 @@ loop::Task<Result<std::string>> Slurm::submit(slurm::Submission submission, slur
   const Result<std::string> out = co_await answer_of(programs_, *std::move(command), answer_limit);
   if (!out) co_return out.error();
   const std::optional<std::string> id = slurm::submitted_id(*out);
-  if (!id) co_return fail(Errc::closed, "Slurm's sbatch says no id, but: " + visible_line(*out));
+  if (!id)
+    co_return fail(Errc::closed, "Slurm's sbatch printed no job ID, but: " + visible_line(*out));
   co_return *id;
 }
 

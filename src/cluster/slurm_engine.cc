@@ -47,7 +47,7 @@ Result<std::vector<std::string>> own_addresses() {
   for (const InterfaceAddress& each : TRY(interface_addresses()))
     if (each.is_v4 && each.is_up && !each.is_loopback) addresses.push_back(each.address);
   if (addresses.empty())
-    return fail(Errc::system, "this machine has no address that nodes could reach it by");
+    return fail(Errc::system, "this machine has no address that nodes could reach");
   return addresses;
 }
 
@@ -195,8 +195,8 @@ Result<job::NodeJob> SlurmEngine::order(const job::Spec& spec,
   order.spec.spares = submission.spares;
   if (submission.spares > 0 && site(spec).hosts == slurm::Hosts::container)
     return fail(Errc::invalid_input,
-                "hosts of a Slurm cluster cannot have spares where they are containers; --slurm "
-                "hosts=light can");
+                "hosts of a Slurm cluster cannot have spares if they are containers; use --slurm "
+                "hosts=light");
   order.light = site(spec).hosts != slurm::Hosts::container;
   if (spec.image && spec.image->tool.empty()) {
     image::Documents documents = TRY(image::documents_of(spec.image->lease, spec.image->digest));

@@ -39,7 +39,7 @@ Result<void> SlurmRun::open_journals() {
 loop::Task<Result<engine::Event>> SlurmRun::next_event() {
   const std::shared_ptr<ClusterJob> job = job_;
   while (events_.empty() && told_ == job->history().size()) {
-    if (!whole_ || job->over()) co_return fail(Errc::closed, "all hosts are over");
+    if (!whole_ || job->over()) co_return fail(Errc::closed, "all hosts have ended");
     co_await job->moved().wait();
   }
   if (events_.empty()) co_return job->history()[told_++];
@@ -71,9 +71,9 @@ void SlurmRun::destroy(const std::string& host) {
 loop::Task<Result<engine::Answer>> SlurmRun::ask(std::string host, engine::Question question) {
   for (const engine::Event& event : job_->present())
     if (event.host == host && engine::is_end(event.kind))
-      co_return fail(Errc::closed, host + " does not run");
+      co_return fail(Errc::closed, host + " is not running");
   const std::shared_ptr<AttemptLinks> links = job_->links();
-  if (!links) co_return fail(Errc::closed, host + " does not run");
+  if (!links) co_return fail(Errc::closed, host + " is not running");
   Result<engine::Answer> answer = co_await links->ask(host, question);
   co_return answer;
 }
@@ -85,7 +85,7 @@ void SlurmRun::note(const std::string& host, const std::vector<job::LogLine>& li
 /// Slurm gives a job all its nodes at once.
 loop::Task<Result<void>> SlurmRun::replace(std::vector<std::string> hosts) {
   if (hosts != job_->hosts())
-    co_return fail(Errc::unsupported, "a job on a cluster starts again with all its hosts");
+    co_return fail(Errc::unsupported, "a job on a cluster restarts with all its hosts");
   co_return co_await job_->again();
 }
 

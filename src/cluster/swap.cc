@@ -15,8 +15,7 @@ std::optional<Swap> plan_swap(const std::vector<AttemptNode>& hosts,
     if (host.can_go_on) {
       swap.moves.push_back({host.name, host.name});
       if (!why.empty())
-        swap.notes.push_back(
-            {host.name, "was lost on " + host.node + why + "; it begins there anew"});
+        swap.notes.push_back({host.name, "was lost on " + host.node + why + "; it restarts there"});
       continue;
     }
     if (free.empty()) return std::nullopt;

@@ -33,7 +33,7 @@ TEST_CASE("swap: a steward that was killed begins anew where it was, and takes n
   REQUIRE(swap);
   CHECK(swap->moves == Moves{{"algo-1", "algo-1"}, {"algo-2", "algo-2"}, {"spare-1", "spare-1"}});
   REQUIRE(swap->notes.size() == 1);
-  CHECK(swap->notes[0].text == "was lost on node2: its steward was killed; it begins there anew");
+  CHECK(swap->notes[0].text == "was lost on node2: its steward was killed; it restarts there");
 }
 
 TEST_CASE("swap: spares that are gone are passed over, too few are none") {

@@ -71,7 +71,7 @@ loop::Task<Result<std::string>> ask(loop::Loop& loop, std::shared_ptr<Service> s
       const Result<Json> json = parse_json(answer->text);
       if (json && json->is_object() && json->contains(member) && (*json)[member].is_string())
         co_return (*json)[member].get<std::string>();
-      co_return fail(Errc::protocol, std::string(where) + ": an answer without " + member);
+      co_return fail(Errc::protocol, std::string(where) + ": the response has no " + member);
     }
     Error why;
     std::optional<Duration> wanted;
@@ -131,7 +131,7 @@ Result<std::string> codeartifact_index_url(const std::string& endpoint,
                                            const std::string& token) {
   const std::string scheme = "https://";
   if (!endpoint.starts_with(scheme))
-    return fail(Errc::protocol, "codeartifact: the repository's endpoint is no https URL");
+    return fail(Errc::protocol, "codeartifact: the repository's endpoint is not an https URL");
   std::string url = scheme + "aws:" + token + "@" + endpoint.substr(scheme.size());
   const std::string_view bare(url.data(), url.size() - (url.ends_with('/') ? 1 : 0));
   if (!bare.ends_with(repository)) return url;  // As the reference: it is an index already.

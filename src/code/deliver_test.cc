@@ -99,7 +99,7 @@ TEST_CASE("source: a URI is one of five things, or an error that says what is ex
       {"s3://bucket/", Local::missing, Errc::invalid_input, "want s3://BUCKET/KEY"},
       {"s3:///key", Local::missing, Errc::invalid_input, "want s3://BUCKET/KEY"},
       {"s3://bucket/folder/", Local::missing, Errc::invalid_input, "ends with '/'"},
-      {"https://user:word@host/x", Local::missing, Errc::invalid_input, "https://…: code comes"},
+      {"https://user:word@host/x", Local::missing, Errc::invalid_input, "https://…: code must be"},
       {"/nowhere", Local::missing, Errc::not_found, "/nowhere: no such file or folder"},
       {"s3://b/source.zip", Local::missing, Errc::invalid_input, "is a zip archive, and"},
       {"/src/source.zip", Local::file, Errc::invalid_input, "tar czf sourcedir.tar.gz"},
@@ -188,7 +188,7 @@ TEST_CASE("deliver: what fails is one line, and the code folder stays empty") {
         "cut.tar.gz: is cut short: it ends in the middle of its gzip data");
   CHECK(text_of(delivery.run("s3://bucket/key")) == "s3://bucket/key: no such key");
   delivery.object = "no archive";
-  CHECK(text_of(delivery.run("s3://bucket/key")).starts_with("s3://bucket/key: is no tar"));
+  CHECK(text_of(delivery.run("s3://bucket/key")).starts_with("s3://bucket/key: is not a tar"));
   CHECK(packing::snapshot(delivery.scratch.path + "/tmp").empty());
   CHECK(text_of(delivery.run("/dev/null")) == "/dev/null: is neither a file nor a folder");
 

@@ -91,7 +91,7 @@ Result<Source> source_of(const std::string& uri, const std::string& code_dir, Lo
   const std::size_t scheme = uri.find("://");
   if (scheme != std::string::npos)
     return fail(Errc::invalid_input,
-                uri.substr(0, scheme) + "://…: code comes from s3://BUCKET/KEY or a local path");
+                uri.substr(0, scheme) + "://…: code must be s3://BUCKET/KEY or a local path");
   return fail(Errc::not_found, uri + ": no such file or folder (sagemaker_submit_directory)");
 }
 

@@ -56,8 +56,8 @@ Result<Fd> writable_tree(const Fd& source, const job::BoundPath& bound, const Id
   // Root of a host without a user namespace of its own has rights over every owner's files.
   if (!ids)
     return fail(Errc::unsupported, bound.outside +
-                                       ": rw needs hosts with user namespaces, which this machine "
-                                       "cannot give (sm doctor says why); bind it :ro");
+                                       ": rw requires hosts with user namespaces, which this "
+                                       "machine does not support (see sm doctor); bind it :ro");
   const Fd owners = TRY(open_owner_map(bound.user, bound.group, ids.first));
   Result<Fd> tree = clone_tree(source, bound.outside, true, owners.get());
   if (tree) return tree;
@@ -82,7 +82,7 @@ Result<std::string> mount_bound(const job::BoundPath& bound, const std::string& 
   if (!S_ISDIR(status.st_mode) && !S_ISREG(status.st_mode))
     return fail(Errc::invalid_input, bound.outside + ": is neither a folder nor a file");
   if (bound.writable && (status.st_uid != bound.user || status.st_gid != bound.group))
-    return fail(Errc::invalid_input, bound.outside + ": belongs to somebody else by now");
+    return fail(Errc::invalid_input, bound.outside + ": now belongs to another user");
 
   std::string note;
   Result<Fd> tree = bound.writable ? writable_tree(source, bound, ids)
@@ -90,7 +90,7 @@ Result<std::string> mount_bound(const job::BoundPath& bound, const std::string& 
   if (!tree && !bound.writable && ids) {
     tree = clone_tree(source, bound.outside, false, -1);
     note = bound.outside + ": its file system, or one that is mounted in it, cannot translate " +
-           "owners; hosts see of it what anybody may read";
+           "owners; hosts can read only its world-readable files";
   }
   if (!tree) return tree.error();
   TRY(make_target(target, S_ISDIR(status.st_mode)));

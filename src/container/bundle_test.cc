@@ -351,7 +351,7 @@ TEST_CASE("bundle: where hosts write to a folder of the machine no file gets a s
   CHECK(profile() == seccomp_profile(false));
 }
 
-TEST_CASE("bundle: root of a host is nobody on the machine") {
+TEST_CASE("bundle: root in a host is an unprivileged user on the machine") {
   Facts with = facts();
   with.user_namespace = "/proc/7/fd/6";
   with.ids = ids_from(1879048192);

@@ -12,7 +12,7 @@ Result<void> check_shown(const ToolPlace& place) {
   for (const std::string& path : place.shown)
     if (path.find_first_of(":, \t\n\\\"") != std::string::npos)
       return fail(Errc::unsupported,
-                  path + ": an image's program cannot show a path with such characters");
+                  path + ": image tools cannot mount a path with these characters");
   return {};
 }
 

@@ -248,8 +248,9 @@ Result<bool> enter_light_mounts() {
   const bool ordinary = ::geteuid() != 0;
   const Result<void> entered = ordinary ? enter_own_namespaces() : enter_own_mounts();
   if (entered) return ordinary;
-  return fail(Errc::denied, "a light host needs mounts of its own, which this machine refuses (" +
-                                entered.error().text + ")");
+  return fail(Errc::denied,
+              "a light host requires its own mounts, which this machine does not allow (" +
+                  entered.error().text + ")");
 }
 
 loop::Task<Result<Process>> start_light(loop::Loop& loop, LightHost host, ContainerStdio stdio,

@@ -77,7 +77,7 @@ Result<std::optional<Cipher>> cipher_of(const job::HostSpec& spec) {
 Result<void> choose_cipher(const job::HostSpec& spec, const Env& env) {
   if (rootless_ids(env) > 0)
     return fail(Errc::unsupported,
-                "what hosts send each other cannot be encrypted here: it needs root; use sudo");
+                "traffic between hosts cannot be encrypted here: this requires root; use sudo");
   const Result<Cipher> found = find_cipher(env);
   if (!found) return found.error().in("what hosts send each other cannot be encrypted here");
   return write_file(cipher_file(spec), std::string(cipher_name(*found)) + "\n", 0600);

@@ -212,7 +212,7 @@ Result<void> mount_stack(const std::vector<std::string>& lowers, const std::stri
   if (ids.rootless) options += user_attributes;
   if (options.size() + volatile_option.size() >= mount_options_bytes_max)
     return fail(Errc::invalid_input,
-                std::to_string(lowers.size()) + " layers are more than one mount takes");
+                std::to_string(lowers.size()) + " layers exceed the limit of one mount");
   const InDescriptors here = TRY(InDescriptors::enter());
   constexpr unsigned long flags = MS_NODEV | MS_NOSUID;
   // What a host writes there is thrown away at its end: no need to sync it (Linux 5.10 and later).
@@ -335,7 +335,7 @@ Result<void> mount_device(const job::DeviceNode& node, const std::string& target
   struct statvfs place {};
   if (::statvfs(node.outside.c_str(), &place) != 0) return fail_errno(node.outside);
   if ((place.f_flag & ST_NODEV) != 0)
-    return fail(Errc::system, node.outside + " lies on a file system that is mounted with nodev");
+    return fail(Errc::system, node.outside + " is on a file system that is mounted with nodev");
   TRY(make_file(target));
   const Fd mount = TRY(clone_mount(node.outside, IdMap{},
                                    MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC));

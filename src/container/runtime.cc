@@ -104,7 +104,7 @@ loop::Task<Result<Process>> Runtime::start(loop::Loop& loop, const job::HostSpec
   std::error_code code;
   if (fs::exists(fs::path(state_folder) / id, code))
     co_return fail(Errc::invalid_input,
-                   "a container named " + id + " is there already; `sm clean` removes dead ones");
+                   "a container named " + id + " already exists; `sm clean` removes dead ones");
   Args args{"run",      "--detach", "--preserve-fds", std::to_string(preserved_fds),
             "--bundle", bundle,     "--pid-file",     pid_file,
             id};

@@ -38,7 +38,7 @@ Result<void> ended(pid_t pid, const std::string& name, const Fd& complaints,
   const ssize_t count = ::pread(complaints.get(), said.data(), said.size(), 0);
   said.resize(count > 0 ? static_cast<std::size_t>(count) : 0);
   const std::string line = to_utf8(said.substr(0, said.find('\n')));
-  return fail(Errc::system, name + ": " + (line.empty() ? "it failed without a word" : line));
+  return fail(Errc::system, name + ": " + (line.empty() ? "failed without a message" : line));
 }
 
 }  // namespace

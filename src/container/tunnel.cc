@@ -127,7 +127,7 @@ Result<void> told(const std::string& path, const std::string& request) {
   int polled = 0;
   do polled = ::poll(&answer, 1, static_cast<int>(answer_limit.count()));
   while (polled < 0 && errno == EINTR);
-  if (polled != 1) return fail(Errc::timeout, "wireguard-go does not answer");
+  if (polled != 1) return fail(Errc::timeout, "wireguard-go does not respond");
   std::string text(256, '\0');
   const ssize_t count = ::read(socket.get(), text.data(), text.size());
   text.resize(count > 0 ? static_cast<std::size_t>(count) : 0);

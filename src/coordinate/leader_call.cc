@@ -144,7 +144,7 @@ std::optional<Refuse> LeaderCall::objection(const Join& join, const Peer& peer) 
   if (join.host != host)
     return Refuse{"proved to be '" + host + "' and calls itself '" + to_utf8(join.host) + "'"};
   if (!members_.contains(host))
-    return Refuse{"'" + to_utf8(host) + "' is no member of this job; its hosts are " +
+    return Refuse{"'" + to_utf8(host) + "' is not a member of this job; its hosts are " +
                   muster::join(options_.hosts, ", ")};
   if (phase_ == Phase::failed) return Refuse{failure_};
   if (phase_ == Phase::started) return Refuse{"the job has started; " + host + " comes too late"};

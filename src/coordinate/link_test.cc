@@ -198,7 +198,8 @@ TEST_CASE("link: a wrong key and a name that is not of the job are refused, the 
     joined = co_await unknown->join();
     REQUIRE_FALSE(joined);
     CHECK(joined.error().code == Errc::denied);
-    CHECK(joined.error().text == "'algo-7' is no member of this job; its hosts are algo-1, algo-2");
+    CHECK(joined.error().text ==
+          "'algo-7' is not a member of this job; its hosts are algo-1, algo-2");
     Joining joining(loop, *member);
     CHECK(co_await leader->gather());
   };

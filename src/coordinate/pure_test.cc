@@ -139,9 +139,9 @@ TEST_CASE("leader: each kind of guest that is not welcome is told why") {
        "algo-2 (muster 9.9) speaks version 2 of the roll call, algo-1 (muster 0.1.0) speaks "
        "version 1"},
       {"not of this job", "algo-9", join_frame("algo-9"),
-       "'algo-9' is no member of this job; its hosts are algo-1, algo-2, algo-3"},
+       "'algo-9' is not a member of this job; its hosts are algo-1, algo-2, algo-3"},
       {"the leader's own name", "algo-1", join_frame("algo-1"),
-       "'algo-1' is no member of this job; its hosts are algo-1, algo-2, algo-3"},
+       "'algo-1' is not a member of this job; its hosts are algo-1, algo-2, algo-3"},
       {"another than it proved", "algo-2", join_frame("algo-3"),
        "proved to be 'algo-2' and calls itself 'algo-3'"},
       {"no join", "algo-2", {type_of(Message::join), "{}"}, "join: no version"},
@@ -372,7 +372,7 @@ TEST_CASE("member: what cannot heal ends it at once, what can is tried again") {
        "algo-1 at 10.0.0.1:9730 (muster 3.0) speaks version 2 of the roll call, algo-2 (muster "
        "0.1.0) "
        "speaks version 1"},
-      {"no welcome", {type_of(Message::welcome), "{}"}, "again"},
+      {"expected a welcome", {type_of(Message::welcome), "{}"}, "again"},
       {"out of turn", {type_of(Message::start), "{}"}, "again"},
       {"not ours", {type_of(Message::lines), "x"}, "again"},
   };

@@ -134,7 +134,7 @@ Result<CdiFile> file_from(const Json& json) {
   const std::size_t slash = file.kind.find('/');
   const bool has_both = slash != std::string::npos && is_device_name(file.kind.substr(0, slash)) &&
                         is_device_name(file.kind.substr(slash + 1));
-  if (!has_both) return wrong("kind", "VENDOR/CLASS, as nvidia.com/gpu" + got(file.kind));
+  if (!has_both) return wrong("kind", "VENDOR/CLASS, e.g. nvidia.com/gpu" + got(file.kind));
   if (!is_gpu_kind(file.kind)) return file;  // Another device's matter, whatever it says.
   file.edits = TRY(edits_at(json, ""));
   const Json devices = TRY(list_at(json, "devices", ""));

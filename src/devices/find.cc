@@ -34,9 +34,9 @@ Result<void> check_owner(int fd, const std::string& path, bool rootless) {
   if (::fstat(fd, &info) != 0) return fail_errno(path);
   const bool is_roots = info.st_uid == 0 || (rootless && info.st_uid == nobody);
   if (is_roots && (info.st_mode & others_write) == 0) return {};
-  return fail(Errc::denied, path +
-                                ": expected it to be root's, and nobody else to be allowed to "
-                                "write to it: root does what it says");
+  return fail(
+      Errc::denied,
+      path + ": must be owned by root, and writable only by root: root follows its instructions");
 }
 
 bool is_cdi_name(const std::string& name) {
@@ -218,8 +218,8 @@ std::vector<std::string> closed_nodes(const job::HostDevices& devices) {
     if (::stat(node.outside.c_str(), &info) != 0 || (info.st_mode & others_use) == others_use)
       continue;
     lines.push_back(node.outside +
-                    " cannot be opened by hosts, whose users are nobody on this machine: chmod "
-                    "a+rw, or a rule of udev with MODE=\"0666\"");
+                    " cannot be opened by hosts, whose users are unprivileged on this machine: "
+                    "chmod a+rw, or a udev rule with MODE=\"0666\"");
   }
   return lines;
 }

@@ -64,14 +64,14 @@ TEST_CASE("find: a file or folder that others may change is not believed") {
     const Result<std::vector<Gpu>> gpus = find_gpus(places);
     REQUIRE(!gpus);
     CHECK(gpus.error().code == Errc::denied);
-    CHECK(gpus.error().text.starts_with(file + ": expected it to be root's"));
+    CHECK(gpus.error().text.starts_with(file + ": must be owned by root"));
   }
   REQUIRE(::chmod(file.c_str(), 0644) == 0);
   REQUIRE(::chown(file.c_str(), 1000, 0) == 0);
   CHECK(find_gpus(places).error().code == Errc::denied);
   REQUIRE(::chown(file.c_str(), 0, 0) == 0);
   REQUIRE(::chmod(place.path.c_str(), 0777) == 0);
-  CHECK(find_gpus(places).error().text.starts_with(place.path + ": expected it to be root's"));
+  CHECK(find_gpus(places).error().text.starts_with(place.path + ": must be owned by root"));
 }
 
 TEST_CASE("find: in an ordinary user's namespace the machine's root is nobody") {

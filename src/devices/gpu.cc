@@ -98,9 +98,9 @@ Result<std::vector<Gpu>> gpus_in(const std::vector<FoundFile>& files) {
       const auto other = by_name.find(gpu.name);
       if (other != by_name.end() && other->second.second->priority > found.priority) continue;
       if (other != by_name.end() && other->second.second->priority == found.priority)
-        return fail(Errc::invalid_input, found.path + ": " + gpu.name + " stands in " +
+        return fail(Errc::invalid_input, found.path + ": " + gpu.name + " is also in " +
                                              other->second.second->path +
-                                             ", too; expected each device in one file of a folder");
+                                             "; expected each device in only one file of a folder");
       const std::string name = gpu.name;
       by_name.insert_or_assign(name, std::make_pair(std::move(gpu), &found));
     }
@@ -161,11 +161,11 @@ Result<std::vector<Gpu>> numbered(const std::vector<Gpu>& gpus, const std::vecto
     const auto is_it = [&](const Gpu& gpu) { return has_number(gpu, number); };
     const std::ptrdiff_t count = std::count_if(gpus.begin(), gpus.end(), is_it);
     if (count != 1)
-      return fail(Errc::invalid_input,
-                  "GPU " + std::to_string(number) +
-                      (count == 0 ? ": neither a CDI file nor a device file tells of it"
-                                  : ": there are several parts of it, and which one is meant is "
-                                    "not told"));
+      return fail(
+          Errc::invalid_input,
+          "GPU " + std::to_string(number) +
+              (count == 0 ? ": not found in a CDI file or as a device file"
+                          : ": it has several parts, and the number does not say which one"));
     found.push_back(*std::find_if(gpus.begin(), gpus.end(), is_it));
   }
   return found;

@@ -52,7 +52,7 @@ TEST_CASE("gpus: a later folder's device stands, in one folder two files may not
   const auto twice = gpus_in({{"/etc/cdi/a.json", 1, old}, {"/etc/cdi/b.json", 1, fresh}});
   REQUIRE(!twice);
   CHECK(twice.error().text ==
-        "/etc/cdi/b.json: a.b/gpu=0 stands in /etc/cdi/a.json, too; expected each device in one "
+        "/etc/cdi/b.json: a.b/gpu=0 stands in /etc/cdi/a.json; expected each device in only one "
         "file of a folder");
 }
 
@@ -95,8 +95,7 @@ TEST_CASE("gpus: numbers are the vendor's, else those of device files") {
   const std::vector<Gpu> gpus = *gpus_in({{"/etc/cdi/a.yaml", 1, odd}});
   CHECK(names_of(*numbered(gpus, {1})) == Names{"nvidia.com/gpu=1"});
   CHECK(names_of(*numbered(gpus, {1, 0})) == Names{"nvidia.com/gpu=1", "nvidia.com/gpu=0"});
-  CHECK(numbered(gpus, {2}).error().text ==
-        "GPU 2: neither a CDI file nor a device file tells of it");
+  CHECK(numbered(gpus, {2}).error().text == "GPU 2: not found in a CDI file or as a device file");
   const CdiFile named{"nvidia.com/gpu", {}, {device("GPU-aaaa", {"/dev/nvidia1"})}};
   CHECK(names_of(*numbered(*gpus_in({{"/etc/cdi/a.yaml", 1, named}}), {1})) ==
         Names{"nvidia.com/gpu=GPU-aaaa"});
@@ -108,7 +107,7 @@ TEST_CASE("gpus: numbers are the vendor's, else those of device files") {
                       {device("0:0", {"/dev/nvidia0", "/dev/nvidia-caps/nvidia-cap12"}),
                        device("0:1", {"/dev/nvidia0", "/dev/nvidia-caps/nvidia-cap21"})}};
   CHECK(numbered(*gpus_in({{"/etc/cdi/a.yaml", 1, parts}}), {0}).error().text ==
-        "GPU 0: there are several parts of it, and which one is meant is not told");
+        "GPU 0: it has several parts, and the number does not say which one");
 }
 
 }  // namespace

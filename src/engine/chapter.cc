@@ -56,7 +56,7 @@ Result<std::uint64_t> end_chapter(const std::string& journal, std::uint64_t from
   if (!reader) return reader.error().in(journal);
   std::string record;
   const job::LogLine line{"warning", "attempt " + std::to_string(attempt) +
-                                         " is over: what follows is of attempt " +
+                                         " ended; the lines below belong to attempt " +
                                          std::to_string(attempt + 1)};
   job::append_record(record, reader->seq() + 1, now, job::Message::log, job::encode(line));
   if (::lseek(file.get(), 0, SEEK_END) < 0) return fail_errno(journal);

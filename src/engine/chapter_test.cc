@@ -60,9 +60,10 @@ TEST_CASE("chapters: attempts of a host stand one behind the other, with a line 
     REQUIRE(write_file(path, *read_file(path) + records(1, "second"), 0600));
     const Result<std::uint64_t> third_from = ended(path, *second_from, 2);
     REQUIRE(third_from);
-    CHECK(texts(path) == std::vector<std::string>{
-                             "first", "first", "attempt 1 is over: what follows is of attempt 2",
-                             "second", "attempt 2 is over: what follows is of attempt 3"});
+    CHECK(texts(path) ==
+          std::vector<std::string>{"first", "first",
+                                   "attempt 1 ended; the lines below belong to attempt 2", "second",
+                                   "attempt 2 ended; the lines below belong to attempt 3"});
   }
 }
 

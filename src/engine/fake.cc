@@ -287,7 +287,7 @@ void FakeRun::destroy(const std::string& host) {
 
 loop::Task<Result<Answer>> FakeRun::ask(std::string host, Question question) {
   const FakeHost& asked = job_->host(host);
-  if (!asked.started() || asked.over()) co_return fail(Errc::closed, host + " does not run");
+  if (!asked.started() || asked.over()) co_return fail(Errc::closed, host + " is not running");
   if (question == Question::alive) {
     while (asked.is_silent) co_await job_->moved.wait();
     co_return Answer(Alive{});
@@ -303,7 +303,7 @@ void FakeRun::note(const std::string& host, const std::vector<job::LogLine>& lin
 
 loop::Task<Result<void>> FakeRun::replace(std::vector<std::string> hosts) {
   for (const std::string& name : hosts)
-    if (!job_->host(name).over()) co_return fail(Errc::invalid_input, name + " is not over");
+    if (!job_->host(name).over()) co_return fail(Errc::invalid_input, name + " has not ended");
   for (const std::string& name : hosts) job_->host(name).begin_again(cluster_.queues);
   if (hosts == job_->names) job_->tally = next_tally_;
   co_return Result<void>();

@@ -34,11 +34,12 @@ Result<Fd> make_locked(const std::string& folder) {
 
 Error name_in_use(const std::string& folder, const std::string& name) {
   if (is_locked(folder))
-    return fail(Errc::invalid_input,
-                "a job named " + name + " runs on this machine; choose another --name");
+    return fail(
+        Errc::invalid_input,
+        "a job named " + name + " is already running on this machine; choose another --name");
   return fail(Errc::invalid_input,
               "an earlier job named " + name + " left " + folder +
-                  "; choose another --name, or let `sm clean --all` remove it");
+                  "; choose another --name, or remove it with `sm clean --all`");
 }
 
 }  // namespace
@@ -64,7 +65,7 @@ Result<JobFolder> JobFolder::take(const std::string& path) {
   Fd lock(::open((path + "/lock").c_str(), O_RDWR | O_CLOEXEC));
   if (!lock) return fail_errno(path + "/lock");
   if (::flock(lock.get(), LOCK_EX | LOCK_NB) == 0) return JobFolder(path, std::move(lock));
-  return fail(Errc::denied, path + ": a process of the job lives");
+  return fail(Errc::denied, path + ": a process of the job is still running");
 }
 
 loop::Task<Result<void>> remove_beside(loop::Loop& loop, JobFolder folder) {

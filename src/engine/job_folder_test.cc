@@ -49,7 +49,7 @@ TEST_CASE("job folder: a name in use is refused, with what to do about it") {
     const Result<JobFolder> again = JobFolder::create(state.path, "demo");
     REQUIRE(!again);
     CHECK(again.error().code == Errc::invalid_input);
-    CHECK(again.error().text.find("demo runs on this machine") != std::string::npos);
+    CHECK(again.error().text.find("demo is already running on this machine") != std::string::npos);
     REQUIRE(job->keep());
   }
   const Result<JobFolder> kept = JobFolder::create(state.path, "demo");

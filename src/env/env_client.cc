@@ -37,7 +37,7 @@ Result<void> write_config(const std::string& file, const std::string& text) {
   std::error_code failed;
   if (std::filesystem::exists(file, failed)) {
     if (TRY(read_file(file)) == text) return {};
-    return fail(Errc::invalid_input, file + ": it is there already and says something else");
+    return fail(Errc::invalid_input, file + ": already exists with other content");
   }
   return write_file(file, text);
 }

@@ -82,12 +82,12 @@ Result<void> check(const EnvWish& wish, int forms) {
       wish.form == "--properties" || wish.form == "--to-env-vars" || wish.form == "--to-cmd-args";
   if (wish.from_stdin && !reads)
     return fail(Errc::invalid_input,
-                "--stdin goes with --properties, --to-env-vars or --to-cmd-args");
+                "--stdin requires --properties, --to-env-vars or --to-cmd-args");
   const ClientWish& client = wish.client;
   if ((client.file && client.file->empty()) || (client.bucket && client.bucket->empty()))
     return fail(Errc::invalid_input, "--write and --bucket: expected a value");
   if (wish.form != "--client" && (client.file || client.bucket || client.notebook))
-    return fail(Errc::invalid_input, "--write, --bucket and --notebook go with --client");
+    return fail(Errc::invalid_input, "--write, --bucket and --notebook require --client");
   return {};
 }
 

@@ -31,7 +31,7 @@ Result<std::vector<std::string>> hosts_in(const Env& env, const std::string& nam
   if (!hosts) return hosts.error().in(name);
   std::set<std::string> seen;
   for (const std::string& host : *hosts) {
-    if (!seen.insert(host).second) return wrong(name, "host " + host + " stands there twice");
+    if (!seen.insert(host).second) return wrong(name, "host " + host + " appears twice");
     if (host.find(':') != std::string::npos)
       return wrong(name, "\"" + to_utf8(host) +
                              "\": a host is a name or an IPv4 address; an IPv6 address needs a "
@@ -86,8 +86,7 @@ Result<std::optional<NamedHosts>> named_hosts(const Env& env) {
   if (value_of(env, "MUSTER_HOSTS").empty()) {
     if (!value_of(env, "MUSTER_HOST").empty())
       return fail(Errc::invalid_input,
-                  "MUSTER_HOST: it says which of MUSTER_HOSTS (--hosts) this machine is, and "
-                  "that is not set");
+                  "MUSTER_HOST: requires MUSTER_HOSTS (--hosts), which is not set");
     return slurm_step(env);
   }
   NamedHosts named;

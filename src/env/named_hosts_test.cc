@@ -44,7 +44,7 @@ TEST_CASE("MUSTER_HOSTS names the hosts, MUSTER_HOST the own one") {
   CHECK(named({{"MUSTER_HOSTS", "a,b"}}).own.empty());
   CHECK(refusal({{"MUSTER_HOSTS", "a,b"}, {"MUSTER_HOST", "c"}}) ==
         "MUSTER_HOST: c is not one of a, b");
-  CHECK(refusal({{"MUSTER_HOSTS", "a,b,a"}}) == "MUSTER_HOSTS: host a stands there twice");
+  CHECK(refusal({{"MUSTER_HOSTS", "a,b,a"}}) == "MUSTER_HOSTS: host a appears twice");
   CHECK(refusal({{"MUSTER_HOSTS", "n[1"}}).starts_with("MUSTER_HOSTS: "));
   CHECK(refusal({{"MUSTER_HOSTS", "fd00::1,b"}}).find("an IPv6 address needs a name") !=
         std::string::npos);

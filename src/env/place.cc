@@ -150,7 +150,7 @@ Result<Env> placed(const Env& env, const HostFlags& flags) {
   // Within a job whatever starts the line again has told all of it.
   if (says(env, "MUSTER_SOCKET") && !flags.hosts.empty())
     return fail(Errc::invalid_input,
-                "--hosts: this line runs within a job, whose hosts are known: leave it out");
+                "--hosts: this command runs within a job whose hosts are known; omit it");
   if (says(env, "MUSTER_SOCKET")) return env;
   Env result = env;
   const auto lay = [&result](const char* name, const std::string& value) {

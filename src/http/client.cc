@@ -77,19 +77,19 @@ loop::Task<Result<ParsedAnswer>> Response::read_head(bool without_body) {
     const std::string_view unread = connection_.unread();
     const std::size_t size = head_end(unread, seen);
     if (std::max(size, seen) > options_.head_bytes_max)
-      co_return fail(Errc::protocol, "no HTTP answer: the head is too long");
-    if (!may_begin_answer(unread)) co_return fail(Errc::protocol, "no HTTP answer");
+      co_return fail(Errc::protocol, "invalid HTTP response: the head is too long");
+    if (!may_begin_answer(unread)) co_return fail(Errc::protocol, "invalid HTTP response");
     if (size > 0) {
       Result<ParsedAnswer, BadHead> parsed = parse_answer(unread.substr(0, size), without_body);
       if (!parsed)
-        co_return fail(Errc::protocol, "no HTTP answer: " + std::string(parsed.error().why));
+        co_return fail(Errc::protocol, "invalid HTTP response: " + std::string(parsed.error().why));
       connection_.take(size);
       co_return *std::move(parsed);
     }
     seen = unread.size();
     Result<bool> filled = co_await more();
     if (!filled) co_return filled.error();
-    if (!*filled) co_return fail(Errc::closed, "the connection ended before an answer came");
+    if (!*filled) co_return fail(Errc::closed, "the connection ended before a response");
   }
 }
 
@@ -125,7 +125,7 @@ loop::Task<Result<void>> Response::read(bool without_body, const OnBody& on_body
     keep_alive_ = answer->keep_alive && connection_.unread().empty();
     co_return Result<void>();
   }
-  co_return fail(Errc::protocol, "no HTTP answer: only interim ones");
+  co_return fail(Errc::protocol, "invalid HTTP response: only interim ones");
 }
 
 loop::Task<Result<bool>> send_file(ClientConnection& connection, FilePart part, Duration idle_max,
@@ -136,7 +136,7 @@ loop::Task<Result<bool>> send_file(ClientConnection& connection, FilePart part, 
     const ssize_t count = ::pread(part.fd, piece.data(), wanted, static_cast<off_t>(part.offset));
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) co_return fail_errno("read");
-    if (count == 0) co_return fail(Errc::invalid_input, "the file became shorter meanwhile");
+    if (count == 0) co_return fail(Errc::invalid_input, "the file became shorter in the meantime");
     const auto bytes = static_cast<std::size_t>(count);
     part.offset += bytes;
     part.bytes -= bytes;

@@ -33,7 +33,7 @@ Result<void> check_public(const Origin& origin, const std::vector<loop::TcpAddre
     const std::string text = loop::numeric(address);
     if (!loop::is_public_address(text) || loop::is_own_address(text))
       return fail(Errc::denied, origin.authority() + " is at " + text +
-                                    ", which is not on the internet, and is not asked");
+                                    ", which is not a public internet address; not connecting");
   }
   return {};
 }
@@ -130,7 +130,7 @@ loop::Task<Result<bool>> ClientConnection::send(std::string_view bytes, Duration
     if (attempt.kind == loop::Wire::Kind::done) continue;
     const Wait waited = co_await wait(attempt.kind, idle_max, deadline);
     if (waited == Wait::idle)
-      co_return fail(Errc::timeout, "the server took nothing for " + text_of(idle_max));
+      co_return fail(Errc::timeout, "the server accepted no data for " + text_of(idle_max));
     if (waited == Wait::deadline) co_return fail(Errc::timeout, "not finished in time");
   }
   co_return true;
@@ -148,7 +148,7 @@ loop::Task<Result<bool>> ClientConnection::fill(Duration idle_max, TimePoint dea
     if (attempt.kind == loop::Wire::Kind::failed) co_return attempt.error;
     const Wait waited = co_await wait(attempt.kind, idle_max, deadline);
     if (waited == Wait::idle)
-      co_return fail(Errc::timeout, "the server sent nothing for " + text_of(idle_max));
+      co_return fail(Errc::timeout, "the server sent no data for " + text_of(idle_max));
     if (waited == Wait::deadline) co_return fail(Errc::timeout, "not finished in time");
   }
 }

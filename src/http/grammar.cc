@@ -266,7 +266,7 @@ Result<ChunkDecoder::Step> ChunkDecoder::line(std::string_view bytes) {
   }
   if (state_ == State::trailer) {
     trailer_bytes_ += end;
-    if (trailer_bytes_ > trailers_bytes_max) return fail(Errc::protocol, "too long a trailer");
+    if (trailer_bytes_ > trailers_bytes_max) return fail(Errc::protocol, "the trailer is too long");
     if (text.empty()) state_ = State::done;
     return step;
   }

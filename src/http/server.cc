@@ -36,7 +36,7 @@ Result<loop::TcpAddress> address_of(const std::string& host, std::uint16_t port)
     std::memcpy(&address.storage, &v6, address.size = sizeof v6);
     return address;
   }
-  return fail(Errc::invalid_input, "\"" + host + "\" is no numeric address");
+  return fail(Errc::invalid_input, "\"" + host + "\" is not a numeric address");
 }
 
 Result<Fd> listen_at(const std::string& host, std::uint16_t port) {
@@ -205,7 +205,7 @@ loop::Task<Result<std::string>> read_whole(Exchange& exchange, std::size_t bytes
       co_return fail(Errc::invalid_input,
                      "the body is longer than " + std::to_string(bytes_max) + " bytes");
     if (!exchange.keeps(whole.size() + piece->size()))
-      co_return fail(Errc::denied, "too many bodies come at once");
+      co_return fail(Errc::denied, "too many request bodies at once");
     whole.append(*piece);
   }
 }

@@ -147,7 +147,7 @@ std::int64_t ServerConnection::in(Duration limit) const {
 }
 
 Error ServerConnection::lost(std::string_view what) const {
-  if (expired_) return fail(Errc::timeout, std::string(what) + ": nothing moved in time");
+  if (expired_) return fail(Errc::timeout, std::string(what) + ": no data was transferred in time");
   return fail(Errc::closed, std::string(what) + ": the connection has ended");
 }
 

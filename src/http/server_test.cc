@@ -221,7 +221,7 @@ TEST_CASE("http_server: bodies of strangers have a limit together, of what was p
       CHECK(body_of(answer).size() == 120'000);
     }
     const std::string told = talk_on(large, "x", "none");
-    CHECK((told.empty() || told.find("too many bodies") != std::string::npos));
+    CHECK((told.empty() || told.find("too many request bodies") != std::string::npos));
     const Fd known = connect_to(port);
     const std::string prove = "GET /proved HTTP/1.1\r\nHost: a\r\n\r\n";
     CHECK(body_of(talk_on(known, prove, "in")) == "in");
@@ -229,7 +229,7 @@ TEST_CASE("http_server: bodies of strangers have a limit together, of what was p
           900'000);
     const Fd stranger = connect_to(port);
     const std::string refused = talk_on(stranger, put(900'000) + std::string(900'000, 'z'), "none");
-    CHECK(refused.find("too many bodies") != std::string::npos);
+    CHECK(refused.find("too many request bodies") != std::string::npos);
   });
 }
 

@@ -37,7 +37,8 @@ Result<void> read_authority(std::string_view text, Origin& origin) {
   if (rest.empty()) return {};
   const std::optional<std::uint16_t> port =
       rest.starts_with(':') ? parse_port(rest.substr(1)) : std::nullopt;
-  if (!port) return fail(Errc::invalid_input, "not a URL: the port is no number from 1 to 65535");
+  if (!port)
+    return fail(Errc::invalid_input, "not a URL: the port is not a number from 1 to 65535");
   origin.port = *port;
   return {};
 }
@@ -63,7 +64,7 @@ Result<Url> parse_url(std::string_view text) {
   text.remove_prefix(url.origin.tls ? 8 : 7);
   const std::size_t target_at = std::min(text.find_first_of("/?"), text.size());
   if (text.substr(0, target_at).find('@') != std::string_view::npos)
-    return fail(Errc::invalid_input, "a URL with a user in it is not taken");
+    return fail(Errc::invalid_input, "a URL must not contain a user name");
   TRY(read_authority(text.substr(0, target_at), url.origin));
   url.target = text.substr(target_at);
   if (!url.target.starts_with('/')) url.target.insert(0, "/");

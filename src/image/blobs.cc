@@ -41,7 +41,7 @@ Result<void> BlobDraft::append(std::string_view bytes) {
     return fail(Errc::protocol,
                 digest_.empty() ? "a blob may hold " + std::to_string(bytes_max_) + " bytes at most"
                                 : digest_ + ": holds more than the " + std::to_string(bytes_max_) +
-                                      " bytes that its manifest says");
+                                      " bytes in its manifest");
   sum_.add(bytes);
   const Result<void> written = write_all(file_.get(), bytes);
   if (!written) return written.error().in(path_);
@@ -61,7 +61,7 @@ Result<void> BlobDraft::commit() {
   const std::string is = "sha256:" + hex(aws::view_of(sum_.finish()));
   if (is != digest_)
     return fail(Errc::protocol, digest_ + ": " + std::to_string(bytes_) +
-                                    " bytes came that are another blob, " + is);
+                                    " bytes were received with another digest, " + is);
   if (::fsync(file_.get()) != 0) return fail_errno(path_);
   if (::rename(part_.c_str(), path_.c_str()) != 0) return fail_errno(path_);
   file_.reset();
@@ -111,7 +111,7 @@ Result<BlobDraft> Blobs::upload(std::uint64_t bytes_max) {
     const bool ours = TRY(claim(file.get(), part));
     if (ours) return BlobDraft(part, part, std::move(file), "", bytes_max);
   }
-  return fail(Errc::system, part + ": was removed as it was made; try again");
+  return fail(Errc::system, part + ": was removed while it was being written; try again");
 }
 
 Result<void> Blobs::put(const std::string& digest, std::string_view bytes) {
@@ -130,9 +130,8 @@ Result<std::unique_ptr<Bytes>> Blobs::open(const std::string& digest) const {
 Result<std::string> Blobs::read(const std::string& digest) const {
   std::string bytes = TRY(read_file(path_of(digest), document_bytes_max));
   if (digest_of(bytes) != digest)
-    return fail(Errc::protocol, path_of(digest) +
-                                    ": its bytes are another blob's: the file was "
-                                    "changed, or the disk is damaged");
+    return fail(Errc::protocol,
+                path_of(digest) + ": wrong digest: the file was changed, or the disk is damaged");
   return bytes;
 }
 

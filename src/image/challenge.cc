@@ -104,7 +104,7 @@ Result<std::vector<Challenge>> challenges_from(std::string_view header) {
     cursor.skip_commas();
     if (cursor.at_end()) return found;
     const std::string word = lower_case(cursor.take(is_token_byte));
-    if (word.empty()) return wrong("a word was expected");
+    if (word.empty()) return wrong("expected a word");
     cursor.skip_space();
     if (!cursor.at('=')) {
       if (found.size() == challenges_max) return wrong("too many challenges");
@@ -114,19 +114,19 @@ Result<std::vector<Challenge>> challenges_from(std::string_view header) {
     }
     cursor.skip();
     cursor.skip_space();
-    if (found.empty()) return wrong("a parameter in front of any scheme");
+    if (found.empty()) return wrong("a parameter before any scheme");
     if (++parameters > parameters_max) return wrong("too many parameters");
     const std::string value = TRY(value_of(cursor));
     if (!found.back().parameters.emplace(word, value).second)
       return wrong("a parameter given twice");
     cursor.skip_space();
-    if (!cursor.at_end() && !cursor.at(',')) return wrong("no comma behind a parameter");
+    if (!cursor.at_end() && !cursor.at(',')) return wrong("no comma after a parameter");
   }
 }
 
 Result<std::string> token_from(std::string_view answer) {
   const Result<Json> json = parse_json(answer);
-  if (!json || !json->is_object()) return fail(Errc::protocol, "its answer is no JSON object");
+  if (!json || !json->is_object()) return fail(Errc::protocol, "its response is not a JSON object");
   for (const char* name : {"token", "access_token"}) {
     const auto at = json->find(name);
     if (at == json->end() || !at->is_string()) continue;
@@ -138,7 +138,7 @@ Result<std::string> token_from(std::string_view answer) {
       return fail(Errc::protocol, "its token does not fit into a header");
     return token;
   }
-  return fail(Errc::protocol, "its answer has no token");
+  return fail(Errc::protocol, "its response has no token");
 }
 
 }  // namespace muster::image

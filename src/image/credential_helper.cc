@@ -34,7 +34,8 @@ loop::Task<Result<std::string>> read_answer(loop::Loop& loop, int fd, TimePoint 
     if (count < 0) co_return fail_errno("read");
     if (count == 0) co_return answer;
     answer.append(piece.data(), static_cast<std::size_t>(count));
-    if (answer.size() > answer_bytes_max) co_return fail(Errc::protocol, "its answer is too long");
+    if (answer.size() > answer_bytes_max)
+      co_return fail(Errc::protocol, "its response is too long");
   }
 }
 

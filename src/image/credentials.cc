@@ -134,7 +134,7 @@ std::optional<EcrRegistry> ecr_registry(std::string_view registry) {
 }
 
 Result<Login> login_from_ecr(std::string_view answer) {
-  const Error bad = fail(Errc::protocol, "an answer without an authorizationToken");
+  const Error bad = fail(Errc::protocol, "the response has no authorizationToken");
   const Result<Json> json = parse_json(answer);
   if (!json || !json->is_object() || !json->contains("authorizationData")) return bad;
   const Json& data = (*json)["authorizationData"];

@@ -77,7 +77,7 @@ class Reader {
   Reader() : handle_(::archive_read_new(), ::archive_read_free) {}
   Error error() const {
     const char* text = ::archive_error_string(handle_.get());
-    return damaged(std::string("is no tar archive, or damaged: ") +
+    return damaged(std::string("is not a tar archive, or damaged: ") +
                    (text != nullptr ? text : "wrong data"));
   }
   std::unique_ptr<archive, int (*)(archive*)> handle_;
@@ -104,7 +104,7 @@ Result<Fd> plain_tar(const std::string& path) {
   if (!packed) return file;
   const std::string folder = std::filesystem::absolute(path).parent_path();
   Fd tar(::open(folder.c_str(), O_RDWR | O_TMPFILE | O_CLOEXEC, 0600));
-  if (!tar) return fail_errno("is packed, and cannot be unpacked beside it");
+  if (!tar) return fail_errno("is compressed, and cannot be decompressed next to it");
   const std::shared_ptr<Budget> budget = TRY(budget_for(folder));
   std::unique_ptr<Bytes> bytes = unpacked(counted(bytes_of(std::move(file)), *budget));
   bytes = read_ahead(metered(std::move(bytes), *budget));
@@ -233,7 +233,8 @@ Result<DockerArchive::Listed> DockerArchive::choose(const std::string& wanted) c
   const std::string names = there.empty() ? "none with a name" : join(there, ", ");
   if (!wanted.empty())
     return fail(Errc::not_found, "there is no image " + wanted + " in it, only " + names);
-  return fail(Errc::invalid_input, "it has several images, say docker-archive:FILE:NAME: " + names);
+  return fail(Errc::invalid_input,
+              "it contains several images; choose one with docker-archive:FILE:NAME: " + names);
 }
 
 Result<void> DockerArchive::read_image(const Listed& listed) {

@@ -55,7 +55,7 @@ std::vector<std::string> names_of(const std::string& registry, const std::string
 }
 
 Result<std::optional<Login>> login_of(const Json& entry) {
-  if (!entry.is_object()) return fail(Errc::invalid_input, "an entry of auths is no object");
+  if (!entry.is_object()) return fail(Errc::invalid_input, "an entry of auths is not an object");
   Login login{text_at(entry, "username"), text_at(entry, "password"),
               text_at(entry, "identitytoken")};
   if (const std::string packed = text_at(entry, "auth"); !packed.empty()) {
@@ -141,10 +141,10 @@ Result<std::optional<Login>> login_from_helper(std::string_view answer, bool suc
     return fail(Errc::denied, "it failed");
   }
   const Result<Json> json = parse_json(answer);
-  if (!json || !json->is_object()) return fail(Errc::protocol, "its answer is no JSON object");
+  if (!json || !json->is_object()) return fail(Errc::protocol, "its response is not a JSON object");
   const std::string user = text_at(*json, "Username");
   const std::string secret = text_at(*json, "Secret");
-  if (secret.empty()) return fail(Errc::protocol, "its answer has no Secret");
+  if (secret.empty()) return fail(Errc::protocol, "its response has no Secret");
   if (user == "<token>") return std::optional<Login>(Login{"", "", secret});
   return std::optional<Login>(Login{user, secret, ""});
 }

@@ -73,9 +73,9 @@ class Watchdog {
     bytes_ = bytes;
     if (options_.on_progress) options_.on_progress(bytes);
     if (bytes / 2 > options_.bytes_max)
-      return fail(Errc::protocol, "the image is larger than any that is taken");
+      return fail(Errc::protocol, "the image exceeds the size limit");
     if (now - moved_ > options_.idle_max)
-      return fail(Errc::timeout, "nothing came from the engine any more");
+      return fail(Errc::timeout, "the engine stopped sending data");
     return {};
   }
 
@@ -123,8 +123,8 @@ Result<Command> copy_command(const Reference& from, const std::string& folder, c
     const bool tls = !value_of(env, "DOCKER_TLS_VERIFY").empty();
     if (host.starts_with("ssh://"))
       return fail(Errc::unsupported, "DOCKER_HOST=" + packing::shown(host) +
-                                         ": an engine is not asked over ssh; docker save NAME -o "
-                                         "FILE, then sm image import docker-archive:FILE");
+                                         ": engines over ssh are not supported; docker save NAME "
+                                         "-o FILE, then sm image import docker-archive:FILE");
     // To skopeo tcp:// is TLS.
     if (host.starts_with(tcp) && !tls) host.replace(0, tcp.size(), "http://");
     command.argv.insert(command.argv.end(), {"--src-daemon-host", host});
@@ -141,13 +141,13 @@ Error copy_error(const Reference& from, const Env& env, std::string_view said) {
   const auto has = [&](std::string_view words) { return message.find(words) != std::string::npos; };
   if (has("Cannot connect to the Docker daemon") ||
       has("permission denied while trying to connect"))
-    return fail(Errc::system, "no Docker engine answers at " + packing::shown(engine_of(env)) +
-                                  "; start it, or let DOCKER_HOST name another (sudo keeps it by "
+    return fail(Errc::system, "no Docker engine responds at " + packing::shown(engine_of(env)) +
+                                  "; start it, or set DOCKER_HOST to another one (with sudo: "
                                   "--preserve-env=DOCKER_HOST)");
   if (has("reference does not exist") || has("No such image") ||
       has("does not resolve to an image ID"))
     return fail(Errc::not_found,
-                "there is no such image; " + list_command(from) + " lists those that there are");
+                "image not found; " + list_command(from) + " lists the existing images");
   return fail(Errc::system, "skopeo: " + (message.empty() ? "it failed, and said nothing"
                                                           : packing::shown(message)));
 }
@@ -166,8 +166,8 @@ Result<void> copy_from_engine(const Reference& from, const std::string& folder,
   Result<Child> program = Child::start(command, stdio);
   if (!program && program.error().code == Errc::not_found)
     return fail(Errc::not_found,
-                "skopeo is not here, which copies images of engines: apt install skopeo; or docker "
-                "save NAME -o FILE, then sm image import docker-archive:FILE");
+                "skopeo is not installed; it copies images from engines: apt install skopeo; or "
+                "docker save NAME -o FILE, then sm image import docker-archive:FILE");
   if (!program) return program.error();
   out.write.reset();
   Watchdog watchdog(folder, options);

@@ -66,9 +66,9 @@ TEST_CASE("engine copy: why it failed, and what to do") {
       {start +
            "initializing source docker-daemon:box:latest: loading image from docker engine: "
            "Cannot connect to the Docker daemon at unix:///x. Is the docker daemon running?\"\n",
-       Errc::system, "no Docker engine answers at 'unix:///x'; start it, or let DOCKER_HOST"},
+       Errc::system, "no Docker engine responds at 'unix:///x'; start it, or set DOCKER_HOST"},
       {start + "Error response from daemon: reference does not exist\"\n", Errc::not_found,
-       "there is no such image; docker images lists"},
+       "image not found; docker images lists"},
       {start + "writing blob: write /f: no space left on device\"", Errc::system,
        "skopeo: 'writing blob: write /f: no space left on device'"},
       {"Getting image\n" + start + "a \\\"b\\\" c\\x1b[2J\"\n", Errc::system, "skopeo: 'a \"b\" c"},
@@ -153,13 +153,14 @@ TEST_CASE("engine copy: a program that is missing, fails, hangs or floods ends w
       {"fails", "echo 'level=fatal msg=\"no luck\"' >&2; exit 1", Errc::system, "'no luck'"},
       {"killed", "kill -9 $$", Errc::system, "said nothing"},
       {"brings nothing", "exit 0", Errc::system, "said nothing"},
-      {"hangs", "exec sleep 600", Errc::timeout, "nothing came from the engine"},
-      {"hangs with its output closed", "exec >&- 2>&-; sleep 600", Errc::timeout, "nothing came"},
-      {"leaves a process", "sleep 600 & exit 1", Errc::timeout, "nothing came"},
+      {"hangs", "exec sleep 600", Errc::timeout, "the engine stopped sending data"},
+      {"hangs with its output closed", "exec >&- 2>&-; sleep 600", Errc::timeout,
+       "stopped sending"},
+      {"leaves a process", "sleep 600 & exit 1", Errc::timeout, "stopped sending"},
       {"floods",
        "for last; do :; done; mkdir ${last#dir:}; head -c 4000000 /dev/zero >${last#dir:}/x; sleep "
        "600",
-       Errc::protocol, "larger than any"},
+       Errc::protocol, "exceeds the size limit"},
       {"talks", "yes | head -c 1000000; echo the end; exit 1", Errc::system, "'the end'"},
   };
   for (const auto& c : cases) {

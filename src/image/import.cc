@@ -22,9 +22,7 @@ Result<std::string> local_name(const std::string& path, const std::string& tag) 
   last = "localhost/" + last.substr(0, last.find('.'));
   const Result<Reference> reference = reference_from(tag.empty() ? last : last + ":" + tag);
   if (!reference)
-    return fail(Errc::invalid_input, path +
-                                         ": the image has no name of its own; give it one by "
-                                         "--name");
+    return fail(Errc::invalid_input, path + ": the image has no name; set one with --name");
   return to_text(*reference);
 }
 
@@ -69,7 +67,8 @@ Result<const Index::Entry*> entry_for(const Index& index, const std::string& tag
   if (!tag.empty())
     return fail(Errc::not_found, "there is no image with the tag " + tag + " in it, only " + there);
   if (index.entries.empty()) return fail(Errc::not_found, "there is no image in it");
-  return fail(Errc::invalid_input, "it has several images, say oci:FOLDER:TAG: " + there);
+  return fail(Errc::invalid_input,
+              "it contains several images; choose one with oci:FOLDER:TAG: " + there);
 }
 
 /// The manifest's bytes of the image for this machine.

@@ -157,9 +157,9 @@ TEST_CASE("image import: an archive's own name does not replace an image from a 
   for (const std::string& source : {from, from + ":team/box:v1"}) {
     const Result<Imported> refused = import_from(scratch, source);
     REQUIRE(!refused);
-    CHECK(refused.error().text.ends_with(
-        ": it calls itself docker.io/team/box:v1, the name of an image from a registry; give it "
-        "another one by --name"));
+    CHECK(
+        refused.error().text.ends_with(": its name is docker.io/team/box:v1, the name of an image "
+                                       "from a registry; set another one with --name"));
     CHECK(digest() == digest_of(pulled.manifest));
   }
   CHECK(import_from(scratch, from, "localhost/box:v1"));
@@ -174,8 +174,9 @@ TEST_CASE("image import: an archive that docker save did not write") {
   const TestImage image({Tar().file("a", "1")});
   const std::string list = manifest_json({"l.tar"}, {});
   const std::pair<std::string, std::string> cases[] = {
-      {"", "is no tar archive"},
-      {"no tar at all, but long enough to be looked at" + std::string(600, 'x'), "no tar archive"},
+      {"", "is not a tar archive"},
+      {"no tar at all, but long enough to be looked at" + std::string(600, 'x'),
+       "not a tar archive"},
       {Tar().file("manifest.json", "{}").bytes(), "expected a list of images"},
       {Tar().file("manifest.json", list).bytes(), "has no 'c.json'"},
       {Tar().file("manifest.json", list).file("c.json", image.config).bytes(), "has no 'l.tar'"},

@@ -120,7 +120,7 @@ la_ssize_t Unpacking::read(archive* handle, void* self, const void** bytes) {
 Error Unpacking::library_error() const {
   if (read_error_) return *read_error_;
   const char* text = ::archive_error_string(handle_.get());
-  const std::string what = report_.entries == 0 ? "is no tar archive: " : "is damaged: ";
+  const std::string what = report_.entries == 0 ? "is not a tar archive: " : "is damaged: ";
   return damaged(what + (text != nullptr ? text : "wrong data"));
 }
 
@@ -162,7 +162,7 @@ Result<void> Unpacking::take(archive_entry* entry) {
   const LayerTree::Parts path = inside(name);
   const bool is_folder = ::archive_entry_filetype(entry) == AE_IFDIR;
   if (path.empty() && !is_folder)
-    return damaged("has a member named " + packing::shown(name) + " that is no folder");
+    return damaged("has a member named " + packing::shown(name) + " that is not a folder");
   if (!path.empty()) {
     const bool taken = TRY(take_whiteout(path));
     if (taken) return {};

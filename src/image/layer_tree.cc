@@ -378,7 +378,7 @@ Result<void> LayerTree::copy_up(const Place& parent, const std::string& name, co
     const std::string target = TRY(link_target(from.folder.get(), from.name));
     return make_link(here, target, attributes);
   }
-  if (!S_ISREG(from.status.st_mode)) return wrong(here, " is no file that could have two names");
+  if (!S_ISREG(from.status.st_mode)) return wrong(here, " is not a file that could have two names");
   const Fd source(
       ::openat(from.folder.get(), from.name.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
   if (!source) return fail_errno(text_of(here));

@@ -102,14 +102,14 @@ Result<Manifest> image_from(const Json& json) {
   const Json* config = member(json, "config");
   const Json* layers = member(json, "layers");
   if (config == nullptr || layers == nullptr)
-    return wrong("expected config and layers: this is no image's manifest");
+    return wrong("expected config and layers: this is not an image manifest");
   Manifest manifest;
   manifest.config = TRY(descriptor_from(*config));
   if (manifest.config.bytes > document_bytes_max)
     return wrong("config: holds more than " + std::to_string(document_bytes_max) + " bytes");
   if (!layers->is_array() || layers->size() > layers_max)
     return wrong("layers: expected a list of at most " + std::to_string(layers_max) +
-                 ", the kernel stacks no more");
+                 ", the kernel's limit");
   for (const Json& layer : *layers) manifest.layers.push_back(TRY(descriptor_from(layer)));
   return manifest;
 }
@@ -128,7 +128,7 @@ Result<std::variant<Manifest, Index>> either(const Json& json) {
   const std::string type = TRY(text_member(json, "mediaType"));
   const Json* manifests = member(json, "manifests");
   if (type == oci_index || type == docker_list || (type.empty() && manifests != nullptr)) {
-    if (manifests == nullptr) return wrong("expected manifests: this is no index");
+    if (manifests == nullptr) return wrong("expected manifests: this is not an index");
     return std::variant<Manifest, Index>(TRY(index_from(*manifests)));
   }
   if (!type.empty() && type != oci_manifest && type != docker_manifest)

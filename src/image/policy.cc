@@ -133,23 +133,22 @@ struct Lack {
 std::optional<Lack> lack_of(const Signature& signature, const Requirement& wanted,
                             const Reference& image, const std::vector<std::string>& digests) {
   if (!wanted.key->verifies(signature))
-    return Lack{1, "its signature is not one by the key " + wanted.key_file};
+    return Lack{1, "its signature was not made with the key " + wanted.key_file};
   const Result<SignedClaim> claim = claim_from(signature.payload);
   if (!claim) return Lack{2, claim.error().text};
   if (std::find(digests.begin(), digests.end(), claim->digest) == digests.end())
-    return Lack{3, "its signature is another image's, of " + claim->digest};
+    return Lack{3, "its signature belongs to another image, " + claim->digest};
   const std::optional<Reference> claimed = name_from(claim->reference);
   if (!claimed || !matches(wanted.identity, image, *claimed))
     return Lack{4, "its signature is for the name " + packing::shown(claim->reference) +
-                       ", which signedIdentity of its key does not take"};
+                       ", which signedIdentity of its key does not accept"};
   return std::nullopt;
 }
 
 std::optional<std::string> lack_of_all(const Requirement& wanted, const Reference& image,
                                        const std::vector<std::string>& digests,
                                        const Evidence& evidence) {
-  if (image.transport != Transport::registry)
-    return "signatures are looked for in registries alone";
+  if (image.transport != Transport::registry) return "signatures are checked only in registries";
   Lack furthest{0, "it is not signed; cosign sign --key signs an image in its registry"};
   for (const Signature& signature : evidence.signatures) {
     const std::optional<Lack> lack = lack_of(signature, wanted, image, digests);

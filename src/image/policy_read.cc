@@ -35,8 +35,8 @@ Result<void> check_members(const Json& json, const std::string& where,
   if (!json.is_object()) return wrong(where, "an object");
   for (const auto& [name, value] : json.items())
     if (std::find(known.begin(), known.end(), name) == known.end())
-      return wrong(where,
-                   "no " + quoted(name) + ", which is not known here, only " + join(known, ", "));
+      return wrong(
+          where, "no " + quoted(name) + ", which is not supported here, only " + join(known, ", "));
   return {};
 }
 
@@ -185,7 +185,7 @@ Result<std::vector<Requirement>> requirements_from(const Json& json, const std::
 Result<Policy> policy_from(std::string_view text, const ReadKey& read_key) {
   const Json json = TRY(parse_json(text));
   if (const std::optional<std::string> twice = named_twice(text))
-    return fail(Errc::invalid_input, quoted(*twice) + " stands twice in one object");
+    return fail(Errc::invalid_input, quoted(*twice) + " appears twice in one object");
   TRY(check_members(json, "the policy", {"default", "transports"}));
   if (!json.contains("default"))
     return fail(Errc::invalid_input, "the policy: expected a list of requirements as its default");

@@ -119,25 +119,24 @@ TEST_CASE("image policy: one good signature of the key is enough, nothing else i
   const std::string start = image + ": refused by the image policy (docker reg.lab): ";
   CHECK(verdict(policy, image, {}) ==
         start + "it is not signed; cosign sign --key signs an image in its registry");
-  const std::string wrong_key = start + "its signature is not one by the key /own.pub";
+  const std::string wrong_key = start + "its signature was not made with the key /own.pub";
   CHECK(verdict(policy, image, {{}, {other().sign(test_payload(digest, image))}}) == wrong_key);
   Evidence tampered = good;
   tampered.signatures[0].payload += " ";
   CHECK(verdict(policy, image, tampered) == wrong_key);
   const std::string of = digest_of("another");
   CHECK(verdict(policy, image, signatures_for(image, of)) ==
-        start + "its signature is another image's, of " + of);
+        start + "its signature belongs to another image, " + of);
   CHECK(verdict(policy, image, signatures_for("reg.lab/other:v1")) ==
         start +
             "its signature is for the name 'reg.lab/other:v1', which signedIdentity of its key "
-            "does not take");
+            "does not accept");
   CHECK(verdict(policy, image, {{}, {own().sign("{}")}}) ==
-        start + "its signature: its payload is none of cosign's");
+        start + "its signature: its payload is not from cosign");
   Evidence several{{}, {other().sign("x"), own().sign("{}"), good.signatures[0]}};
   CHECK(verdict(policy, image, several) == "taken");
   several.signatures.pop_back();
-  CHECK(verdict(policy, image, several) ==
-        start + "its signature: its payload is none of cosign's");
+  CHECK(verdict(policy, image, several) == start + "its signature: its payload is not from cosign");
 }
 
 TEST_CASE("image policy: all requirements are to be met") {
@@ -146,7 +145,7 @@ TEST_CASE("image policy: all requirements are to be met") {
   const Policy policy = policy_of(R"({"default": [)" + one + "," + two + "]}");
   const std::string image = "reg.lab/box:v1";
   Evidence evidence = signatures_for(image);
-  CHECK(verdict(policy, image, evidence).ends_with("is not one by the key /other.pub"));
+  CHECK(verdict(policy, image, evidence).ends_with("was not made with the key /other.pub"));
   evidence.signatures.push_back(other().sign(test_payload(digest, image)));
   CHECK(verdict(policy, image, evidence) == "taken");
   const Policy with_reject = policy_of(R"({"default": [)" + one + R"(,{"type": "reject"}]})");
@@ -169,7 +168,7 @@ TEST_CASE("image policy: no signature makes up for an image that lies in a file"
   const Policy policy =
       policy_of(R"({"default": [{"type": "sigstoreSigned", "keyPath": "/own.pub"}]})");
   CHECK(verdict(policy, "oci:/box:v1", signatures_for("reg.lab/box:v1"))
-            .ends_with("signatures are looked for in registries alone"));
+            .ends_with("signatures are checked only in registries"));
 }
 
 TEST_CASE("image policy: what the name in a signature has to be") {
@@ -237,7 +236,7 @@ TEST_CASE("image policy: what is not checked is refused when it is read, by name
       {"[]", "the policy: expected an object"},
       {"{}", "the policy: expected a list of requirements as its default"},
       {R"({"default": []})", "default: expected a list of requirements, not empty"},
-      {R"({"default": )" + accept + R"(, "default": )" + reject + "}", "\"default\" stands twice"},
+      {R"({"default": )" + accept + R"(, "default": )" + reject + "}", "\"default\" appears twice"},
       {R"({"default": )" + accept + R"(, "more": 1})", "expected no \"more\""},
       {R"({"default": )" + accept + R"(, "transports": {"dockr": {}}})", "expected no \"dockr\""},
       {R"({"default": )" + accept + R"(, "transports": {"docker": []}})", "an object of scopes"},
@@ -257,7 +256,7 @@ TEST_CASE("image policy: what is not checked is refused when it is read, by name
       {sigstore(R"(, "keyData": "eA==")"), "\"keyData\": expected an ECDSA P-256 public key"},
       {sigstore(R"(, "fulcio": {"caPath": "/ca"})"), "expected no \"fulcio\""},
       {sigstore(R"(, "keyPath": "/own.pub", "rekorPublicKeyPath": "/r")"),
-       "expected no \"rekorPublicKeyPath\", which is not known here"},
+       "expected no \"rekorPublicKeyPath\", which is not supported here"},
       {identity("1"), "default[0].signedIdentity: expected an object"},
       {identity(R"({"type": "matchAll"})"), "as its type, got \"matchAll\""},
       {identity(R"({"type": "matchExact", "prefix": "a"})"), "expected no \"prefix\""},

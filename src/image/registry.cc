@@ -69,7 +69,7 @@ Result<void> Transfer::begin(const http::Head& head) {
   if (head.status == 206) {
     if (range_begin(head.value("Content-Range"), total_) == bytes_) return {};
     ranges_ = false;
-    return fail(Errc::protocol, "another range came than was asked for");
+    return fail(Errc::protocol, "the registry returned the wrong byte range");
   }
   skip_ = bytes_;  // The whole blob, whatever was asked for.
   const std::string length = head.value("Content-Length");
@@ -88,7 +88,7 @@ Result<void> Transfer::at_pace(std::size_t bytes) {
   const double rate = static_cast<double>(window_bytes_) / seconds;
   if (rate < static_cast<double>(options_.bytes_a_second_min))
     return fail(Errc::timeout, "only " + std::to_string(static_cast<std::uint64_t>(rate)) +
-                                   " bytes a second came");
+                                   " bytes per second were received");
   window_begin_ = now;
   window_bytes_ = 0;
   return {};
@@ -101,8 +101,8 @@ Result<void> Transfer::take(const http::Head& head, std::string_view bytes) {
   skip_ -= skipped;
   bytes.remove_prefix(skipped);
   if (bytes.size() > total_ - bytes_)
-    return refuse(fail(Errc::protocol, "more came than the " + std::to_string(total_) +
-                                           " bytes that the manifest says"));
+    return refuse(fail(Errc::protocol, "received more than the " + std::to_string(total_) +
+                                           " bytes in the manifest"));
   hash_.add(bytes);
   bytes_ += bytes.size();
   const Result<void> taken = take_(bytes);
@@ -111,7 +111,8 @@ Result<void> Transfer::take(const http::Head& head, std::string_view bytes) {
 
 Result<void> Transfer::verify() {
   if (bytes_ != total_)
-    return fail(Errc::protocol, std::to_string(bytes_) + " bytes came, the manifest says " +
+    return fail(Errc::protocol, std::to_string(bytes_) +
+                                    " bytes were received, but the manifest says " +
                                     std::to_string(total_));
   const std::string got = digest_text(hash_.finish());
   if (got == digest_) return {};

@@ -27,11 +27,11 @@ Result<http::Url> redirected(const http::Url& from, const http::Head& answer, bo
   const std::string place = answer.value("Location");
   if (place.starts_with('/') && !place.starts_with("//")) {
     const Result<http::Url> whole = http::parse_url("http://x" + place);
-    if (!whole) return fail(Errc::unsupported, "it redirects to what is no URL");
+    if (!whole) return fail(Errc::unsupported, "it redirects to an invalid URL");
     return http::Url{from.origin, whole->target};
   }
   Result<http::Url> to = http::parse_url(place);
-  if (!to) return fail(Errc::unsupported, "it redirects to what is no http(s) URL");
+  if (!to) return fail(Errc::unsupported, "it redirects to a URL other than http(s)");
   const bool clear = from.origin.tls
                          ? to->origin.tls
                          : to->origin.tls || plain || http::is_loopback(to->origin.host);
@@ -73,11 +73,12 @@ Error failure_of(const http::Head& head, std::string_view body, const std::strin
   const int status = head.status;
   if (status == 404) return fail(Errc::not_found, what + says);
   if (status == 401 || status == 403)
-    return fail(Errc::denied,
-                (login.empty() ? what + ", or a login is needed: docker login puts one into "
-                                        "~/.docker/config.json"
-                               : "access denied with the login of " + login) +
-                    says);
+    return fail(
+        Errc::denied,
+        (login.empty()
+             ? what + ", or a login is required: docker login stores one in ~/.docker/config.json"
+             : "access denied with the login of " + login) +
+            says);
   const Errc code = status >= 500 || status == 429 || status == 408 ? Errc::closed : Errc::protocol;
   return fail(code, "the registry answered " + std::to_string(status) + says);
 }

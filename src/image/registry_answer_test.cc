@@ -65,7 +65,7 @@ TEST_CASE("image registry: a failure in the registry's own words, bounded") {
     const char* text;
   } const cases[] = {
       {404, "", Errc::not_found, "no such image; the registry says: MANIFEST_UNKNOWN"},
-      {401, "", Errc::denied, "no such image, or a login is needed"},
+      {401, "", Errc::denied, "no such image, or a login is required"},
       {403, "a file", Errc::denied, "access denied with the login of a file"},
       {429, "", Errc::closed, "the registry answered 429"},
       {503, "", Errc::closed, "the registry answered 503"},

@@ -47,7 +47,7 @@ loop::Task<Result<RegistryAnswer>> exchange(http::Client& http, http::Origin ori
     answer->too_long = bytes.size() > text_max - answer->text.size();
     if (answer->too_long) {
       answer->head = head;
-      return fail(Errc::protocol, "its answer is too long");
+      return fail(Errc::protocol, "its response is too long");
     }
     answer->text += bytes;
     return {};
@@ -193,8 +193,7 @@ loop::Task<Result<std::string>> RegistryCalls::header_for(http::Head refused) {
   if (!challenges) co_return challenges.error();
   const Challenge* bearer = challenge_of(*challenges, "bearer");
   if (bearer == nullptr && challenge_of(*challenges, "basic") == nullptr)
-    co_return fail(Errc::unsupported,
-                   "the registry wants a login of a kind that is not known here");
+    co_return fail(Errc::unsupported, "the registry requires an unsupported kind of login");
   const Result<std::optional<FoundLogin>> found = co_await find_login_();
   if (!found) co_return found.error();
   login_origin_ = *found ? (*found)->origin : "";
@@ -207,10 +206,10 @@ loop::Task<Result<std::string>> RegistryCalls::header_for(http::Head refused) {
     co_return "Bearer " + *token;
   }
   if (!login)
-    co_return fail(Errc::denied, "the registry wants a login: docker login " + image_.registry +
-                                     " puts one into ~/.docker/config.json");
+    co_return fail(Errc::denied, "the registry requires a login: docker login " + image_.registry +
+                                     " stores one in ~/.docker/config.json");
   if (!login->identity_token.empty())
-    co_return fail(Errc::denied, "the registry wants a password, and the login of " +
+    co_return fail(Errc::denied, "the registry requires a password, but the login of " +
                                      login_origin_ + " is a token");
   co_return basic(*login);
 }
@@ -218,7 +217,7 @@ loop::Task<Result<std::string>> RegistryCalls::header_for(http::Head refused) {
 loop::Task<Result<std::string>> RegistryCalls::token_of(Challenge challenge,
                                                         std::optional<Login> login) {
   const Result<http::Url> url = http::parse_url(challenge.value("realm"));
-  if (!url) co_return fail(Errc::protocol, "the registry names a token service that is no URL");
+  if (!url) co_return fail(Errc::protocol, "the registry's token service is not a URL");
   const std::string where = "the token service " + url->origin.authority();
   const bool plain = options_.plain_http || http::is_loopback(url->origin.host);
   if (!url->origin.tls && (origin_->tls || !plain))  // The password goes there.
@@ -243,8 +242,8 @@ loop::Task<Result<std::string>> RegistryCalls::token_of(Challenge challenge,
 Error RegistryCalls::failure(const RegistryAnswer& answer, const std::string& what) const {
   if (answer.own) return failure_of(answer.head, answer.text, what, login_origin_);
   // Such links are for a while: the registry may give another one.
-  return fail(Errc::closed, "where the registry redirects to, " +
-                                std::to_string(answer.head.status) + " is answered");
+  return fail(Errc::closed,
+              "the registry's redirect target answered " + std::to_string(answer.head.status));
 }
 
 }  // namespace muster::image

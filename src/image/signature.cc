@@ -111,12 +111,12 @@ std::vector<std::string> digests_of(const std::string& digest, const Evidence& e
 Result<SignedClaim> claim_from(std::string_view payload) {
   if (payload.size() > payload_bytes_max) return wrong("its payload is too long");
   const Result<Json> json = parse_json(payload);
-  if (!json) return wrong("its payload is no JSON");
+  if (!json) return wrong("its payload is not JSON");
   SignedClaim claim{text_at(*json, {"critical", "image", "docker-manifest-digest"}),
                     text_at(*json, {"critical", "identity", "docker-reference"})};
   if (text_at(*json, {"critical", "type"}) != claim_type || (*json)["critical"].size() != 3)
-    return wrong("its payload is none of cosign's");
-  if (!is_digest(claim.digest)) return wrong("its payload names no image's digest");
+    return wrong("its payload is not from cosign");
+  if (!is_digest(claim.digest)) return wrong("its payload contains no image digest");
   return claim;
 }
 

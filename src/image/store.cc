@@ -252,9 +252,9 @@ Result<void> Store::check_name(const std::string& name, const std::string& diges
   const bool is_pulled =
       at != names.end() && delivered != pulled.end() && at->second == delivered->second;
   if (!read_own_name(name) && (!is_pulled || at->second == digest)) return {};
-  return fail(Errc::invalid_input, "it calls itself " + name +
-                                       ", the name of an image from a registry; give it another "
-                                       "one by --name");
+  return fail(Errc::invalid_input,
+              "its name is " + name +
+                  ", the name of an image from a registry; set another one with --name");
 }
 
 Result<void> Store::give_name(const std::string& name, const std::string& digest, NameFrom from) {
@@ -318,7 +318,8 @@ Result<Lease> Store::lease(const Image& image) const {
     if (errno != EINTR) return fail_errno("lease");
   const bool whole =
       blobs_.has(image.digest) && std::all_of(image.layers.begin(), image.layers.end(), is_there);
-  if (!whole) return fail(Errc::not_found, "image " + image.digest + " was removed meanwhile");
+  if (!whole)
+    return fail(Errc::not_found, "image " + image.digest + " was removed in the meantime");
   return lease;
 }
 

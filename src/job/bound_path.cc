@@ -67,14 +67,14 @@ Error refused(const std::string& text) {
 }  // namespace
 
 Result<void> check_inside(const std::string& path) {
-  if (!path.starts_with('/')) return refused(path + ": in hosts, a path begins with /");
-  if (path == "/") return refused("/: a host's root is its own; name a folder in it");
-  if (has_dots(path)) return refused(path + ": in hosts, a path without //, . and ..");
+  if (!path.starts_with('/')) return refused(path + ": the path in hosts must begin with /");
+  if (path == "/") return refused("/: hosts have their own root; choose a folder below it");
+  if (has_dots(path)) return refused(path + ": the path in hosts must not contain //, . or ..");
   if (const std::string_view own = own_of_hosts(path); !own.empty())
     return refused(path + ": hosts have " + std::string(own) +
-                   " of their own; name another path in hosts: PATH:/data");
+                   " of their own; choose another path in hosts: PATH:/data");
   if (path == "/tmp")
-    return refused(path + ": hosts have one of their own; name a folder in it, or another path");
+    return refused(path + ": hosts have their own; choose a folder in it, or another path");
   return {};
 }
 
@@ -83,8 +83,8 @@ Result<void> check_inside(const std::vector<BoundPath>& bound) {
     TRY(check_inside(one.inside));
     for (const BoundPath& other : bound)
       if (&other != &one && is_in(one.inside, other.inside))
-        return refused(one.inside + ": stands in " + other.inside +
-                       ", which is bound too; give each a place of its own");
+        return refused(one.inside + ": is inside " + other.inside +
+                       ", which is also bound; choose separate paths");
   }
   return {};
 }
@@ -92,13 +92,13 @@ Result<void> check_inside(const std::vector<BoundPath>& bound) {
 Result<void> check_outside(const BoundPath& bound, const Surroundings& machine) {
   const std::string& path = bound.outside;
   if (std::find(wide_places.begin(), wide_places.end(), path) != wide_places.end())
-    return refused(path + ": holds far more than a job needs; name the folder in it");
+    return refused(path + ": contains far more than a job needs; choose a folder in it");
   for (const std::string_view kernel : kernel_places)
-    if (is_in(path, kernel)) return refused(path + ": the machine's own files are not shown");
+    if (is_in(path, kernel)) return refused(path + ": the machine's own files cannot be bound");
   for (const std::string& own : machine.private_folders) {
-    if (is_in(path, own)) return refused(path + ": lies in a folder of muster's, " + own);
+    if (is_in(path, own)) return refused(path + ": is inside a folder of muster, " + own);
     if (bound.writable && is_in(own, path))
-      return refused(path + ": holds a folder of muster's, " + own + "; it can be bound :ro");
+      return refused(path + ": contains a folder of muster, " + own + "; it can be bound :ro");
   }
   for (const MountPoint& mount : machine.mounts)
     if (is_in(mount.path, path) &&
@@ -108,7 +108,7 @@ Result<void> check_outside(const BoundPath& bound, const Surroundings& machine) 
   for (const std::string& socket : machine.sockets)
     if (is_in(socket, path))
       return refused(path + ": a program of the machine listens there, at " + socket +
-                     "; a job could speak to it");
+                     "; a job could connect to it");
   return {};
 }
 

@@ -25,11 +25,11 @@ TEST_CASE("bound path: in hosts nothing stands over what every host has") {
   } const cases[] = {
       {"", "begins with /"},
       {"data", "begins with /"},
-      {"/", "a host's root is its own"},
-      {"/a/../b", "without //, . and .."},
-      {"/a/.", "without //, . and .."},
-      {"/a//b", "without //, . and .."},
-      {"/a/", "without //, . and .."},
+      {"/", "hosts have their own root"},
+      {"/a/../b", "must not contain //, . or .."},
+      {"/a/.", "must not contain //, . or .."},
+      {"/a//b", "must not contain //, . or .."},
+      {"/a/", "must not contain //, . or .."},
       {"/opt/ml", "hosts have /opt/ml of their own"},
       {"/opt/ml/model", "hosts have /opt/ml of their own"},
       {"/opt/ml/input/data/x", "hosts have /opt/ml of their own"},
@@ -56,7 +56,7 @@ TEST_CASE("bound path: in hosts nothing stands over what every host has") {
       {"/lib/x86_64-linux-gnu/libc.so.6", "hosts have /usr of their own"},
       {"/lib64", "hosts have /usr of their own"},
       {"/usr/local/bin", "hosts have /usr/local/bin/sm of their own"},
-      {"/tmp", "hosts have one of their own"},
+      {"/tmp", "hosts have their own"},
   };
   for (const auto& c : cases) {
     CAPTURE(c.path);
@@ -68,7 +68,7 @@ TEST_CASE("bound path: none stands in another one") {
   CHECK(why(check_inside(std::vector<BoundPath>{{"/a", "/data"}, {"/b", "/data2"}})) == "");
   for (const char* other : {"/data", "/data/b"})
     CHECK(why(check_inside(std::vector<BoundPath>{{"/a", "/data"}, {"/b", other}}))
-              .find("stands in /data") != std::string::npos);
+              .find("is inside /data") != std::string::npos);
 }
 
 TEST_CASE("bound path: of the machine no more than was meant is shown") {
@@ -100,8 +100,8 @@ TEST_CASE("bound path: of the machine no more than was meant is shown") {
       {"/sys/kernel", "machine's own files"},
       {"/dev/shm/x", "machine's own files"},
       {"/run/user/1000", "machine's own files"},
-      {"/var/lib/muster", "lies in a folder of muster's, /var/lib/muster"},
-      {"/srv/state/jobs/x", "lies in a folder of muster's, /srv/state"},
+      {"/var/lib/muster", "is inside a folder of muster, /var/lib/muster"},
+      {"/srv/state/jobs/x", "is inside a folder of muster, /srv/state"},
       {"/srv/jail", "the kernel's files (proc) are mounted at /srv/jail/proc"},
       {"/srv/db", "listens there, at /srv/db/mysql.sock"},
       {"/srv/db/mysql.sock", "listens there, at /srv/db/mysql.sock"},
@@ -110,7 +110,7 @@ TEST_CASE("bound path: of the machine no more than was meant is shown") {
     CAPTURE(c.path);
     CHECK(told(c.path).find(c.want) != std::string::npos);
   }
-  CHECK(told("/var/lib", true).find("holds a folder of muster's, /var/lib/muster") !=
+  CHECK(told("/var/lib", true).find("contains a folder of muster, /var/lib/muster") !=
         std::string::npos);
 }
 

@@ -37,7 +37,7 @@ Result<std::vector<std::string>> host_list(const PyValue* list, const std::strin
   for (const PyValue& item : list->items) {
     if (!item.is_text() || !is_host_name(item.text)) return wrong;
     if (!seen.insert(item.text).second)
-      return fail(Errc::invalid_input, where + ": host " + item.text + " stands there twice");
+      return fail(Errc::invalid_input, where + ": host " + item.text + " appears twice");
     hosts.push_back(item.text);
   }
   return hosts;

@@ -71,8 +71,8 @@ Result<void> check_tool(const Image& image) {
 }
 
 Error no_such(const char* what, const std::string& name) {
-  return fail(Errc::not_found,
-              "the image has no " + std::string(what) + " \"" + to_utf8(name) + "\", its USER");
+  return fail(Errc::not_found, "the image has no " + std::string(what) + " \"" + to_utf8(name) +
+                                   "\", which its USER names");
 }
 
 }  // namespace

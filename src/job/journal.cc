@@ -25,7 +25,8 @@ Result<std::string> text_field(const Json& json, const char* name) {
 
 Result<Json> object_from(std::string_view payload) {
   Result<Json> json = parse_json(payload);
-  if (!json || !json->is_object()) return fail(Errc::protocol, "a record's payload is no object");
+  if (!json || !json->is_object())
+    return fail(Errc::protocol, "a record's payload is not an object");
   return json;
 }
 

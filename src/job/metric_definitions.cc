@@ -51,8 +51,8 @@ Result<MetricDefinitions> MetricDefinitions::from(
   for (const MetricDefinition& each : definitions) {
     Compiled compiled{each.name, std::make_unique<re2::RE2>(each.expression, options)};
     if (!compiled.expression->ok())
-      return fail(Errc::invalid_input, "the expression of metric \"" + each.name +
-                                           "\" is not one: " + compiled.expression->error());
+      return fail(Errc::invalid_input, "invalid regex for metric \"" + each.name +
+                                           "\": " + compiled.expression->error());
     made.instructions_ += static_cast<std::uint64_t>(compiled.expression->ProgramSize());
     made.compiled_.push_back(std::move(compiled));
   }

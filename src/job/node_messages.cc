@@ -69,9 +69,9 @@ Result<std::string> line_at(const char* message, const Json& json, const char* n
                             std::size_t bytes_max = line_bytes_max) {
   const auto found = json.find(name);
   if (found == json.end()) return std::string();
-  if (!found->is_string()) return bad(message, std::string(name) + " is no text");
+  if (!found->is_string()) return bad(message, std::string(name) + " is not text");
   std::string text = found->get<std::string>();
-  if (!is_line(text, bytes_max)) return bad(message, std::string(name) + " is no short line");
+  if (!is_line(text, bytes_max)) return bad(message, std::string(name) + " is not a short line");
   return text;
 }
 
@@ -278,13 +278,13 @@ Result<NodeHello> node_hello_from(std::string_view payload) {
   if (hello.version != node_link_version) return hello;
   hello.node = TRY(line_at(name, json, "node", node_bytes_max));
   hello.address = TRY(line_at(name, json, "address"));
-  if (!is_ipv4(hello.address)) return bad(name, "address is no IPv4 address");
+  if (!is_ipv4(hello.address)) return bad(name, "address is not an IPv4 address");
   const std::string state = TRY(line_at(name, json, "state"));
   const auto found = std::find(std::begin(state_names), std::end(state_names), state);
   if (found == std::end(state_names)) return bad(name, "no field state that there is");
   hello.state = static_cast<NodeState>(found - std::begin(state_names));
   const Json lacks = json.value("lacks", Json::array());
-  if (!lacks.is_array() || lacks.size() > layers_max) return bad(name, "lacks is no short list");
+  if (!lacks.is_array() || lacks.size() > layers_max) return bad(name, "lacks is not a short list");
   for (const Json& number : lacks) {
     const Json each{{"lacks", number}};
     hello.lacks.push_back(static_cast<int>(TRY(integer_at(name, each, "lacks", 0, layers_max))));
@@ -406,10 +406,10 @@ Json json_of(const std::vector<GpuUse>& gpus) {
 }
 
 Result<std::vector<GpuUse>> gpus_from(const char* name, const Json& all) {
-  if (!all.is_array() || all.size() > gpus_max) return bad(name, "gpus is no short list");
+  if (!all.is_array() || all.size() > gpus_max) return bad(name, "gpus is not a short list");
   std::vector<GpuUse> gpus;
   for (const Json& each : all) {
-    if (!each.is_object()) return bad(name, "gpus has something that is no object");
+    if (!each.is_object()) return bad(name, "gpus contains an item that is not an object");
     gpus.push_back({static_cast<int>(TRY(integer_at(name, each, "number", 0, gpu_number_max))),
                     static_cast<int>(TRY(integer_at(name, each, "percent", 0, 100))),
                     TRY(integer_at(name, each, "memory", 0, used_max))});
@@ -483,7 +483,8 @@ Result<NodeEnded> node_ended_from(std::string_view payload) {
   if (outcome == json.end()) return bad(name, "no field outcome");
   NodeEnded ended;
   ended.outcome = TRY(outcome_from(*outcome));
-  if (!is_line(ended.outcome.text, line_bytes_max)) return bad(name, "its text is no short line");
+  if (!is_line(ended.outcome.text, line_bytes_max))
+    return bad(name, "its text is not a short line");
   ended.ago = TRY(span_at(name, json, "ago_ms", ago_max));
   return ended;
 }
@@ -528,7 +529,7 @@ Result<NodeAgain> node_again_from(std::string_view payload) {
   again.host = TRY(line_at(name, json, "host"));
   const bool is_host = is_job_name(again.host) &&
                        (is_spare(again.host) || std::string_view(again.host).starts_with("algo-"));
-  if (!is_host) return bad(name, "host is no host's name");
+  if (!is_host) return bad(name, "host is not a host name");
   again.rollcall_port = static_cast<int>(TRY(integer_at(name, json, "rollcall_port", 1, port_max)));
   return again;
 }

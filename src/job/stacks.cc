@@ -203,7 +203,7 @@ std::string encode(const HostStacks& stacks) {
   }
   if (processes.size() < stacks.processes.size())
     json["trouble"] = "only " + std::to_string(processes.size()) + " of " +
-                      std::to_string(stacks.processes.size()) + " processes are told";
+                      std::to_string(stacks.processes.size()) + " processes are shown";
   return to_text(json);
 }
 

@@ -49,7 +49,7 @@ TEST_CASE("stacks: what has no room is left out, and that is said") {
   const Result<HostStacks> read = host_stacks_from(encode(many));
   REQUIRE(read);
   CHECK(read->processes.size() == stack_processes_max);
-  CHECK(read->trouble == "only 256 of 266 processes are told");
+  CHECK(read->trouble == "only 256 of 266 processes are shown");
 
   HostStacks wide = some(200, stack_calls_max + 50);
   for (ProcessStacks& process : wide.processes)

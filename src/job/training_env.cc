@@ -29,10 +29,10 @@ std::string argument_text(const PyValue& value) {
 Result<void> check_argument(const std::string& name, const std::string& text) {
   if (text.find('\0') != std::string::npos)
     return fail(Errc::invalid_input,
-                "hyperparameter " + name + ": holds a NUL, which no argument can carry");
+                "hyperparameter " + name + ": contains NUL, which arguments cannot contain");
   if (!is_utf8(text))
-    return fail(Errc::invalid_input,
-                "hyperparameter " + to_utf8(name) + ": holds a lone surrogate, which is no text");
+    return fail(Errc::invalid_input, "hyperparameter " + to_utf8(name) +
+                                         ": contains a lone surrogate, which is not valid text");
   return {};
 }
 

@@ -171,7 +171,7 @@ TEST_CASE("training: a malformed file is named with the place and what was expec
       {"{}", R"({"hosts": ["a b"]})", "{}", "\"hosts\": expected a list of host names"},
       {"{}", R"({"hosts": ["-x"]})", "{}", "\"hosts\": expected a list of host names"},
       {"{}", R"({"hosts": []})", "{}", "\"hosts\": expected at least one host"},
-      {"{}", R"({"hosts": ["a", "a"]})", "{}", "host a stands there twice"},
+      {"{}", R"({"hosts": ["a", "a"]})", "{}", "host a appears twice"},
       {"{}", R"({"hosts": ["a"]})", "{}", "\"current_host\": expected the name of this host"},
       {"{}", R"({"hosts": ["a"], "current_host": "b"})", "{}", "b is not one of \"hosts\""},
       {"{}", R"({"hosts": ["a"], "current_host": "a", "instance_groups": [1]})", "{}",

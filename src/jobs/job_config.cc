@@ -311,7 +311,7 @@ Result<JobConfig::CredentialsProvider> provider_at(const Json& json, const std::
     if (name == "logins") {
       provider.logins = TRY(text_at(value, place));
     } else if (name == "registries") {
-      if (!value.is_array()) return wrong(place, "a list, as [\"registry.lab:5000\"]");
+      if (!value.is_array()) return wrong(place, "a list, e.g. [\"registry.lab:5000\"]");
       for (const Json& each : value) provider.registries.push_back(TRY(text_at(each, place)));
     } else {
       return wrong(place, "registries or logins as its name");
@@ -320,7 +320,7 @@ Result<JobConfig::CredentialsProvider> provider_at(const Json& json, const std::
   for (const std::string& registry : provider.registries)
     if (registry.find_first_of("/* \t\n") != std::string::npos)
       return wrong(key + ".registries",
-                   "registries, as \"registry.lab:5000\", got \"" + registry + "\"");
+                   "registries, e.g. \"registry.lab:5000\", got \"" + registry + "\"");
   if (provider.registries.empty()) return wrong(key, "registries that its login is for");
   if (!provider.logins.starts_with('/')) return wrong(key + ".logins", "an absolute path");
   return provider;
@@ -331,7 +331,7 @@ Result<void> set_credentials_providers(JobConfig& config, const Json& json) {
   if (!json.is_object()) return wrong(key, "an object of ARNs");
   for (const auto& [arn, value] : json.items()) {
     if (!arn.starts_with("arn:"))
-      return wrong(key, "an ARN, as arn:aws:lambda:us-east-1:000000000000:function:team, got \"" +
+      return wrong(key, "an ARN, e.g. arn:aws:lambda:us-east-1:000000000000:function:team, got \"" +
                             arn + "\"");
     JobConfig::CredentialsProvider provider = TRY(provider_at(value, key + "." + arn));
     config.credentials_providers.insert_or_assign(arn, std::move(provider));

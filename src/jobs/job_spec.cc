@@ -73,10 +73,10 @@ Result<void, aws::Refusal> check_request(const api::JobRequest& request, const J
   for (const job::HostGroup& group : groups_of(request.spec))
     if (!config.instance(group.type))
       return bad("InstanceType " + group.type + ": this server has " + config.known_types() +
-                 " and AWS's own; `jobs.instance_types` of its config names them");
+                 " and AWS's own; see `jobs.instance_types` in its config");
   for (const job::HostGroup& group : groups_of(request.spec))
     if (group.type == "local_gpu" && config.instance(group.type)->gpus == 0)
-      return bad("InstanceType local_gpu: this machine has no GPU that hosts can be given");
+      return bad("InstanceType local_gpu: this machine has no GPU available for hosts");
   const std::string& checkpoints = request.spec.checkpoint_url;
   const Result<s3wire::S3Url> kept = s3wire::parse_s3_prefix(checkpoints);
   if (kept && kept->key.empty())

@@ -176,7 +176,7 @@ TEST_CASE("job spec: what a job asks for in vain is named") {
       {"somebody's own image in ECR", "{}",
        R"({"AlgorithmSpecification": {"TrainingImage":
            "123456789012.dkr.ecr.us-east-1.amazonaws.com/my-container:1"}})",
-       "is none that this server runs"},
+       "is not an image of this server"},
       {"AWS's image beside a list without it", R"({"images": {"host": {}}})",
        R"({"AlgorithmSpecification": {"TrainingImage":
            "763104351884.dkr.ecr.us-east-1.amazonaws.com/pytorch-training:2.0-cpu-py310"}})",
@@ -556,7 +556,7 @@ TEST_CASE("job config: what cannot be is one clear line") {
       {R"({"credentials_providers": {"arn:a": {"registries": ["a.lab"]}}})",
        "jobs.credentials_providers.arn:a.logins: expected an absolute path"},
       {R"({"credentials_providers": {"arn:a": {"registries": ["*"], "logins": "/a"}}})",
-       "jobs.credentials_providers.arn:a.registries: expected registries, as"},
+       "jobs.credentials_providers.arn:a.registries: expected registries, e.g."},
       {R"({"credentials_providers": {"arn:a": {"program": "/a"}}})",
        "jobs.credentials_providers.arn:a.program: expected registries or logins as its name"},
       {R"({"image_policy": "policy.json"})", "jobs.image_policy: expected an absolute path"},

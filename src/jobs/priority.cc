@@ -36,7 +36,7 @@ Result<std::optional<int>, aws::Refusal> priority_asked_for(
     return aws::Refusal{"ValidationException",
                         "Tag muster:priority: this access key may give at most " +
                             std::to_string(most) + ", got " + *value +
-                            "; jobs.priority_max of the server's config"};
+                            "; see jobs.priority_max in the server's config"};
   return priority;
 }
 

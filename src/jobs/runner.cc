@@ -80,7 +80,7 @@ loop::Task<> Runner::read_on() {
     co_await loop_.turn();
     const Result<void> done = read_some(read_between_calls);
     if (done) continue;
-    log_.error("not all jobs that wait could be read: " + done.error().text);
+    log_.error("some waiting jobs could not be read: " + done.error().text);
     is_reading_ = false;
     schedule_soon();
   }
@@ -202,7 +202,7 @@ Result<void> Runner::take_up(const store::Job& job) {
 /// A job that runs, and of whose stored request nobody can make sense any more (an earlier version
 /// took it in): its hosts are ended, since nothing could be told of them.
 loop::Task<> Runner::end_unreadable(std::string name, Error why) {
-  log_.error(name + ": runs, cannot be taken up, and is ended: " + why.text);
+  log_.error(name + ": is running, but cannot be resumed and is ended: " + why.text);
   Result<std::unique_ptr<engine::Run>> run = co_await engine_.attach(name);
   if (run) {
     for (const std::string& host : (*run)->hosts()) (*run)->destroy(host);
@@ -237,9 +237,9 @@ Result<void, aws::Refusal> Runner::check_room(const std::string& key) const {
       queue_.waiting_count(key) + (unread == unread_of_.end() ? 0 : unread->second);
   if (count < most) return {};
   return aws::Refusal{"ResourceLimitExceeded", "This access key has " + std::to_string(count) +
-                                                   " jobs waiting, and may have at most " +
+                                                   " waiting jobs and can have at most " +
                                                    std::to_string(most) +
-                                                   "; jobs.waiting_max of the server's config"};
+                                                   "; see jobs.waiting_max in the server's config"};
 }
 
 Result<std::optional<int>, aws::Refusal> Runner::priority(const store::Tags& tags,
@@ -292,7 +292,7 @@ loop::Task<> Runner::watch_waits() {
       active_.erase(name);
       store::JobFinish end;
       end.change = {store::Status::stopped, "MaxWaitTimeExceeded",
-                    "Training job waited longer than it may", now};
+                    "Training job exceeded its time limit while waiting", now};
       co_await finish(name, std::move(end));
       schedule_soon();
     }
@@ -311,7 +311,7 @@ loop::Task<Result<std::vector<job::HostStacks>>> Runner::look(std::string name, 
   const auto active = active_.find(name);
   const platform::Requests::Look look =
       active == active_.end() ? nullptr : active->second->requests.look();
-  if (!look) co_return fail(Errc::closed, name + ": no host of it runs");
+  if (!look) co_return fail(Errc::closed, name + ": it has no running host");
   std::vector<job::HostStacks> hosts = co_await look(calls);
   co_return hosts;
 }
@@ -340,7 +340,7 @@ void Runner::stop(const std::string& name) {
 void Runner::kill(const std::string& name) {
   const auto active = active_.find(name);
   if (active == active_.end() || !active->second->requests.stop_wanted()) return;
-  log_.info(name + ": is killed as asked, without more grace");
+  log_.info(name + ": killed on request, without further grace");
   active->second->requests.kill();
 }
 
@@ -477,7 +477,7 @@ loop::Task<Result<void>> Runner::give_image(const store::Job& job, Active& activ
   bringing.start(bring_into(options_.bring_image, *std::move(meant->image), std::move(on_pull),
                             came, active.requests.changed()));
   while (!came && !active.requests.stop_wanted()) co_await active.requests.changed().wait();
-  if (!came) co_return fail(Errc::closed, "stopped while its image was pulled");
+  if (!came) co_return fail(Errc::closed, "stopped while its image was being pulled");
   if (!*came) co_return came->error();
   spec.notes.insert(spec.notes.begin(), image_note((*came)->image.name, (*came)->image.digest));
   spec.image = std::move((*came)->image);

@@ -15,7 +15,7 @@ TEST_CASE("runner: an access key has a limited number of jobs that wait, after a
     w.submit("two");
     CHECK(w.runner->check_room("AK").error().code == "ResourceLimitExceeded");
     CHECK(w.runner->check_room("AK").error().message ==
-          "This access key has 2 jobs waiting, and may have at most 2; jobs.waiting_max of the "
+          "This access key has 2 waiting jobs and can have at most 2; see jobs.waiting_max in the "
           "server's config");
     CHECK(w.runner->check_room("OTHER"));
     w.read_at_start = std::chrono::milliseconds(0);

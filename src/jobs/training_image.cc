@@ -38,7 +38,7 @@ bool names_registry(std::string_view pattern, const std::string& registry) {
 }
 
 std::string not_served(const JobConfig& config) {
-  return std::string("is none that this server runs: it has ") +
+  return std::string("is not an image of this server, which has ") +
          (config.aws_images ? "`host` and AWS's own framework images, both as this machine"
                             : "those that `jobs.images` of its config names") +
          (config.registries.empty() ? "; `jobs.registries` of its config lists no others"

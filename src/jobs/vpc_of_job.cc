@@ -75,7 +75,8 @@ Result<std::optional<job::VpcPlace>, aws::Refusal> vpc_of(const api::JobRequest&
     return std::optional<job::VpcPlace>();
   if (!unknown.empty())
     return bad("this server has no " + join(unknown, ", ") +
-               "; `networks` of its config names what there is, `jobs.vpc` \"any\" takes all ids");
+               "; `networks` in its config lists the existing ones, and `jobs.vpc` \"any\" accepts "
+               "all ids");
   job::VpcPlace place = TRY(vpc::place_of(networks, ids).transform_error([](const Error& error) {
     return bad(error.text);
   }));

@@ -331,7 +331,7 @@ TEST_CASE("deepspeed by hyperparameter: only Python scripts, and MPI comes first
   inputs.entry_point = "train.sh";
   CHECK(plan_deepspeed(inputs, {})
             .error()
-            .text.find("is no Python script (.py), and DeepSpeed starts nothing else") !=
+            .text.find("is not a Python script (.py), and DeepSpeed starts only Python scripts") !=
         std::string::npos);
   struct {
     const char* hyperparameters;

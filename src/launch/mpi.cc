@@ -51,12 +51,12 @@ Result<void> check_names(const Inputs& inputs) {
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
   for (const std::string& host : inputs.hosts)
     if (host.empty() || host[0] == '-' || host.find_first_not_of(plain) != std::string::npos)
-      return fail(Errc::invalid_input, "host \"" + to_utf8(host) + "\" is no host name");
+      return fail(Errc::invalid_input, "host \"" + to_utf8(host) + "\" is not a host name");
   const std::string& interface = inputs.interface;
   if (interface.empty() || interface[0] == '-' ||
       interface.find_first_of(" \t\n\",") != std::string::npos)
     return fail(Errc::invalid_input,
-                "network interface \"" + to_utf8(interface) + "\" is no interface name");
+                "network interface \"" + to_utf8(interface) + "\" is not an interface name");
   return {};
 }
 
@@ -65,14 +65,14 @@ Result<void> check_ports(const Options& options) {
     return !range || (range->first >= 1024 && range->last >= range->first);
   };
   if (!port_range(options.daemon_ports) || !port_range(options.message_ports))
-    return fail(Errc::invalid_input, "a port range wants FIRST-LAST, both from 1024 to 65535");
+    return fail(Errc::invalid_input, "a port range must be FIRST-LAST, both from 1024 to 65535");
   return {};
 }
 
 Result<void> check_options(const Options& options) {
   if (options.transport == Transport::ssh) return check_ports(options);
   if (options.agent.empty() || options.agent.find_first_of(" \t\n:\"'") != std::string::npos)
-    return fail(Errc::invalid_input, "mpirun takes no agent of the name \"" + options.agent +
+    return fail(Errc::invalid_input, "mpirun does not accept an agent named \"" + options.agent +
                                          "\": want a path without spaces, ':' and quotes");
   return check_ports(options);
 }

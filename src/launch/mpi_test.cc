@@ -395,7 +395,7 @@ TEST_CASE("mpi: what cannot run is one clear line") {
       {"a host that is an option", [](Inputs& i, Options&) { i.hosts[1] = "-x"; }, "host \"-x\""},
       {"an interface with a space", [](Inputs& i, Options&) { i.interface = "eth0 -x"; },
        "interface \"eth0 -x\""},
-      {"no interface", [](Inputs& i, Options&) { i.interface = ""; }, "interface"},
+      {"not an interface", [](Inputs& i, Options&) { i.interface = ""; }, "interface"},
       {"an agent with a space", [](Inputs&, Options& o) { o.agent = "/a b"; }, "\"/a b\""},
       {"no agent", [](Inputs&, Options& o) { o.agent = ""; }, "agent"},
       {"a low port",

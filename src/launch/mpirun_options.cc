@@ -61,7 +61,7 @@ Error bad(const std::string& what) {
 }
 
 Error refused(const std::string& word, const char* why) {
-  return bad("\"" + to_utf8(word) + "\" is not for a job to set: " + why);
+  return bad("\"" + to_utf8(word) + "\" cannot be set by a job: " + why);
 }
 
 /// Reads one option after the other into a CustomOptions.
@@ -81,13 +81,15 @@ class Reader {
     if (word == "-X" && !is_hydra(flavour_)) word = "-x";
     if (word.starts_with("--NCCL_DEBUG")) return read_nccl_debug(word);
     if (word.size() < 2 || word[0] != '-')
-      return bad("\"" + to_utf8(word) + "\" is no option (mpirun would start it as the program)");
+      return bad("\"" + to_utf8(word) +
+                 "\" is not an option (mpirun would start it as the program)");
     if (word == "--") return refused(word, wraps_ranks);
     const std::string_view name = std::string_view(word).substr(word[1] == '-' ? 2 : 1);
     const MpirunOption* option = find_mpirun_option(flavour_, name);
     if (option == nullptr)
-      return bad("\"" + to_utf8(word) + "\" is no option of " + name_of(flavour_) + "'s mpirun" +
-                 (word.find('=') == std::string::npos ? "" : "; it takes values as a word apart"));
+      return bad("\"" + to_utf8(word) + "\" is not an option of " + name_of(flavour_) +
+                 "'s mpirun" +
+                 (word.find('=') == std::string::npos ? "" : "; put the value in a separate word"));
     if (option->kind == Kind::refused) return refused(word, option->why);
     Args values;
     for (int i = 0; i < option->values; ++i) {
@@ -103,7 +105,7 @@ class Reader {
   Result<void> read_nccl_debug(const std::string& word) {
     constexpr std::size_t length = std::string_view("--NCCL_DEBUG").size();
     if (word.size() > length && word[length] != '=')
-      return bad("\"" + to_utf8(word) + "\" is no option, want --NCCL_DEBUG=LEVEL");
+      return bad("\"" + to_utf8(word) + "\" is not an option, want --NCCL_DEBUG=LEVEL");
     if (word.size() > length) {
       found_.nccl_debug = word.substr(length + 1);
       return {};
@@ -150,7 +152,7 @@ class Reader {
     constexpr std::string_view plain =
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
     if (name.empty() || name.find_first_not_of(plain) != std::string::npos)
-      return bad("-mca \"" + to_utf8(name) + "\": no name of an MCA parameter");
+      return bad("-mca \"" + to_utf8(name) + "\": not the name of an MCA parameter");
     const char* why = why_mca_refused(name);
     const bool as_ours = name == "orte_leave_session_attached" && value == "1";
     if (why != nullptr && !as_ours) return refused("-mca " + name, why);

@@ -88,7 +88,8 @@ Result<Command> program_command(const Inputs& inputs, const Options& options,
   argv.insert(argv.end(), inputs.args.begin(), inputs.args.end());
   for (const std::string& word : argv)
     if (word.find('\0') != std::string::npos)
-      return fail(Errc::invalid_input, "a hyperparameter holds a NUL, which no argument can");
+      return fail(Errc::invalid_input,
+                  "a hyperparameter contains NUL, which arguments cannot contain");
   return Command{std::move(argv), program_environment(inputs, options), options.code_dir};
 }
 
@@ -106,7 +107,7 @@ Result<Command> script_command(const Inputs& inputs, const Options& options, con
   }
   TRY(job::check_entry_point(inputs.entry_point));
   return bad_entry(inputs.entry_point,
-                   "is no Python script (.py), and " + who + " starts nothing else");
+                   "is not a Python script (.py), and " + who + " starts only Python scripts");
 }
 
 Result<HostPlan> plan_process(const Inputs& inputs, const Options& options) {

@@ -79,7 +79,7 @@ TEST_CASE("pytorch xla: what cannot run is one clear line") {
       {"package", [](Inputs&, Options& o) { o.has_setup_py = true; },
        "sagemaker_program \"train.py\" is a Python package"},
       {"shell script", [](Inputs& i, Options&) { i.entry_point = "run.sh"; },
-       "sagemaker_program \"run.sh\" is no Python script (.py), and PyTorch/XLA"},
+       "sagemaker_program \"run.sh\" is not a Python script (.py), and PyTorch/XLA"},
       {"missing", [](Inputs&, Options& o) { o.entry_exists = false; }, "is not in /opt/ml/code"},
   };
   for (const auto& c : cases) {

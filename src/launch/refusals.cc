@@ -20,9 +20,9 @@ std::string too_long(const std::string& what, std::size_t bytes) {
 Result<void> check_names(const job::PyValue& hyperparameters) {
   for (const job::PyValue::Member& member : hyperparameters.members)
     if (member.first.find('=') != std::string::npos)
-      return fail(Errc::invalid_input, "hyperparameter " + to_utf8(member.first) +
-                                           ": its name has a '=', which no variable's name can: "
-                                           "name it without one");
+      return fail(Errc::invalid_input,
+                  "hyperparameter " + to_utf8(member.first) +
+                      ": its name contains '=', which a variable's name cannot contain; rename it");
   return {};
 }
 
@@ -39,9 +39,8 @@ Result<void> check_line_ends(const std::string& name, std::string_view head) {
   const bool begins_so = first != std::string_view::npos && first > 0 && head[first - 1] == '\r';
   if (!begins_so && 2 * dos <= lines) return {};
   return fail(Errc::invalid_input, "sagemaker_program \"" + to_utf8(name) +
-                                       "\" has lines that end with CR LF, as Windows writes them, "
-                                       "and a shell takes the CR for a part of its words: sed -i "
-                                       "'s/\\r$//' " +
+                                       "\" has Windows line endings (CR LF), and a shell treats CR "
+                                       "as part of a word; run sed -i 's/\\r$//' " +
                                        to_utf8(name));
 }
 

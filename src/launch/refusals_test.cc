@@ -37,7 +37,9 @@ TEST_CASE("refusals: what the kernel or a shell would stumble over is one line b
   CHECK(check_names(parameters));
   parameters.set("a=b", PyValue::of_text("1"));
   REQUIRE(!check_names(parameters));
-  CHECK(check_names(parameters).error().text.starts_with("hyperparameter a=b: its name has a '='"));
+  CHECK(check_names(parameters)
+            .error()
+            .text.starts_with("hyperparameter a=b: its name contains '='"));
 
   Command command{{"python3", "t.py"}, {{"SM_HPS", std::string(131064, 'x')}}, "/"};
   CHECK(check_lengths(command));

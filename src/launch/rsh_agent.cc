@@ -94,7 +94,7 @@ class Reader {
       break;
     }
     if (take(";") && take("export " + name) && take(";")) return change;
-    return denied("the value of " + name + " is none that --prefix sets, at " + excerpt(rest_));
+    return denied("the value of " + name + " is not one that --prefix sets, at " + excerpt(rest_));
   }
 
   /// A plain word, or "…" taken as it is: mpirun escapes nothing between them.

@@ -64,9 +64,9 @@ Result<void> check_owned(const std::string& word, std::string_view option, std::
     return fail(Errc::invalid_input,
                 given + " cannot be given: muster sets " + std::string(option));
   if (hosts == 1) return {};
-  return fail(Errc::invalid_input, given + " is for one host alone, and this job has " +
+  return fail(Errc::invalid_input, given + " supports one host only, and this job has " +
                                        std::to_string(hosts) +
-                                       ": leave it out, and the hosts train together");
+                                       "; omit it, and the hosts train together");
 }
 
 /// Leaves torchrun's own options in the request, checked.

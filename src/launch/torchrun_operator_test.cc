@@ -223,7 +223,7 @@ TEST_CASE("torchrun operator: what cannot be is one line") {
       {"--local-addr", hosts_of(2), script({"--local-addr=a"}),
        owned("--local-addr", "--local-addr")},
       {"--standalone", hosts_of(2), script({"--standalone"}),
-       "--standalone is for one host alone, and this job has 2: leave it out, and the hosts train "
+       "--standalone supports one host only, and this job has 2; omit it, and the hosts train "
        "together"},
       {"zero processes", hosts_of(2), script({}, 0), "--nproc-per-node is 0, want 1 to 1024"},
       {"negative", hosts_of(2), script({}, -1), "--nproc-per-node is -1, want 1 to 1024"},

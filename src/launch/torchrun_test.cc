@@ -169,14 +169,14 @@ TEST_CASE("torchrun: what cannot run is one clear line") {
        "sagemaker_program \"train.py\" is a Python package (setup.py is in /opt/ml/code), and "
        "torchrun starts Python scripts only"},
       {"shell script", [](Inputs& i, Options&) { i.entry_point = "run.sh"; },
-       "sagemaker_program \"run.sh\" is no Python script (.py)"},
+       "sagemaker_program \"run.sh\" is not a Python script (.py)"},
       {"shell script beside setup.py",
        [](Inputs& i, Options& o) {
          i.entry_point = "run.sh";
          o.has_setup_py = true;
        },
-       "sagemaker_program \"run.sh\" is no Python script (.py)"},
-      {"program", [](Inputs& i, Options&) { i.entry_point = "train"; }, "is no Python script"},
+       "sagemaker_program \"run.sh\" is not a Python script (.py)"},
+      {"program", [](Inputs& i, Options&) { i.entry_point = "train"; }, "is not a Python script"},
       {"none", [](Inputs& i, Options&) { i.entry_point = ""; }, "sagemaker_program"},
       {"outside", [](Inputs& i, Options&) { i.entry_point = "../t.py"; }, "sagemaker_program"},
       {"missing", [](Inputs&, Options& o) { o.entry_exists = false; },

@@ -202,7 +202,7 @@ bool LocalRun::runs(const std::string& host) const {
 }
 
 loop::Task<Result<engine::Answer>> LocalRun::ask(std::string host, engine::Question question) {
-  if (!runs(host)) co_return fail(Errc::closed, host + " does not run");
+  if (!runs(host)) co_return fail(Errc::closed, host + " is not running");
   if (question == engine::Question::alive) {
     const Result<void> alive = co_await supervise::ask_steward(programs_.loop(), host_folder(host));
     if (!alive) co_return alive.error();
@@ -241,9 +241,9 @@ void LocalRun::note(const std::string& host, const std::vector<job::LogLine>& li
 
 loop::Task<Result<void>> LocalRun::replace(std::vector<std::string> hosts) {
   if (hosts != hosts_)
-    co_return fail(Errc::unsupported, "a job of one machine starts again with all its hosts");
+    co_return fail(Errc::unsupported, "a job on one machine restarts with all its hosts");
   if (!state_->ours.empty() || !state_->others.empty())
-    co_return fail(Errc::invalid_input, "a host of " + name() + " is not over");
+    co_return fail(Errc::invalid_input, "a host of " + name() + " has not ended");
   Result<void> done = take_folder();
   if (done) done = co_await end_attempt();
   if (!done) co_return done;
@@ -257,7 +257,7 @@ loop::Task<Result<void>> LocalRun::replace(std::vector<std::string> hosts) {
   for (const std::string& host : lost)
     state_->tell({.kind = engine::Event::Kind::health,
                   .host = host,
-                  .text = std::string("was lost: ") + why_lost + "; it begins anew"});
+                  .text = std::string("was lost: ") + why_lost + "; it restarts"});
   co_return done;
 }
 
@@ -355,7 +355,8 @@ loop::Task<Result<std::vector<engine::HostResult>>> LocalRun::results() {
 
 loop::Task<Result<std::string>> LocalRun::release(bool keep) {
   // The lock tells of others' stewards: a dead one may not have been waited for yet.
-  if (!state_->ours.empty()) co_return fail(Errc::denied, path_ + ": a process of the job lives");
+  if (!state_->ours.empty())
+    co_return fail(Errc::denied, path_ + ": a process of the job is still running");
   if (removed_) co_return std::string();
   const bool well = state_->all_well;
   Result<void> released = take_folder();

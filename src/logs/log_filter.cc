@@ -30,12 +30,14 @@ Result<void> check_characters(std::string_view expression) {
     const char c = expression[i];
     if (!is_letter_or_digit(c) && taken.find(c) == taken.npos)
       return bad(
-          "a regular expression has letters, digits, blanks and :_#=@/;,-^$?[]{}|\\*+. alone");
+          "a regular expression can contain only letters, digits, blanks and "
+          ":_#=@/;,-^$?[]{}|\\*+.");
     if (c != '\\') continue;
     const char escaped = ++i < expression.size() ? expression[i] : 'Q';
     const bool is_plain = escaped > ' ' && escaped < '\x7f' && !is_letter_or_digit(escaped);
     if (!is_plain && classes.find(escaped) == classes.npos)
-      return bad("in a regular expression, \\ stands before d, D, s, S, w, W, xHH or a symbol");
+      return bad(
+          "in a regular expression, \\ must be followed by d, D, s, S, w, W, xHH or a symbol");
   }
   return {};
 }
@@ -44,7 +46,7 @@ Result<void> check_characters(std::string_view expression) {
 Result<std::shared_ptr<const re2::RE2>> expression_from(std::string_view text) {
   const std::size_t end = text.find('%', 1);
   if (end != text.size() - 1 || end < 2)
-    return bad("a regular expression stands alone between two percent signs");
+    return bad("a regular expression between two percent signs must be the whole pattern");
   const std::string_view inside = text.substr(1, end - 1);
   TRY(check_characters(inside));
   re2::RE2::Options options;
@@ -86,7 +88,7 @@ Result<LogFilter> LogFilter::from(std::string_view pattern) {
   const std::string trimmed = trim(pattern);
   std::string_view rest = trimmed;
   if (!rest.empty() && (rest.front() == '{' || rest.front() == '['))
-    return bad("only patterns of words, quoted texts and one %regular expression% are served");
+    return bad("only patterns of words, quoted texts and one %regular expression% are supported");
   if (!rest.empty() && rest.front() == '%') {
     filter.expression_ = TRY(expression_from(rest));
     return filter;

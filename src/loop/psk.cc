@@ -122,9 +122,10 @@ Error PskSession::handshake_error() {
     case SSL_R_BAD_PSK:
     case SSL_R_NO_SUITABLE_SIGNATURE_ALGORITHM:
     case SSL_R_NO_SHARED_CIPHER:
-      return fail(Errc::denied, "the other side has not the job's key (" + ssl_reason() + ")");
+      return fail(Errc::denied,
+                  "the other side does not have the job's key (" + ssl_reason() + ")");
     default:
-      return fail(Errc::protocol, "the other side speaks no TLS 1.3 (" + ssl_reason() + ")");
+      return fail(Errc::protocol, "the other side does not support TLS 1.3 (" + ssl_reason() + ")");
   }
 }
 

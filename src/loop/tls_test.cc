@@ -173,7 +173,7 @@ TEST_CASE("tls: a server that has a certificate and not the key is refused") {
     Result<TlsPeer> client = co_await connect(on, to, "job/algo-2", right_key);
     REQUIRE_FALSE(client);
     CHECK(client.error().code == Errc::denied);
-    CHECK(client.error().text.find("has not the job's key") != std::string::npos);
+    CHECK(client.error().text.find("does not have the job's key") != std::string::npos);
   };
   run_task(loop, test(loop, port));
   stranger.join();

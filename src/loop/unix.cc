@@ -144,7 +144,8 @@ Result<std::unique_ptr<UnixChannel>> unix_connect(Loop& loop, const std::string&
   Fd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (!socket) return fail_errno("socket");
   if (::connect(socket.get(), address.get(), sizeof address.name) != 0) {
-    if (errno == ECONNREFUSED) return fail(Errc::not_found, path + ": nobody listens there");
+    if (errno == ECONNREFUSED)
+      return fail(Errc::not_found, path + ": no process is listening there");
     return fail_errno(path);
   }
   return unix_channel(loop, std::move(socket));

@@ -70,7 +70,7 @@ bool is_fixed(const job::ImageWish& wish) {
 Result<std::string> digest_told(const std::string& out) {
   const Json told = TRY(parse_json(out));
   const std::string digest = told.is_object() ? told.value("Digest", "") : "";
-  if (!image::is_digest(digest)) return fail(Errc::system, "sm image pull told no digest");
+  if (!image::is_digest(digest)) return fail(Errc::system, "sm image pull printed no digest");
   return digest;
 }
 
@@ -128,8 +128,8 @@ loop::Task<Result<UsedImage>> bring_image(supervise::Programs& programs, ImagePl
   }
   if (wish.pull == job::Pull::never)
     co_return fail(Errc::not_found, "the image " + wish.name +
-                                        " is not on this machine, and is not to be pulled; "
-                                        "sm image pull or sm image import brings it");
+                                        " is not on this machine, and pulling is disabled; get it "
+                                        "with sm image pull or sm image import");
   on_pull();
   Command command = pull_command(place, wish);
   const Result<supervise::Programs::Done> done =
@@ -154,7 +154,7 @@ loop::Task<Result<UsedImage>> bring_image(supervise::Programs& programs, ImagePl
     if (!tidied) co_return tidied.error();
   }
   if (*found) co_return **std::move(found);
-  co_return fail(Errc::not_found, "image " + wish.name + " was removed meanwhile");
+  co_return fail(Errc::not_found, "image " + wish.name + " was removed in the meantime");
 }
 
 }  // namespace muster::machine

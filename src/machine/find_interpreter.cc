@@ -21,7 +21,7 @@ loop::Task<Result<platform::Interpreter>> find_interpreter(supervise::Programs& 
   if (!done->outcome.success()) {
     const std::string said = trim(done->err);
     co_return fail(Errc::invalid_input,
-                   python + ": is no working Python 3: " +
+                   python + ": not a working Python 3: " +
                        (said.empty() ? job::describe(done->outcome)
                                      : to_utf8(said.substr(said.rfind('\n') + 1))));
   }

@@ -27,7 +27,7 @@ TEST_CASE("interpreter: a shim is asked, what is none is refused") {
     REQUIRE(shim);
     CHECK(shim->program == "/real/bin/python3");
     const Result<Interpreter> broken = co_await find_interpreter(programs, "broken", env);
-    CHECK(broken.error().text == "broken: is no working Python 3: no");
+    CHECK(broken.error().text == "broken: not a working Python 3: no");
     const Result<Interpreter> none = co_await find_interpreter(programs, "python9", env);
     CHECK(none.error().code == Errc::not_found);
   };

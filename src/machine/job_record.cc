@@ -224,7 +224,7 @@ Result<FoundJob> find_job(const std::string& state, const std::string& name) {
   const Result<std::string> text =
       good ? read_file(description_file(folder)) : fail(Errc::not_found, "");
   if (!text && text.error().code == Errc::denied)
-    return fail(Errc::denied, "the jobs of this machine are root's: use sudo");
+    return fail(Errc::denied, "the jobs of this machine belong to root; use sudo");
   if (!text) return fail(Errc::not_found, "there is no job " + to_utf8(name) + " on this machine");
   Result<Json> json = parse_json(*text);
   if (!json || !json->is_object())
@@ -247,7 +247,7 @@ Result<std::vector<FoundJob>> find_jobs(const std::string& state) {
   const std::string records = records_folder(state);
   const Result<std::vector<std::string>> names = names_in(records);
   if (!names && names.error().code == Errc::denied)
-    return fail(Errc::denied, "the jobs of this machine are root's: use sudo");
+    return fail(Errc::denied, "the jobs of this machine belong to root; use sudo");
   if (!names) return jobs;
   for (const std::string& name : *names) {
     Result<FoundJob> job = find_job(state, name);
@@ -291,7 +291,7 @@ loop::Task<Result<std::vector<job::HostStacks>>> ask_for_stacks(loop::Loop& loop
     if (!host) co_return host.error();
     hosts.push_back(*std::move(host));
   }
-  if (hosts.empty()) co_return fail(Errc::closed, job.name + ": no host of it runs");
+  if (hosts.empty()) co_return fail(Errc::closed, job.name + ": it has no running host");
   co_return hosts;
 }
 

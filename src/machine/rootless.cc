@@ -12,7 +12,7 @@ namespace muster::machine {
 std::vector<std::string> lacks(const Rootless& rootless) {
   std::vector<std::string> all = {
       "no limits of memory and processors, and none of disk (VolumeSizeInGB)",
-      "the machine's own files in hosts are nobody's and cannot be changed"};
+      "the machine's own files belong to \"nobody\" in hosts and cannot be changed"};
   if (!rootless.why_one_id.empty())
     all.push_back("hosts have one user, root, who is you (" + rootless.why_one_id + ")");
   if (!rootless.why_no_outside.empty())
@@ -24,11 +24,11 @@ Result<std::optional<Rootless>> enter_rootless(Env& env) {
   if (::geteuid() == 0) return std::optional<Rootless>();
   const std::string state = state_folder(env);
   if (user_state_folder(env).empty())
-    return fail(Errc::invalid_input, "HOME is not set: it says where a user's jobs are kept");
+    return fail(Errc::invalid_input, "HOME is not set; it is where a user's jobs are stored");
   const Result<supervise::OwnRoot> own = supervise::become_own_root(env);
   if (!own && own.error().code == Errc::denied)
     return fail(Errc::denied,
-                "jobs without root need user namespaces, which this machine refuses (" +
+                "jobs without root require user namespaces, which this machine does not allow (" +
                     own.error().text + "); run it with sudo");
   if (!own) return own.error();
   env["MUSTER_STATE"] = state;

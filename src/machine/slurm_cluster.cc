@@ -48,7 +48,7 @@ Result<void> set_preflight(slurm::Site& site, const std::string& name, const std
   }
   const std::optional<std::string> variable =
       preflight::threshold_variable(name.substr(preflight_name.size() + 1));
-  if (!variable) return wrong(to_utf8(name) + ": there is no such threshold");
+  if (!variable) return wrong(to_utf8(name) + ": unknown threshold");
   TRY(preflight::thresholds_from({{*variable, value}}));
   site.preflight[*variable] = value;
   return {};
@@ -92,7 +92,7 @@ Result<void> set(SlurmCluster& cluster, const std::string& name, const std::stri
   if (path == nullptr) return set_for_type(cluster.site, name, value);
   if (!value.starts_with('/') || (name == "shared" && value.ends_with('/')))
     return wrong(name + ": expected an absolute path on the nodes" +
-                 (name == "shared" ? ", without a '/' behind it" : ""));
+                 (name == "shared" ? ", without a trailing '/'" : ""));
   *path = value;
   return {};
 }

@@ -126,7 +126,7 @@ loop::Task<> Agent::look_around() {
   // What processes of an earlier job left, all of which were killed.
   if (!container::known_containers().empty()) co_await steward_.sweep();
   if (*lack)
-    co_return end(job::Outcome::failed(options_.node + ": no container can be had: " + **lack +
+    co_return end(job::Outcome::failed(options_.node + ": cannot create a container: " + **lack +
                                        "; --slurm hosts=light needs none of it"));
   if (!job_.image) co_return;
   const auto layers = std::make_shared<std::vector<int>>();
@@ -167,11 +167,11 @@ std::string Agent::why_over() const {
   switch (state()) {
     case job::NodeState::waiting:
       return job::is_spare(options_.host) ? "nothing was heard of the engine for too long"
-                                          : "nobody said in time to begin";
+                                          : "the start signal did not come in time";
     case job::NodeState::running:
       return "nothing was heard of the engine for too long";
     case job::NodeState::ended:
-      return "nobody fetched the host's result in time";
+      return "the host's result was not fetched in time";
   }
   return {};
 }
@@ -247,9 +247,10 @@ loop::Task<Result<void>> Agent::take_image() {
 loop::Task<Result<void>> Agent::take_gpus(int wanted) {
   const std::vector<int>& numbers = options_.gpus;
   if (numbers.size() != static_cast<std::size_t>(wanted))
-    co_return complained(
-        "GPUs: " + std::to_string(wanted) + " were asked of Slurm, and SLURM_STEP_GPUS tells " +
-        std::to_string(numbers.size()) + "; gres.conf has to name the device file of each");
+    co_return complained("GPUs: " + std::to_string(wanted) +
+                         " were requested from Slurm, but SLURM_STEP_GPUS lists " +
+                         std::to_string(numbers.size()) +
+                         "; gres.conf has to name the device file of each");
   const devices::Places places = devices::places_of(options_.env);
   Command ask{.argv = {"/sbin/ldconfig", "-p"}, .env = options_.env, .cwd = "/"};
   const Result<supervise::Programs::Done> libraries =

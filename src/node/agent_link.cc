@@ -136,10 +136,11 @@ loop::Task<> Agent::watch(std::shared_ptr<loop::Channel> channel) {
 
 Result<void> Agent::hear_welcome(const Frame& frame) {
   if (frame.type != job::type_of(Message::node_welcome))
-    return fail(Errc::protocol, "no welcome, but a message of type " + std::to_string(frame.type));
+    return fail(Errc::protocol,
+                "expected a welcome, got a message of type " + std::to_string(frame.type));
   const job::NodeWelcome welcome = TRY(job::node_welcome_from(frame.payload));
   if (welcome.version != job::node_link_version)
-    return fail(Errc::protocol, "it speaks version " + std::to_string(welcome.version) +
+    return fail(Errc::protocol, "it uses version " + std::to_string(welcome.version) +
                                     " of the link, this is " MUSTER_VERSION);
   struct stat status {};
   const bool is_there = ::stat((host_folder() + "/journal").c_str(), &status) == 0;
@@ -253,8 +254,9 @@ loop::Task<> Agent::look(job::NodeLook look) {
 void Agent::measure(const job::NodeMeasure& measure) {
   job::NodeUsage answer{.id = measure.id};
   const std::optional<pid_t> steward = steward_.pid();
-  const Result<job::Usage> usage = meter_ && steward ? meter_->measure(*steward, address_here_)
-                                                     : fail(Errc::closed, "the host does not run");
+  const Result<job::Usage> usage = meter_ && steward
+                                       ? meter_->measure(*steward, address_here_)
+                                       : fail(Errc::closed, "the host is not running");
   if (usage)
     answer.usage = *usage;
   else

@@ -44,7 +44,7 @@ Result<void> unpack_inputs(const std::string& archive, const std::string& digest
   struct stat status {};
   if (::lstat(archive.c_str(), &status) != 0) return fail_errno(archive);
   if (!S_ISREG(status.st_mode) || status.st_uid != ::geteuid())
-    return fail(Errc::denied, archive + ": expected a plain file of this user's");
+    return fail(Errc::denied, archive + ": expected a plain file that belongs to this user");
   if (!digest.empty()) TRY(check_digest(archive, digest));
   packing::UnpackLimits limits;
   limits.bytes_max = archive_bytes_max;
@@ -62,7 +62,7 @@ Result<NodeFolder> NodeFolder::make(const job::NodeJob& job) {
   remove_dead(parent);
   remove_unclaimed(parent, wall_time() - bring_max);
   if (::mkdir(job.folder.c_str(), 0700) != 0) {
-    if (errno == EEXIST) return fail(Errc::invalid_input, job.folder + ": it is there already");
+    if (errno == EEXIST) return fail(Errc::invalid_input, job.folder + ": already exists");
     return fail_errno(job.folder);
   }
   NodeFolder folder(job.folder);

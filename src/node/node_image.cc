@@ -23,7 +23,7 @@ Result<image::Store> open_store(const job::NodeImage& image) {
   if (!S_ISDIR(status.st_mode) || status.st_uid != ::geteuid() ||
       (status.st_mode & others_may_write) != 0)
     return fail(Errc::denied,
-                image.folder + ": expected a folder of this user's that no one else can change");
+                image.folder + ": expected a folder of this user that no other user can change");
   return image::Store::open(image.folder + "/images");
 }
 
@@ -35,7 +35,7 @@ Result<std::unique_ptr<image::Bytes>> open_brought(const std::string& path) {
   if (::fstat(file.get(), &status) != 0) return fail_errno(path);
   if (!S_ISREG(status.st_mode) || status.st_uid != ::geteuid() ||
       (status.st_mode & others_may_write) != 0)
-    return fail(Errc::denied, path + ": expected a plain file of this user's");
+    return fail(Errc::denied, path + ": expected a plain file that belongs to this user");
   return image::bytes_of(std::move(file));
 }
 

@@ -50,7 +50,7 @@ Result<std::string> read_answer(const Fd& from, TimePoint deadline) {
     const int ready = left <= 0 ? 0 : ::poll(&fd, 1, static_cast<int>(left));
     if (ready < 0 && errno == EINTR) continue;
     if (ready < 0) return fail_errno("poll");
-    if (ready == 0) return fail(Errc::timeout, "mpirun --version gave no answer within 10 s");
+    if (ready == 0) return fail(Errc::timeout, "mpirun --version did not respond within 10 s");
     const ssize_t count = ::read(from.get(), buffer.data(), buffer.size());
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) return fail_errno("mpirun --version: read");

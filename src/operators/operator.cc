@@ -150,7 +150,8 @@ Result<launch::Site> exchange_sites(const job::Training& training, const std::st
   site.self = training.current_host;
   for (const std::string& host : training.hosts) {
     const auto found = result.data.find(host);
-    if (found == result.data.end()) return fail(Errc::protocol, host + ": told nothing of itself");
+    if (found == result.data.end())
+      return fail(Errc::protocol, host + ": sent no information about itself");
     site.hosts.push_back(TRY(site_host(host, found->second)));
   }
   return site;

@@ -42,11 +42,13 @@ int preflight_main(const Args& args, const Env& own_env) {
   env->insert_or_assign("MUSTER_PREFLIGHT", std::string(json ? "json" : "full"));
   const Result<job::Training> training = env::read_site(*env);
   if (training && env->contains("MUSTER_SOCKET")) {
-    log.error("this line runs within a job, whose hosts are compared before it: --preflight there");
+    log.error(
+        "this command runs within a job, which compares its hosts before it starts; use "
+        "--preflight there");
     return exit_usage;
   }
   if (training && training->hosts.size() == 1) {
-    log.error("one host has nobody to compare itself with: --hosts names them");
+    log.error("one host has no other host to compare with; list the hosts with --hosts");
     return exit_usage;
   }
   // What is found begins with "preflight" itself.

@@ -209,7 +209,7 @@ Result<LeftOut> Tree::make_hard_link(const Parts& path, const std::string& targe
     return make_link(path, text);
   }
   if (!S_ISREG(source.st_mode))
-    return LeftOut{"it links to " + shown(target) + ", which is no file"};
+    return LeftOut{"it links to " + shown(target) + ", which is not a file"};
   struct stat there {};
   const int folder = parent->folder.get();
   const bool exists = ::fstatat(folder, path.back().c_str(), &there, AT_SYMLINK_NOFOLLOW) == 0;

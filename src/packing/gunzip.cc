@@ -63,7 +63,7 @@ Result<void> gunzip_file(const std::string& from, const std::string& to) {
     stream.avail_out = static_cast<uInt>(work->out.size());
     const int status = ::inflate(&stream, Z_NO_FLUSH);
     if (status != Z_OK && status != Z_STREAM_END && status != Z_BUF_ERROR)
-      return fail(Errc::invalid_input, "no gzip data, or damaged");
+      return fail(Errc::invalid_input, "not gzip data, or the data is corrupt");
     TRY(write_all(target.get(), {work->out.data(), work->out.size() - stream.avail_out}));
     any = true;
     more_out = stream.avail_out == 0 && status != Z_STREAM_END;

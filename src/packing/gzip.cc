@@ -53,7 +53,7 @@ Result<GzipReader> GzipReader::open(const std::string& path) {
   Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat status {};
   if (!file || ::fstat(file.get(), &status) != 0) return fail_errno("cannot open");
-  if (!S_ISREG(status.st_mode)) return fail(Errc::invalid_input, "is no file");
+  if (!S_ISREG(status.st_mode)) return fail(Errc::invalid_input, "is not a file");
   return from(std::move(file), static_cast<std::uint64_t>(status.st_size));
 }
 

@@ -148,7 +148,7 @@ class Walk {
       if (!S_ISDIR(status.st_mode)) break;
       folders.insert(folders.begin(), from[i]);
     }
-    if (!is_there) return fail(Errc::not_found, at(from.back()) + ": it went away");
+    if (!is_there) return fail(Errc::not_found, at(from.back()) + ": it disappeared");
     if (!found) return {};
     TRY(take_(*found));
     return folders.empty() ? Result<void>() : folder(folders);

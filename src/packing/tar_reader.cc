@@ -32,7 +32,7 @@ Result<void> TarReader::open() {
              "libarchive knows tar");
   opened_ = true;
   if (::archive_read_open(handle, this, nullptr, &TarReader::read, nullptr) != ARCHIVE_OK)
-    return error("is no tar archive");
+    return error("is not a tar archive");
   return {};
 }
 
@@ -44,7 +44,7 @@ Result<archive_entry*> TarReader::next() {
   // A warning is a name or an owner that has no form in this process's locale, which is none: the
   // bytes are there all the same, and bytes are what a file's name is.
   if (status != ARCHIVE_OK && status != ARCHIVE_WARN)
-    return error(members_ == 0 ? "is no tar archive" : "is damaged");
+    return error(members_ == 0 ? "is not a tar archive" : "is damaged");
   ++members_;
   return entry;
 }

@@ -147,7 +147,7 @@ TEST_CASE("unpack: hostile archives come out inside, and what was refused is sai
       {"hard link to a folder",
        Tar().folder("d").hard_link("h", "d"),
        {{"d", "folder 755"}},
-       "which is no file"},
+       "which is not a file"},
       {"hard link to nothing", Tar().hard_link("h", "gone"), {}, "not unpacked before it"},
       {"hard link to itself", Tar().file("a", "x").hard_link("a", "a"), {{"a", "file 644 x"}}, ""},
       {"hard link to dots", Tar().hard_link("h", ".."), {}, "outside the code folder"},
@@ -238,10 +238,10 @@ TEST_CASE("unpack: what cannot be unpacked is one line, and the folder stays emp
     UnpackLimits limits;
     const char* want;
   } const cases[] = {
-      {"empty file", "", {}, "is no tar archive"},
-      {"text", "print('no archive')\n", {}, "is no tar archive"},
-      {"gzip of text", gzipped(std::string(5000, 'x')), {}, "is no tar archive"},
-      {"zip", std::string("PK\3\4", 4) + std::string(600, 'z'), {}, "is no tar archive"},
+      {"empty file", "", {}, "is not a tar archive"},
+      {"text", "print('no archive')\n", {}, "is not a tar archive"},
+      {"gzip of text", gzipped(std::string(5000, 'x')), {}, "is not a tar archive"},
+      {"zip", std::string("PK\3\4", 4) + std::string(600, 'z'), {}, "is not a tar archive"},
       {"cut in the gzip header", whole.substr(0, 5), {}, "is cut short"},
       {"cut in the middle", whole.substr(0, whole.size() / 2), {}, "is cut short"},
       {"cut in the checksum", whole.substr(0, whole.size() - 3), {}, "is cut short"},
@@ -406,7 +406,7 @@ TEST_CASE("unpack: a folder with something in it, no folder, and no archive are 
   CHECK(missing.error().code == Errc::not_found);
   const Result<UnpackReport> folder = unpack(place.code, place.code, {}, "a");
   REQUIRE(!folder);
-  CHECK(folder.error().text == "a: is no file");
+  CHECK(folder.error().text == "a: is not a file");
   const std::string archive = place.scratch.path + "/sourcedir.tar.gz";
   CHECK(!unpack(archive, place.code + "/no", {}, "a"));
 }

@@ -112,7 +112,7 @@ std::optional<Duration> quiet_from(std::string_view line, Duration age) {
 std::string hang_text(const std::vector<job::HostStacks>& seen, Duration after) {
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(after).count();
   std::string text =
-      "the job hangs: for " + std::to_string(seconds) + " s it printed nothing and no rank got on";
+      "the job hangs: no output and no progress for " + std::to_string(seconds) + " s";
   const std::vector<Stander> all = standers_of(seen);
   const std::vector<std::size_t> odd = odd_ones(all);
   if (odd.empty()) return text;

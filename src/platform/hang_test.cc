@@ -45,8 +45,7 @@ TEST_CASE("hang: found after the time that nothing may happen, and told once") {
   CHECK(!watch.next_look());
   CHECK(!watch.look(hosts(9000), now + 60s));
   CHECK(hang_text(hosts(0), 20s) ==
-        "the job hangs: for 20 s it printed nothing and no rank got on; not where most stand: "
-        "rank 2");
+        "the job hangs: no output and no progress for 20 s; stuck elsewhere than most: rank 2");
   const job::Verdict verdict = hang_verdict(hosts(0), "it hangs");
   CHECK(verdict.host == "algo-2");
   CHECK(verdict.rank == 2);

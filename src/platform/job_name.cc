@@ -48,8 +48,8 @@ std::string default_job_name(std::string_view script, UnixMillis now, std::strin
 Result<void> check_job_name(std::string_view name) {
   if (job::is_job_name(name)) return {};
   return fail(Errc::invalid_input, "\"" + to_utf8(name) +
-                                       "\" is no job name: expected 1 to 63 letters, digits and "
-                                       "hyphens, with no hyphen at either end");
+                                       "\" is not a valid job name: expected 1 to 63 letters, "
+                                       "digits and hyphens, with no hyphen at either end");
 }
 
 }  // namespace muster::platform

@@ -320,10 +320,11 @@ JobEnd LifeCycle::end(UnixMillis time) const {
   if (began_) end.training_time = std::chrono::ceil<std::chrono::seconds>(time - *began_);
   if (waited_out_) {
     end.status = JobEnd::Status::waited_out;
-    end.last = {"MaxWaitTimeExceeded", "Training job waited and ran longer than it may", time};
+    end.last = {"MaxWaitTimeExceeded",
+                "Training job exceeded the limit for its queue time plus run time", time};
   } else if (timed_out_) {
     end.status = JobEnd::Status::timed_out;
-    end.last = {"MaxRuntimeExceeded", "Training job ran longer than it may", time};
+    end.last = {"MaxRuntimeExceeded", "Training job exceeded its time limit", time};
   } else if (stopped_) {
     end.status = JobEnd::Status::stopped;
     end.last = line_of(Phase::stopped, time);

@@ -261,7 +261,7 @@ Result<void> merge_into(const std::vector<engine::HostResult>& hosts, const std:
   Status status{};
   if (!own || ::fstat(own.get(), &status) != 0) return fail_errno(partial);
   if (status.st_uid != ::geteuid())
-    return fail(Errc::denied, partial + ": somebody else put another folder there");
+    return fail(Errc::denied, partial + ": it was replaced by another folder");
   const std::string made = held_path(own) + "/new", old = held_path(own) + "/old";
   TRY(make_folders(made));
   TRY(make_folders(old));
@@ -294,12 +294,13 @@ Result<void> check_output_folder(const std::string& path, bool overwrite) {
   if (is_empty || (overwrite && foreign.empty())) return {};
   if (foreign.empty())
     return wrong(path +
-                 " holds an earlier job's results; --overwrite replaces them, or give an "
-                 "empty or a new folder");
+                 " holds an earlier job's results; replace them with --overwrite, or choose an "
+                 "empty or new folder");
   if (overwrite)
-    return wrong(path + " holds " + foreign + ", which is no job's result; --overwrite is for " +
-                 "folders of results alone");
-  return wrong(path + " is not empty; give an empty or a new folder");
+    return wrong(path + " holds " + foreign +
+                 ", which is not a job's result; --overwrite works "
+                 "only on folders of results");
+  return wrong(path + " is not empty; choose an empty or new folder");
 }
 
 Result<Merged> merge_results(std::vector<engine::HostResult> hosts, const std::string& out,

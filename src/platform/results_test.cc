@@ -259,10 +259,9 @@ TEST_CASE(
   const Result<void> full = check_output_folder(bench.path + "/out", false);
   REQUIRE(!full);
   CHECK(full.error().code == Errc::invalid_input);
-  CHECK(full.error().text ==
-        "output: " + bench.path +
-            "/out holds an earlier job's results; --overwrite replaces them, or give an empty or a "
-            "new folder");
+  CHECK(full.error().text == "output: " + bench.path +
+                                 "/out holds an earlier job's results; replace them with "
+                                 "--overwrite, or choose an empty or new folder");
   bench.put("file", "");
   CHECK(!check_output_folder(bench.path + "/file", false));
   CHECK(!check_output_folder(bench.path + "/file/below", true));
@@ -289,11 +288,11 @@ TEST_CASE("results: an earlier job's are replaced whole, where that was asked fo
   bench.put("out/mine.txt", "");
   const Result<void> foreign = check_output_folder(bench.path + "/out", true);
   REQUIRE(!foreign);
-  CHECK(foreign.error().text.find("/out holds mine.txt, which is no job's result") !=
+  CHECK(foreign.error().text.find("/out holds mine.txt, which is not a job's result") !=
         std::string::npos);
   CHECK(check_output_folder(bench.path + "/out", false)
             .error()
-            .text.ends_with("is not empty; give an empty or a new folder"));
+            .text.ends_with("is not empty; choose an empty or new folder"));
 }
 
 TEST_CASE("results: a folder that cannot be made or written to is refused before the job") {

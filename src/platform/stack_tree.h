@@ -42,7 +42,7 @@ std::vector<StackGroup> group(const std::vector<Stander>& all, Stander::Kind kin
 /// not all are: whoever waits for one waits for good. Else those that stand elsewhere than a
 /// majority; empty where there is none.
 std::vector<std::size_t> odd_ones(const std::vector<Stander>& all);
-/// "stopped by a signal", "not where most stand".
+/// "stopped by a signal", "stuck elsewhere than most".
 const char* why_odd(const Stander& odd);
 
 /// "ranks 0-2,5", "rank 3", "algo-1, algo-2": at most eight names.

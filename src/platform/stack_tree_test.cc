@@ -49,15 +49,9 @@ TEST_CASE("stacks: within a call that waits ranks are where they are") {
     hosts[0].processes.push_back(process(10 + rank, rank, {spins}));
   }
   CHECK(stack_text(hosts) ==
-        "ranks 0-2\n"
-        "  main  still\n"
-        "  ranks 0-1\n"
-        "    MPI_Barrier  libmpi.so.40\n"
-        "    (runs)\n"
-        "  rank 2  <- not where most stand\n"
-        "    work  libmpi.so.40\n"
-        "    poll_2  libopen-pal.so\n"
-        "    (runs)\n");
+        "ranks 0-2\n  main  still\n  ranks 0-1\n    MPI_Barrier  libmpi.so.40\n    (runs)\n  rank "
+        "2  <- stuck elsewhere than most\n    work  libmpi.so.40\n    poll_2  libopen-pal.so\n    "
+        "(runs)\n");
 }
 
 }  // namespace
@@ -73,7 +67,7 @@ TEST_CASE("stack tree: one tree of all ranks, and who stands elsewhere") {
   ranks 0-1,3
     barrier  train.py:1
     (runs)
-  rank 2  <- not where most stand
+  rank 2  <- stuck elsewhere than most
     read  train.py:1
     (waits in pipe_read)
 )");
@@ -94,13 +88,13 @@ TEST_CASE("stack tree: other threads and children have trees of their own") {
   ProcessStacks child = process(20, 0, {thread({"worker"})});
   child.parent = 10;
   hosts[0].processes.push_back(child);
-  hosts[1].trouble = "only 2 of 900 processes are told";
+  hosts[1].trouble = "only 2 of 900 processes are shown";
   const std::string text = stack_text(hosts);
   CHECK(text.find("other threads\n  rank 0\n    run  train.py:1\n    get  train.py:1\n") !=
         std::string::npos);
   CHECK(text.find("processes that they started\n  rank 0\n    worker  train.py:1\n") !=
         std::string::npos);
-  CHECK(text.ends_with("algo-2: only 2 of 900 processes are told\n"));
+  CHECK(text.ends_with("algo-2: only 2 of 900 processes are shown\n"));
   CHECK(names_of(standers_of(hosts), odd_ones(standers_of(hosts))) == "rank 2");
 }
 

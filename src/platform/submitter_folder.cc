@@ -15,7 +15,8 @@ Result<GivenPath> check_place(const std::string& what, const std::string& path) 
   // Only a try tells of read-only mounts, of NFS that does not trust root, of /proc.
   const Result<std::string> tried = make_private_folder(held_path(given->held), partial_prefix);
   if (!tried)
-    return fail(Errc::invalid_input, errno_text(what + ": nothing can be made in " + given->path));
+    return fail(Errc::invalid_input,
+                errno_text(what + ": nothing can be created in " + given->path));
   ::rmdir(tried->c_str());
   return given;
 }

@@ -46,10 +46,10 @@ std::string bounded(const Json& value) {
 }
 
 Result<std::vector<std::string>> list_from(const std::string& name, const Json& value) {
-  if (!value.is_array() || value.size() > entries_max) return misfit(name + " is no list");
+  if (!value.is_array() || value.size() > entries_max) return misfit(name + " is not a list");
   std::vector<std::string> list;
   for (const Json& each : value) {
-    if (!each.is_string()) return misfit(name + " holds what is no text");
+    if (!each.is_string()) return misfit(name + " contains an item that is not text");
     list.push_back(bounded(each));
   }
   return list;
@@ -59,7 +59,7 @@ Result<void> read_texts(const Json& json, HostFacts& facts) {
   for (const TextField& field : texts) {
     const auto found = json.find(field.name);
     if (found == json.end()) continue;
-    if (!found->is_string()) return misfit(std::string(field.name) + " is no text");
+    if (!found->is_string()) return misfit(std::string(field.name) + " is not text");
     facts.*field.value = bounded(*found);
   }
   return {};
@@ -88,13 +88,13 @@ Result<double> measure_from(const Json& json, const char* name) {
 }
 
 Result<PairFacts> pair_from(const Json& json) {
-  if (!json.is_object()) return misfit("a pair is no object");
+  if (!json.is_object()) return misfit("a pair is not an object");
   PairFacts pair;
   for (const auto& [name, value] : {std::pair("from", &pair.from), std::pair("to", &pair.to),
                                     std::pair("error", &pair.error)}) {
     const auto found = json.find(name);
     if (found == json.end()) continue;
-    if (!found->is_string()) return misfit(std::string(name) + " is no text");
+    if (!found->is_string()) return misfit(std::string(name) + " is not text");
     *value = bounded(*found);
   }
   pair.latency_us = TRY(measure_from(json, "latency_us"));
@@ -134,10 +134,10 @@ Result<HostFacts> host_facts_from(std::string_view payload) {
   if (json.contains("gpus")) facts.gpus = TRY(list_from("gpus", json["gpus"]));
   for (const char* name : {"packages", "names", "interfaces"})
     if (json.contains(name) && (!json[name].is_object() || json[name].size() > entries_max))
-      return misfit(std::string(name) + " is no object");
+      return misfit(std::string(name) + " is not an object");
   if (json.contains("packages"))
     for (const auto& [name, version] : json["packages"].items()) {
-      if (!version.is_string()) return misfit("a package's version is no text");
+      if (!version.is_string()) return misfit("a package's version is not text");
       facts.packages[bounded(name)] = bounded(version);
     }
   for (const auto& [field, value] :

@@ -74,7 +74,7 @@ Result<void> keep_health(const std::string& folder, const std::vector<HostFacts>
 Result<void> keep_record(const std::string& folder, const std::string& name,
                          const std::string& record) {
   TRY(health_from(record));
-  if (!is_plain(name)) return fail(Errc::invalid_input, "no name of a node: " + to_utf8(name));
+  if (!is_plain(name)) return fail(Errc::invalid_input, "not a node name: " + to_utf8(name));
   TRY(make_folders(folder, 0700));
   const std::vector<std::string> kept = TRY(names_in(folder));
   const std::string file = name + std::string(suffix);

@@ -232,12 +232,12 @@ class Judge {
       } else if (right != views.end()) {
         add(Level::error, "name", {view.viewer},
             host.host + " is " + join(view.addresses, ", ") + " on " + named(view.viewer) +
-                ", which is none of its addresses; " + join(right->addresses, ", ") + " on " +
+                ", which is not one of its addresses; " + join(right->addresses, ", ") + " on " +
                 named(right->viewer));
       } else if (&view == &views.front()) {
         add(Level::warning, "name", {host.host},
             host.host + " is " + join(view.addresses, ", ") + " on " + named(view.viewer) +
-                ", which is none of its own addresses (" + join(host.addresses, ", ") + ")");
+                ", which is not one of its own addresses (" + join(host.addresses, ", ") + ")");
       }
     }
   }

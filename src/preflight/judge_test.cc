@@ -127,7 +127,7 @@ TEST_CASE("a name that means another address somewhere is an error of that host"
   std::vector<HostFacts> hosts = alike(3);
   hosts[2].names["algo-1"] = {"10.9.9.9"};
   CHECK(told(judge(hosts, {}, {})) ==
-        "E algo-1 is 10.9.9.9 on algo-3 (node3), which is none of its addresses; 10.0.0.1 on "
+        "E algo-1 is 10.9.9.9 on algo-3 (node3), which is not one of its addresses; 10.0.0.1 on "
         "algo-2 (node2)\n");
   hosts[2].names["algo-1"] = {};
   CHECK(told(judge(hosts, {}, {})) ==
@@ -139,7 +139,8 @@ TEST_CASE("a name that means the same foreign address to all may be NAT: a warni
   for (HostFacts& host : hosts) host.names["algo-1"] = {"192.0.2.1"};
   const std::vector<Finding> findings = judge(hosts, {}, {});
   CHECK(told(findings) ==
-        "W algo-1 is 192.0.2.1 on algo-2 (node2), which is none of its own addresses (10.0.0.1)\n");
+        "W algo-1 is 192.0.2.1 on algo-2 (node2), which is not one of its own addresses "
+        "(10.0.0.1)\n");
   CHECK_FALSE(has_error(findings));
 }
 

@@ -123,7 +123,7 @@ Result<Fd> accept_peer(const PairTask& task, const Listener& listener, Duration 
     send_all(socket, task.answer.data(), task.answer.size(), deadline);
     return socket;
   }
-  return fail(Errc::timeout, "nobody came");
+  return fail(Errc::timeout, "no peer connected");
 }
 
 /// The median of some round trips of one byte, in µs; 0 if there was none.

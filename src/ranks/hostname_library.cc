@@ -40,7 +40,8 @@ Result<std::string> write_hostname_library(const std::string& folder, const std:
                 "host name \"" + to_utf8(host) + "\": expected 1 to 255 bytes without NUL");
   if (folder.find_first_of(" \t\n:") != std::string::npos)
     return fail(Errc::invalid_input,
-                "folder \"" + to_utf8(folder) + "\": LD_PRELOAD takes no path with a space or ':'");
+                "folder \"" + to_utf8(folder) +
+                    "\": LD_PRELOAD does not support a path with a space or ':'");
   struct statvfs mount {};
   if (::statvfs(folder.c_str(), &mount) != 0) return fail_errno(folder);
   if ((mount.f_flag & ST_NOEXEC) != 0)

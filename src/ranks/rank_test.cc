@@ -128,7 +128,7 @@ TEST_CASE(
     std::string refusal;
     std::string want;
   } const cases[] = {
-      {"no socket named", {{"MUSTER_SOCKET", ""}}, "", "MUSTER_SOCKET names no socket"},
+      {"no socket named", {{"MUSTER_SOCKET", ""}}, "", "MUSTER_SOCKET is not a socket"},
       {"nobody there",
        {{"MUSTER_SOCKET", "/no/such/socket"}},
        "",
@@ -174,7 +174,7 @@ TEST_CASE("rank: a second process that claims a running rank is refused, the fir
     });
     co_await host.until([&] { return ended.has_value(); });
     CHECK(*ended == Outcome::exited(127));
-    CHECK(read_to_end(err.read).find("rank 0 runs already") != std::string::npos);
+    CHECK(read_to_end(err.read).find("rank 0 is already running") != std::string::npos);
     CHECK(host.ends.empty());
     REQUIRE(write_all(in.write.get(), "go\n"));  // The rank's stdin is the launcher's.
     co_await host.until_ended(0);

@@ -17,8 +17,9 @@ Result<SocketClient> SocketClient::connect(const std::string& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (path.empty() || path.size() >= sizeof(address.sun_path))
-    return fail(Errc::invalid_input,
-                "MUSTER_SOCKET names no socket: this runs under train, started by its launcher");
+    return fail(
+        Errc::invalid_input,
+        "MUSTER_SOCKET is not a socket: this command runs under train, started by its launcher");
   std::memcpy(address.sun_path, path.data(), path.size());
   Fd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (!socket) return fail_errno("socket");

@@ -31,7 +31,7 @@ std::string claim_of(const access::AccessKey& key, UnixMillis expires) {
 
 Result<Key> by_token(std::string_view token, const access::KeyRing& keys, UnixMillis now) {
   const Error wrong = denied(
-      "the token is none of this server's, or its key is gone: ask for another by aws ecr "
+      "the token is not from this server, or its key was deleted: get a new one with aws ecr "
       "get-login-password");
   const std::vector<std::string> parts = split(token, '.');
   if (parts.size() != 3) return wrong;
@@ -40,16 +40,16 @@ Result<Key> by_token(std::string_view token, const access::KeyRing& keys, UnixMi
   if (!key || !expires) return wrong;
   if (!aws::same_bytes(mac_of(*key, claim_of(*key, UnixMillis(*expires))), parts[2])) return wrong;
   if (now >= UnixMillis(*expires))
-    return denied("the token has expired: ask for another by aws ecr get-login-password");
+    return denied("the token has expired: get a new one with aws ecr get-login-password");
   return key;
 }
 
 Result<Key> by_secret(const std::string& id, std::string_view secret, const access::KeyRing& keys) {
   Key key = keys.find(id);
   if (!key || !aws::same_bytes(key->secret, secret))
-    return denied("no such access key, or not its secret");
+    return denied("unknown access key or wrong secret");
   if (!key->session_token.empty())
-    return denied("a key with a session token comes in by aws ecr get-login-password");
+    return denied("a key with a session token must log in with aws ecr get-login-password");
   return key;
 }
 

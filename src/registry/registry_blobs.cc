@@ -57,7 +57,7 @@ Task<Answered> receive(RegistryCall& call, Uploads::Taken& upload) {
   while (true) {
     const Result<std::string_view> piece = co_await call.exchange.read();
     if (!piece)
-      co_return aws::Refusal{"BLOB_UPLOAD_INVALID", "the body broke off: " + piece.error().text};
+      co_return aws::Refusal{"BLOB_UPLOAD_INVALID", "the body was cut off: " + piece.error().text};
     if (piece->empty()) co_return Answered();
     const Result<void> kept = upload->draft.append(*piece);
     if (kept) continue;
@@ -158,7 +158,7 @@ Task<Answered> give_blob(RegistryCall& call) {
   const std::optional<ByteRange> range = read_range(asked.value_or(""), bytes);
   if (!range)
     co_return aws::Refusal{"SIZE_INVALID",
-                           "there are no such bytes of the blob",
+                           "the blob has no such range",
                            416,
                            {{"Content-Range", "bytes */" + std::to_string(bytes)}}};
   const std::uint64_t count = bytes == 0 ? 0 : range->last - range->first + 1;

@@ -103,7 +103,7 @@ Task<Answered> give_manifest(RegistryCall& call) {
   }
   const auto pushed = repository->manifests.find(digest);
   if (pushed == repository->manifests.end())
-    co_return aws::Refusal{"MANIFEST_UNKNOWN", "there is no such image", 404};
+    co_return aws::Refusal{"MANIFEST_UNKNOWN", "image not found", 404};
   Result<std::string> bytes = call.store->read_blob(digest);
   if (!bytes) co_return storage_failure(bytes.error());
   http::Reply reply = fresh_reply(200);
@@ -116,7 +116,7 @@ Task<Answered> give_manifest(RegistryCall& call) {
 Task<Answered> put_manifest(RegistryCall& call) {
   Result<std::string> bytes = co_await http::read_whole(call.exchange, image::document_bytes_max);
   if (!bytes && bytes.error().code == Errc::invalid_input)
-    co_return aws::Refusal{"MANIFEST_INVALID", "a manifest may have 4 MiB", 413};
+    co_return aws::Refusal{"MANIFEST_INVALID", "a manifest can have at most 4 MiB", 413};
   if (!bytes) co_return invalid("it did not come whole: " + bytes.error().text);
   const std::string_view type = call.exchange.request().value("content-type").value_or("");
   Result<Came, aws::Refusal> judgement = judged(*std::move(bytes), type, call.route.digest);
@@ -147,7 +147,7 @@ Task<Answered> delete_manifest(RegistryCall& call) {
           const bool is_tag = route.digest.empty();
           const bool gone = is_tag ? repository.tags.erase(route.tag) > 0
                                    : repository.manifests.erase(route.digest) > 0;
-          if (!gone) return aws::Refusal{"MANIFEST_UNKNOWN", "there is no such image", 404};
+          if (!gone) return aws::Refusal{"MANIFEST_UNKNOWN", "image not found", 404};
           if (!is_tag)
             std::erase_if(repository.tags,
                           [&](const auto& one) { return one.second == route.digest; });

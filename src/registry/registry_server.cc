@@ -116,7 +116,7 @@ Result<image::Repository, aws::Refusal> existing_repository(RegistryCall& call) 
   if (!*found)
     return aws::Refusal{"NAME_UNKNOWN",
                         "there is no repository " + call.route.repository +
-                            "; a push makes it, and so does aws ecr create-repository",
+                            "; a push or aws ecr create-repository creates it",
                         404};
   return **std::move(found);
 }

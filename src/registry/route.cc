@@ -20,7 +20,7 @@ constexpr std::size_t page_max = 1000;
 using Words = std::vector<std::string>;
 
 aws::Refusal no_such_place() {
-  return {"UNSUPPORTED", "this is no place of a registry", 404};
+  return {"UNSUPPORTED", "this is not a registry URL", 404};
 }
 
 /// The value of a query's first parameter of that name, decoded; empty if there is none.
@@ -60,8 +60,7 @@ bool is_upload_id(std::string_view id) {
 
 Result<void, aws::Refusal> read_last(Route& route, const std::string& last) {
   if (route.kind == Kind::upload) {
-    if (!is_upload_id(last))
-      return aws::Refusal{"BLOB_UPLOAD_UNKNOWN", "there is no such upload", 404};
+    if (!is_upload_id(last)) return aws::Refusal{"BLOB_UPLOAD_UNKNOWN", "upload not found", 404};
     route.id = last;
   } else if (route.kind == Kind::blob || last.find(':') != std::string::npos) {
     if (!image::is_digest(last))
@@ -141,7 +140,7 @@ Result<Route, aws::Refusal> read_route(const aws::RequestHead& head) {
       TRY(read_last(route, words.back()));
   }
   if (!is_method_of(route.kind, head.method))
-    return aws::Refusal{"UNSUPPORTED", "this registry does not do that there", 405};
+    return aws::Refusal{"UNSUPPORTED", "this registry does not support this operation", 405};
   read_query(head, route);
   return route;
 }

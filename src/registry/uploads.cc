@@ -51,7 +51,7 @@ Result<Uploads::Taken, aws::Refusal> Uploads::take(const std::string& id,
   const auto at = entries_.find(id);
   if (at == entries_.end() || at->second.upload->repository != repository ||
       at->second.upload->key_id != key_id)
-    return aws::Refusal{"BLOB_UPLOAD_UNKNOWN", "there is no such upload", 404};
+    return aws::Refusal{"BLOB_UPLOAD_UNKNOWN", "upload not found", 404};
   if (at->second.taken) return too_many("another request is sending bytes of this upload");
   at->second.taken = true;
   return Taken(*this, at->second.upload);

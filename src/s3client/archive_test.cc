@@ -240,7 +240,7 @@ TEST_CASE("tar: a path of more than 4095 bytes is refused") {
     REQUIRE(list.add(entry(std::string(bytes, 'p'), Kind::file)));
     const Result<packing::TarPlan> plan = packing::TarPlan::make(std::move(list), {"/"});
     CHECK(plan.has_value() == (bytes == 4095));
-    if (!plan) CHECK(plan.error().text == "a path of 4096 bytes; an archive takes at most 4095");
+    if (!plan) CHECK(plan.error().text == "a path of 4096 bytes; an archive supports at most 4095");
   }
 }
 
@@ -351,10 +351,11 @@ TEST_CASE("gunzip: what is no gzip data, or cut short, is an error") {
     const char* want;
   } const cases[] = {
       {"", "its gzip data is cut short"},
-      {"plain text", "no gzip data, or damaged"},
+      {"plain text", "not gzip data, or the data is corrupt"},
       {packed.substr(0, packed.size() - 1), "its gzip data is cut short"},
       {packed.substr(0, 5), "its gzip data is cut short"},
-      {packed.substr(0, 200'000) + other + packed.substr(200'001), "no gzip data, or damaged"},
+      {packed.substr(0, 200'000) + other + packed.substr(200'001),
+       "not gzip data, or the data is corrupt"},
   };
   for (const auto& c : cases) {
     REQUIRE(write_file(folder / "in.gz", c.bytes));

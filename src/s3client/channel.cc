@@ -42,12 +42,12 @@ Result<void> check_names(const std::vector<FetchItem>& items) {
   }
   for (const FetchItem& item : items) {
     if (item.folder && files.contains(item.path))
-      return unfit(item.object.key, "there is an object that is named like this folder");
+      return unfit(item.object.key, "an object has the same name as this folder");
     for (std::size_t slash = item.path.find('/'); slash != std::string::npos;
          slash = item.path.find('/', slash + 1))
       if (files.contains(std::string_view(item.path).substr(0, slash)))
         return unfit(item.object.key, item.path.substr(0, slash) +
-                                          " is an object too; a file cannot be a folder as well");
+                                          " is also an object; a file cannot be a folder, too");
   }
   return {};
 }
@@ -93,14 +93,14 @@ Result<Manifest> parse_manifest(std::string_view text) {
   if (!json) return json.error().in("no manifest");
   if (!json->is_array() || json->empty() || !(*json)[0].is_object() ||
       !(*json)[0].contains("prefix") || !(*json)[0]["prefix"].is_string())
-    return fail(Errc::invalid_input, "no manifest: " + want);
+    return fail(Errc::invalid_input, "invalid manifest: " + want);
   if (json->size() > names_max) return fail(Errc::invalid_input, "the manifest has too many names");
   Manifest manifest;
   manifest.prefix = TRY(s3wire::parse_s3_prefix((*json)[0]["prefix"].get<std::string>()));
   for (std::size_t i = 1; i < json->size(); ++i) {
     if (!(*json)[i].is_string() || (*json)[i].get<std::string>().empty())
       return fail(Errc::invalid_input,
-                  "no manifest: entry " + std::to_string(i) + " is no name; " + want);
+                  "invalid manifest: entry " + std::to_string(i) + " is not a name; " + want);
     manifest.names.push_back((*json)[i].get<std::string>());
   }
   return manifest;

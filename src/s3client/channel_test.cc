@@ -98,8 +98,8 @@ TEST_CASE("channel: keys that no folder can hold are refused by name") {
       {{"./a"}, false, "object ./a: no file can be named \".\""},
       {{std::string(256, 'x')}, false, "a name in it has more than 255 bytes"},
       {{std::string("a\0b", 3)}, false, "a name in it has a zero byte"},
-      {{"foo", "foo/bar"}, false, "object foo/bar: foo is an object too"},
-      {{"foo", "foo/"}, false, "object foo/: there is an object that is named like this folder"},
+      {{"foo", "foo/bar"}, false, "object foo/bar: foo is also an object"},
+      {{"foo", "foo/"}, false, "object foo/: an object has the same name as this folder"},
       {{"a//b", "a/b"}, false, "object a/b: it gets the same file name as a//b"},
       {{"a", "a.gz"}, true, "object a.gz: it gets the same file name as a"},
   };

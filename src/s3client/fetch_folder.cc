@@ -130,7 +130,7 @@ Result<void> RangeSink::take(const http::Head& head, std::string_view bytes) {
   const std::string want = "bytes " + std::to_string(piece.offset + begun) + "-";
   if (head.status != 206 || !head.value("Content-Range").starts_with(want) ||
       got + bytes.size() > piece.bytes) {
-    refused = fail(Errc::protocol, "the server sent another range than was asked for");
+    refused = fail(Errc::protocol, "the server returned the wrong byte range");
     return *refused;
   }
   while (!bytes.empty()) {
@@ -175,7 +175,7 @@ loop::Task<Result<void>> fetch_range(Fetch& fetch, Piece piece) {
       why = answer.error();
       worth = aws::worth_another_try(why);
     } else if (answer->succeeded()) {
-      why = fail(Errc::protocol, "the server sent less than was asked for");
+      why = fail(Errc::protocol, "the server returned less data than requested");
     } else if (answer->head.status == 412 || answer->head.status == 416) {
       co_return fail(Errc::protocol, what + ": the object changed while it was downloaded");
     } else {

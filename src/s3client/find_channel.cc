@@ -59,8 +59,8 @@ loop::Task<Result<ChannelPlan>> find_channel(std::shared_ptr<S3State> state, Cha
   if (found.objects.empty())
     co_return fail(Errc::not_found,
                    s3wire::text_of(source.url) +
-                       (source.manifest ? ": the manifest names no object"
-                                        : ": no object has a key that begins like this"));
+                       (source.manifest ? ": the manifest lists no object"
+                                        : ": no object's key begins with this prefix"));
   Result<std::vector<FetchItem>> items = plan_fetch(found.objects, found.cut, source.rules);
   if (!items) co_return items.error().in(s3wire::text_of(source.url));
   plan.items = *std::move(items);

@@ -13,7 +13,7 @@ loop::Task<Result<std::string>> begin_multipart(std::shared_ptr<S3State> state, 
   if (!answer) co_return answer.error();
   const std::optional<std::string> id = aws::xml_text(answer->text, "UploadId");
   if (!id || id->empty())
-    co_return fail(Errc::protocol, s3wire::text_of(to) + ": the server named no UploadId");
+    co_return fail(Errc::protocol, s3wire::text_of(to) + ": the server returned no UploadId");
   co_return *id;
 }
 

@@ -149,7 +149,7 @@ Result<void> Transfer::begin(const http::Head& head) {
   if (head.status == 206) {
     const std::optional<ContentRange> range = range_of(head.value("Content-Range"));
     if (range && range->first == bytes_ && (!total_ || range->total == total_)) return {};
-    return fail(Errc::protocol, "the server sent another range than was asked for");
+    return fail(Errc::protocol, "the server returned the wrong byte range");
   }
   TRY(restart());  // The whole object, whatever was here.
   begun_ = true;

@@ -33,7 +33,7 @@ Result<S3Page> parse_listing(std::string_view xml) {
   const pugi::xml_parse_result parsed =
       document.load_buffer(xml.data(), xml.size(), pugi::parse_default | pugi::parse_ws_pcdata);
   const pugi::xml_node root = document.child("ListBucketResult");
-  if (!parsed || !root) return fail(Errc::protocol, "the server's list of objects is no list");
+  if (!parsed || !root) return fail(Errc::protocol, "the server's list of objects is not a list");
   const bool encoded = root.child_value("EncodingType") == std::string_view("url");
   S3Page page;
   for (const pugi::xml_node node : root.children("Contents")) {
@@ -48,7 +48,8 @@ Result<S3Page> parse_listing(std::string_view xml) {
   if (root.child_value("IsTruncated") != std::string_view("true")) return page;
   page.next = root.child_value("NextContinuationToken");
   if (page.next.empty())
-    return fail(Errc::protocol, "the server's list of objects goes on, but it does not say where");
+    return fail(Errc::protocol,
+                "the server's list of objects is truncated, but has no token to continue");
   return page;
 }
 
@@ -66,7 +67,8 @@ loop::Task<Result<S3Page>> list_page(std::shared_ptr<S3State> state, s3wire::S3U
   Result<S3Page> page = parse_listing(answer->text);
   if (!page) co_return page.error().in(s3wire::text_of(start));
   if (!next.empty() && page->next == next)
-    co_return fail(Errc::protocol, s3wire::text_of(start) + ": the server's list does not go on");
+    co_return fail(Errc::protocol,
+                   s3wire::text_of(start) + ": the server's list does not continue");
   co_return page;
 }
 

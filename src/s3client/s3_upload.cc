@@ -33,7 +33,7 @@ loop::Task<Result<Sums>> sums_of(loop::Loop& loop, http::FilePart part, bool wit
     const ssize_t count = ::pread(part.fd, piece.data(), wanted, static_cast<off_t>(part.offset));
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) co_return fail_errno("read");
-    if (count == 0) co_return fail(Errc::invalid_input, "the file became shorter meanwhile");
+    if (count == 0) co_return fail(Errc::invalid_input, "the file became shorter in the meantime");
     const std::string_view bytes(piece.data(), static_cast<std::size_t>(count));
     crc32.add(bytes);
     if (with_sha256) sha256.add(bytes);
@@ -101,7 +101,8 @@ loop::Task<Result<void>> send_parts(std::shared_ptr<S3State> state, s3wire::S3Ur
     Result<StoredPart> stored = co_await put(state, to, std::move(query), part);
     if (!stored) co_return stored.error();
     if (stored->etag.empty())
-      co_return fail(Errc::protocol, s3wire::text_of(to) + ": the server gave a part no ETag");
+      co_return fail(Errc::protocol,
+                     s3wire::text_of(to) + ": the server returned no ETag for a part");
     parts.push_back(*std::move(stored));
   }
   Result<void> unchanged = check_unchanged(source);

@@ -129,7 +129,7 @@ loop::Task<> StreamUpload::State::send(std::size_t number, Blob blob) {
   aws::Pairs query{{"partNumber", std::to_string(number + 1)}, {"uploadId", id}};
   Result<StoredPart> stored = co_await put(std::move(blob), std::move(query));
   if (stored && stored->etag.empty())
-    stored = fail(Errc::protocol, s3wire::text_of(to) + ": the server gave a part no ETag");
+    stored = fail(Errc::protocol, s3wire::text_of(to) + ": the server returned no ETag for a part");
   if (!stored && !failed) failed = stored.error();
   if (stored) parts[number] = *std::move(stored);
   sent.notify();

@@ -177,7 +177,7 @@ Checked read_length(S3Operation& operation, const aws::RequestHead& head) {
   }
   operation.content_bytes = whole_number(*length);
   if (!operation.content_bytes)
-    return bad_argument("The length of the body is no number", name, *length);
+    return bad_argument("The length of the body is not a number", name, *length);
   return {};
 }
 
@@ -412,7 +412,7 @@ Checked set_parts_header(std::uint64_t& count, const aws::RequestHead& head, con
   const std::optional<std::string_view> text = head.header(name);
   if (!text) return {};
   const std::optional<std::uint64_t> value = whole_number(*text);
-  if (!value) return bad_argument("The value is no number", name, *text);
+  if (!value) return bad_argument("The value is not a number", name, *text);
   count = std::min(*value, most);
   return {};
 }
@@ -449,12 +449,12 @@ Checked read_delete_conditions(S3Operation& operation, const aws::RequestHead& h
   Conditions& conditions = operation.conditions;
   if (const std::optional<std::string_view> text = head.header(size)) {
     conditions.if_match_size = whole_number(*text);
-    if (!conditions.if_match_size) return bad_argument("The size is no number", size, *text);
+    if (!conditions.if_match_size) return bad_argument("The size is not a number", size, *text);
   }
   if (const std::optional<std::string_view> text = head.header(time)) {
     conditions.if_match_modified = parse_http_date(*text);
     if (!conditions.if_match_modified) conditions.if_match_modified = parse_iso_date(*text);
-    if (!conditions.if_match_modified) return bad_argument("The time is none", time, *text);
+    if (!conditions.if_match_modified) return bad_argument("The time is invalid", time, *text);
   }
   return {};
 }
@@ -540,7 +540,7 @@ Result<void, aws::Refusal> read_fields(S3Operation& operation, const Fields& fie
   if (const std::optional<std::string_view> size = head.header("x-amz-mp-object-size")) {
     operation.whole_bytes = whole_number(*size);
     if (!operation.whole_bytes)
-      return bad_argument("The size of the object is no number", "x-amz-mp-object-size", *size);
+      return bad_argument("The size of the object is not a number", "x-amz-mp-object-size", *size);
   }
   return {};
 }

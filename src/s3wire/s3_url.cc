@@ -26,7 +26,7 @@ std::string printable(std::string_view text) {
 Result<S3Url> parse_s3_prefix(std::string_view text) {
   const std::string shown = printable(text.substr(0, 200));
   if (!text.starts_with(scheme))
-    return fail(Errc::invalid_input, shown + ": no S3 URL, want s3://bucket/key");
+    return fail(Errc::invalid_input, shown + ": not an S3 URL, want s3://bucket/key");
   text.remove_prefix(scheme.size());
   const std::size_t slash = std::min(text.find('/'), text.size());
   S3Url url{std::string(text.substr(0, slash)), ""};
@@ -35,7 +35,7 @@ Result<S3Url> parse_s3_prefix(std::string_view text) {
     return fail(Errc::invalid_input, shown + ": no bucket in it, want s3://bucket/key");
   if (url.bucket.size() > 255 || !std::all_of(url.bucket.begin(), url.bucket.end(), is_bucket_byte))
     return fail(Errc::invalid_input,
-                shown + ": a bucket's name has letters, digits, '-', '.' and '_' only");
+                shown + ": a bucket name can contain only letters, digits, '-', '.' and '_'");
   if (url.key.size() > key_bytes_max)
     return fail(Errc::invalid_input, shown + "…: the key has more than 1024 bytes");
   return url;

@@ -34,15 +34,16 @@ TEST_CASE("s3_url: what is no URL is said in one line") {
     std::string text;
     const char* want;
   } const cases[] = {
-      {"", ": no S3 URL, want s3://bucket/key"},
-      {"/opt/ml", "/opt/ml: no S3 URL, want s3://bucket/key"},
-      {"S3://b/k", "S3://b/k: no S3 URL, want s3://bucket/key"},
+      {"", ": not an S3 URL, want s3://bucket/key"},
+      {"/opt/ml", "/opt/ml: not an S3 URL, want s3://bucket/key"},
+      {"S3://b/k", "S3://b/k: not an S3 URL, want s3://bucket/key"},
       {"s3://", "s3://: no bucket in it, want s3://bucket/key"},
       {"s3:///key", "s3:///key: no bucket in it, want s3://bucket/key"},
       {"s3://bucket", "s3://bucket/: no key in it, want s3://bucket/key"},
       {"s3://bucket/", "s3://bucket/: no key in it, want s3://bucket/key"},
-      {"s3://b\n/k", "s3://b?/k: a bucket's name has letters, digits, '-', '.' and '_' only"},
-      {"s3://b@h/k", "s3://b@h/k: a bucket's name has letters, digits, '-', '.' and '_' only"},
+      {"s3://b\n/k", "s3://b?/k: a bucket name can contain only letters, digits, '-', '.' and '_'"},
+      {"s3://b@h/k",
+       "s3://b@h/k: a bucket name can contain only letters, digits, '-', '.' and '_'"},
   };
   for (const auto& c : cases) {
     CAPTURE(c.text);

@@ -30,7 +30,7 @@ Result<Json> answer_in(const Result<Frame>& frame) {
   const Json answer = TRY(parse_json(frame->payload));
   if (frame->type == refusal_type) return fail(Errc::system, api::text_of(answer, "why"));
   if (frame->type != answer_type || !answer.is_object())
-    return fail(Errc::protocol, "the server's answer is none");
+    return fail(Errc::protocol, "the server's response is invalid");
   return answer;
 }
 

@@ -122,7 +122,7 @@ Result<Page, Refusal> page_of(const Ask& ask, const std::vector<std::string>& al
   const std::string token = api::text_of(ask.input, "nextToken");
   const std::optional<Json> place = token.empty() ? std::nullopt : api::place_of(token);
   if (!token.empty() && (!place || !place->is_string()))
-    return bad_parameter("'nextToken': it is none of this server's");
+    return bad_parameter("'nextToken': it is not from this server");
   const auto begin =
       place ? std::upper_bound(all.begin(), all.end(), place->get<std::string>()) : all.begin();
   const auto left = static_cast<std::size_t>(all.end() - begin);

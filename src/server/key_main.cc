@@ -74,7 +74,7 @@ Result<store::Store> open_store(const std::string& data, bool make) {
   if (make) TRY(make_folders(data, 0700));
   if (!make && ::access(path.c_str(), F_OK) != 0)
     return fail(Errc::not_found,
-                data + ": no sm server has worked on this folder; --data names it");
+                data + ": no sm server has used this folder; choose another with --data");
   return store::Store::open(path);
 }
 
@@ -82,7 +82,7 @@ Result<store::Store> open_store(const std::string& data, bool make) {
 Result<Json> tell_of_change(const std::string& data) {
   Result<Json> told = tell_server(data, Json{{"do", "reload keys"}});
   if (told) return told;
-  return told.error().in("the store is changed, but the running server could not be told");
+  return told.error().in("the store is changed, but the running server could not be notified");
 }
 
 Json to_json(const store::AccessKey& key) {
@@ -145,7 +145,7 @@ Result<std::string> remove(const KeyFlags& flags, const ServerConfig& config) {
   for (const ConfigKey& key : config.keys)
     if (key.id == flags.id)
       return fail(Errc::invalid_input,
-                  key.id + " stands in " + flags.server.config + ": take it out there");
+                  key.id + " is in " + flags.server.config + "; remove it there");
   store::Store store = TRY(open_store(config.data, false));
   const store::KeyRemoval removal =
       TRY(store.remove_key(flags.id, flags.force || !config.keys.empty()));
@@ -154,8 +154,8 @@ Result<std::string> remove(const KeyFlags& flags, const ServerConfig& config) {
                 "there is no key " + to_utf8(flags.id) + "; sm key list lists them");
   if (removal == store::KeyRemoval::last)
     return fail(Errc::invalid_input, flags.id +
-                                         " is the last key: nobody could use the server any more "
-                                         "(its next start makes one); --force deletes it");
+                                         " is the last key: without it, the server cannot be used "
+                                         "(its next start creates one); --force deletes it");
   TRY(tell_of_change(config.data));
   return std::string();
 }

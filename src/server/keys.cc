@@ -85,7 +85,7 @@ Result<std::vector<store::AccessKey>> read_keys(const std::vector<ConfigKey>& ke
   for (std::size_t i = 0; i < keys.size(); ++i) {
     const std::string where = "keys[" + std::to_string(i) + "]";
     if (probe.find(keys[i].id))
-      return fail(Errc::invalid_input, where + ".id: " + keys[i].id + " stands there twice");
+      return fail(Errc::invalid_input, where + ".id: " + keys[i].id + " appears twice");
     Result<std::string> secret = read_private(keys[i].secret_file);
     if (!secret) return secret.error().in(where + ".secret_file");
     store::AccessKey key;
@@ -149,7 +149,7 @@ Result<std::optional<access::AccessKey>> UserKeys::lend(const std::string& maker
                                                         const std::string& name, UnixMillis now,
                                                         UnixMillis expires) {
   const std::shared_ptr<const access::AccessKey> known = lasting(maker);
-  if (!known) return fail(Errc::not_found, "there is no such key");
+  if (!known) return fail(Errc::not_found, "key not found");
   const store::Session session{.id = "ASIA" + random_word(id_letters_count, id_letters),
                                .token = random_word(token_letters, letters_and_digits),
                                .maker = maker,
@@ -189,8 +189,8 @@ Result<store::AccessKey> UserKeys::make(const std::string& comment, UnixMillis n
   TRY(check_comment(comment, "comment"));
   const std::vector<store::AccessKey> present = TRY(store_.keys());
   if (present.size() >= keys_max)
-    return fail(Errc::invalid_input, "there are " + std::to_string(keys_max) +
-                                         " keys already; delete one that nobody uses");
+    return fail(Errc::invalid_input,
+                "there are " + std::to_string(keys_max) + " keys already; delete an unused one");
   store::AccessKey key = fresh_key(now);
   key.comment = comment;
   if (!maker.empty()) {
@@ -205,11 +205,12 @@ Result<store::AccessKey> UserKeys::make(const std::string& comment, UnixMillis n
 
 Result<void> UserKeys::remove(const std::string& id) {
   if (of_config_.contains(id))
-    return fail(Errc::invalid_input, id + " stands in the server's config: take it out there");
+    return fail(Errc::invalid_input, id + " is in the server's config; remove it there");
   const store::KeyRemoval removal = TRY(store_.remove_key(id, !of_config_.empty()));
-  if (removal == store::KeyRemoval::unknown) return fail(Errc::not_found, "there is no such key");
+  if (removal == store::KeyRemoval::unknown) return fail(Errc::not_found, "key not found");
   if (removal == store::KeyRemoval::last)
-    return fail(Errc::invalid_input, id + " is the last key: nobody could use the server any more");
+    return fail(Errc::invalid_input,
+                id + " is the last key: without it, the server cannot be used");
   return reload();
 }
 

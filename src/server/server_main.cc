@@ -163,7 +163,7 @@ Result<Fd> lock_data(const std::string& data, const Env& env) {
   whole.l_type = F_WRLCK;
   whole.l_whence = SEEK_SET;
   if (::fcntl(lock.get(), F_SETLK, &whole) != 0)
-    return fail(Errc::system, data + ": another sm server works on this folder");
+    return fail(Errc::system, data + ": another sm server is using this folder");
   return lock;
 }
 
@@ -307,7 +307,8 @@ Result<void> open_http(Server& server) {
     Result<void> opened = open_http_once(server);
     if (opened || opened.error().code != Errc::system) return opened;
     if (Clock::now() > deadline)
-      return fail(Errc::system, opened.error().text + "; --listen ADDRESS:PORT names another");
+      return fail(Errc::system,
+                  opened.error().text + "; choose another with --listen ADDRESS:PORT");
     loop::Loop waiting;
     loop::Tasks tasks(waiting);
     tasks.start(pause(waiting));

@@ -174,7 +174,7 @@ Result<void> set_key(ServerConfig& config, const std::string& name, const Json& 
       return key.text != nullptr ? set_text(config.*key.text, json, name) : key.set(config, json);
     names.emplace_back(key.name);
   }
-  return wrong("\"" + name + "\" is no key of the config; it has " + join(names, ", "));
+  return wrong("\"" + name + "\" is not a key of the config; it has " + join(names, ", "));
 }
 
 /// The text with spaces for comments, from // to the end of a line: places in it stay what they
@@ -200,13 +200,13 @@ bool is_loopback(const std::string& host) {
 
 Result<void> check(const ServerConfig& config) {
   if (config.certificate.empty() != config.key.empty())
-    return wrong("tls_certificate and tls_key go together");
+    return wrong("tls_certificate and tls_key require each other");
   if (!config.ca.empty() && config.certificate.empty())
-    return wrong("tls_ca: there is no tls_certificate that it could stand behind");
+    return wrong("tls_ca: requires tls_certificate");
   if (!is_loopback(config.host) && config.certificate.empty() && !config.insecure_http)
     return wrong("listen: " + config.host +
-                 " is not this machine alone: name tls_certificate and tls_key in the config, or "
-                 "give --insecure-http, which sends everything in the clear");
+                 " can be reached by other machines: set tls_certificate and tls_key in the "
+                 "config, or use --insecure-http, which sends everything unencrypted");
   return {};
 }
 

@@ -75,7 +75,8 @@ bool is_for_web(const RequestHead& head, std::string_view service, const api::Ap
 
 api::Answer Front::web_link(const access::AccessKey& key) {
   if (!options_.web_link)
-    return aws::Refusal{"ValidationException", "The server has no web page: its config says so."};
+    return aws::Refusal{"ValidationException",
+                        "The server has no web page: its config disables it."};
   if (!key.maker.empty())
     return aws::Refusal{
         "ValidationException",

@@ -209,7 +209,7 @@ Task<void> WebServer::answer_call(http::Exchange& exchange, std::string name) {
   std::optional<web::Visit> visit = visit_of(exchange);
   const bool begins = name == "enter" || name == "login";
   if (!visit && !begins) {
-    Json json{{"message", "nobody is logged in"}, {"login", secrets_may_pass(incoming)}};
+    Json json{{"message", "not logged in"}, {"login", secrets_may_pass(incoming)}};
     co_return co_await send_json(exchange, 401, std::move(json));
   }
   if (is_events) co_return co_await events(exchange, visit->id);
@@ -280,7 +280,7 @@ Task<Result<Json, aws::Refusal>> WebServer::visits(Call& call) {
 
 Task<Result<Json, aws::Refusal>> WebServer::end_visit(Call& call) {
   if (!visits_.end(api::text_of(call.input, "id"), call.visit.key))
-    co_return aws::Refusal{"NotFound", "there is no such visit of this key", 404};
+    co_return aws::Refusal{"NotFound", "this key has no such visit", 404};
   co_return Json::object();
 }
 

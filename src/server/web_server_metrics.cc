@@ -61,7 +61,8 @@ Result<void> fill(MetricReader& reader, const Wanted& wanted, logs::MetricBucket
   for (const std::int64_t minute : divided)
     TRY(reader.read(wanted.job, wanted.name, minute, minute + store::metric_minute, add));
   if (rows > rows_max)
-    return fail(Errc::unsupported, "more than 20,000,000 rows of a metric; ask for less time");
+    return fail(Errc::unsupported,
+                "more than 20,000,000 rows of a metric; choose a shorter time range");
   return {};
 }
 

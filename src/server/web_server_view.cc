@@ -99,9 +99,7 @@ Result<logs::LogView*> WebServer::Book::find_view(const LogWish& wish) {
   const TimePoint before = is_new ? now : std::exchange(views.front().used, now);
   if (grows && !makes_room(is_new ? 1 : 0, now)) {
     if (!is_new) views.front().used = before;  // Else those that wait would wait for each other.
-    return fail(Errc::denied,
-                "this log is filtered in more ways at the moment than there is room for; try again "
-                "later");
+    return fail(Errc::denied, "too many different views of this log are open; try again later");
   }
   if (is_new) views.push_front({wish, logs::LogView(wish.filter, wish.folds), now});
   return &views.front().view;

@@ -52,7 +52,8 @@ Result<void> check_option(const std::string& option) {
                     join({allowed_options.begin(), allowed_options.end()}, ", "));
   const std::string value = equals == std::string::npos ? "" : option.substr(equals + 1);
   if (value.size() <= value_bytes_max && holds_only(value, "_.-+:,/[]()&|*@=%")) return {};
-  return fail(Errc::invalid_input, "option " + name + ": a character that no value of Slurm's has");
+  return fail(Errc::invalid_input,
+              "option " + name + ": a character that Slurm values cannot contain");
 }
 
 Result<void> check(const Submission& submission) {

@@ -92,7 +92,8 @@ Result<Json, aws::Refusal> Functions::call(const std::string& function, const Js
   if (function == "Fn::ImportValue")
     return template_error("muster has no Fn::ImportValue: hand the value over as a parameter");
   // A property may be called so; its values are not of a condition here.
-  if (function == "Condition") return template_error("Condition stands where a value is expected");
+  if (function == "Condition")
+    return template_error("a Condition is used where a value is expected");
   return template_error("Encountered unsupported function: " + function);
 }
 

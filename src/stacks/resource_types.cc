@@ -249,9 +249,10 @@ Result<Made, aws::Refusal> Maker::make_rule(const Resource& resource, const Json
   const auto group = std::find_if(made_.groups.begin(), made_.groups.end(),
                                   [&](const vpc::SecurityGroup& each) { return each.id == id; });
   if (group == made_.groups.end())
-    return refused(resource.name, "GroupId: " + id +
-                                      " is no security group of this template: its rules stand "
-                                      "where it was made");
+    return refused(
+        resource.name,
+        "GroupId: " + id +
+            " is not a security group of this template: its rules belong where it was created");
   if (const std::optional<vpc::Rule> rule = TRY(rule_from(resource.name, properties, is_ingress)))
     (is_ingress ? group->ingress : group->egress).push_back(*rule);
   const std::string own = options_.fresh_id("sgr");

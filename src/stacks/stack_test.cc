@@ -321,7 +321,7 @@ TEST_CASE("stacks: bad templates, each with CloudFormation's word") {
       {"outside of the VPC", subnet(R"({"VpcId": {"Ref": "Vpc"}, "CidrBlock": "10.1.0.0/24"})"),
        "Subnets[S].CidrBlock: expected a part of Vpc's 10.0.0.0/16, got 10.1.0.0/24"},
       {"a VPC that is not there", subnet(R"({"VpcId": "vpc-9", "CidrBlock": "10.0.0.0/24"})"),
-       "Subnets[S].VpcId: expected a VPC that there is, got \"vpc-9\""},
+       "Subnets[S].VpcId: expected an existing VPC, got \"vpc-9\""},
       {"a port",
        rule(R"("IpProtocol": "tcp", "FromPort": 0, "ToPort": 65536, "CidrIp": "0.0.0.0/0")"),
        "Resource R: ToPort must be -1 to 65535"},
@@ -333,7 +333,7 @@ TEST_CASE("stacks: bad templates, each with CloudFormation's word") {
        "Resource R: a rule must have exactly one of CidrIp, CidrIpv6 and SourceSecurityGroupId"},
       {"a group elsewhere", with_resources(R"("R": {"Type": "AWS::EC2::SecurityGroupIngress",
           "Properties": {"GroupId": "sg-9", "IpProtocol": "-1", "CidrIp": "0.0.0.0/0"}})"),
-       "Resource R: GroupId: sg-9 is no security group of this template"},
+       "Resource R: GroupId: sg-9 is not a security group of this template"},
       {"an endpoint", with_resources(R"("E": {"Type": "AWS::EC2::VPCEndpoint", "Properties":
           {"VpcId": {"Ref": "Vpc"}, "ServiceName": "com.amazonaws.eu-west-1.sts"}})"),
        "Resource E: ServiceName: muster has endpoints for S3 alone"},
@@ -397,7 +397,7 @@ TEST_CASE("stacks: parameters are what the template allows") {
   CHECK(stack.parameters[0].second == "****");
 }
 
-TEST_CASE("stacks: a subnet may be in a VPC that there is already") {
+TEST_CASE("stacks: a subnet may be in an existing VPC already") {
   const vpc::Networks known{.vpcs = {{"vpc-old", "10.9.0.0/16"}}, .subnets = {}, .groups = {}};
   const Result<Stack, aws::Refusal> stack =
       stack_made(R"({"Parameters": {"V": {"Type": "AWS::EC2::VPC::Id"}}, "Resources": {"S": {

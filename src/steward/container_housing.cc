@@ -96,7 +96,7 @@ void ContainerHousing::follow_tunnel() {
     context_.log("note", "traffic between hosts: encrypted by " +
                              container::cipher_words(*network_->cipher()));
   if (is_first && spec_.spec.encrypted && !network_->cipher())
-    context_.log("note", "traffic between hosts: there is none to encrypt, the job has one host");
+    context_.log("note", "traffic between hosts: nothing to encrypt, the job has one host");
   if (network_->tunnel()) tasks_.start(watch_tunnel());
 }
 

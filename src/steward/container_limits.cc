@@ -73,15 +73,14 @@ std::vector<std::string> ContainerHousing::overruns(bool out_of_memory, bool lac
     std::optional<std::int64_t> limit =
         spec_.in_step ? container::least_memory_limit(own) : container::memory_limit(own);
     if (!limit) limit = container::memory_limit(all);
-    if (limit) lines.push_back("memory: " + size_text(*limit) + " used up");
+    if (limit) lines.push_back("reached its memory limit (" + size_text(*limit) + ")");
   }
   if (container::refused_processes(own) || container::refused_processes(all))
     if (const std::optional<std::int64_t> limit = container::process_limit(own))
-      lines.push_back("processes: " + std::to_string(*limit) + " used up");
+      lines.push_back("reached its limit of " + std::to_string(*limit) + " processes");
   if (lacked_files)
-    lines.push_back(
-        "open files: " + std::to_string(container::open_files(machine_.open_files_max)) +
-        " of one process used up");
+    lines.push_back("a process reached its limit of " +
+                    std::to_string(container::open_files(machine_.open_files_max)) + " open files");
   return lines;
 }
 

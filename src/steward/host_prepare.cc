@@ -61,7 +61,7 @@ std::string last_line(const Fd& said, const std::string& otherwise) {
 loop::Task<Result<void>> HostRun::still_wanted() {
   loop::Timer moment(loop_);
   co_await moment.after(Duration::zero());
-  if (unwanted_) co_return fail(Errc::closed, "nobody wants this host any more");
+  if (unwanted_) co_return fail(Errc::closed, "this host is no longer needed");
   if (stopped_ || kill_) co_return fail(Errc::closed, "stopped before it was started");
   if (journal_error_) co_return *journal_error_;
   co_return Result<void>();
@@ -108,7 +108,7 @@ loop::Task<Result<void>> HostRun::bring_inputs() {
   if (done) co_return *done;
   stop.wanted = true;
   while (stop.threads > 0) co_await stop.changed.wait();
-  co_return fail(Errc::closed, "stopped while its inputs were downloaded");
+  co_return fail(Errc::closed, "stopped while its inputs were being downloaded");
 }
 
 loop::Task<> HostRun::bring_all(s3client::FetchStop& stop, std::optional<Result<void>>& done) {

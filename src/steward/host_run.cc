@@ -211,7 +211,7 @@ loop::Task<> HostRun::serve_peer(std::unique_ptr<loop::UnixChannel> peer) {
 }
 
 loop::Task<> HostRun::tell_stacks(loop::UnixChannel& peer, job::Calls calls) {
-  Result<job::HostStacks> stacks = fail(Errc::closed, spec_.host + " does not run");
+  Result<job::HostStacks> stacks = fail(Errc::closed, spec_.host + " is not running");
   if (running_) stacks = co_await stacks_below(loop_, init_->pid(), calls, env_);
   if (stacks) {
     stacks->host = spec_.host;

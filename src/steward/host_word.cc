@@ -70,7 +70,7 @@ Result<std::optional<std::string>> HostWord::word(const Frame& frame, bool of_th
                                            : "an outcome of another host's process");
   // A journal's reader takes the outcome of "host" for the steward's own, from the kernel.
   if (!of_the_job && verdict.process == "host")
-    return fail(Errc::protocol, "an outcome of the host itself, which its steward tells");
+    return fail(Errc::protocol, "an outcome of the host itself, which only its steward reports");
   bound(verdict);
   std::string text = to_text(job::to_json(verdict));
   if (bytes_ + text.size() > bytes_max)
@@ -85,10 +85,10 @@ Result<std::optional<std::string>> HostWord::health(const Frame& frame) {
   const bool has_form = json.is_object() && json.contains("host") && json["host"].is_string() &&
                         json.contains("record") && json["record"].is_object();
   if (!has_form || frame.payload.size() > record_bytes_max)
-    return fail(Errc::protocol, "a record of health that is none");
+    return fail(Errc::protocol, "a malformed health record");
   const std::string host = json["host"].get<std::string>();
   if (host_ != hosts_.front() || std::find(hosts_.begin(), hosts_.end(), host) == hosts_.end())
-    return fail(Errc::protocol, "a record of health that is not for it to tell");
+    return fail(Errc::protocol, "a health record that it must not send");
   std::string text = to_text(Json{{"host", host}, {"record", json["record"]}});
   if (bytes_ + text.size() > bytes_max)
     return fail(Errc::protocol, "more than " + std::to_string(bytes_max) + " bytes of records");
@@ -100,7 +100,8 @@ Result<std::optional<std::string>> HostWord::health(const Frame& frame) {
 /// Each comes once: what a host repeats adds nothing to its journal.
 Result<std::optional<std::string>> HostWord::mark(const Frame& frame) {
   const job::Moment moment = TRY(job::moment_from(frame.payload));
-  if (!job::is_hosts_own(moment.mark)) return fail(Errc::protocol, "a mark that its steward makes");
+  if (!job::is_hosts_own(moment.mark))
+    return fail(Errc::protocol, "a mark that only its steward makes");
   if (!marked_.insert(moment.mark).second) return std::optional<std::string>();
   return std::optional(job::encode(job::Moment{moment.mark}));
 }

@@ -138,9 +138,10 @@ class LightHousing : public Housing {
     struct rlimit files {};
     if (out_of_memory)
       if (const std::optional<std::int64_t> limit = container::least_memory_limit(memory_group_))
-        lines.push_back("memory: " + size_text(*limit) + " used up");
+        lines.push_back("reached its memory limit (" + size_text(*limit) + ")");
     if (lacked_files && ::getrlimit(RLIMIT_NOFILE, &files) == 0)
-      lines.push_back("open files: " + std::to_string(files.rlim_cur) + " of one process used up");
+      lines.push_back("a process reached its limit of " + std::to_string(files.rlim_cur) +
+                      " open files");
     return lines;
   }
 

@@ -207,8 +207,8 @@ TEST_CASE("light host: a machine that gives an ordinary user no mounts is told, 
   job.refuse("max_user_namespaces", 1000);
   CHECK(job.run("algo-1") == 0);
   CHECK(job.end("algo-1").outcome ==
-        job::Outcome::failed("a light host needs mounts of its own, which this machine refuses "
-                             "(user.max_user_namespaces is 0)"));
+        job::Outcome::failed("a light host requires its own mounts, which this machine does not "
+                             "allow (user.max_user_namespaces is 0)"));
   CHECK(job.phases("algo-1") == Names{"Starting", "Failed"});
   CHECK(job.left() == none);
   CHECK(!job.folders_left("algo-1"));
@@ -255,7 +255,7 @@ TEST_CASE("light host: memory that its scheduler's control group ran out of is t
     CHECK(job.run("algo-1") == 0);
     const job::HostEnd end = job.end("algo-1");
     CHECK(end.out_of_memory);
-    CHECK(end.overruns == Names{"memory: 256 MiB used up"});
+    CHECK(end.overruns == Names{"reached its memory limit (256 MiB)"});
     CHECK(!end.outcome.success());
   }
 }
@@ -306,7 +306,7 @@ TEST_CASE("steward: a container in a step cannot go beyond the step's memory, an
   CHECK(job.run("algo-1") == 0);
   const job::HostEnd end = job.end("algo-1");
   CHECK(end.out_of_memory);
-  CHECK(end.overruns == Names{"memory: 384 MiB used up"});
+  CHECK(end.overruns == Names{"reached its memory limit (384 MiB)"});
   CHECK(groups_in(step) == none);
   CHECK(job.left() == none);
 }

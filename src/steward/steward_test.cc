@@ -62,7 +62,7 @@ TEST_CASE("steward: a host that eats more than its memory is said to have") {
   CHECK(job.run("algo-1") == 0);
   const job::HostEnd end = job.end("algo-1");
   CHECK(end.out_of_memory);
-  CHECK(end.overruns == std::vector<std::string>{"memory: 96 MiB used up"});
+  CHECK(end.overruns == std::vector<std::string>{"reached its memory limit (96 MiB)"});
   CHECK(!end.outcome.success());
   CHECK(job.left() == none);
 }
@@ -115,7 +115,7 @@ TEST_CASE("steward: processes that the kernel refused a failed host are named") 
   CHECK(job.run("algo-1") == 0);
   const job::HostEnd end = job.end("algo-1");
   CHECK(end.outcome == job::Outcome::exited(1));
-  CHECK(end.overruns == std::vector<std::string>{"processes: 16384 used up"});
+  CHECK(end.overruns == std::vector<std::string>{"reached its limit of 16384 processes"});
   CHECK(job.left() == none);
 }
 
@@ -284,7 +284,7 @@ TEST_CASE("steward: another job's container of the same name is not touched") {
       "/run/muster/runc/" + job::machine_name(job.spec().name, job.folder()) + "-algo-1";
   REQUIRE(make_folders(taken));
   CHECK(job.run("algo-1") == 0);
-  CHECK(job.end("algo-1").outcome.text.find("is there already") != std::string::npos);
+  CHECK(job.end("algo-1").outcome.text.find("already exists") != std::string::npos);
   CHECK(fs::remove(taken));
   CHECK(job.left() == none);
 }

@@ -155,7 +155,8 @@ Result<Swept> sweep(const SweepOptions& options, const Env& env) {
 
 Result<Swept> clear_hosts(const std::string& job_folder, const Env& env) {
   if (::geteuid() != 0) return fail(Errc::denied, "removing what hosts left needs root");
-  if (has_stewards(job_folder)) return fail(Errc::denied, job_folder + ": a steward lives");
+  if (has_stewards(job_folder))
+    return fail(Errc::denied, job_folder + ": a steward is still running");
   const SweepOptions options{.state_folder = fs::path(job_folder).parent_path().parent_path()};
   return Sweeper(options, env, job_folder).run();
 }

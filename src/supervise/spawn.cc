@@ -197,7 +197,7 @@ pid_t fork_unsignaled() {
 
 Result<std::string> find_program(const std::string& name, const Env& env, const std::string& cwd) {
   const auto denied = [](const std::string& path) {
-    return fail(Errc::denied, path + ": not executable; chmod +x makes it so");
+    return fail(Errc::denied, path + ": not executable; make it so with chmod +x");
   };
   if (name.find('/') != std::string::npos) {
     const std::string path = below(cwd, name);
@@ -221,7 +221,7 @@ Result<std::string> find_program(const std::string& name, const Env& env, const 
 Result<pid_t> spawn(const Command& command, const Stdio& stdio, const SpawnOptions& options) {
   CHECK_THAT(!command.argv.empty(), "a command has a program");
   if (has_nul(command))
-    return fail(Errc::invalid_input, "an argument or a variable holds a NUL, which none can");
+    return fail(Errc::invalid_input, "arguments and variables must not contain NUL");
   const std::string program = TRY(find_program(command.argv[0], command.env, command.cwd));
   std::error_code no_folder;
   const std::filesystem::path absolute = std::filesystem::absolute(program, no_folder);
@@ -244,7 +244,7 @@ Result<pid_t> spawn(const Command& command, const Stdio& stdio, const SpawnOptio
 
 Error replace_self(const Command& command, const Stdio& stdio) {
   if (command.argv.empty() || has_nul(command))
-    return fail(Errc::invalid_input, "a command that is empty or holds a NUL cannot be started");
+    return fail(Errc::invalid_input, "cannot start a command that is empty or contains NUL");
   Result<std::string> program = find_program(command.argv[0], command.env, command.cwd);
   if (!program) return program.error();
   Prepared self = prepared(command, *program, stdio);

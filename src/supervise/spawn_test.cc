@@ -88,7 +88,7 @@ TEST_CASE("spawn: what keeps a program from running is said in one line that nam
       {"not executable",
        {{at + "/plain.py"}, {}, ""},
        Errc::denied,
-       "/plain.py: not executable; chmod +x makes it so"},
+       "/plain.py: not executable; make it so with chmod +x"},
       {"not executable, on PATH",
        {{"plain.py"}, {{"PATH", "/usr/bin:" + at}}, ""},
        Errc::denied,
@@ -110,11 +110,11 @@ TEST_CASE("spawn: what keeps a program from running is said in one line that nam
       {"a NUL in an argument",
        {{"true", std::string("a\0b", 3)}, default_env, ""},
        Errc::invalid_input,
-       "an argument or a variable holds a NUL"},
+       "arguments and variables must not contain NUL"},
       {"a NUL in a variable",
        {{"true"}, {{"PATH", "/usr/bin:/bin"}, {"X", std::string("a\0b", 3)}}, ""},
        Errc::invalid_input,
-       "an argument or a variable holds a NUL"},
+       "arguments and variables must not contain NUL"},
   };
   for (const auto& c : cases) {
     CAPTURE(c.name);

@@ -87,7 +87,7 @@ loop::Task<> tell_steward(loop::Loop& loop, std::string host_folder,
 loop::Task<Result<void>> ask_steward(loop::Loop& loop, std::string host_folder) {
   Result<std::unique_ptr<loop::UnixChannel>> channel =
       loop::unix_connect(loop, host_folder + "/control.sock");
-  if (!channel) co_return fail(Errc::closed, "no steward listens");
+  if (!channel) co_return fail(Errc::closed, "no steward is listening");
   (*channel)->post(job::type_of(job::Message::alive), "{}");
   // A steward of an earlier muster answers `failed`: it does not know the question, and lives.
   const Result<Frame> answer = co_await (*channel)->receive();
@@ -100,7 +100,7 @@ loop::Task<Result<job::HostStacks>> ask_steward_for_stacks(loop::Loop& loop,
                                                            job::Calls calls) {
   Result<std::unique_ptr<loop::UnixChannel>> channel =
       loop::unix_connect(loop, host_folder + "/control.sock");
-  if (!channel) co_return fail(Errc::closed, "no steward listens");
+  if (!channel) co_return fail(Errc::closed, "no steward is listening");
   (*channel)->post(job::type_of(job::Message::stacks), job::encode(calls));
   const TimePoint deadline = Clock::now() + stacks_max;
   const Result<Frame> answer = co_await loop::receive_until(loop, **channel, deadline);
@@ -109,7 +109,8 @@ loop::Task<Result<job::HostStacks>> ask_steward_for_stacks(loop::Loop& loop,
     co_return job::host_stacks_from(std::string_view(answer->payload));
   const Result<Json> json = parse_json(answer->payload);
   const bool tells_why = json && json->is_object() && json->contains("why");
-  co_return fail(Errc::closed, tells_why ? to_text((*json)["why"]) : "the steward tells no stacks");
+  co_return fail(Errc::closed,
+                 tells_why ? to_text((*json)["why"]) : "the steward does not support stacks");
 }
 
 }  // namespace muster::supervise

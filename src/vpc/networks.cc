@@ -104,7 +104,7 @@ Result<void> check_rules(const std::string& field, const std::vector<Rule>& rule
       return wrong(field, "rules with either a CidrIp or a GroupId");
     if (!rule.cidr.empty()) TRY(block_at(field + ".CidrIp", rule.cidr));
     if (!rule.group.empty() && group_of(networks, rule.group) == nullptr)
-      return wrong(field + ".GroupId", "a group that there is, got " + to_utf8(rule.group));
+      return wrong(field + ".GroupId", "an existing group, got " + to_utf8(rule.group));
   }
   return {};
 }
@@ -113,7 +113,7 @@ Result<void> check_subnet(const Subnet& subnet, const Networks& networks) {
   const std::string field = at("Subnets", subnet.id);
   const Vpc* const vpc = vpc_of(networks, subnet.vpc);
   if (vpc == nullptr)
-    return wrong(field + ".VpcId", "a VPC that there is, got \"" + to_utf8(subnet.vpc) + "\"");
+    return wrong(field + ".VpcId", "an existing VPC, got \"" + to_utf8(subnet.vpc) + "\"");
   TRY(check_block(field + ".CidrBlock", subnet.cidr));
   const AddressBlock block = *block_from(subnet.cidr);
   if (!contains(*block_from(vpc->cidr), block))
@@ -256,7 +256,7 @@ Result<void> check(const Networks& networks) {
   for (const SecurityGroup& group : networks.groups) {
     const std::string field = at("SecurityGroups", group.id);
     if (vpc_of(networks, group.vpc) == nullptr)
-      return wrong(field + ".VpcId", "a VPC that there is, got \"" + to_utf8(group.vpc) + "\"");
+      return wrong(field + ".VpcId", "an existing VPC, got \"" + to_utf8(group.vpc) + "\"");
     TRY(check_rules(field + ".IpPermissions", group.ingress, networks));
     TRY(check_rules(field + ".IpPermissionsEgress", group.egress, networks));
   }

@@ -368,7 +368,7 @@ TEST_CASE("node link: a node that cannot make its place says why by the link") {
     on.start_nodes();
     static_cast<void>(co_await on.next(Kind::joined));
     const LinkEvent ended = co_await on.next(Kind::ended);
-    CHECK(ended.outcome.text == "n0: " + on.node_folder("algo-1") + ": it is there already");
+    CHECK(ended.outcome.text == "n0: " + on.node_folder("algo-1") + ": already exists");
     on.links().done("algo-1");
     const job::Outcome exited = co_await on.ended("algo-1");
     CHECK(exited == job::Outcome::exited(0));

@@ -37,6 +37,6 @@ def writing(machine: Machine, place: pathlib.Path, script: str) -> Process:
     """A job that may write to the folder, ended."""
     process = fit(machine, script, "--bind", f"{place}/data:/data:rw", environment=SUDO)
     process.wait(GUARD_SECONDS)
-    if "rw needs hosts with user namespaces" in process.text:
+    if "rw requires hosts with user namespaces" in process.text:
         pytest.skip("needs hosts with user namespaces: Linux 5.19, a file system that translates")
     return process

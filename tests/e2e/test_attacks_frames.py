@@ -216,7 +216,7 @@ SOCKET_ATTACKS = {
     "a rank below 0": frame(RANK_HELLO, {"rank": -1, "local_rank": 0, "pid": 1}),
     "a rank of 2^32": frame(RANK_HELLO, {"rank": 2**32, "local_rank": 0, "pid": 1}),
     "a rank beyond 64 bits": frame(RANK_HELLO, b'{"rank": 99999999999999999999}'),
-    "a rank that runs already": frame(RANK_HELLO, {"rank": 0, "local_rank": 0, "pid": 1}),
+    "a rank that is already running": frame(RANK_HELLO, {"rank": 0, "local_rank": 0, "pid": 1}),
     "JSON nested deep": frame(RANK_HELLO, b'{"rank":' * 100_000),
     "JSON that is no UTF-8": frame(RANK_HELLO, b'{"rank": "\xff\xfe"}'),
     "an agent without descriptors": frame(AGENT, {"host": "algo-2", "text": "orted"}),

@@ -482,8 +482,8 @@ def archives(page, left):
         "many.tar.gz": (tar_with([(f"{i}", 0) for i in range(3000)]), "more"),
         "bomb.tar.gz": (tar_with([("zeros", 100 << 20), ("behind", 1)]), "behind"),
         "names.tar.gz": (tar_with([("../../\x1b[2J\n<b>", 1)]), "\\\\x1b[2J"),
-        "text.tar.gz": (b"no archive, however one reads it" * 20, "text.tar.gz: is no tar archive"),
-        "empty.tar.gz": (b"", "is no tar archive"),
+        "text.tar.gz": (b"no archive, as one reads it" * 20, "text.tar.gz: is not a tar archive"),
+        "empty.tar.gz": (b"", "is not a tar archive"),
         "half.tar.gz": (packed[: len(packed) // 2], "half.tar.gz: is cut short"),
         "damaged.tar.gz": (packed[:40] + b"\xff" * 99, "damaged.tar.gz: is damaged"),
     }

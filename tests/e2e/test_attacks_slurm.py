@@ -134,7 +134,7 @@ def test_who_takes_each_name_that_appears_gets_a_job_at_most_to_fail_by_name(pla
         job = place.fit("print('at work', flush=True)", hosts=2, brings=True)
         code = job.wait(180)
         if code != 0:
-            assert "could not be brought" in job.text or "could not start" in job.text, job.text
+            assert "could not be copied" in job.text or "could not start" in job.text, job.text
         for node in NODES:
             assert cluster.run(node, "cat", "/tmp/owned").stdout == "", job.text
             assert cluster.out(node, "cat", "/tmp/of-root") == "go"

@@ -106,10 +106,10 @@ def test_what_is_not_shown_is_named_before_the_job_runs(machine, place):
     os.mkfifo(pipe)
     cases = {
         f"{place}/none": "No such file or directory",
-        f"{pipe}": "no socket, device or pipe",
-        "/dev/null:/null": "no socket, device or pipe",
-        "/var/run:/data": "the machine's own files are not shown",
-        f"{machine.state}:/data": "lies in a folder of muster's",
+        f"{pipe}": "not a socket, device or pipe",
+        "/dev/null:/null": "not a socket, device or pipe",
+        "/var/run:/data": "the machine's own files cannot be bound",
+        f"{machine.state}:/data": "is inside a folder of muster",
         f"{place}:/opt/ml/model": "hosts have /opt/ml of their own",
         f"{place}:/a:/b:ro": "PATH[:PATH][:ro|rw]",
     }
@@ -122,7 +122,8 @@ def test_what_is_not_shown_is_named_before_the_job_runs(machine, place):
         assert f"listens there, at {listening}" in refusal(machine, "--bind", place)
     other = {"SUDO_UID": "4322", "SUDO_GID": "8765"}
     said = refusal(machine, "--bind", f"{place}:/data:rw", environment=other)
-    assert "rw is for what is yours (user 4322), and this is user 4321's" in said, said
+    want = "rw requires that it belongs to you (user 4322), but it belongs to user 4321"
+    assert want in said, said
 
 
 def test_a_proc_that_is_mounted_inside_is_not_shown(machine, place):
@@ -155,7 +156,7 @@ def test_a_file_system_that_translates_no_owners_is_shown_and_not_written_to(mac
         process = fit(machine, script, "--bind", f"{merged}:/data")
         assert process.wait(GUARD_SECONDS) == 0, process.text
         assert "anybody's" in process.text, process.text
-        if "cannot translate owners; hosts see of it what anybody may read" in process.text:
+        if "cannot translate owners; hosts can read only its world-readable files" in process.text:
             assert "secret Permission denied" in process.text, process.text
             said = refusal(machine, "--bind", f"{merged}:/data:rw", code=1)
             assert re.search("so rw is not possible; bind it :ro", said), said

@@ -218,7 +218,7 @@ def test_another_key_joins_nothing(hands):
 
 WRONG = {
     "no key": (["run", "--hosts", "algo-1,algo-2"], 1, "sm key job >job.key"),
-    "twice": (["run", "--hosts", "algo-1,algo-1"], 2, "host algo-1 stands there twice"),
+    "twice": (["run", "--hosts", "algo-1,algo-1"], 2, "host algo-1 appears twice"),
 }
 
 

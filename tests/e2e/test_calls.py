@@ -112,7 +112,8 @@ done = subprocess.run([{str(SM)!r}, "toolkit", "run", "--runner", "mpi", "--", {
 print("refused:", done.returncode, done.stderr.strip(), flush=True)
 """
     job = entry_job(training, 1, run_line(processes=1), script).start().succeed()
-    assert re.search(r"refused: 1 .*runs already.*inside a rank", job.leader.text), job.story()
+    refused = r"refused: 1 .*is already running.*inside a rank"
+    assert re.search(refused, job.leader.text), job.story()
 
 
 @pytest.mark.parametrize("hosts", [1, 2])

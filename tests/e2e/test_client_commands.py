@@ -215,7 +215,7 @@ def test_what_a_job_left_is_downloaded(sm):
     assert all(line.startswith("algo-2 ") for line in of_host)
     assert any("hello from algo-2 []" in line for line in of_host)
     again = sm("download", "leaves", code=2).stderr
-    assert again.startswith("sm download: leaves/model is there already: name another folder")
+    assert again.startswith("sm download: leaves/model already exists: choose another folder")
     some = sm("download", "leaves", "other/place", "--model", "--logs", "--json").stdout
     places = {"model": "other/place/model", "log": "other/place/log"}
     assert json.loads(some) == {"TrainingJobName": "leaves", **places}
@@ -274,7 +274,7 @@ def test_logs_follow_a_job_until_it_is_stopped(sm, follow):
     assert sm("stop", "waits", "--wait").stdout == "waits: Stopped\n"
     assert wait.wait(GUARD_SECONDS) == 1 and wait.out == b"waits: Stopped\n"
     assert logs.wait(GUARD_SECONDS) == 1
-    assert b"Stopped: as asked" in logs.err
+    assert b"Stopped: on request" in logs.err
     again = sm("stop", "waits", "--json", code=2)
     assert again.stderr == "sm stop: waits has ended already: Stopped (sm explain job-state)\n"
 
@@ -380,11 +380,11 @@ NO_KEY = {"AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": ""}
         (["submit", "a", "--script", "x.py", "--mpi"], {}, 2, "sm submit x.py --name a --mpi"),
         (["submit", "--image", "odd"], {}, 2, "sm submit: TrainingImage odd"),
         (["jobs"], {"AWS_ACCESS_KEY_ID": "AKIAODD"}, 2, "does not know this access key"),
-        (["jobs"], {"AWS_SECRET_ACCESS_KEY": "odd"}, 2, "the server refuses the signature"),
-        (["submit", "--image", "x"], {"AWS_SECRET_ACCESS_KEY": "odd"}, 2, "refuses the signature"),
+        (["jobs"], {"AWS_SECRET_ACCESS_KEY": "odd"}, 2, "the server rejects the signature"),
+        (["submit", "--image", "x"], {"AWS_SECRET_ACCESS_KEY": "odd"}, 2, "rejects the signature"),
         (["jobs"], {"AWS_ENDPOINT_URL": "http://127.0.0.1:1"}, 3, "does not answer: "),
         (["jobs"], {"AWS_ENDPOINT_URL": ""}, 2, "AWS_ENDPOINT_URL is not set"),
-        (["jobs"], {**NO_KEY, "HOME": "/none"}, 2, "`sm key create` makes one"),
+        (["jobs"], {**NO_KEY, "HOME": "/none"}, 2, "server's machine creates one"),
         (["jobs"], {"AWS_ENDPOINT_URL": "odd"}, 2, "AWS_ENDPOINT_URL: not a URL"),
     ],
 )
@@ -398,7 +398,7 @@ def test_each_failure_is_one_clear_line(sm, words, env, code, text):
 def test_a_job_that_is_refused_uploads_nothing(sm, server):
     write(sm.folder, HELLO)
     words = ["submit", "train.py", "--name", "in-vain", "--image", "odd"]
-    assert "is none that this server runs" in sm(*words, code=2).stderr
+    assert "is not an image of this server" in sm(*words, code=2).stderr
     s3 = server.client("s3")
     for bucket in s3.list_buckets()["Buckets"]:
         assert s3.list_objects_v2(Bucket=bucket["Name"], Prefix="in-vain/")["KeyCount"] == 0

@@ -193,15 +193,15 @@ def test_an_engines_image_is_imported_and_run(engine, tmp_path):
 
 def test_what_keeps_an_engines_image_away_is_said(engine, tmp_path):
     none = sm(engine, tmp_path, "image", "import", "docker-daemon:none", code=2)
-    assert "docker-daemon:docker.io/library/none:latest: there is no such image; docker" in none
+    assert "docker-daemon:docker.io/library/none:latest: image not found; docker" in none
     nowhere = {"DOCKER_HOST": f"unix://{tmp_path}/none.sock"}
     away = sm(None, tmp_path, "fit", "--image", "docker-daemon:box", code=3, **nowhere)
-    assert f"no Docker engine answers at 'unix://{tmp_path}/none.sock'; start it, or" in away
+    assert f"no Docker engine responds at 'unix://{tmp_path}/none.sock'; start it, or" in away
     without = sm(None, tmp_path, "image", "import", "docker-daemon:box", code=2, PATH="/nowhere")
-    assert "skopeo is not here, which copies images of engines: apt install skopeo" in without
+    assert "skopeo is not installed; it copies images from engines: apt install skopeo" in without
     for flag in ("--public", "--plain-http"):
         refused = sm(engine, tmp_path, "image", "pull", flag, "docker-daemon:box", code=2)
-        assert "docker-daemon:box is not in a registry: only --json goes with it" in refused
+        assert "box is not in a registry: only --json can be combined with it" in refused
     assert list((tmp_path / "state/images/layers").iterdir()) == []
 
 
@@ -219,7 +219,7 @@ def test_what_podman_built_is_imported(tmp_path):
     told = sm(None, tmp_path, "image", "import", "containers-storage:localhost/box", **env)
     assert told.startswith("localhost/box:latest  sha256:")
     none = sm(None, tmp_path, "image", "import", "containers-storage:box", code=2, **env)
-    assert "there is no such image; podman images lists those that there are" in none
+    assert "image not found; podman images lists the existing images" in none
 
 
 def test_no_key_reaches_the_servers_engine(engine, tmp_path):

@@ -248,7 +248,7 @@ def test_with_encryption_only_the_tunnel_passes(machine, hosts):
 def test_one_host_has_nobody_to_send_to_and_says_so(machine):
     process = machine.fit("print('it ran')", "--encrypt", "--verbose")
     assert process.wait(GUARD_SECONDS) == 0, process.text
-    assert "traffic between hosts: there is none to encrypt, the job has one host" in process.text
+    assert "traffic between hosts: nothing to encrypt, the job has one host" in process.text
 
 
 def test_a_tunnel_that_ends_ends_the_job_and_its_steward_s_end_ends_it(machine):
@@ -284,7 +284,7 @@ def test_without_a_cipher_the_job_is_refused_in_one_line(machine, folder):
         process = machine.fit("print('it ran')", "--encrypt", hosts=2)
         assert process.wait(GUARD_SECONDS) != 0
         assert "it ran" not in process.text
-        assert "what hosts send each other cannot be encrypted here: " in process.text
+        assert "traffic between hosts cannot be encrypted here: " in process.text
         assert "wireguard-go is not installed (Debian: wireguard-go)" in process.text
     finally:
         outside.close()

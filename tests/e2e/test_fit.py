@@ -55,7 +55,7 @@ def test_inputs_arguments_and_merged_outputs(machine):
     assert (model / "same.txt").read_text() == "algo-2", "the later host wins"
     other = machine.output / "conflicts/algo-1/model/same.txt"
     assert other.read_text() == "algo-1", "and the other one's is kept"
-    assert "more than one host wrote, and not alike: model/same.txt; " in process.text
+    assert "several hosts wrote different versions of: model/same.txt; " in process.text
     assert sorted(path.name for path in (model / "deep/er").iterdir()) == ["algo-1", "algo-2"]
     found = {path.name for path in (machine.output / "output").rglob("notes-*")}
     assert found == {"notes-algo-1", "notes-algo-2"}
@@ -75,7 +75,7 @@ def test_results_are_the_submitters_and_replace_only_an_earlier_jobs(machine):
     assert (machine.folder / "new").stat().st_uid == 12345
     again = machine.sm(*words[:-1], "--", "second")
     assert again.wait(GUARD_SECONDS) == 2, again.text
-    assert "holds an earlier job's results; --overwrite replaces them" in again.text, again.text
+    assert "holds an earlier job's results; replace them with --overwrite" in again.text, again.text
     succeed(machine.sm(*words, "--", "second"))
     model = machine.folder / "new" / "out" / "model"
     assert [path.name for path in model.iterdir()] == ["second"]
@@ -84,7 +84,8 @@ def test_results_are_the_submitters_and_replace_only_an_earlier_jobs(machine):
     assert again.wait(GUARD_SECONDS) == 2 and "holds own.txt" in again.text, again.text
     nowhere = machine.sm("fit", script, "--output", "/proc/out", "--", "never")
     assert nowhere.wait(GUARD_SECONDS) == 2, nowhere.text
-    assert nowhere.text.startswith("sm fit: output: nothing can be made in /proc: "), nowhere.text
+    want = "sm fit: output: nothing can be created in /proc: "
+    assert nowhere.text.startswith(want), nowhere.text
 
 
 def test_a_virtual_environment_that_sudo_left_out_is_named(machine):

@@ -185,7 +185,8 @@ def test_what_cannot_start_is_said_on_the_terminal_and_leaves_nothing(machine, s
     first = detach(machine, WAITS, "one")
     assert first.out == b"one\n"
     taken = detach(machine, WAITS, "one", code=2, output=machine.folder / "other")
-    assert "a job named one runs on this machine; choose another --name" in taken.err.decode()
+    refused = taken.err.decode()
+    assert "a job named one is already running on this machine; choose another --name" in refused
     words = ("fit", machine.source / "script.py", "--detach", "--name", "two")
     python = sm(*words, "--python", "/nope", code=2)
     assert "--python: /nope" in python.err.decode() and python.out == b""
@@ -208,7 +209,7 @@ def test_a_stop_is_as_ctrl_c(machine, sm, attached):
     told = json.loads(sm("stop", "--wait", "--json", "stops").out)
     assert told == {"TrainingJobName": "stops", "TrainingJobStatus": "Stopped"}
     assert follower.wait(GUARD_SECONDS) == 1
-    assert b"Stopped: as asked" in follower.err
+    assert b"Stopped: on request" in follower.err
     if attached:
         assert job.wait(GUARD_SECONDS) == 128 + signal.SIGTERM
     assert described(sm, "stops")["MusterExitCode"] == 128 + signal.SIGTERM
@@ -361,7 +362,7 @@ def test_another_user_sees_and_stops_nothing(machine, sm):
         return process.text
 
     for words in (["jobs"], ["logs", "mine"], ["describe", "mine"], ["stop", "mine"]):
-        assert "the jobs of this machine are root's: use sudo" in stranger(*words)
+        assert "the jobs of this machine belong to root; use sudo" in stranger(*words)
     record = machine.state / "records/mine"
     for path in (machine.state / "records", record):
         assert stat.S_IMODE(path.stat().st_mode) == 0o700
@@ -379,7 +380,7 @@ def test_no_variable_of_a_job_stands_in_its_record(machine, sm):
 
 
 def test_without_jobs_here_and_without_a_server_it_is_said_what_to_do(sm):
-    assert b"`sm key create` prints the lines to use" in sm("jobs", code=2).err
+    assert b"`sm key create` on its machine prints the commands" in sm("jobs", code=2).err
     assert b"there is no job x on this machine; sm jobs lists them" in sm("stop", "x", code=2).err
 
 

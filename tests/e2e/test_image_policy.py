@@ -91,16 +91,16 @@ def test_every_rule_on_debians_registry(tmp_path, debians_registry):
     assert verdict(name, REPOSITORY) == ""
     name, of = push("wrong-key")
     attach(of, name, other)
-    assert "is not one by the key" in verdict(name, None)
+    assert "was not made with the key" in verdict(name, None)
     name, of = push("others-digest")
     attach(of, name, own, payload_of="sha256:" + "0" * 64)
-    assert "is another image's" in verdict(name, None)
+    assert "belongs to another image" in verdict(name, None)
     name, of = push("others-name")
     attach(of, f"{debians_registry}/team/other:others-name", own)
     assert "signedIdentity" in verdict(name, REPOSITORY)
     name, of = push("tampered")
     attach(of, name, own, tampered=True)
-    assert "is not one by the key" in verdict(name, None)
+    assert "was not made with the key" in verdict(name, None)
     mapped = {"type": "remapIdentity", "prefix": debians_registry, "signedPrefix": "build.lab"}
     name, of = push("mapped")
     attach(of, "build.lab/team/box:mapped", own)
@@ -159,7 +159,7 @@ def test_sm_fit_asks_the_policy_of_now(tmp_path):
     assert done.returncode == 0 and "it runs" in done.stdout, done.stderr
     policy(tmp_path, Key(tmp_path, "newer"), registry.address)
     refused = sm(tmp_path, *fit, "newer")
-    assert refused.returncode != 0 and "is not one by the key" in refused.stderr
+    assert refused.returncode != 0 and "was not made with the key" in refused.stderr
 
 
 def test_a_tag_that_moves_runs_what_was_judged(tmp_path):
@@ -240,7 +240,7 @@ def test_a_servers_jobs_run_what_its_key_signed(tmp_path):
             world.run(name)
             policy(tmp_path, Key(tmp_path, "newer"), registry.address, REPOSITORY)
             told = world.at_end(world.start(name))
-            assert "is not one by the key" in told["FailureReason"]
+            assert "was not made with the key" in told["FailureReason"]
 
 
 def test_what_was_pushed_to_the_server_is_judged_alike(tmp_path, monkeypatch):

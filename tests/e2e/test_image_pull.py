@@ -147,7 +147,7 @@ WRONG = {
     "corrupt": ({"body": None}, "wrong bytes: they hash to sha256:"),
     "longer": ({"body": b"x" * 900_000}, "the registry has 900000 bytes, the manifest says"),
     "shorter": ({"body": b"x" * 10}, "the registry has 10 bytes, the manifest says"),
-    "endless": ({"endless": True}, "more came than"),
+    "endless": ({"endless": True}, "received more than"),
     "gone": ({"status": 404}, "the registry has no such blob; the registry says: FAKE"),
     "not TLS's": (
         {"status": 307, "headers": {"Location": "http://192.0.2.1/x"}},
@@ -184,7 +184,7 @@ def test_wrong_documents_are_refused(here):
         cases = [
             ("v1", {"body": b"{}"}, 3, "manifest hashes to"),
             ("v1", {"endless": True}, 3, "longer than 4 MiB"),
-            ("v1", {"status": 403}, 2, "a login is needed"),
+            ("v1", {"status": 403}, 2, "a login is required"),
             (digest(image.config), {"body": b"{}"}, 3, "the manifest says"),
         ]
         for what, fault, code, want in cases:

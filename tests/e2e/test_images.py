@@ -84,9 +84,9 @@ def test_import_list_inspect_remove(images, tmp_path):
 @pytest.mark.parametrize(
     ("words", "want"),
     [
-        (["import", "box.tar"], "docker-archive:FILE[:NAME] or oci:DIR[:TAG]; sm image pull"),
+        (["import", "box.tar"], "docker-archive:FILE[:NAME] or oci:DIR[:TAG]; use sm image pull"),
         (["import", "oci:/not/there"], "No such file"),
-        (["rm", "box"], "there is no image docker.io/library/box:latest; sm image ls lists those"),
+        (["rm", "box"], "there is no image docker.io/library/box:latest; sm image ls lists the"),
         (["prune", "--size", "much"], "--size: expected"),
     ],
 )

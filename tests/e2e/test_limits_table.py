@@ -39,13 +39,15 @@ OPEN_FILES = min(65536, resource.getrlimit(resource.RLIMIT_NOFILE)[1])
 
 # What runs into a limit, and what the end says.
 OVERRUNS = [
-    pytest.param(ALLOCATE, f"memory: {MEMORY} used up", id="memory"),
-    pytest.param(ALLOCATE_BESIDE_FILES % 110, f"memory: {MEMORY} used up", id="files-in-memory"),
+    pytest.param(ALLOCATE, f"reached its memory limit ({MEMORY})", id="memory"),
+    pytest.param(
+        ALLOCATE_BESIDE_FILES % 110, f"reached its memory limit ({MEMORY})", id="files-in-memory"
+    ),
     pytest.param(FILL % "/dev/shm", "/dev/shm: 48 MiB full", id="shm"),
     pytest.param(FILL % "/tmp", "/tmp: 96 MiB full", id="tmp"),
     pytest.param(FILL % "/opt/ml/output", "disk: 1 GiB of VolumeSizeInGB=1 full", id="disk",
                  marks=needs_volumes),
-    pytest.param(FILES, f"open files: {OPEN_FILES} of one process used up", id="open-files"),
+    pytest.param(FILES, f"a process reached its limit of {OPEN_FILES} open files", id="open-files"),
 ]
 
 
@@ -64,7 +66,7 @@ def test_files_in_memory_leave_room_for_what_fits(machine):
 def test_sm_fit_names_processes(machine):
     process = machine.fit(THREADS)
     assert process.wait(GUARD_SECONDS) == 1, process.text
-    assert "algo-1: processes: 16384 used up" in process.text
+    assert "algo-1: reached its limit of 16384 processes" in process.text
 
 
 @pytest.fixture(scope="module")
@@ -99,7 +101,7 @@ def test_a_server_names_the_limit(server, script, want):
 
 def test_a_server_names_processes(server):
     told = Job(server, THREADS, ResourceConfig=of_type("ml.any")).at_end(GUARD_SECONDS)
-    assert "algo-1: processes: 16384 used up" in told["FailureReason"]
+    assert "algo-1: reached its limit of 16384 processes" in told["FailureReason"]
 
 
 TELL_CPUS = CPUS + 'print("threads", os.environ.get("OMP_NUM_THREADS"), flush=True)\n'

@@ -127,7 +127,7 @@ def test_a_name_that_means_something_else_is_an_error_of_a_full_preflight(hands)
     other_name(job.hosts[2])
     told = preflight(job, code=1)
     assert told[0] == (
-        "algo-2 is 10.99.0.77 on algo-3, which is none of its addresses; 10.99.0.2 on algo-1"
+        "algo-2 is 10.99.0.77 on algo-3, which is not one of its addresses; 10.99.0.2 on algo-1"
     )
 
 
@@ -161,4 +161,4 @@ def test_versions_disks_and_interpreters_are_compared(hands):
 def test_one_host_has_nobody_to_compare_itself_with(hands):
     job = hands(1)
     assert job.start("preflight").wait() == {"algo-1": 2}
-    assert "--hosts names them" in job.runs["algo-1"].text
+    assert "list the hosts with --hosts" in job.runs["algo-1"].text

@@ -65,7 +65,7 @@ def test_a_lost_host_begins_anew_with_its_ranks_and_the_checkpoint(machine):
     wait_until("all ranks", lambda: job.text.count(" from 0") == 6, GUARD_SECONDS)
     lose(machine, "algo-2")
     assert job.wait(GUARD_SECONDS) == 0, job.text
-    assert "algo-2 muster: warning: was lost: its steward was killed; it begins anew" in job.text
+    assert "algo-2 muster: warning: was lost: its steward was killed; it restarts" in job.text
     assert "Interrupted" in job.text and "Restarting" in job.text
     for rank in range(6):
         place = f"rank {rank} of 6 on algo-{rank // 2 + 1} from "
@@ -81,7 +81,7 @@ def test_a_lost_host_begins_anew_with_its_ranks_and_the_checkpoint(machine):
     assert logs.wait(GUARD_SECONDS) == 0, logs.text
     for rank in range(6):
         assert logs.text.count(f"rank {rank} of 6 on") == 2, logs.text
-    assert "attempt 1 is over: what follows is of attempt 2" in logs.text
+    assert "attempt 1 ended; the lines below belong to attempt 2" in logs.text
 
 
 def test_the_leader_is_lost_too_and_retries_bound_it(machine):

@@ -108,4 +108,4 @@ def test_the_jobs_of_a_pipelines_steps_run_and_the_pipeline_is_refused(sdk):
     """muster has no pipelines: the case sends each step's own request, as the service would."""
     steps = found(sdk, "steps")
     assert steps["results"] == [0.5, 0.25]
-    assert "muster has no pipelines" in steps["refused"]
+    assert "muster does not support pipelines" in steps["refused"]

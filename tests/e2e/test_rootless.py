@@ -160,7 +160,7 @@ def test_a_folder_of_the_users_is_bound_to_write(user):
     assert (bound / "new").stat().st_uid == USER
     refused = user.fit("pass", "--bind", "/etc/ssl:/bound:rw", output=user.home / "other")
     assert refused.wait(GUARD_SECONDS) == 2, refused.text
-    assert "/etc/ssl: rw is for what is yours" in refused.text
+    assert "/etc/ssl: rw requires that it belongs to you" in refused.text
 
 
 ATTACK = """

@@ -112,7 +112,7 @@ def test_a_silent_server_is_left_and_the_rest_fetched(server, download):
     server.fault("key", stall_after=500_000, times=1)
     done = download("key", MUSTER_S3_IDLE="3")
     assert done.returncode == 0, done.stderr
-    assert done.stderr.count("the server sent nothing for 3 s") == 2
+    assert done.stderr.count("the server sent no data for 3 s") == 2
 
 
 def test_a_busy_server_is_asked_again_after_the_time_it_names(server, download):

@@ -198,5 +198,5 @@ def test_a_folder_has_one_server(tmp_path):
         second = [SM, "server", "--data", server.data, "--listen", "127.0.0.1:0"]
         done = subprocess.run(second, capture_output=True, text=True, timeout=30, check=False)
         assert done.returncode == 3
-        assert "another sm server works on this folder" in done.stderr
+        assert "another sm server is using this folder" in done.stderr
         assert server.client("sts").get_caller_identity()

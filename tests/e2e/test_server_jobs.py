@@ -333,7 +333,7 @@ def test_an_image_of_aws_s_runs_as_this_machine_and_says_so(tmp_path):
         bad = Job(server, "import autogluon", AlgorithmSpecification=algorithm)
         assert lack in bad.at_end()["FailureReason"]
         mine = {**algorithm, "TrainingImage": aws.replace("763104351884", "123456789012")}
-        with pytest.raises(ClientError, match="is none that this server runs"):
+        with pytest.raises(ClientError, match="is not an image of this server"):
             Job(server, "print()", AlgorithmSpecification=mine)
 
 

@@ -72,7 +72,7 @@ def test_the_last_key_stays_unless_it_is_forced(tmp_path):
 
 def test_keys_are_made_and_deleted_while_no_server_runs(tmp_path):
     server = SmServer(tmp_path)
-    assert "no sm server has worked" in key(server, "list", code=2)
+    assert "no sm server has used" in key(server, "list", code=2)
     pair = made(key(server, "create"))
     server.keys = dict(zip(("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"), pair))
     assert stat.S_IMODE(os.stat(server.data).st_mode) == 0o700
@@ -110,7 +110,7 @@ def test_keys_of_the_config_work_and_their_files_are_private(tmp_path):
         assert server.client("s3", key=more).list_buckets()["Buckets"] == []
         flags = ("--config", str(tmp_path / "server.json"))
         assert "OUTSIDE1" in key(server, "list", *flags)
-        assert "take it out there" in key(server, "delete", "OUTSIDE1", *flags, code=2)
+        assert "remove it there" in key(server, "delete", "OUTSIDE1", *flags, code=2)
         key(server, "delete", more[0], *flags)  # The last of the store's, not of all.
         assert code_of(server.client("s3", key=more).list_buckets) == "InvalidAccessKeyId"
 
@@ -135,7 +135,7 @@ def test_a_start_on_a_taken_port_makes_no_key(tmp_path):
         listen = f"127.0.0.1:{taken.getsockname()[1]}"
         words = [SM, "server", "--data", tmp_path / "data", "--listen", listen]
         done = subprocess.run(words, capture_output=True, text=True, timeout=60)
-    assert done.returncode == 3 and "--listen ADDRESS:PORT names another" in done.stderr
+    assert done.returncode == 3 and "choose another with --listen ADDRESS:PORT" in done.stderr
     server = SmServer(tmp_path)
     assert key(server, "list") == ""
     with server:

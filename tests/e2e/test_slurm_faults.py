@@ -145,7 +145,7 @@ def test_a_host_that_does_not_end_is_ended_within_what_slurm_grants_and_gives_it
     number = place.cluster.out("login", "squeue", "-h", "-o", "%i")
     place.cluster.out("login", "scancel", number)
     job.wait(60)
-    assert "cancelled in Slurm" in job.text and "could not be brought" not in job.text, job.text
+    assert "cancelled in Slurm" in job.text and "could not be copied" not in job.text, job.text
     assert (place.output / "model" / "half").read_text() == "half"
 
 
@@ -333,7 +333,7 @@ def test_a_node_that_has_no_room_for_what_is_brought_is_left_out(place):
         job = place.fit(LASTS, hosts=2, brings=True)
         job.wait_for_output(b"Restarting", 60)
         ends_well(job, 2)
-        assert "could not be brought" in job.text and "node2" in job.text, job.text
+        assert "could not be copied" in job.text and "node2" in job.text, job.text
     finally:
         cluster.out("node2", "mount", "-o", "remount,size=50%", "/tmp")
 

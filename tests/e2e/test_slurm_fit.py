@@ -82,7 +82,7 @@ def test_a_job_that_hangs_is_seen_over_the_links_of_its_nodes(place):
     assert told.wait(60) == 0, told.text
     assert "algo-1, algo-2\n" in told.text and "(waits in " in told.text, told.text
     assert job.wait(90) == 1, job.text
-    assert "the job hangs: for 10 s it printed nothing and no rank got on" in job.text
+    assert "the job hangs: no output and no progress for 10 s" in job.text
     assert "muster: warning: " in job.text, job.text
 
 

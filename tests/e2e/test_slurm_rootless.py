@@ -102,13 +102,13 @@ def test_ranks_run_in_containers_of_the_users_own(place):
 def test_an_image_is_refused_with_what_there_is_instead(place):
     job = place.fit_image(*CONTAINERS[:2], "--image", "team/box:v1")
     assert job.wait(30) == 2, job.text
-    assert "--image: on a Slurm cluster it needs root, here and on the nodes" in job.text
+    assert "--image: on a Slurm cluster it requires root, here and on the nodes" in job.text
 
 
 def test_slurms_limit_of_memory_holds_and_is_told(place):
     job = place.fit(EATS, *CONTAINERS, "--memory", "300m", hosts=2)
     assert job.wait(90) == 1, job.text
-    assert "memory: 300 MiB used up" in job.text, job.text
+    assert "reached its memory limit (300 MiB)" in job.text, job.text
 
 
 @pytest.mark.deep

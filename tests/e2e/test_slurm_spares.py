@@ -93,7 +93,7 @@ def test_a_steward_that_is_killed_begins_anew_where_it_was(place):
     found = cluster.out("node2", "pgrep", "-f", "sm steward").split()
     cluster.out("node2", "kill", "-9", *found)
     assert job.wait(90) == 0, job.text
-    assert "was lost on node2: its steward was killed; it begins there anew" in job.text
+    assert "was lost on node2: its steward was killed; it restarts there" in job.text
     assert job.text.count("| done") == 2, job.text
     assert len(submissions(place) - before) == 1
 

@@ -57,7 +57,7 @@ def test_the_rank_that_misses_a_barrier_is_marked(machine):
 
     def odd() -> bool:
         text = stacks(machine, "still")
-        return "rank 2  <- not where most stand" in text and "ranks 0-1,3\n" in text
+        return "rank 2  <- stuck elsewhere than most" in text and "ranks 0-1,3\n" in text
 
     wait_until("rank 2 marked", odd, GUARD_SECONDS)
     text = stacks(machine, "still")
@@ -121,4 +121,4 @@ def test_a_server_tells_the_stacks_of_its_jobs(machine, tmp_path):
         wait_until("stacks", lambda: "worker  train.py:5" in told(), GUARD_SECONDS)
         stop = machine.sm("stop", "still", "--wait", environment=server.env())
         assert stop.wait(GUARD_SECONDS) == 0, stop.text
-        assert "still: no host of it runs" in told()
+        assert "still: it has no running host" in told()

@@ -80,11 +80,11 @@ def test_ranks_in_c_are_told_by_their_calls(machine, how, call):
 
     def odd() -> bool:
         text = stacks(machine)
-        return "rank 2  <- not where most stand" in text and "MPI_Barrier  libmpi.so" in text
+        return "rank 2  <- stuck elsewhere than most" in text and "MPI_Barrier  libmpi.so" in text
 
     wait_until("rank 2 marked", odd, GUARD_SECONDS)
     text = stacks(machine)
-    assert re.search(rf"rank 2  <- not where most stand\n +{call}  still\n", text), text
+    assert re.search(rf"rank 2  <- stuck elsewhere than most\n +{call}  still\n", text), text
     assert re.search(r"ranks 0-3\n +main  still\n", text), text
     stop(machine, fit)
 

@@ -170,4 +170,4 @@ def test_a_job_of_this_machine_tells_its_metrics(machine):
     assert followed.wait(GUARD_SECONDS) == 0 and "\nMetrics: loss 0.5\n" in followed.out.decode()
     wrong = machine.fit(LEARNS, "--name", "wrong", "--metric", "loss=(")
     assert wrong.wait(GUARD_SECONDS) == 2
-    assert 'the expression of metric "loss" is not one: missing ): (' in wrong.err.decode()
+    assert 'invalid regex for metric "loss": missing ): (' in wrong.err.decode()

@@ -83,7 +83,7 @@ class Results:
         body = self.server.get("bucket", f"out/demo/output/{name}")
         with tarfile.open(fileobj=io.BytesIO(body), mode="r:gz") as archive:
             names = archive.getnames()
-            assert len(names) == len(set(names)), "a name stands there twice"
+            assert len(names) == len(set(names)), "a name appears twice"
             return {
                 member.name: archive.extractfile(member).read()
                 for member in archive
@@ -373,12 +373,12 @@ def test_one_object_the_start_of_names_and_a_manifest(server, host):
 @pytest.mark.parametrize(
     ("uri", "source", "want"),
     [
-        ("s3://bucket/none", {}, "channel c: s3://bucket/none: no object has a key that begins"),
+        ("s3://bucket/none", {}, "channel c: s3://bucket/none: no object's key begins with"),
         ("s3://nobucket/x", {}, "channel c: s3://nobucket/: no such bucket"),
         ("s3://bucket/secret", {}, "channel c: s3://bucket/secret: access denied (AccessDenied)"),
         ("s3://bucket/up", {}, "s3://bucket/up: object up/../x: no file can be named"),
         ("s3://bucket/m", MANIFEST, "channel c: s3://bucket/gone: no such key"),
-        ("s3://bucket/bad", MANIFEST, "s3://bucket/bad: no manifest"),
+        ("s3://bucket/bad", MANIFEST, "s3://bucket/bad: invalid manifest"),
     ],
 )
 def test_what_cannot_be_had_fails_the_host_and_is_named(server, host, uri, source, want):

@@ -167,7 +167,7 @@ void CallWorld::try_again(std::size_t host, const launch::Call& call) {
 /// As Follow and CallLead do.
 Result<void> CallWorld::hand_in(std::size_t host, launch::Call call) {
   Node& node = nodes_[host];
-  if (host != 0 && node.own) return fail(Errc::closed, "runs already");
+  if (host != 0 && node.own) return fail(Errc::closed, "is already running");
   if (host == 0) {
     const bool had = node.own.has_value();
     const Result<void> taken = course_.call(call, false, world_.now());
@@ -189,7 +189,7 @@ void CallWorld::kill_caller(std::size_t host, const std::string& name) {
   if (!node.own || node.own->name != name || node.caller_dead) return;
   node.caller_dead = true;
   job::Verdict verdict =
-      ended(name_of(host), "operator", -1, Outcome::failed("was ended before its call"));
+      ended(name_of(host), "operator", -1, Outcome::failed("was stopped before its call"));
   if (host == 0) {
     course_.ended(std::move(verdict), world_.now());
     turn();
