@@ -112,12 +112,27 @@ INPUTS = {
             "Parameters": [{"ParameterKey": "Zones", "ParameterValue": "2"}],
             "Capabilities": ["CAPABILITY_IAM"], "OnFailure": "DO_NOTHING",
             "TimeoutInMinutes": 5, "Tags": [{"Key": "team", "Value": "vision"}]},
+        "CreateChangeSet": {
+            "ChangeSetName": "one", "StackName": "net", "ChangeSetType": "UPDATE",
+            "TemplateBody": '{"Resources": {}}', "Description": "d",
+            "Parameters": [{"ParameterKey": "Zones", "UsePreviousValue": True}],
+            "Tags": [{"Key": "team", "Value": "vision"}]},
+        "DeleteChangeSet": {"ChangeSetName": "one", "StackName": "net"},
         "DeleteStack": {"StackName": "net"},
+        "DescribeChangeSet": {"ChangeSetName": "one", "StackName": "net"},
         "DescribeStackEvents": {"StackName": "net"},
         "DescribeStackResources": {"StackName": "net", "LogicalResourceId": "Vpc"},
         "DescribeStacks": {"StackName": "net"},
+        "ExecuteChangeSet": {
+            "ChangeSetName": "one", "StackName": "net", "DisableRollback": False},
         "GetTemplate": {"StackName": "net", "TemplateStage": "Original"},
+        "GetTemplateSummary": {"TemplateBody": '{"Resources": {}}'},
+        "ListStackResources": {"StackName": "net"},
         "ListStacks": {"StackStatusFilter": ["CREATE_COMPLETE", "DELETE_COMPLETE"]},
+        "UpdateStack": {
+            "StackName": "net", "UsePreviousTemplate": True,
+            "Parameters": [{"ParameterKey": "Zones", "ParameterValue": "3"}]},
+        "ValidateTemplate": {"TemplateBody": '{"Resources": {}}'},
     },
     "ecr": {
         "BatchDeleteImage": {"repositoryName": "digits", "imageIds": [{"imageTag": "latest"}]},

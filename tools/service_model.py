@@ -33,8 +33,9 @@ SERVICES = {
     "ec2": ("ec2", "DescribeSecurityGroups DescribeSubnets DescribeVpcs"),
     "cloudformation": (
         "cloudformation",
-        "CreateStack DeleteStack DescribeStackEvents DescribeStackResources DescribeStacks "
-        "GetTemplate ListStacks",
+        "CreateChangeSet CreateStack DeleteChangeSet DeleteStack DescribeChangeSet "
+        "DescribeStackEvents DescribeStackResources DescribeStacks ExecuteChangeSet GetTemplate "
+        "GetTemplateSummary ListStackResources ListStacks UpdateStack ValidateTemplate",
     ),
     "ecr": (
         "ecr",

@@ -65,7 +65,7 @@ TEST_CASE("protocol: what botocore sends for each operation is read as what it w
     CHECK_MESSAGE(checked, (checked ? "" : checked.error().message));
     ++count;
   }
-  CHECK(count == 48);
+  CHECK(count == 56);
 }
 
 TEST_CASE("protocol: answers are written as botocore was seen to read them") {

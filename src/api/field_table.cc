@@ -20,6 +20,7 @@ constexpr std::string_view vpc_filters =
     "vpc-id, cidr, state, is-default, owner-id, tag:…, tag-key; others are rejected";
 constexpr std::string_view same_rights =
     "a temporary key has the rights of the key that created it";
+constexpr std::string_view secrets_again = "rejected for NoEcho parameters";
 constexpr std::string_view allowed = "every action is allowed";
 
 struct OperationRow {
@@ -139,8 +140,54 @@ constexpr OperationRow rows[] = {
       "DisableValidation",
       without_effect}},
     {"CreateStack", {"TemplateURL", refused, "use TemplateBody"}},
-    {"CreateStack", {"Parameters.UsePreviousValue", refused, "stack updates are not supported"}},
+    {"CreateStack", {"Parameters.UsePreviousValue", refused, "a new stack has no previous values"}},
     {"CreateStack", {"EnableTerminationProtection", refused, "rejected only if true"}},
+    {"CreateChangeSet",
+     {"StackName ChangeSetName ChangeSetType TemplateBody UsePreviousTemplate "
+      "Parameters.ParameterKey Parameters.ParameterValue ClientToken",
+      heeded}},
+    {"CreateChangeSet", {"Parameters.UsePreviousValue", heeded, secrets_again}},
+    {"CreateChangeSet", {"Tags", heeded, "of the stack and its resources"}},
+    {"CreateChangeSet", {"Description Capabilities RoleARN NotificationARNs", echoed}},
+    {"CreateChangeSet",
+     {"OnStackFailure RollbackConfiguration", without_effect,
+      "a stack is created completely or not at all"}},
+    {"CreateChangeSet",
+     {"Parameters.ResolvedValue ResourceTypes ResourcesToImport IncludeNestedStacks "
+      "ImportExistingResources DeploymentMode DeploymentConfig DisableValidation",
+      without_effect}},
+    {"CreateChangeSet", {"TemplateURL", refused, "use TemplateBody"}},
+    {"DescribeChangeSet", {"ChangeSetName StackName", heeded}},
+    {"DescribeChangeSet", {"IncludePropertyValues", without_effect}},
+    {"DescribeChangeSet", {"NextToken", without_effect, one_page}},
+    {"ExecuteChangeSet", {"ChangeSetName StackName ClientRequestToken", heeded}},
+    {"ExecuteChangeSet",
+     {"DisableRollback RetainExceptOnCreate", without_effect,
+      "a stack is changed completely or not at all"}},
+    {"DeleteChangeSet", {"ChangeSetName StackName", heeded}},
+    {"UpdateStack",
+     {"StackName TemplateBody UsePreviousTemplate Parameters.ParameterKey "
+      "Parameters.ParameterValue ClientRequestToken",
+      heeded}},
+    {"UpdateStack", {"Parameters.UsePreviousValue", heeded, secrets_again}},
+    {"UpdateStack", {"Tags", heeded, "of the stack and its resources"}},
+    {"UpdateStack", {"Capabilities RoleARN NotificationARNs", echoed}},
+    {"UpdateStack",
+     {"DisableRollback RollbackConfiguration RetainExceptOnCreate", without_effect,
+      "a stack is changed completely or not at all"}},
+    {"UpdateStack",
+     {"Parameters.ResolvedValue ResourceTypes StackPolicyBody StackPolicyURL "
+      "StackPolicyDuringUpdateBody StackPolicyDuringUpdateURL DeploymentConfig DisableValidation",
+      without_effect}},
+    {"UpdateStack", {"TemplateURL", refused, "use TemplateBody"}},
+    {"GetTemplateSummary", {"StackName TemplateBody", heeded}},
+    {"GetTemplateSummary", {"TemplateURL", refused, "use TemplateBody"}},
+    {"GetTemplateSummary", {"StackSetName", refused, "there are no stack sets"}},
+    {"GetTemplateSummary", {"CallAs TemplateSummaryConfig", without_effect}},
+    {"ListStackResources", {"StackName", heeded}},
+    {"ListStackResources", {"NextToken", without_effect, one_page}},
+    {"ValidateTemplate", {"TemplateBody", heeded}},
+    {"ValidateTemplate", {"TemplateURL", refused, "use TemplateBody"}},
     {"DeleteStack", {"StackName", heeded, "name or ARN"}},
     {"DeleteStack", {"RetainResources", refused, "rejected unless empty"}},
     {"DeleteStack", {"RoleARN ClientRequestToken DeletionMode DeploymentConfig", without_effect}},

@@ -2,15 +2,17 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "api/inputs.h"
 #include "base/text.h"
+#include "stacks/parameters.h"
 
 namespace muster::server {
 namespace {
 
 std::string status_of(const store::StackRow& row) {
-  return row.deleted ? "DELETE_COMPLETE" : "CREATE_COMPLETE";
+  return row.deleted ? "DELETE_COMPLETE" : row.status;
 }
 
 Json not_checked(const char* member) {
@@ -24,7 +26,9 @@ void put(Json& json, const char* name, const std::string& text) {
 /// An event of the stack itself, where `resource` is null, or of one that it has.
 Json event(const store::StackRow& row, const stacks::StackResource* resource,
            const std::string& status) {
-  const bool is_deletion = status.starts_with("DELETE");
+  UnixMillis time = row.created;
+  if (status.starts_with("DELETE")) time = *row.deleted;
+  if (status.starts_with("UPDATE")) time = *row.updated;
   const std::string name = resource != nullptr ? resource->name : row.name;
   Json json{{"StackId", row.arn},
             {"StackName", row.name},
@@ -33,7 +37,7 @@ Json event(const store::StackRow& row, const stacks::StackResource* resource,
             {"PhysicalResourceId", resource != nullptr ? resource->id : row.arn},
             {"ResourceType", resource != nullptr ? resource->type : "AWS::CloudFormation::Stack"},
             {"ResourceStatus", status},
-            {"Timestamp", api::seconds(is_deletion ? *row.deleted : row.created)}};
+            {"Timestamp", api::seconds(time)}};
   if (resource == nullptr && status.ends_with("IN_PROGRESS"))
     json["ResourceStatusReason"] = "User Initiated";
   return json;
@@ -56,6 +60,7 @@ Json stack_answer(const store::StackRow& row, const stacks::Stack& stack, const 
             {"Parameters", Json::array()},
             {"Outputs", Json::array()}};
   put(json, "Description", stack.description);
+  if (row.updated) json["LastUpdatedTime"] = api::seconds(*row.updated);
   put(json, "RoleARN", api::text_of(request, "RoleARN"));
   if (const auto minutes = api::integer_of(request, "TimeoutInMinutes"))
     json["TimeoutInMinutes"] = *minutes;
@@ -78,6 +83,7 @@ Json summary_answer(const store::StackRow& row, const stacks::Stack& stack) {
             {"StackStatus", status_of(row)},
             {"DriftInformation", not_checked("StackDriftStatus")}};
   put(json, "TemplateDescription", stack.description);
+  if (row.updated) json["LastUpdatedTime"] = api::seconds(*row.updated);
   if (row.deleted) json["DeletionTime"] = api::seconds(*row.deleted);
   return json;
 }
@@ -87,29 +93,92 @@ Json resource_answers(const store::StackRow& row, const stacks::Stack& stack,
   Json list = Json::array();
   for (const stacks::StackResource& each : stack.resources) {
     if (!logical.empty() && each.name != logical) continue;
-    list.push_back({{"StackName", row.name},
-                    {"StackId", row.arn},
-                    {"LogicalResourceId", each.name},
-                    {"PhysicalResourceId", each.id},
-                    {"ResourceType", each.type},
-                    {"Timestamp", api::seconds(row.deleted.value_or(row.created))},
-                    {"ResourceStatus", status_of(row)},
-                    {"DriftInformation", not_checked("StackResourceDriftStatus")}});
+    list.push_back(
+        {{"StackName", row.name},
+         {"StackId", row.arn},
+         {"LogicalResourceId", each.name},
+         {"PhysicalResourceId", each.id},
+         {"ResourceType", each.type},
+         {"Timestamp", api::seconds(row.deleted.value_or(row.updated.value_or(row.created)))},
+         {"ResourceStatus", status_of(row)},
+         {"DriftInformation", not_checked("StackResourceDriftStatus")}});
   }
   return list;
 }
 
 Json event_answers(const store::StackRow& row, const stacks::Stack& stack) {
-  Json oldest_first = Json::array({event(row, nullptr, "CREATE_IN_PROGRESS")});
+  Json oldest_first = Json::array();
+  const bool is_made = row.status != "REVIEW_IN_PROGRESS";
+  oldest_first.push_back(event(row, nullptr, is_made ? "CREATE_IN_PROGRESS" : row.status));
   for (const stacks::StackResource& each : stack.resources)
     for (const char* status : {"CREATE_IN_PROGRESS", "CREATE_COMPLETE"})
       oldest_first.push_back(event(row, &each, status));
-  oldest_first.push_back(event(row, nullptr, "CREATE_COMPLETE"));
+  if (is_made) oldest_first.push_back(event(row, nullptr, "CREATE_COMPLETE"));
+  if (row.status == "UPDATE_COMPLETE")
+    for (const char* status : {"UPDATE_IN_PROGRESS", "UPDATE_COMPLETE"})
+      oldest_first.push_back(event(row, nullptr, status));
   if (row.deleted)
     for (const char* status : {"DELETE_IN_PROGRESS", "DELETE_COMPLETE"})
       oldest_first.push_back(event(row, nullptr, status));
   std::reverse(oldest_first.begin(), oldest_first.end());
   return oldest_first;
+}
+
+Json change_set_answer(const store::ChangeSetRow& row, const Json& document,
+                       const store::StackRow& stack) {
+  const Json& request = api::inside(document, {"Request"});
+  Json json{{"ChangeSetName", row.name},
+            {"ChangeSetId", row.arn},
+            {"StackId", row.stack},
+            {"StackName", stack.name},
+            {"CreationTime", api::seconds(row.created)},
+            {"Status", document.at("Status")},
+            {"ExecutionStatus", document.at("ExecutionStatus")},
+            {"Changes", document.at("Changes")},
+            {"NotificationARNs", api::elements(request, "NotificationARNs")},
+            {"Capabilities", api::elements(request, "Capabilities")},
+            {"Tags", api::elements(request, "Tags")},
+            {"RollbackConfiguration", Json::object()},
+            {"IncludeNestedStacks", false},
+            {"Parameters", Json::array()}};
+  put(json, "Description", api::text_of(document, "Description"));
+  put(json, "StatusReason", api::text_of(document, "StatusReason"));
+  for (const Json& each : document.at("Made").at("Parameters"))
+    json["Parameters"].push_back({{"ParameterKey", each.at(0)}, {"ParameterValue", each.at(1)}});
+  return json;
+}
+
+Json parameter_declarations(const stacks::Template& made, bool with_types) {
+  const auto text_of = [](const Json& value) {
+    return value.is_string() ? value.get<std::string>() : to_text(value);
+  };
+  Json list = Json::array();
+  for (const auto& [name, entry] : made.parameters.items()) {
+    Json declared{{"ParameterKey", name}, {"NoEcho", stacks::is_secret(made, name)}};
+    if (entry.contains("Default")) declared["DefaultValue"] = text_of(entry.at("Default"));
+    if (entry.contains("Description")) declared["Description"] = text_of(entry.at("Description"));
+    if (with_types) {
+      declared["ParameterType"] = entry.contains("Type") ? text_of(entry.at("Type")) : "";
+      Json allowed = Json::array();
+      for (const Json& each : api::elements(entry, "AllowedValues"))
+        allowed.push_back(text_of(each));
+      declared["ParameterConstraints"] = {{"AllowedValues", std::move(allowed)}};
+    }
+    list.push_back(std::move(declared));
+  }
+  return list;
+}
+
+Json template_summary(const stacks::Template& made) {
+  std::set<std::string> types;
+  for (const auto& [name, resource] : made.resources) types.insert(resource.type);
+  Json json{{"Parameters", parameter_declarations(made, true)},
+            {"ResourceTypes", types},
+            {"Capabilities", Json::array()},
+            {"DeclaredTransforms", Json::array()},
+            {"Version", "2010-09-09"}};
+  put(json, "Description", made.description);
+  return json;
 }
 
 Json without_secrets(Json input) {

@@ -5,6 +5,7 @@
 
 #include "base/json.h"
 #include "stacks/stack.h"
+#include "stacks/template.h"
 #include "store/store.h"
 
 namespace muster::server {
@@ -26,5 +27,15 @@ Json without_secrets(Json input);
 /// Adds to `tags` what the stack's things have: their own tags, the stack's, CloudFormation's.
 void add_tags(const store::StackRow& row, const stacks::Stack& stack, const Json& request,
               std::map<std::string, store::Tags>& tags);
+
+/// DescribeChangeSet's answer, of its row's document and its stack's row.
+Json change_set_answer(const store::ChangeSetRow& row, const Json& document,
+                       const store::StackRow& stack);
+
+/// What a template declares: key, default, NoEcho and description; `with_types`: type and the
+/// values that are allowed, too.
+Json parameter_declarations(const stacks::Template& made, bool with_types);
+/// GetTemplateSummary's answer.
+Json template_summary(const stacks::Template& made);
 
 }  // namespace muster::server

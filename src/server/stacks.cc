@@ -5,78 +5,17 @@
 #include <set>
 
 #include "api/inputs.h"
-#include "base/fd.h"
 #include "base/text.h"
 #include "server/stack_answers.h"
+#include "server/stack_input.h"
 #include "stacks/template.h"
 
 namespace muster::server {
 namespace {
 
-constexpr std::size_t living_max = 200;
-constexpr std::size_t things_max = 500;  ///< VPCs, subnets, groups: of each, over all stacks.
-constexpr std::size_t name_bytes_max = 128;
-constexpr std::size_t id_digits = 17;
+constexpr std::ptrdiff_t living_max = 200;
 
 using stacks::invalid;
-
-/// "vpc-0a1b…": 17 digits, as EC2's are.
-std::string fresh_id(std::string_view prefix) {
-  return std::string(prefix) + "-" + hex(random_bytes(id_digits)).substr(0, id_digits);
-}
-
-std::string fresh_arn(const api::Realm& realm, const std::string& name) {
-  std::string id = hex(random_bytes(16));
-  for (const std::size_t at : {8u, 13u, 18u, 23u}) id.insert(at, "-");
-  return "arn:aws:cloudformation:" + realm.region + ":" + realm.account + ":stack/" + name + "/" +
-         id;
-}
-
-bool is_stack_name(const std::string& name) {
-  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
-  return !name.empty() && name.size() <= name_bytes_max && is_letter(name[0]) &&
-         std::all_of(name.begin(), name.end(),
-                     [&](char c) { return is_letter(c) || (c >= '0' && c <= '9') || c == '-'; });
-}
-
-Result<void, aws::Refusal> check_input(const Json& input) {
-  const std::string name = api::text_of(input, "StackName");
-  if (!is_stack_name(name))
-    return invalid("1 validation error detected: Value '" + name +
-                   "' at 'stackName' failed to satisfy constraint: Member must satisfy regular "
-                   "expression pattern: [a-zA-Z][-a-zA-Z0-9]* and have at most 128 characters");
-  if (!api::text_of(input, "TemplateURL").empty())
-    return invalid(
-        "TemplateURL: muster reads templates that come with the call alone: give the "
-        "text as TemplateBody");
-  if (api::text_of(input, "TemplateBody").empty())
-    return invalid("Either Template URL or Template Body must be specified.");
-  if (api::flag_of(input, "EnableTerminationProtection"))
-    return invalid("EnableTerminationProtection: muster has none");
-  return {};
-}
-
-Result<std::map<std::string, std::string>, aws::Refusal> parameters_in(const Json& input) {
-  std::map<std::string, std::string> parameters;
-  for (const Json& each : api::elements(input, "Parameters")) {
-    const std::string key = api::text_of(each, "ParameterKey");
-    if (key.empty()) return invalid("A parameter has no ParameterKey.");
-    if (api::flag_of(each, "UsePreviousValue"))
-      return invalid("Invalid input for parameter key " + key +
-                     ". Cannot specify usePreviousValue as true for a parameter key not in the "
-                     "previous template");
-    if (!parameters.emplace(key, api::text_of(each, "ParameterValue")).second)
-      return invalid("Duplicate input parameter key " + key);
-  }
-  return parameters;
-}
-
-/// Both, with what `more` has behind.
-Json joined(Json networks, const Json& more) {
-  for (const char* list : {"Vpcs", "Subnets", "SecurityGroups"})
-    for (const Json& each : api::elements(more, list)) networks[list].push_back(each);
-  return networks;
-}
 
 struct OwnNetworks {
   std::size_t kept = 0;  ///< The stack's place among those that are kept.
@@ -84,36 +23,30 @@ struct OwnNetworks {
   Json networks;
 };
 
-/// The config's networks and the stacks', of which those go that do not fit what comes before them,
-/// with a line each. Together they fit as long as the config is what it was: one look at all of
-/// them, for with each stack by itself the looks would grow with the square of their number.
+/// The config's networks and the stacks', of which those go that do not fit the others, with a line
+/// each. Together they fit as long as the config is what it was: one look at all of them, for with
+/// each stack by itself the looks would grow with the square of their number.
 vpc::Networks fitting(Json all, std::vector<OwnNetworks>& stacks, std::vector<std::string>& notes) {
   Json together = all;
   for (const OwnNetworks& each : stacks) together = joined(std::move(together), each.networks);
   if (Result<vpc::Networks> networks = vpc::networks_from(together)) return *std::move(networks);
   std::vector<OwnNetworks> kept;
-  for (OwnNetworks& each : stacks) {
-    Json with = joined(all, each.networks);
-    if (const Result<vpc::Networks> fine = vpc::networks_from(with); !fine) {
-      notes.push_back("stack " + each.stack + " is left out: " + fine.error().text);
-      continue;
+  for (bool again = true; again;) {  // An updated stack may stand in a younger one's networks.
+    again = false;
+    notes.clear();
+    std::vector<OwnNetworks> rest;
+    for (OwnNetworks& each : stacks) {
+      Json with = joined(all, each.networks);
+      const Result<vpc::Networks> fine = vpc::networks_from(with);
+      if (!fine) notes.push_back("stack " + each.stack + " is left out: " + fine.error().text);
+      if (fine) all = std::move(with);
+      again = again || fine;
+      (fine ? kept : rest).push_back(std::move(each));
     }
-    all = std::move(with);
-    kept.push_back(std::move(each));
+    stacks = std::move(rest);
   }
   stacks = std::move(kept);
   return *vpc::networks_from(all);
-}
-
-bool names_any(const Json& request, const std::set<std::string>& ids, std::string& which) {
-  const Json& config = api::inside(request, {"VpcConfig"});
-  for (const char* list : {"Subnets", "SecurityGroupIds"})
-    for (const std::string& id : api::texts_of(config, list))
-      if (ids.contains(id)) {
-        which = id;
-        return true;
-      }
-  return false;
 }
 
 }  // namespace
@@ -150,6 +83,14 @@ api::Answer Stacks::operate(const api::Request& request) {
       {"DescribeStackEvents", &Stacks::describe_events},
       {"GetTemplate", &Stacks::get_template},
       {"ListStacks", &Stacks::list},
+      {"UpdateStack", &Stacks::update},
+      {"CreateChangeSet", &Stacks::create_change_set},
+      {"DescribeChangeSet", &Stacks::describe_change_set},
+      {"ExecuteChangeSet", &Stacks::execute_change_set},
+      {"DeleteChangeSet", &Stacks::delete_change_set},
+      {"ListStackResources", &Stacks::list_resources},
+      {"GetTemplateSummary", &Stacks::summarize_template},
+      {"ValidateTemplate", &Stacks::validate_template},
   };
   const auto handler = handlers.find(request.operation);
   if (handler == handlers.end())
@@ -160,49 +101,45 @@ api::Answer Stacks::operate(const api::Request& request) {
   return (this->*handler->second)(request);
 }
 
+Result<void, aws::Refusal> Stacks::check_count() const {
+  const auto lives = [](const Kept& each) { return !each.row.deleted; };
+  if (std::count_if(kept_.begin(), kept_.end(), lives) < living_max) return {};
+  return aws::Refusal{"LimitExceededException", "Limit for stack has been exceeded: 200"};
+}
+
+const Stacks::Kept* Stacks::living(const std::string& name) const {
+  for (const Kept& each : kept_)
+    if (!each.row.deleted && (each.row.name == name || each.row.arn == name)) return &each;
+  return nullptr;
+}
+
 api::Answer Stacks::create(const api::Request& request) {
-  TRY(check_input(request.input));
-  const std::map<std::string, std::string> parameters = TRY(parameters_in(request.input));
   const std::string name = api::text_of(request.input, "StackName");
-  const std::string given = api::text_of(request.input, "ClientRequestToken");
-  const std::string token = given.empty() ? request.invocation : given;
-  std::size_t living = 0;
-  for (const Kept& each : kept_) {
-    if (each.row.deleted) continue;
-    ++living;
-    if (each.row.name != name) continue;
-    if (!token.empty() && each.row.token == token) return Json{{"StackId", each.row.arn}};
+  TRY(check_stack_name(name));
+  if (api::flag_of(request.input, "EnableTerminationProtection"))
+    return invalid("EnableTerminationProtection: muster has none");
+  const std::string token = token_of(request, "ClientRequestToken");
+  if (const Kept* const other = living(name)) {
+    if (!token.empty() && other->row.token == token) return Json{{"StackId", other->row.arn}};
     return aws::Refusal{"AlreadyExistsException", "Stack [" + name + "] already exists"};
   }
-  if (living >= living_max)
-    return aws::Refusal{"LimitExceededException", "Limit for stack has been exceeded: 200"};
-  const std::string arn = fresh_arn(options_.realm, name);
-  const stacks::Stack stack =
-      TRY(stacks::make_stack(api::text_of(request.input, "TemplateBody"), parameters,
-                             {.name = name,
-                              .id = arn,
-                              .region = options_.realm.region,
-                              .account = options_.realm.account,
-                              .known = networks_,
-                              .fresh_id = fresh_id}));
-  for (const std::size_t count : {networks_.vpcs.size() + stack.networks.vpcs.size(),
-                                  networks_.subnets.size() + stack.networks.subnets.size(),
-                                  networks_.groups.size() + stack.networks.groups.size()})
-    if (count > things_max)
-      return aws::Refusal{"LimitExceededException",
-                          "There can be 500 VPCs, 500 subnets and 500 security groups in all"};
-  const Result<bool> added = store_.add_stack({.name = name,
-                                               .arn = arn,
-                                               .token = token,
-                                               .created = options_.now(),
-                                               .deleted = {},
-                                               .request = to_text(without_secrets(request.input)),
-                                               .made = to_text(to_json(stack)),
-                                               .networks = to_text(vpc::to_json(stack.networks))});
+  TRY(check_count());
+  Kept none{.row = {.name = name,
+                    .arn = fresh_arn(options_.realm, "stack", name),
+                    .token = token,
+                    .created = options_.now()},
+            .stack = {},
+            .request = without_secrets(request.input)};
+  const Plan made = TRY(plan(request.input, none));
+  if (!made.failure.empty()) return invalid(made.failure);
+  none.row.request = to_text(made.request);
+  none.row.made = to_text(to_json(made.stack));
+  none.row.networks = to_text(vpc::to_json(made.stack.networks));
+  const Result<bool> added = store_.add_stack(none.row);
   if (!added) return api::internal_failure(added.error());
   const Result<std::vector<std::string>> read = start();
   if (!read) return api::internal_failure(read.error());
-  return Json{{"StackId", arn}};
+  return Json{{"StackId", none.row.arn}};
 }
 
 Result<Stacks::Kept, aws::Refusal> Stacks::named(const std::string& name) {
@@ -211,41 +148,14 @@ Result<Stacks::Kept, aws::Refusal> Stacks::named(const std::string& name) {
   return invalid("Stack with id " + name + " does not exist");
 }
 
-Result<void, aws::Refusal> Stacks::check_unused(const Kept& kept) {
-  std::set<std::string> ids;
-  std::set<std::string> names;  // Few requests name a network: only those are read.
-  for (const stacks::StackResource& each : kept.stack.resources) {
-    if (!ids.insert(each.id).second || each.id.empty()) continue;
-    const Result<std::vector<store::UnfinishedJob>> jobs = store_.unfinished(each.id);
-    if (!jobs) return api::internal_failure(jobs.error());
-    for (const store::UnfinishedJob& job : *jobs) names.insert(job.name);
-  }
-  for (const std::string& name : names) {
-    const Result<std::optional<store::Job>> job = store_.job(name);
-    if (!job) return api::internal_failure(job.error());
-    const Result<Json> asked = *job ? parse_json((*job)->request) : Json::object();
-    std::string which;
-    if (asked && names_any(*asked, ids, which))
-      return invalid("Stack [" + kept.row.name + "] cannot be deleted while training job " + name +
-                     " is in its " + which);
-  }
-  Json rest = vpc::to_json(options_.networks);
-  for (const Kept& each : kept_)
-    if (!each.row.deleted && each.row.arn != kept.row.arn)
-      if (const Result<Json> networks = parse_json(each.row.networks))
-        rest = joined(std::move(rest), *networks);
-  const Result<vpc::Networks> fine = vpc::networks_from(rest);
-  if (fine) return {};
-  return invalid("Stack [" + kept.row.name +
-                 "] cannot be deleted while another is in its networks: " + fine.error().text);
-}
-
 api::Answer Stacks::remove(const api::Request& request) {
   const Result<Kept, aws::Refusal> found = named(api::text_of(request.input, "StackName"));
   if (!found || found->row.deleted) return Json::object();  // As CloudFormation answers.
   if (!api::elements(request.input, "RetainResources").empty())
     return invalid("RetainResources: a stack here is deleted whole");
-  TRY(check_unused(*found));
+  const std::string use = TRY(use_of(ids_in(found->row.networks), found->row.arn));
+  if (!use.empty())
+    return invalid("Stack [" + found->row.name + "] cannot be deleted while " + use);
   const Result<bool> removed = store_.delete_stack(found->row.arn, options_.now());
   if (!removed) return api::internal_failure(removed.error());
   const Result<std::vector<std::string>> read = start();
@@ -306,6 +216,44 @@ api::Answer Stacks::list(const api::Request& request) {
     if (fits) summaries.push_back(std::move(summary));
   }
   return Json{{"StackSummaries", std::move(summaries)}};
+}
+
+api::Answer Stacks::list_resources(const api::Request& request) {
+  const Kept kept = TRY(named(api::text_of(request.input, "StackName")));
+  Json summaries = resource_answers(kept.row, kept.stack, "");
+  for (Json& each : summaries) {
+    each["LastUpdatedTimestamp"] = each.at("Timestamp");
+    for (const char* member : {"StackName", "StackId", "Timestamp"}) each.erase(member);
+  }
+  return Json{{"StackResourceSummaries", std::move(summaries)}};
+}
+
+/// A text's, or a stack's.
+api::Answer Stacks::summarize_template(const api::Request& request) {
+  if (request.input.contains("StackSetName"))
+    return invalid("StackSetName: muster has no stack sets");
+  std::string text;
+  if (const std::string name = api::text_of(request.input, "StackName"); !name.empty()) {
+    if (request.input.contains("TemplateBody") || request.input.contains("TemplateURL"))
+      return invalid("Only one of StackName, TemplateBody and TemplateURL can be specified");
+    const Kept kept = TRY(named(name));
+    text = api::text_of(kept.request, "TemplateBody");
+  } else {
+    text = TRY(template_in(request.input, {}));
+  }
+  const stacks::Template read = TRY(stacks::read_template(text));
+  return template_summary(read);
+}
+
+api::Answer Stacks::validate_template(const api::Request& request) {
+  const std::string text = TRY(template_in(request.input, {}));
+  const stacks::Template read = TRY(stacks::read_template(text));
+  Json answer{{"Parameters", parameter_declarations(read, false)},
+              {"Description", read.description},
+              {"Capabilities", Json::array()},
+              {"DeclaredTransforms", Json::array()}};
+  if (read.description.empty()) answer.erase("Description");
+  return answer;
 }
 
 }  // namespace muster::server

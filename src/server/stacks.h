@@ -3,6 +3,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -18,7 +19,8 @@ namespace muster::server {
 /// CloudFormation over the store, and the networks that come of it.
 ///
 /// A stack is made whole while CreateStack is answered, or not at all: there is nothing to wait for
-/// (docs/decisions/0037-stacks.md). Belongs to the store's thread.
+/// (docs/decisions/0037-stacks.md). So are changes of UpdateStack and ExecuteChangeSet. Belongs to
+/// the store's thread.
 class Stacks {
  public:
   struct Options {
@@ -53,11 +55,43 @@ class Stacks {
   api::Answer describe_events(const api::Request& request);
   api::Answer get_template(const api::Request& request);
   api::Answer list(const api::Request& request);
+  api::Answer list_resources(const api::Request& request);
+  api::Answer summarize_template(const api::Request& request);
+  api::Answer validate_template(const api::Request& request);
+  api::Answer update(const api::Request& request);
+  api::Answer create_change_set(const api::Request& request);
+  api::Answer describe_change_set(const api::Request& request);
+  api::Answer execute_change_set(const api::Request& request);
+  api::Answer delete_change_set(const api::Request& request);
 
   /// The living one of that name, or any of that ARN.
   Result<Kept, aws::Refusal> named(const std::string& name);
-  /// Why the stack cannot go: a job that has not ended, or another stack is in its networks.
-  Result<void, aws::Refusal> check_unused(const Kept& kept);
+  /// The living one of that name or ARN; null if there is none.
+  const Kept* living(const std::string& name) const;
+  Result<void, aws::Refusal> check_count() const;
+
+  /// A stack as a template and parameters would make it.
+  struct Plan {
+    stacks::Stack stack;
+    Json request;         ///< As the store keeps it.
+    Json changes;         ///< DescribeChangeSet's.
+    std::string failure;  ///< Why it cannot be carried out; empty: it can.
+  };
+  /// The stack with its networks and digests. Error: it cannot be updated.
+  Result<stacks::Stack, aws::Refusal> whole(const Kept& kept,
+                                            const stacks::StackOptions& options) const;
+  /// `before` may be a stack without resources, whose name and ARN count alone.
+  Result<Plan, aws::Refusal> plan(const Json& input, const Kept& before);
+  /// Why the networks of `before` cannot become `networks`: a job that has not ended or another
+  /// stack is in what goes, or they do not fit the others'. Empty: they can.
+  Result<std::string, aws::Refusal> why_not(const Kept& before, const Json& networks);
+  /// One of `ids` and who is in it: "training job j is in its subnet-1". Empty: nobody.
+  Result<std::string, aws::Refusal> use_of(const std::set<std::string>& ids,
+                                           const std::string& arn);
+  /// The stack's row is `row` from now on.
+  Result<void, aws::Refusal> put(const store::StackRow& row);
+  /// The input's, with its stack's name or ARN.
+  Result<store::ChangeSetRow, aws::Refusal> change_set(const Json& input);
 
   store::Store& store_;
   Options options_;

@@ -1,60 +1,12 @@
 #include "server/stacks.h"
 
-#include <doctest/doctest.h>
-
-#include <filesystem>
-#include <nlohmann/json.hpp>
-
-#include "base/fd.h"
-#include "server/ec2.h"
+#include "server/stacks_testing.h"
 
 namespace muster::server {
 namespace {
 
-constexpr const char* text = R"({"Description": "d",
-  "Parameters": {"Word": {"Type": "String", "NoEcho": true, "Default": "hush"}},
-  "Resources": {
-    "Vpc": {"Type": "AWS::EC2::VPC", "Properties": {"CidrBlock": "10.0.0.0/16",
-      "Tags": [{"Key": "Name", "Value": "lab"}]}},
-    "One": {"Type": "AWS::EC2::Subnet", "Properties": {"VpcId": {"Ref": "Vpc"},
-      "CidrBlock": "10.0.0.0/24"}},
-    "Two": {"Type": "AWS::EC2::Subnet", "Properties": {"VpcId": {"Ref": "Vpc"},
-      "CidrBlock": "10.0.1.0/24"}}},
-  "Outputs": {"One": {"Value": {"Ref": "One"}}, "Vpc": {"Value": {"Ref": "Vpc"}}}})";
-
-struct World {
-  std::string folder = *make_private_folder("/tmp", "muster-stacks-");
-  store::Store store = *store::Store::open(folder + "/store.db");
-  UnixMillis now{1'000'000};
-  vpc::Networks of_config{.vpcs = {{"vpc-config", "10.9.0.0/16"}}, .subnets = {}, .groups = {}};
-  Stacks stacks{store, {api::Realm{}, [this] { return now; }, of_config}};
-
-  World() { REQUIRE(stacks.start()); }
-  ~World() { std::filesystem::remove_all(folder); }
-
-  /// An answer, or {"code", "message"}.
-  static Json told(const api::Answer& answer) {
-    if (answer) return *answer;
-    return {{"code", answer.error().code}, {"message", answer.error().message}};
-  }
-  Json ask(const std::string& operation, const Json& input, const std::string& invocation = "") {
-    return told(stacks.operate({"cloudformation", operation, input, "AK", invocation}));
-  }
-  Json create(const std::string& name, const std::string& body = text) {
-    return ask("CreateStack", {{"StackName", name}, {"TemplateBody", body}});
-  }
-  Json ec2(const std::string& operation, const Json& input) {
-    return told(describe_networks({"ec2", operation, input, "AK"}, api::Realm{}, stacks.networks(),
-                                  stacks.tags()));
-  }
-  std::string output(const std::string& stack, std::size_t number) {
-    const Json answer = ask("DescribeStacks", {{"StackName", stack}});
-    return answer.at("Stacks")[0].at("Outputs")[number].at("OutputValue");
-  }
-};
-
 TEST_CASE("stacks: one is made, told of, and deleted") {
-  World world;
+  StackWorld world;
   const std::string arn = world.create("net").at("StackId");
   CHECK(arn.starts_with("arn:aws:cloudformation:us-east-1:000000000000:stack/net/"));
   const Json stack = world.ask("DescribeStacks", {{"StackName", "net"}}).at("Stacks")[0];
@@ -65,7 +17,7 @@ TEST_CASE("stacks: one is made, told of, and deleted") {
   const Json events = world.ask("DescribeStackEvents", {{"StackName", "net"}}).at("StackEvents");
   CHECK(events.front().at("ResourceStatus") == "CREATE_COMPLETE");
   CHECK(events.back().at("ResourceStatus") == "CREATE_IN_PROGRESS");
-  CHECK(world.ask("GetTemplate", {{"StackName", "net"}}).at("TemplateBody") == text);
+  CHECK(world.ask("GetTemplate", {{"StackName", "net"}}).at("TemplateBody") == net_template);
   CHECK(world.stacks.networks().subnets.size() == 2);
   CHECK(world.ask("DeleteStack", {{"StackName", "net"}}).empty());
   CHECK(world.stacks.networks() == world.of_config);
@@ -80,8 +32,47 @@ TEST_CASE("stacks: one is made, told of, and deleted") {
   CHECK(world.ask("ListStacks", Json::object()).at("StackSummaries").size() == 1);
 }
 
+TEST_CASE("stacks: templates and resources are told of") {
+  StackWorld world;
+  world.create("net");
+  const Json listed =
+      world.ask("ListStackResources", {{"StackName", "net"}}).at("StackResourceSummaries");
+  REQUIRE(listed.size() == 3);
+  CHECK(listed[0].at("LastUpdatedTimestamp") == 1000.0);
+  CHECK(!listed[0].contains("StackName"));
+  const Json summary = world.ask("GetTemplateSummary", {{"StackName", "net"}});
+  CHECK(summary == world.ask("GetTemplateSummary", {{"TemplateBody", net_template}}));
+  CHECK(summary.at("ResourceTypes") == Json{"AWS::EC2::Subnet", "AWS::EC2::VPC"});
+  CHECK(summary.at("Parameters") ==
+        Json::array({{{"ParameterKey", "Word"},
+                      {"ParameterType", "String"},
+                      {"DefaultValue", "hush"},
+                      {"NoEcho", true},
+                      {"ParameterConstraints", {{"AllowedValues", Json::array()}}}}}));
+  const Json valid = world.ask("ValidateTemplate", {{"TemplateBody", net_template}});
+  CHECK(valid.at("Description") == "d");
+  CHECK(valid.at("Parameters")[0].at("DefaultValue") == "hush");
+  const struct {
+    const char* operation;
+    Json input;
+    const char* message;
+  } bad[] = {
+      {"ValidateTemplate", {{"TemplateBody", "{"}}, "Template format error: JSON not well-formed."},
+      {"ValidateTemplate", {{"TemplateURL", "https://s3/x"}}, "TemplateURL: muster reads"},
+      {"GetTemplateSummary", Json::object(), "Either Template URL or Template Body must"},
+      {"GetTemplateSummary", {{"StackName", "net"}, {"TemplateBody", net_template}}, "Only one of"},
+      {"GetTemplateSummary", {{"StackName", "no"}}, "Stack with id no does not exist"},
+      {"GetTemplateSummary", {{"StackSetName", "s"}}, "StackSetName: muster has no"},
+      {"ListStackResources", {{"StackName", "no"}}, "Stack with id no does not exist"},
+  };
+  for (const auto& c : bad) {
+    CAPTURE(c.message);
+    CHECK(world.ask(c.operation, c.input).at("message").get<std::string>().starts_with(c.message));
+  }
+}
+
 TEST_CASE("stacks: another server over the store finds them") {
-  World world;
+  StackWorld world;
   world.create("net");
   const vpc::Networks before = world.stacks.networks();
   Stacks other(world.store, {api::Realm{}, [] { return UnixMillis(0); }, world.of_config});
@@ -91,8 +82,8 @@ TEST_CASE("stacks: another server over the store finds them") {
 }
 
 TEST_CASE("stacks: a name is taken once, a repeated call makes no second") {
-  World world;
-  const Json input{{"StackName", "net"}, {"TemplateBody", text}};
+  StackWorld world;
+  const Json input{{"StackName", "net"}, {"TemplateBody", net_template}};
   const Json first = world.ask("CreateStack", input, "call-1");
   CHECK(world.ask("CreateStack", input, "call-1") == first);
   CHECK(world.ask("CreateStack", input, "call-2").at("code") == "AlreadyExistsException");
@@ -100,7 +91,7 @@ TEST_CASE("stacks: a name is taken once, a repeated call makes no second") {
 }
 
 TEST_CASE("stacks: what is refused leaves nothing") {
-  World world;
+  StackWorld world;
   const struct {
     const char* name;
     Json change;
@@ -120,7 +111,7 @@ TEST_CASE("stacks: what is refused leaves nothing") {
   };
   for (const auto& c : cases) {
     CAPTURE(c.name);
-    Json input{{"StackName", "net"}, {"TemplateBody", text}};
+    Json input{{"StackName", "net"}, {"TemplateBody", net_template}};
     input.merge_patch(c.change);
     const Json answer = world.ask("CreateStack", input);
     CHECK(answer.value("code", "") == "ValidationError");
@@ -131,20 +122,18 @@ TEST_CASE("stacks: what is refused leaves nothing") {
   CHECK(world.stacks.networks() == world.of_config);
   CHECK(world.ask("DescribeStackEvents", {{"StackName", "net"}}).at("code") == "ValidationError");
   CHECK(world.ask("DescribeStackResources", Json::object()).at("code") == "ValidationError");
-  CHECK(world.ask("UpdateStack", Json::object()).at("code") == "InvalidAction");
+  CHECK(world.ask("ListExports", Json::object()).at("code") == "InvalidAction");
 }
 
 TEST_CASE("stacks: what a job or another stack is in does not go") {
-  World world;
+  StackWorld world;
   world.create("net");
   const std::string subnet = world.output("net", 0);
   world.create("more", R"({"Resources": {"S": {"Type": "AWS::EC2::Subnet", "Properties": {
       "VpcId": ")" + world.output("net", 1) +
                            R"(", "CidrBlock": "10.0.2.0/24"}}}})");
-  CHECK(world.ask("DeleteStack", {{"StackName", "net"}})
-            .at("message")
-            .get<std::string>()
-            .starts_with("Stack [net] cannot be deleted while another is in its networks: "));
+  CHECK(world.ask("DeleteStack", {{"StackName", "net"}}).at("message") ==
+        "Stack [net] cannot be deleted while stack more is in its " + world.output("net", 1));
   CHECK(world.ask("DeleteStack", {{"StackName", "more"}}).empty());
   const Json request{{"VpcConfig", {{"Subnets", {subnet}}, {"SecurityGroupIds", {"sg-1"}}}}};
   REQUIRE(world.store.submit({.name = "j",
@@ -160,7 +149,7 @@ TEST_CASE("stacks: what a job or another stack is in does not go") {
 }
 
 TEST_CASE("ec2: what there is, by ids, filters and pages") {
-  World world;
+  StackWorld world;
   world.create("net");
   const std::string one = world.output("net", 0);
   const std::string vpc = world.output("net", 1);

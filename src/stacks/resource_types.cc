@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <set>
 
+#include "aws/digest.h"
 #include "base/port.h"
 #include "base/text.h"
+#include "stacks/stack.h"
 
 namespace muster::stacks {
 
@@ -14,6 +16,7 @@ struct Type {
   std::string_view prefix;      ///< What ids begin with.
   std::string_view required;    ///< Properties.
   std::string_view optional;    ///< Properties that are heeded or change nothing here.
+  std::string_view fixed;       ///< Properties that an update changes by another resource alone.
   std::string_view attributes;  ///< For Fn::GetAtt.
   Maker::Function make;
 
@@ -117,6 +120,24 @@ std::string with_names(std::string text, const std::map<std::string, std::string
   return text;
 }
 
+/// Equal for properties that are.
+std::string digest_of(const Json& properties) {
+  constexpr std::size_t digits = 32;
+  return hex(aws::view_of(aws::sha256(to_text(properties)))).substr(0, digits);
+}
+
+std::string fixed_of(const Json& properties, std::string_view words) {
+  Json fixed = Json::object();
+  for (const std::string& name : split_words(words))
+    if (properties.contains(name)) fixed[name] = properties.at(name);
+  return digest_of(fixed);
+}
+
+std::string without_tags(Json properties) {
+  properties.erase("Tags");
+  return digest_of(properties);
+}
+
 void append(vpc::Networks& all, const vpc::Networks& more) {
   all.vpcs.insert(all.vpcs.end(), more.vpcs.begin(), more.vpcs.end());
   all.subnets.insert(all.subnets.end(), more.subnets.begin(), more.subnets.end());
@@ -128,31 +149,38 @@ void append(vpc::Networks& all, const vpc::Networks& more) {
 const Type* Type::of(std::string_view name) {
   static constexpr Type types[] = {
       {"AWS::EC2::VPC", "vpc", "CidrBlock",
-       "EnableDnsHostnames EnableDnsSupport InstanceTenancy Tags",
+       "EnableDnsHostnames EnableDnsSupport InstanceTenancy Tags", "CidrBlock",
        "VpcId CidrBlock DefaultSecurityGroup", &Maker::make_vpc},
       {"AWS::EC2::Subnet", "subnet", "CidrBlock VpcId",
        "AvailabilityZone MapPublicIpOnLaunch PrivateDnsNameOptionsOnLaunch Tags",
-       "SubnetId VpcId CidrBlock AvailabilityZone", &Maker::make_subnet},
+       "AvailabilityZone CidrBlock VpcId", "SubnetId VpcId CidrBlock AvailabilityZone",
+       &Maker::make_subnet},
       {"AWS::EC2::SecurityGroup", "sg", "GroupDescription VpcId",
-       "GroupName SecurityGroupIngress SecurityGroupEgress Tags", "GroupId Id VpcId",
-       &Maker::make_group},
+       "GroupName SecurityGroupIngress SecurityGroupEgress Tags",
+       "GroupDescription GroupName VpcId", "GroupId Id VpcId", &Maker::make_group},
       {"AWS::EC2::SecurityGroupIngress", "sgr", "GroupId IpProtocol",
        "CidrIp CidrIpv6 Description FromPort ToPort SourceSecurityGroupId "
        "SourceSecurityGroupOwnerId",
+       "CidrIp CidrIpv6 FromPort GroupId IpProtocol SourceSecurityGroupId "
+       "SourceSecurityGroupOwnerId ToPort",
        "Id", &Maker::make_rule},
       {"AWS::EC2::SecurityGroupEgress", "sgr", "GroupId IpProtocol",
-       "CidrIp CidrIpv6 Description FromPort ToPort DestinationSecurityGroupId", "Id",
+       "CidrIp CidrIpv6 Description FromPort ToPort DestinationSecurityGroupId",
+       "CidrIp CidrIpv6 DestinationSecurityGroupId FromPort GroupId IpProtocol ToPort", "Id",
        &Maker::make_rule},
-      {"AWS::EC2::RouteTable", "rtb", "VpcId", "Tags", "RouteTableId", &Maker::make_other},
+      {"AWS::EC2::RouteTable", "rtb", "VpcId", "Tags", "VpcId", "RouteTableId", &Maker::make_other},
       {"AWS::EC2::Route", "r", "RouteTableId",
-       "DestinationCidrBlock DestinationIpv6CidrBlock GatewayId", "CidrBlock", &Maker::make_other},
-      {"AWS::EC2::SubnetRouteTableAssociation", "rtbassoc", "RouteTableId SubnetId", "", "Id",
+       "DestinationCidrBlock DestinationIpv6CidrBlock GatewayId",
+       "DestinationCidrBlock DestinationIpv6CidrBlock RouteTableId", "CidrBlock",
        &Maker::make_other},
+      {"AWS::EC2::SubnetRouteTableAssociation", "rtbassoc", "RouteTableId SubnetId", "", "SubnetId",
+       "Id", &Maker::make_other},
       {"AWS::EC2::VPCEndpoint", "vpce", "ServiceName VpcId",
-       "PolicyDocument RouteTableIds VpcEndpointType Tags", "Id", &Maker::make_endpoint},
-      {"AWS::EC2::InternetGateway", "igw", "", "Tags", "InternetGatewayId", &Maker::make_other},
-      {"AWS::EC2::VPCGatewayAttachment", "igw-attach", "VpcId", "InternetGatewayId", "",
-       &Maker::make_other},
+       "PolicyDocument RouteTableIds VpcEndpointType Tags", "ServiceName VpcEndpointType VpcId",
+       "Id", &Maker::make_endpoint},
+      {"AWS::EC2::InternetGateway", "igw", "", "Tags", "", "InternetGatewayId", &Maker::make_other},
+      {"AWS::EC2::VPCGatewayAttachment", "igw-attach", "VpcId", "InternetGatewayId",
+       "InternetGatewayId VpcId", "", &Maker::make_other},
   };
   for (const Type& type : types)
     if (type.name == name) return &type;
@@ -183,17 +211,40 @@ Result<Made, aws::Refusal> Maker::make(const Resource& resource, const Json& pro
   const Type& type = *Type::of(resource.type);
   for (const std::string& name : split_words(type.required))
     TRY(check_text(resource.name, properties, name.c_str()));
-  Made made = TRY((this->*type.make)(resource, properties));
+  const std::string fixed = fixed_of(properties, type.fixed);
+  const std::string id = TRY(id_of(resource, type.prefix, fixed));
+  Made made = TRY((this->*type.make)(resource, properties, id));
+  made.digest = without_tags(properties);
+  made.fixed = fixed;
   logical_.insert_or_assign(made.id, resource.name);
   return made;
 }
 
-Result<Made, aws::Refusal> Maker::make_vpc(const Resource& resource, const Json& properties) {
-  const std::string id = options_.fresh_id("vpc");
+Result<std::string, aws::Refusal> Maker::id_of(const Resource& resource, std::string_view prefix,
+                                               const std::string& fixed) const {
+  if (options_.before != nullptr)
+    for (const StackResource& each : options_.before->resources) {
+      if (each.name != resource.name) continue;
+      if (each.type != resource.type)
+        return invalid(
+            "Update of resource type is not permitted. The new template modifies resource type of "
+            "the following resources: [" +
+            resource.name + "]");
+      if (each.fixed == fixed || each.fixed.empty()) return each.id;
+    }
+  return options_.fresh_id(prefix);
+}
+
+Result<Made, aws::Refusal> Maker::make_vpc(const Resource& resource, const Json& properties,
+                                           const std::string& id) {
   const std::string cidr = text_in(properties, "CidrBlock");
   made_.vpcs.push_back({id, cidr});
   // Each VPC of EC2's has one: its members reach each other, and everything.
-  const std::string group = options_.fresh_id("sg");
+  std::string group;
+  if (options_.before != nullptr)
+    for (const vpc::SecurityGroup& each : options_.before->networks.groups)
+      if (group.empty() && each.vpc == id && each.name == "default") group = each.id;
+  if (group.empty()) group = options_.fresh_id("sg");
   made_.groups.push_back({.id = group,
                           .name = "default",
                           .description = "default VPC security group",
@@ -204,11 +255,15 @@ Result<Made, aws::Refusal> Maker::make_vpc(const Resource& resource, const Json&
   return Made{id, {{"VpcId", id}, {"CidrBlock", cidr}, {"DefaultSecurityGroup", group}}};
 }
 
-Result<Made, aws::Refusal> Maker::make_subnet(const Resource&, const Json& properties) {
-  vpc::Subnet subnet{.id = options_.fresh_id("subnet"),
+Result<Made, aws::Refusal> Maker::make_subnet(const Resource&, const Json& properties,
+                                              const std::string& id) {
+  vpc::Subnet subnet{.id = id,
                      .vpc = text_in(properties, "VpcId"),
                      .cidr = text_in(properties, "CidrBlock"),
                      .zone = text_in(properties, "AvailabilityZone")};
+  if (const vpc::Subnet* before =
+          options_.before != nullptr ? vpc::subnet_of(options_.before->networks, id) : nullptr)
+    subnet.zone = before->zone;
   constexpr std::string_view zones = "abc";
   if (subnet.zone.empty()) subnet.zone = options_.region + zones[subnets_ % zones.size()];
   ++subnets_;
@@ -220,8 +275,9 @@ Result<Made, aws::Refusal> Maker::make_subnet(const Resource&, const Json& prope
                {"AvailabilityZone", subnet.zone}}};
 }
 
-Result<Made, aws::Refusal> Maker::make_group(const Resource& resource, const Json& properties) {
-  vpc::SecurityGroup group{.id = options_.fresh_id("sg"),
+Result<Made, aws::Refusal> Maker::make_group(const Resource& resource, const Json& properties,
+                                             const std::string& id) {
+  vpc::SecurityGroup group{.id = id,
                            .name = text_in(properties, "GroupName"),
                            .description = text_in(properties, "GroupDescription"),
                            .vpc = text_in(properties, "VpcId"),
@@ -243,35 +299,36 @@ Result<Made, aws::Refusal> Maker::make_group(const Resource& resource, const Jso
   return Made{group.id, {{"GroupId", group.id}, {"Id", group.id}, {"VpcId", group.vpc}}};
 }
 
-Result<Made, aws::Refusal> Maker::make_rule(const Resource& resource, const Json& properties) {
+Result<Made, aws::Refusal> Maker::make_rule(const Resource& resource, const Json& properties,
+                                            const std::string& id) {
   const bool is_ingress = resource.type == "AWS::EC2::SecurityGroupIngress";
-  const std::string id = text_in(properties, "GroupId");
+  const std::string of = text_in(properties, "GroupId");
   const auto group = std::find_if(made_.groups.begin(), made_.groups.end(),
-                                  [&](const vpc::SecurityGroup& each) { return each.id == id; });
+                                  [&](const vpc::SecurityGroup& each) { return each.id == of; });
   if (group == made_.groups.end())
     return refused(
         resource.name,
-        "GroupId: " + id +
+        "GroupId: " + of +
             " is not a security group of this template: its rules belong where it was created");
   if (const std::optional<vpc::Rule> rule = TRY(rule_from(resource.name, properties, is_ingress)))
     (is_ingress ? group->ingress : group->egress).push_back(*rule);
-  const std::string own = options_.fresh_id("sgr");
-  return Made{own, {{"Id", own}}};
+  return Made{id, {{"Id", id}}};
 }
 
-Result<Made, aws::Refusal> Maker::make_endpoint(const Resource& resource, const Json& properties) {
+Result<Made, aws::Refusal> Maker::make_endpoint(const Resource& resource, const Json& properties,
+                                                const std::string& id) {
   if (!text_in(properties, "ServiceName").ends_with(".s3"))
     return refused(resource.name, "ServiceName: muster has endpoints for S3 alone, got " +
                                       text_in(properties, "ServiceName"));
   const std::string type = text_in(properties, "VpcEndpointType");
   if (!type.empty() && type != "Gateway")
     return refused(resource.name, "VpcEndpointType: an endpoint for S3 is a Gateway, got " + type);
-  return make_other(resource, properties);
+  return make_other(resource, properties, id);
 }
 
-Result<Made, aws::Refusal> Maker::make_other(const Resource& resource, const Json& properties) {
+Result<Made, aws::Refusal> Maker::make_other(const Resource& resource, const Json& properties,
+                                             const std::string& id) {
   const Type& type = *Type::of(resource.type);
-  const std::string id = options_.fresh_id(type.prefix);
   Made made{id, {}};
   for (const std::string& name : split_words(type.attributes))
     made.attributes[name] = name == "CidrBlock" ? text_in(properties, "DestinationCidrBlock") : id;

@@ -24,7 +24,11 @@ Result<void, aws::Refusal> check_properties(const Resource& resource);
 struct Made {
   std::string id;
   std::map<std::string, std::string> attributes;
+  std::string digest = {};  ///< StackResource's.
+  std::string fixed = {};
 };
+
+struct Stack;
 
 /// Makes resources, one behind the other, into networks.
 class Maker {
@@ -34,6 +38,7 @@ class Maker {
     std::string region;          ///< For subnets that name no zone.
     const vpc::Networks& known;  ///< What other stacks and the config have; outlives this.
     std::function<std::string(std::string_view prefix)> fresh_id;  ///< "vpc" to "vpc-0a…".
+    const Stack* before = nullptr;  ///< What is updated; outlives this.
   };
   explicit Maker(Options options) : options_(std::move(options)) {}
 
@@ -43,15 +48,21 @@ class Maker {
   Result<vpc::Networks, aws::Refusal> networks() const;
 
  private:
-  using Function = Result<Made, aws::Refusal> (Maker::*)(const Resource&, const Json&);
+  /// What is made is called `id`.
+  using Function = Result<Made, aws::Refusal> (Maker::*)(const Resource& resource,
+                                                         const Json& properties,
+                                                         const std::string& id);
   friend struct Type;
-  Result<Made, aws::Refusal> make_vpc(const Resource& resource, const Json& properties);
-  Result<Made, aws::Refusal> make_subnet(const Resource& resource, const Json& properties);
-  Result<Made, aws::Refusal> make_group(const Resource& resource, const Json& properties);
-  Result<Made, aws::Refusal> make_rule(const Resource& resource, const Json& properties);
-  Result<Made, aws::Refusal> make_endpoint(const Resource& resource, const Json& properties);
+  Result<Made, aws::Refusal> make_vpc(const Resource&, const Json&, const std::string&);
+  Result<Made, aws::Refusal> make_subnet(const Resource&, const Json&, const std::string&);
+  Result<Made, aws::Refusal> make_group(const Resource&, const Json&, const std::string&);
+  Result<Made, aws::Refusal> make_rule(const Resource&, const Json&, const std::string&);
+  Result<Made, aws::Refusal> make_endpoint(const Resource&, const Json&, const std::string&);
   /// A thing that changes nothing here: it has an id.
-  Result<Made, aws::Refusal> make_other(const Resource& resource, const Json& properties);
+  Result<Made, aws::Refusal> make_other(const Resource&, const Json&, const std::string&);
+  /// The id that the stack before has, if it may stay; else a fresh one.
+  Result<std::string, aws::Refusal> id_of(const Resource& resource, std::string_view prefix,
+                                          const std::string& fixed) const;
 
   Options options_;
   vpc::Networks made_;

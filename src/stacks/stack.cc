@@ -1,5 +1,6 @@
 #include "stacks/stack.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "stacks/functions.h"
@@ -12,6 +13,7 @@ namespace {
 
 constexpr std::size_t value_bytes_max = 4096;  ///< An output's.
 constexpr std::size_t tags_max = 50;
+constexpr const char* secret = "****";  ///< In place of a NoEcho parameter's value.
 
 Names names_of(const Template& made, const std::map<std::string, std::string>& parameters,
                const StackOptions& options) {
@@ -61,7 +63,7 @@ Result<void, aws::Refusal> make_resources(const Template& made, Functions& funct
     if (!wanted) continue;
     const Json properties = TRY(functions.value(resource.properties));
     Made thing = TRY(maker.make(resource, properties));
-    StackResource entry{name, resource.type, thing.id, {}};
+    StackResource entry{name, resource.type, thing.id, {}, thing.digest, thing.fixed};
     entry.tags = TRY(tags_of(name, properties));
     functions.add(name, std::move(thing.id), std::move(thing.attributes));
     stack.resources.push_back(std::move(entry));
@@ -112,17 +114,37 @@ Result<Stack, aws::Refusal> make_stack(std::string_view text,
   Stack stack;
   stack.description = made.description;
   for (const auto& [name, value] : values)
-    stack.parameters.emplace_back(name, is_secret(made, name) ? "****" : value);
+    stack.parameters.emplace_back(name, is_secret(made, name) ? secret : value);
   Functions functions(made, names_of(made, values, options));
   for (const auto& [name, written] : made.conditions.items()) TRY(functions.condition(name));
   Maker maker({.stack = options.name,
                .region = options.region,
                .known = options.known,
-               .fresh_id = options.fresh_id});
+               .fresh_id = options.fresh_id,
+               .before = options.before});
   TRY(make_resources(made, functions, maker, stack));
   stack.networks = TRY(maker.networks());
   TRY(make_outputs(made, functions, stack));
   return stack;
+}
+
+Result<Stack, aws::Refusal> with_digests(Stack old, std::string_view text, StackOptions options) {
+  const auto has_none = [](const StackResource& each) { return each.fixed.empty(); };
+  if (std::none_of(old.resources.begin(), old.resources.end(), has_none)) return old;
+  std::map<std::string, std::string> parameters;
+  for (const auto& [name, value] : old.parameters) {
+    if (value == secret) return invalid("the values of its NoEcho parameters are not kept");
+    parameters.emplace(name, value);
+  }
+  options.before = &old;
+  const Stack again = TRY(make_stack(text, parameters, options));
+  for (StackResource& each : old.resources)
+    for (const StackResource& own : again.resources)
+      if (own.name == each.name) {
+        each.digest = own.digest;
+        each.fixed = own.fixed;
+      }
+  return old;
 }
 
 Json to_json(const Stack& stack) {
@@ -131,8 +153,12 @@ Json to_json(const Stack& stack) {
             {"Resources", Json::array()},
             {"Outputs", Json::array()}};
   for (const StackResource& each : stack.resources)
-    json["Resources"].push_back(
-        {{"Name", each.name}, {"Type", each.type}, {"Id", each.id}, {"Tags", each.tags}});
+    json["Resources"].push_back({{"Name", each.name},
+                                 {"Type", each.type},
+                                 {"Id", each.id},
+                                 {"Tags", each.tags},
+                                 {"Digest", each.digest},
+                                 {"Fixed", each.fixed}});
   for (const StackOutput& each : stack.outputs)
     json["Outputs"].push_back({{"Key", each.key},
                                {"Value", each.value},
@@ -149,7 +175,8 @@ Result<Stack> stack_from(const Json& json) {
     for (const Json& each : json.at("Resources"))
       stack.resources.push_back(
           {each.at("Name").get<std::string>(), each.at("Type").get<std::string>(),
-           each.at("Id").get<std::string>(), each.at("Tags").get<decltype(StackResource::tags)>()});
+           each.at("Id").get<std::string>(), each.at("Tags").get<decltype(StackResource::tags)>(),
+           each.value("Digest", ""), each.value("Fixed", "")});
     for (const Json& each : json.at("Outputs"))
       stack.outputs.push_back(
           {each.at("Key").get<std::string>(), each.at("Value").get<std::string>(),

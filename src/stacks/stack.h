@@ -21,6 +21,9 @@ struct StackResource {
   std::string type;
   std::string id;                                         ///< The physical one.
   std::vector<std::pair<std::string, std::string>> tags;  ///< Key and value.
+  std::string digest = {};                                ///< Stands for properties but for tags.
+  /// Digest of those that its id stands for; empty: made before stacks were updated.
+  std::string fixed = {};
 };
 
 struct StackOutput {
@@ -45,12 +48,19 @@ struct StackOptions {
   std::string account;
   const vpc::Networks& known;                                    ///< What there is already.
   std::function<std::string(std::string_view prefix)> fresh_id;  ///< "vpc" to "vpc-0a…".
+  /// With its networks: an update of it, whose resources keep their ids where their type can be
+  /// changed as the template asks.
+  const Stack* before = nullptr;
 };
 
 /// The whole of it or why not: ValidationError in CloudFormation's words where it has some.
 Result<Stack, aws::Refusal> make_stack(std::string_view text,
                                        const std::map<std::string, std::string>& parameters,
                                        const StackOptions& options);
+
+/// `old`, which is whole but for digests, with those of the template that it was made of: without
+/// them an update would replace all. Error: the template is no longer taken, or has secrets.
+Result<Stack, aws::Refusal> with_digests(Stack old, std::string_view text, StackOptions options);
 
 /// As the store keeps it but for its networks, and back. Error: `invalid_input`.
 Json to_json(const Stack& stack);

@@ -219,10 +219,20 @@ struct StackRow {
   std::string arn;
   std::string token;  ///< The client's call, the same for its repetitions; may be empty.
   UnixMillis created{0};
-  std::optional<UnixMillis> deleted;  ///< None: it lives, and has its name for itself.
-  std::string request;                ///< CreateStack's input, as JSON text.
-  std::string made;                   ///< JSON text.
-  std::string networks;               ///< JSON text; empty once it is deleted.
+  std::optional<UnixMillis> deleted = {};  ///< None: it lives, and has its name for itself.
+  std::string request = {};                ///< CreateStack's input, as JSON text.
+  std::string made = {};                   ///< JSON text.
+  std::string networks = {};               ///< JSON text; empty once it is deleted.
+  std::string status = "CREATE_COMPLETE";  ///< CloudFormation's, while it lives.
+  std::optional<UnixMillis> updated = {};  ///< The last time.
+};
+/// A change set of a stack: a text that the store does not read.
+struct ChangeSetRow {
+  std::string arn;
+  std::string name;
+  std::string stack;  ///< The ARN.
+  UnixMillis created{0};
+  std::string document;
 };
 
 /// What the job server remembers: one SQLite file (WAL) in its data folder. Belongs to one thread;
@@ -312,7 +322,15 @@ class Store {
   /// False if another that lives has its name.
   Result<bool> add_stack(const StackRow& stack);
   Result<std::vector<StackRow>> stacks();  ///< By age, deleted ones too.
-  /// Forgets its networks, and stacks that were deleted long ago. False if none lives by that ARN.
+  /// All but its name, ARN and creation; its change sets go. False if none lives by that ARN.
+  Result<bool> update_stack(const StackRow& stack);
+  /// In the place of one with its ARN. Of the stack's, the last `most` stay.
+  Result<void> put_change_set(const ChangeSetRow& row, std::int64_t most);
+  /// By its ARN, or by its name among the stack's.
+  Result<std::optional<ChangeSetRow>> change_set(const std::string& stack, const std::string& name);
+  Result<void> remove_change_set(const std::string& arn);
+  /// Forgets its networks and change sets, and stacks that were deleted long ago. False if none
+  /// lives by that ARN.
   Result<bool> delete_stack(const std::string& arn, UnixMillis now);
 
   // Access keys. Secrets lie in the file as they are: it is 0600, as SigV4 needs them.

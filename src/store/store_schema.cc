@@ -10,7 +10,7 @@ namespace {
 
 /// Step i leads from version i to i + 1. Published steps never change: a new one is added.
 /// Times are milliseconds since 1970. `request` stands last, so that lists need not read past it.
-constexpr std::array<const char*, 14> steps = {R"sql(
+constexpr std::array<const char*, 15> steps = {R"sql(
 CREATE TABLE jobs (
   number INTEGER PRIMARY KEY AUTOINCREMENT,
   name TEXT not null UNIQUE,
@@ -172,6 +172,18 @@ CREATE TABLE sessions (
   expires INTEGER not null,
   PRIMARY KEY (maker, id)) WITHOUT ROWID;
 CREATE INDEX sessions_expires ON sessions (expires);
+)sql",
+                                               R"sql(
+ALTER TABLE stacks ADD COLUMN status TEXT not null DEFAULT 'CREATE_COMPLETE';
+ALTER TABLE stacks ADD COLUMN updated INTEGER;
+CREATE TABLE change_sets (
+  number INTEGER PRIMARY KEY AUTOINCREMENT,
+  arn TEXT not null UNIQUE,
+  name TEXT not null,
+  stack TEXT not null,
+  created INTEGER not null,
+  document TEXT not null);
+CREATE INDEX change_sets_stack ON change_sets (stack, number);
 )sql"};
 
 Result<std::int64_t> version_of(Database& database) {

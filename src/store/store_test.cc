@@ -20,7 +20,8 @@ namespace {
 constexpr const char* newest =
     "ALTER TABLE jobs DROP COLUMN manifests; "
     "DROP INDEX jobs_modified; DROP INDEX jobs_status_created; DROP INDEX jobs_streams_name; "
-    "DROP INDEX jobs_streams_created; DROP TABLE sessions; ";
+    "DROP INDEX jobs_streams_created; DROP TABLE sessions; DROP TABLE change_sets; "
+    "ALTER TABLE stacks DROP COLUMN status; ALTER TABLE stacks DROP COLUMN updated; ";
 
 std::string names(const std::vector<JobSummary>& jobs) {
   std::string all;
@@ -414,26 +415,6 @@ TEST_CASE("store: keys of users are listed, those of jobs are only found") {
   CHECK(*store.remove_key("AK3", false) == KeyRemoval::last);
   CHECK(*store.remove_key("AK3", true) == KeyRemoval::removed);
   CHECK(store.keys()->empty());
-}
-
-TEST_CASE("store: a stack has its name until it is deleted, and is told of for 90 days more") {
-  const Folder folder;
-  Store store = *Store::open(folder.file());
-  const StackRow stack{"net", "arn:1", "t", at(1000), {}, "{}", "{\"a\":1}", "{}"};
-  CHECK(*store.add_stack(stack));
-  CHECK(!*store.add_stack(stack));
-  CHECK(store.stacks()->at(0).made == "{\"a\":1}");
-  CHECK(!*store.delete_stack("arn:2", at(2000)));
-  CHECK(*store.delete_stack("arn:1", at(2000)));
-  CHECK(!*store.delete_stack("arn:1", at(3000)));
-  CHECK(store.stacks()->at(0).deleted == at(2000));
-  CHECK(store.stacks()->at(0).networks.empty());
-  StackRow next = stack;
-  next.arn = "arn:2";
-  CHECK(*store.add_stack(next));
-  CHECK(store.stacks()->size() == 2);
-  CHECK(*store.delete_stack("arn:2", at(2001) + std::chrono::days(90)));
-  CHECK(store.stacks()->size() == 1);
 }
 
 TEST_CASE("store: a newer muster's file and a file that is none are refused") {

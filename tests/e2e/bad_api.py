@@ -381,7 +381,15 @@ QUERIES = [
      "Action=CreateStack&StackName=a&TemplateBody=" + '{"a":' * 300, "ValidationError", 400),
     ("cloudformation", "no such stack", "Action=DescribeStacks&StackName=gone", "ValidationError",
      400),
-    ("cloudformation", "unknown action", "Action=CreateChangeSet", "InvalidAction", 400),
+    ("cloudformation", "unknown action", "Action=ListExports", "InvalidAction", 400),
+    ("cloudformation", "a change of no stack",
+     "Action=CreateChangeSet&StackName=gone&ChangeSetName=a&TemplateBody=a", "ValidationError",
+     400),
+    ("cloudformation", "a change set of no name", "Action=CreateChangeSet&StackName=a",
+     "ValidationError", 400),
+    ("cloudformation", "a change set that is not there",
+     "Action=ExecuteChangeSet&ChangeSetName=arn:aws:cloudformation:us-east-1:000000000000:changeSet"
+     "/a/1", "ChangeSetNotFound", 404),
 ]  # fmt: skip
 
 CBORS = [

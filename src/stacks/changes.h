@@ -1,0 +1,37 @@
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "stacks/stack.h"
+
+namespace muster::stacks {
+
+/// What an update makes of a stack. Pure.
+
+struct Change {
+  enum class Action { add, modify, remove };
+  Action action{};
+  std::string name;  ///< The logical one.
+  std::string type;
+  std::string id = {};      ///< The physical one before; empty: there was none.
+  bool replaced = false;    ///< Another resource takes its place.
+  bool properties = false;  ///< Some differ.
+  bool tags = false;
+
+  bool operator==(const Change&) const = default;
+};
+/// In the order of their making; what goes comes last.
+std::vector<Change> changes_between(const Stack& before, const Stack& after);
+
+std::set<std::string> ids_of(const vpc::Networks& networks);
+/// The ones of `networks` whose ids are among `ids`.
+vpc::Networks only(const vpc::Networks& networks, const std::set<std::string>& ids);
+/// The ones whose ids are not.
+vpc::Networks without(const vpc::Networks& networks, const std::set<std::string>& ids);
+/// Leaves out what stands on what is not there: subnets and groups of a VPC, rules that name a
+/// group.
+vpc::Networks standing(vpc::Networks networks);
+
+}  // namespace muster::stacks
