@@ -5,6 +5,7 @@ import json
 import re
 import subprocess
 
+import boto3
 import pytest
 from botocore.exceptions import ClientError
 
@@ -65,6 +66,37 @@ def table(server) -> dict[str, str]:
 
 def started_in_order(jobs) -> list:
     return sorted(jobs, key=lambda job: job.describe()["TrainingStartTime"])
+
+
+def temporary(server, key) -> dict:
+    return server.client("sts", key=key).get_session_token()["Credentials"]
+
+
+class TemporaryKeyJob(Job):
+    """A job that a temporary key asks for."""
+    def __init__(self, server, keys, script, **more):
+        plain = server.client
+        server.client = lambda service: boto3.client(
+            service, endpoint_url=server.url, region_name="us-east-1",
+            aws_access_key_id=keys["AccessKeyId"], aws_secret_access_key=keys["SecretAccessKey"],
+            aws_session_token=keys["SessionToken"])
+        try:
+            super().__init__(server, script, **more)
+        finally:
+            server.client = plain
+
+
+def test_jobs_of_a_temporary_key_are_its_makers(server):
+    ours, theirs = own_key(server), ("BOUNDED", "a-secret-of-the-config")
+    holds = KeyJob(server, ours, HOLD)
+    holds.in_status("Training")
+    mine = [TemporaryKeyJob(server, temporary(server, ours), "print()") for _ in range(2)]
+    other = KeyJob(server, theirs, "print()")
+    # By itself a temporary key would have nothing yet: both of `mine` would be before `other`.
+    assert why(other).startswith(f"Waiting for free hosts: place 2 of 3, behind {mine[0].name};")
+    assert "place 3 of 3" in why(mine[1])
+    with pytest.raises(ClientError, match="at most 3, got 4"):
+        TemporaryKeyJob(server, temporary(server, theirs), "print()", Tags=priority("4"))
 
 
 def test_keys_take_turns_and_a_priority_goes_before_all(server):

@@ -3,6 +3,7 @@
 import base64
 import json
 import os
+import sqlite3
 import subprocess
 import sys
 import urllib.error
@@ -160,3 +161,20 @@ def test_temporary_keys_end_with_their_maker_and_outlive_the_server(server):
     assert code_of(client(server, "sts", keys).get_caller_identity) == "InvalidClientTokenId"
     assert ask(server, "GET", "/v2/", login=login).status == 401
     assert status_of(url) == 403
+
+
+def test_an_expired_temporary_key_is_refused_everywhere(server):
+    keys = session(server)
+    login = registry_login(server, keys)
+    url = client(server, "s3", keys).generate_presigned_url("list_buckets")
+    assert status_of(url) == 200 and ask(server, "GET", "/v2/", login=login).status == 200
+    server.stop()
+    with sqlite3.connect(server.data / "muster.db", timeout=SECONDS) as store:
+        store.execute("UPDATE sessions SET expires = expires - 3600 * 1000 WHERE id = ?",
+                      [keys["AccessKeyId"]])  # fmt: skip
+    server.start()
+    assert code_of(client(server, "s3", keys).list_buckets) == "ExpiredToken"
+    assert code_of(client(server, "sts", keys).get_caller_identity) == "ExpiredToken"
+    assert code_of(client(server, "sagemaker", keys).list_training_jobs) == "ExpiredTokenException"
+    assert ask(server, "GET", "/v2/", login=login).status == 401
+    assert status_of(url) == 400
