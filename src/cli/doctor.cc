@@ -103,7 +103,7 @@ std::vector<Finding> kernel_findings(const MachineFacts& facts) {
   const bool own_ids = is_new_enough(facts.kernel, kernel_of_user_ids) && facts.user_namespaces;
   const bool has_users = facts.rootless_ids > 1;
   const Finding users{.what = "user ids",
-                      .purpose = "hosts have more users than you",
+                      .purpose = "hosts can have several users",
                       .good = has_users,
                       .needed = false,
                       .advice =
@@ -114,11 +114,11 @@ std::vector<Finding> kernel_findings(const MachineFacts& facts) {
                        .good = own_ids,
                        .needed = false,
                        .advice =
-                           "Linux 5.19 or newer and user.max_user_namespaces above 0; "
-                           "before, a host's root is root by number"};
+                           "Linux 5.19 or newer and user.max_user_namespaces above 0; with older "
+                           "kernels, root in a host has root's user ID"};
   return {
       {.what = "kernel",
-       .purpose = "what it must be for hosts to be containers",
+       .purpose = "new enough to run hosts as containers",
        .good = is_new_enough(facts.kernel, kernel_min),
        .found = facts.kernel,
        .advice = "Linux 5.9 or newer is needed"},
@@ -127,12 +127,12 @@ std::vector<Finding> kernel_findings(const MachineFacts& facts) {
        .good = has_file_system(facts.file_systems, "overlay"),
        .advice = "modprobe overlay"},
       {.what = "cgroups",
-       .purpose = "hosts' processes are kept together",
+       .purpose = "keep the processes of a host together",
        .good = has_control_groups(facts.mountinfo),
        .found = facts.controllers,
        .advice = "mount -t cgroup2 none /sys/fs/cgroup"},
       {.what = "limits",
-       .purpose = "jobs cannot take all memory and all processes",
+       .purpose = "jobs cannot use up all memory and all processes",
        .good = has_limits,
        .needed = false,
        .advice = "a kernel with the control groups memory and pids: cgroup_enable=memory at boot"},
@@ -164,7 +164,8 @@ void tell_without_root(std::vector<Finding>& all) {
   for (Finding& each : all) {
     if (each.what == "cgroups") each.needed = false;
     if (each.what == "outside")
-      each.advice = "apt-get install slirp4netns nftables, and let everybody open /dev/net/tun";
+      each.advice =
+          "apt-get install slirp4netns nftables, and allow all users to open /dev/net/tun";
     if (!is_any_of(each, {"limits", "volumes", "disk shares", "oom score"})) continue;
     each.good = false;
     each.found = "needs root";
@@ -175,38 +176,37 @@ void tell_without_root(std::vector<Finding>& all) {
 }  // namespace
 
 std::vector<Finding> findings(const MachineFacts& facts) {
-  std::vector<Finding> all = {{.what = "root",
-                               .purpose = "hosts are containers",
-                               .good = facts.root,
-                               .found = facts.rootless_ids > 0
-                                            ? "not needed: you have namespaces of your own"
-                                            : facts.refused,
-                               .advice = run_as_root}};
+  std::vector<Finding> all = {
+      {.what = "root",
+       .purpose = "hosts are containers",
+       .good = facts.root,
+       .found = facts.rootless_ids > 0 ? "not needed: you can create namespaces" : facts.refused,
+       .advice = run_as_root}};
   all.push_back(program("runc", facts.runc, true, "runs the hosts", "runc"));
   for (Finding& each : kernel_findings(facts)) all.push_back(std::move(each));
   if (facts.root)  // For others it is not writable, and need not be.
     all.push_back({.what = "state folder",
-                   .purpose = "what running jobs have on the disk",
+                   .purpose = "holds the files of running jobs",
                    .good = facts.state_writable,
                    .found = facts.state_folder,
-                   .advice = "make it writable, or name another in MUSTER_STATE"});
+                   .advice = "make it writable, or set MUSTER_STATE to another folder"});
   all.push_back(amount("disk", "for the state folder", facts.disk_free_bytes,
-                       "make room, or name a folder of another disk in MUSTER_STATE"));
+                       "free some space, or set MUSTER_STATE to a folder on another disk"));
   all.push_back({.what = "volumes",
-                 .purpose = "VolumeSizeInGB and --volume-size limit what hosts have on disk",
+                 .purpose = "VolumeSizeInGB and --volume-size limit the disk use of hosts",
                  .good = !facts.mke2fs.empty() && facts.loop_devices &&
                          has_file_system(facts.file_systems, "ext4"),
                  .needed = false,
                  .advice = "apt-get install e2fsprogs; modprobe loop ext4"});
   all.push_back({.what = "disk shares",
-                 .purpose = "jobs that read and write side by side get equal parts of the disk",
+                 .purpose = "jobs that use the disk at the same time get equal shares of it",
                  .good = facts.disk_scheduler.find("[bfq]") != std::string::npos,
                  .needed = false,
                  .found = facts.disk_scheduler,
-                 .advice = "echo bfq into queue/scheduler of the disk in /sys/block: no other "
-                           "scheduler heeds the weights of control groups"});
+                 .advice = "write bfq to queue/scheduler of the disk in /sys/block: no other "
+                           "scheduler supports the weights of control groups"});
   all.push_back(amount("memory", "for the jobs", facts.memory_available_bytes,
-                       "end what takes it; a job that finds too little is killed"));
+                       "end other programs; a job that runs out of memory is killed"));
   if (facts.python_asked.empty())
     all.push_back(program("python3", facts.python3, false, "for Python scripts", "python3"));
   else
@@ -214,22 +214,22 @@ std::vector<Finding> findings(const MachineFacts& facts) {
                    .purpose = "for Python scripts",
                    .good = !facts.python3.empty(),
                    .found = facts.python3.empty() ? facts.python_asked : facts.python3,
-                   .advice = "no program is there: name another with --python"});
+                   .advice = "program not found; choose another with --python"});
   all.push_back(program("mpirun", facts.mpirun, false, "for jobs of several processes under MPI",
                         "openmpi-bin"));
   all.push_back({.what = "py-spy",
-                 .purpose = "sm stacks shows where Python programs stand",
+                 .purpose = "sm stacks shows the stacks of Python programs",
                  .good = !facts.py_spy.empty(),
                  .needed = false,
                  .found = facts.py_spy,
                  .advice = "pip install py-spy, and copy it to /usr/local/bin"});
   all.push_back({.what = "outside",
-                 .purpose = "jobs reach what this machine reaches",
+                 .purpose = "jobs can reach the same networks as this machine",
                  .good = facts.no_outside.empty(),
                  .needed = false,
                  .found = facts.no_outside,
-                 .advice = "apt-get install nftables, and give the machine a default route; else "
-                           "hosts reach only each other and the job's S3"});
+                 .advice = "apt-get install nftables, and give the machine a default route; "
+                           "otherwise hosts reach only each other and the job's S3"});
   if (facts.rootless_ids > 0) tell_without_root(all);
   return all;
 }
@@ -248,21 +248,22 @@ std::vector<Finding> findings(const JobFacts& facts) {
                              ", or name another interpreter with --python"});
   }
   const bool has_accelerators = facts.gpus > 0 || facts.neurons > 0;
-  all.push_back({.what = "gpus",
-                 .purpose = "for training on them",
-                 .good = has_accelerators,
-                 .needed = false,
-                 .found = facts.neurons > 0 ? std::to_string(facts.neurons) + " Neuron cores"
-                          : facts.gpus > 0  ? std::to_string(facts.gpus)
-                                            : facts.gpu_trouble,
-                 .advice = "if there are some: their driver, so that nvidia-smi lists them"});
+  all.push_back(
+      {.what = "gpus",
+       .purpose = "for training on GPUs",
+       .good = has_accelerators,
+       .needed = false,
+       .found = facts.neurons > 0 ? std::to_string(facts.neurons) + " Neuron cores"
+                : facts.gpus > 0  ? std::to_string(facts.gpus)
+                                  : facts.gpu_trouble,
+       .advice = "if the machine has GPUs, install their driver; nvidia-smi must list them"});
   all.push_back({.what = "port",
                  .purpose = "where sm server listens",
                  .good = facts.port_trouble.empty(),
                  .needed = false,
                  .found = facts.port_trouble,
-                 .advice = "a server may run already (sm jobs asks it); or: sm server --listen "
-                           "127.0.0.1:PORT"});
+                 .advice = "a server may already be running (try sm jobs); or use sm server "
+                           "--listen 127.0.0.1:PORT"});
   return all;
 }
 

@@ -47,10 +47,10 @@ Finding nodes_finding(const SlurmFacts& facts) {
   if (found.empty())
     found = std::to_string(up) + " of " + std::to_string(facts.nodes.size()) + " can run jobs";
   return {.what = "nodes",
-          .purpose = "hosts run on them",
+          .purpose = "nodes for the hosts",
           .good = up > 0,
           .found = found,
-          .advice = "sm nodes says why each is not"};
+          .advice = "sm nodes shows why a node is not available"};
 }
 
 /// What holds once a job is there: how it is limited, stopped, taken away.
@@ -65,15 +65,15 @@ std::vector<Finding> settings_findings(const SlurmFacts& facts) {
        .good = names(facts, "ProctrackType", "cgroup"),
        .needed = false,
        .found = value(facts, "ProctrackType"),
-       .advice = "ProctrackType=proctrack/cgroup; without it muster ends its own hosts alone"},
+       .advice = "ProctrackType=proctrack/cgroup; without it, only muster ends the processes"},
       {.what = "limits",
-       .purpose = "a host that eats too much memory is ended, and no other",
+       .purpose = "if a host uses too much memory, only this host is ended",
        .good = names(facts, "TaskPlugin", "cgroup") && value(facts, "ConstrainRAMSpace") == "yes",
        .needed = false,
        .found = value(facts, "TaskPlugin"),
        .advice = "TaskPlugin=task/cgroup, and ConstrainRAMSpace=yes in cgroup.conf"},
       {.what = "kill wait",
-       .purpose = "what ranks have between SIGTERM and SIGKILL when a job is cancelled",
+       .purpose = "time between SIGTERM and SIGKILL when a job is cancelled",
        .good = slurm::seconds_in(kill_wait).value_or(std::chrono::seconds(0)) >= kill_wait_min,
        .needed = false,
        .found = kill_wait,
@@ -84,15 +84,15 @@ std::vector<Finding> settings_findings(const SlurmFacts& facts) {
        .good = slurm::seconds_in(timeout).value_or(std::chrono::seconds(0)).count() > 0,
        .needed = false,
        .found = timeout,
-       .advice = "SlurmdTimeout=0 is never: a dead node is found by muster's own link alone, and "
-                 "Slurm keeps it in its jobs"},
+       .advice = "SlurmdTimeout=0 disables this check: only muster's own connection notices a dead "
+                 "node, and Slurm keeps the node in its jobs"},
       {.what = "preemption",
-       .purpose = "jobs that others need the nodes of start again by themselves",
+       .purpose = "preempted jobs restart automatically",
        .good = !suspends,
        .needed = false,
        .found = mode,
-       .advice = "PreemptMode SUSPEND stops jobs where they are, with their GPUs' memory; REQUEUE "
-                 "or CANCEL let them start elsewhere"},
+       .advice = "PreemptMode SUSPEND pauses jobs, which keep their GPU memory; REQUEUE or CANCEL "
+                 "let them restart elsewhere"},
   };
 }
 
@@ -107,21 +107,21 @@ std::vector<Finding> site_findings(const SlurmFacts& facts) {
        .good = !keeps,
        .needed = false,
        .found = value(facts, "AccountingStoreFlags"),
-       .advice = "scripts and environments of jobs are stored: muster's hold no secret, an sbatch "
-                 "script of one's own may"},
+       .advice = "scripts and environments of jobs are stored; muster's contain no secrets, but "
+                 "other sbatch scripts may"},
       {.what = "select",
        .purpose = "--cpus and --memory share a node among jobs",
        .good = select != "select/linear",
        .needed = false,
        .found = select,
-       .advice = "select/linear gives whole nodes, whatever is asked for"},
+       .advice = "select/linear always allocates whole nodes"},
       {.what = "requeue",
-       .purpose = "muster starts jobs again itself, with --no-requeue, whatever JobRequeue says",
+       .purpose = "muster itself restarts jobs, and uses --no-requeue whatever JobRequeue is",
        .good = true,
        .needed = false,
        .found = value(facts, "JobRequeue")},
       {.what = "MPI ports",
-       .purpose = "what srun keeps for MPI; muster's launchers choose their own",
+       .purpose = "ports that srun reserves for MPI; muster's launchers choose their own",
        .good = true,
        .needed = false,
        .found = value(facts, "MpiParams")},
@@ -136,11 +136,11 @@ Finding partitions_finding(const SlurmFacts& facts) {
     all_up = all_up && each.state == "up";
   }
   return {.what = "partitions",
-          .purpose = "a job whose --timeout and 25 minutes are more than that waits for ever",
+          .purpose = "a job whose --timeout plus 25 minutes exceeds this limit waits forever",
           .good = all_up,
           .needed = false,
           .found = join(texts, "; "),
-          .advice = "jobs for a partition that is not up wait, or are refused"};
+          .advice = "jobs for a partition that is not up wait or are rejected"};
 }
 
 double skew_of(const SlurmFacts& facts, const NodeWord& word) {
@@ -174,15 +174,15 @@ Finding of_nodes(const char* what, const char* purpose, std::string bad, std::si
 std::vector<Finding> probe_findings(const SlurmFacts& facts) {
   if (!facts.words)
     return {{.what = "probe",
-             .purpose = "what free nodes are like",
+             .purpose = "checks idle nodes",
              .good = false,
              .needed = false,
              .found = facts.no_words,
-             .advice = "ask again when a node is free"}};
+             .advice = "try again when a node is idle"}};
   const std::vector<NodeWord>& words = *facts.words;
   const auto lacks = [](bool has) { return std::string(has ? "" : " has none"); };
   return {
-      of_nodes("clocks", "hosts' times can be compared",
+      of_nodes("clocks", "the hosts' clocks agree",
                each_bad(words,
                         [&](const NodeWord& word) {
                           const double skew = skew_of(facts, word);
@@ -192,8 +192,9 @@ std::vector<Finding> probe_findings(const SlurmFacts& facts) {
                           std::snprintf(text.data(), text.size(), " %+.1f s", skew);
                           return std::string(text.data());
                         }),
-               words.size(), "chrony or ntpd on those nodes; munge refuses beyond five minutes"),
-      of_nodes("room", "a job's files lie in /tmp",
+               words.size(),
+               "run chrony or ntpd on those nodes; munge rejects differences above five minutes"),
+      of_nodes("room", "a job's files are in /tmp",
                each_bad(words,
                         [](const NodeWord& word) {
                           const std::int64_t mib = word.free_kib >> 10;
@@ -201,22 +202,22 @@ std::vector<Finding> probe_findings(const SlurmFacts& facts) {
                                      ? ""
                                      : " " + std::to_string(mib) + " MiB free";
                         }),
-               words.size(), "make room there"),
-      of_nodes("namespaces", "without root a host needs a user namespace",
+               words.size(), "free some space there"),
+      of_nodes("namespaces", "without root, a host requires a user namespace",
                each_bad(words, [&](const NodeWord& word) { return lacks(word.user_namespaces); }),
                words.size(), "user.max_user_namespaces above 0; root's jobs need none"),
-      of_nodes("cgroups", "hosts that are containers were tried with version 1",
+      of_nodes("cgroups", "hosts as containers were tested with version 1",
                each_bad(words,
                         [](const NodeWord& word) {
                           return std::string(word.cgroups == "cgroup2fs" ? " has version 2" : "");
                         }),
                words.size(), "light hosts need none"),
-      of_nodes("runc", "for hosts that are containers",
+      of_nodes("runc", "for hosts as containers",
                each_bad(words, [&](const NodeWord& word) { return lacks(!word.runc.empty()); }),
                words.size(), "apt-get install runc; light hosts need none"),
       of_nodes("python3", "for Python scripts",
                each_bad(words, [&](const NodeWord& word) { return lacks(!word.python.empty()); }),
-               words.size(), "install it there, or name another by --python"),
+               words.size(), "install it there, or choose another with --python"),
   };
 }
 
@@ -225,7 +226,7 @@ std::vector<Finding> probe_findings(const SlurmFacts& facts) {
 std::vector<Finding> findings(const SlurmFacts& facts) {
   const std::string version = value(facts, "SLURM_VERSION");
   std::vector<Finding> all = {{.what = "Slurm",
-                               .purpose = "its controller answers",
+                               .purpose = "its controller responds",
                                .good = facts.no_settings.empty(),
                                .found = facts.no_settings,
                                .advice = "run this on a submit host; SLURM_CONF names its "
@@ -237,17 +238,17 @@ std::vector<Finding> findings(const SlurmFacts& facts) {
                  .found = version,
                  .advice = "a newer Slurm"});
   all.push_back({.what = "submission",
-                 .purpose = "you may submit jobs",
+                 .purpose = "you are allowed to submit jobs",
                  .good = facts.no_trial.empty(),
                  .found = facts.no_trial,
-                 .advice = "--slurm partition=, account=, qos= as your site wants them"});
+                 .advice = "set --slurm partition=, account=, qos= as your site requires"});
   all.push_back(nodes_finding(facts));
   all.push_back(
       {.what = "address",
        .purpose = "nodes connect to this machine",
        .good = !facts.address.empty(),
        .found = facts.address,
-       .advice = "no way to the first node: --slurm address= names one of this machine's"});
+       .advice = "no route to the first node; set --slurm address= to an address of this machine"});
   for (Finding& each : settings_findings(facts)) all.push_back(std::move(each));
   for (Finding& each : site_findings(facts)) all.push_back(std::move(each));
   all.push_back(partitions_finding(facts));

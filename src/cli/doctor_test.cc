@@ -146,8 +146,8 @@ TEST_CASE("doctor: the interpreter that was asked for stands for python3, and ha
   facts.python3 = "";
   CHECK(!is_well(findings(facts)));
   CHECK(findings_text(findings(facts), false)
-            .find("MISSING python       for Python scripts: /venv/bin/python -> no program is "
-                  "there: name another with --python\n") != std::string::npos);
+            .find("MISSING python       for Python scripts: /venv/bin/python -> program not found; "
+                  "choose another with --python\n") != std::string::npos);
 }
 
 TEST_CASE("doctor: the name of an interpreter orders no terminal about") {

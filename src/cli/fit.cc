@@ -171,7 +171,8 @@ loop::Task<> Fit::run() {
 /// What earlier jobs left must not be in this one's way. Costs a few milliseconds.
 loop::Task<> Fit::sweep() {
   const Result<Swept> swept = co_await machine_.sweep(false);
-  if (!swept) complain("warning: what dead jobs left could not be removed: " + swept.error().text);
+  if (!swept)
+    complain("warning: could not remove the leftovers of dead jobs: " + swept.error().text);
   const std::string lines = swept ? lines_of(*swept) : std::string();
   if (options_.verbose && !lines.empty()) complain(trim(lines));
 }
@@ -224,7 +225,8 @@ loop::Task<Result<job::Spec>> Fit::specify() {
     const std::string venv = lost_venv(env_, (*python)->program, places_, cwd_);
     if (!venv.empty())
       complain("runs under " + (*python)->program + ", not in " + venv +
-               ": sudo sets a PATH of its own; --python " + venv + "/bin/python names the other");
+               ": sudo uses its own PATH; to choose the other, use --python " + venv +
+               "/bin/python");
   }
   const std::string name =
       !options_.name.empty()

@@ -71,12 +71,12 @@ std::string beyond_machine_note(const FitOptions& options, std::int64_t machine_
                                 int machine_processors) {
   std::vector<std::string> beyond;
   if (machine_memory_bytes > 0 && options.memory_bytes > machine_memory_bytes)
-    beyond.push_back("--memory is beyond this machine's " +
+    beyond.push_back("--memory exceeds this machine's " +
                      std::to_string(machine_memory_bytes >> 20) + " MiB");
   if (machine_processors > 0 && options.cpu_millis > 1000 * std::int64_t{machine_processors})
-    beyond.push_back("--cpus is beyond this machine's " + std::to_string(machine_processors));
+    beyond.push_back("--cpus exceeds this machine's " + std::to_string(machine_processors));
   if (beyond.empty()) return {};
-  return join(beyond, " and ") + ": no host can have so much, and so it limits nothing";
+  return join(beyond, " and ") + ", so it has no effect";
 }
 
 }  // namespace muster::cli

@@ -249,11 +249,10 @@ TEST_CASE("fit: limits beyond the machine are told of") {
   CHECK(note({}) == "");
   CHECK(note({"--memory", "4g", "--cpus", "2"}) == "");
   CHECK(note({"--memory", "5g"}) ==
-        "--memory is beyond this machine's 4096 MiB: no host can have so much, and so it limits "
-        "nothing");
+        "--memory exceeds this machine's 4096 MiB, so it has no effect");
   CHECK(note({"--memory", "5g", "--cpus", "2.5"})
-            .starts_with("--memory is beyond this machine's 4096 MiB and --cpus is beyond this "
-                         "machine's 2: "));
+            .starts_with(
+                "--memory exceeds this machine's 4096 MiB and --cpus exceeds this machine's 2: "));
   CHECK(beyond_machine_note(good({"t.py", "--memory", "5g", "--cpus", "99"}), 0, 0) == "");
 }
 

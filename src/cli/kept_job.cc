@@ -37,7 +37,7 @@ Result<std::unique_ptr<KeptJob>> KeptJob::prepare(loop::Loop& loop, machine::Mac
 void KeptJob::accept() {
   const Result<void> published = record_->publish(spec_.name);
   if (!published)
-    options_.tell("warning: sm jobs will not tell of this job: " + published.error().text);
+    options_.tell("warning: sm jobs will not list this job: " + published.error().text);
   if (!options_.detachment) return;
   const Json word{{"type", "detached"},
                   {"job", spec_.name},

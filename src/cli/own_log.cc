@@ -189,7 +189,7 @@ Result<int> Shown::end() {
 
 void Shown::say_if_nothing() const {
   if (job_.description.value("MusterLogDropped", false))
-    return here_.complain("the hosts' lines were too many to be kept here; " +
+    return here_.complain("the log was too large to be kept here; " +
                           results_folder(job_.description) + "/log has them");
   if (!shown_ && options_.filter.rank)
     here_.complain(job_.name + "'s log has no line of rank " +

@@ -24,9 +24,9 @@ struct Wish {
 };
 
 std::string asked_text(const std::string& job, bool killed) {
-  if (killed) return job + ": its grace ends here, and it is killed now";
-  return "asked " + job + " to stop; its processes have their grace to end, and sm stop --now " +
-         job + " kills them now";
+  if (killed) return job + ": killing it now, without further grace";
+  return "asked " + job + " to stop; its processes have time to exit, and sm stop --now " + job +
+         " kills them now";
 }
 
 std::string stopped_text(const std::string& job, const std::string& status, bool json) {

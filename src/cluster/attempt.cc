@@ -32,7 +32,7 @@ Event event_of(const slurm::QueuedJob& over) {
             .outcome = job::Outcome::failed(end.reason),
             .time_limit = time_limit};
   if (end.status == "Completed")
-    return {.kind = Event::Kind::lost, .text = "its steward ended without a word"};
+    return {.kind = Event::Kind::lost, .text = "its steward ended without a report"};
   return {.kind = Event::Kind::lost, .text = end.reason};
 }
 

@@ -79,7 +79,7 @@ Result<void> choose_cipher(const job::HostSpec& spec, const Env& env) {
     return fail(Errc::unsupported,
                 "traffic between hosts cannot be encrypted here: this requires root; use sudo");
   const Result<Cipher> found = find_cipher(env);
-  if (!found) return found.error().in("what hosts send each other cannot be encrypted here");
+  if (!found) return found.error().in("traffic between hosts cannot be encrypted here");
   return write_file(cipher_file(spec), std::string(cipher_name(*found)) + "\n", 0600);
 }
 

@@ -253,7 +253,7 @@ Result<void> set_waiting_max(JobConfig& config, const Json& json) {
 }
 
 Result<void> set_registries(JobConfig& config, const Json& json) {
-  const std::string want = "a list of images, as \"registry.example.com/team/*\"";
+  const std::string want = "a list of images, e.g. \"registry.example.com/team/*\"";
   if (!json.is_array()) return wrong("registries", want);
   for (const Json& each : json) {
     const std::string pattern = TRY(text_at(each, "registries"));

@@ -166,10 +166,10 @@ TimePoint Agent::deadline() const {
 std::string Agent::why_over() const {
   switch (state()) {
     case job::NodeState::waiting:
-      return job::is_spare(options_.host) ? "nothing was heard of the engine for too long"
+      return job::is_spare(options_.host) ? "no contact with the engine for too long"
                                           : "the start signal did not come in time";
     case job::NodeState::running:
-      return "nothing was heard of the engine for too long";
+      return "no contact with the engine for too long";
     case job::NodeState::ended:
       return "the host's result was not fetched in time";
   }

@@ -61,7 +61,7 @@ loop::Task<bool> Agent::connect() {
     const std::string where = address + " port " + std::to_string(job_.port);
     if (!peer) {
       complain("cannot reach the engine at " + where + ": " + peer.error().text +
-               "; it is tried again and again");
+               "; it keeps trying");
       continue;
     }
     if (!is_ipv4(peer->own_address)) {

@@ -143,9 +143,9 @@ Task<void> WebServer::begin_visit(http::Exchange& exchange, const std::string& n
   if (name == "enter") {
     std::optional<std::string> key = visits_.use_pass(api::text_of(input, "pass"), options_.now());
     if (!key || !options_.keys.find(*key))
-      co_return co_await refuse(exchange, 403,
-                                "the link was used already, or is older than a minute; sm ui "
-                                "makes another");
+      co_return co_await refuse(
+          exchange, 403,
+          "the link was used already, or is older than a minute; sm ui prints a new one");
     co_return co_await let_in(exchange, *std::move(key));
   }
   if (!secrets_may_pass(exchange.request()))

@@ -165,7 +165,7 @@ Task<Result<Json, aws::Refusal>> WebServer::log(Call& call) {
 Task<Result<Json, aws::Refusal>> WebServer::search_log(Call& call) {
   const std::string pattern = api::text_of(call.input, "pattern");
   if (pattern.empty() || pattern.size() > pattern_bytes_max)
-    co_return bad_call("what is searched for has 1 to 1,000 bytes");
+    co_return bad_call("the search text must have 1 to 1,000 bytes");
   re2::RE2::Options options;
   options.set_log_errors(false);
   options.set_max_mem(pattern_memory);

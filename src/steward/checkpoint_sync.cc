@@ -212,8 +212,8 @@ void CheckpointSync::State::scan(const std::string& relative, bool as_stored) {
 
 void CheckpointSync::State::tell_deep(const std::string& relative) {
   if (std::exchange(deep_told, true)) return;
-  tell("checkpoints: what lies deeper than " + std::to_string(FileWalk::depth_max) +
-       " folders is not stored: " + to_utf8(relative.substr(0, shown_max)) + "...");
+  tell("checkpoints: files deeper than " + std::to_string(FileWalk::depth_max) +
+       " folders are not stored: " + to_utf8(relative.substr(0, shown_max)) + "...");
 }
 
 void CheckpointSync::State::note_failure(const Error& error) {

@@ -160,7 +160,7 @@ Result<void> ContainerHousing::open_relay() {
 Result<void> ContainerHousing::open_name_service() {
   if (!network_->why_not().empty())
     context_.log("warning", "the job reaches nothing outside: " + network_->why_not() +
-                                "; --network none asks for that without this line");
+                                "; use --network none to avoid this line");
   if (!network_->leads_outside()) return {};
   const std::string resolv_conf = read_file("/etc/resolv.conf").value_or("");
   const std::vector<std::string> servers = container::name_servers(resolv_conf);

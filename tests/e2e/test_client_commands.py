@@ -298,7 +298,7 @@ def test_stop_now_ends_the_grace_of_a_job_that_ignores_the_signal(sm, follow):
     assert sm("stop", "stays").stdout == "stays: Stopping\n"  # Asking again changes nothing.
     killed = sm("stop", "stays", "--now", "--wait")
     assert killed.stdout == "stays: Stopped\n"
-    assert "stays: its grace ends here, and it is killed now" in killed.stderr
+    assert "stays: killing it now, without further grace" in killed.stderr
     assert logs.wait(GUARD_SECONDS) == 1
 
 

@@ -273,7 +273,7 @@ def test_a_second_stop_kills_at_once_and_the_first_says_so(machine, sm):
     assert described(sm, "stays")["TrainingJobStatus"] in ("InProgress", "Stopping")
     again = sm("stop", "--wait", "stays")
     assert b"stays: Stopped" in again.out
-    assert b"stays: its grace ends here, and it is killed now" in again.err
+    assert b"stays: killing it now, without further grace" in again.err
     assert follower.wait(GUARD_SECONDS) == 1
 
 
@@ -283,7 +283,7 @@ def test_stop_now_leaves_no_grace(machine, sm):
     follower.wait_for_output(b"| waits", GUARD_SECONDS)
     now = sm("stop", "--now", "--wait", "stays")
     assert b"stays: Stopped" in now.out
-    assert b"stays: its grace ends here, and it is killed now" in now.err
+    assert b"stays: killing it now, without further grace" in now.err
     assert follower.wait(GUARD_SECONDS) == 1
 
 
