@@ -79,7 +79,7 @@ TEST_CASE("completion: --raw is offered, and told of, where a job's lines are sh
     CHECK(has_word(part, "--raw"));
     const std::string help = help_of(page_of(name));
     CHECK(help.find("--raw") != std::string::npos);
-    CHECK(join(split_words(help), " ").find("before standard error !, which is no") !=
+    CHECK(join(split_words(help), " ").find("| marks standard output, ! marks standard error.") !=
           std::string::npos);
   }
 }
