@@ -1,0 +1,171 @@
+"""Plain English in the texts that users read: help, error messages, README.md and docs/users.
+
+usage: tools/prose.py [FOLDER] [--no-hints]
+
+Words of HARD are findings: they are printed, and the exit code is 1. Everything else is a hint for
+a writer: the patterns of HINTS, sentences over 30 words, help over two lines, and messages that
+end in a full stop. Code blocks (which hold the message patterns) and quoted code are not read.
+"""
+
+import argparse
+import dataclasses
+import pathlib
+import re
+import sys
+from collections.abc import Iterator
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+
+import error_texts  # noqa: E402
+
+HARD = re.compile(
+    r"\b(told|tells|stands|nobody|whoever|anew|mend|is none|for so long|be had"
+    r"|(?<!there )is no(?! (?:longer|more)\b)(?= \w))\b",
+    re.I,
+)
+# Words that are often wrong, and what is meant most of the time.
+HINTS = {
+    r"somebody": "name the user or program",
+    r"of its own|of their own|of one's own": '"its own …", or "separate"',
+    r"beside": '"next to", or "besides"',
+    r"at all times": '"always"',
+    r"by itself": '"automatically"',
+    r"(?:is|are) taken": '"accepted"',
+    r"so long|so much|so many": "name the limit",
+    r"the ways?|no way": '"route", "link" or "method"',
+    r"(?:is|are|was|were) (?:given|asked)": "name who passes or requests it",
+    r"comes|goes|gets on": "name what happens",
+    r"begins?|began": '"start"',
+    r"where there (?:is|are)|what there is": "name the thing",
+    r"heed(?:s|ed)?": '"supported" or "used"',
+    r"odd one": '"outlier"',
+}
+HINT = re.compile("|".join(rf"(?P<h{i}>\b(?:{each})\b)" for i, each in enumerate(HINTS)), re.I)
+WORDS_MAX = 30
+# Two lines of 80 columns, behind the column of the flags' names.
+HELP_MAX = 2 * 48
+
+FENCE = re.compile(r"\s*(?:>\s*)*(```|~~~)")
+CODE = re.compile(r"`+[^`]*`+")
+LINK = re.compile(r"\]\([^)\s]*\)|\{#[\w-]+\}|<https?:[^>]*>")
+BLOCK = re.compile(r"\s*(?:#{1,6} |[-*] |\d+\. |\||>|!!! |:)")
+SENTENCE_END = re.compile(r"(?<=[.!?:;])[\")*]*\s+(?=[\"(*…]*[A-Z…])|\s\|\s|\|$")
+FLAG_HELP = re.compile(
+    r'"--[\w-]+",\s*"[^"]*",\s*((?:"(?:[^"\\]|\\.)*"\s*)+)|\.help =\s*((?:"(?:[^"\\]|\\.)*"\s*)+)'
+)
+STRINGS = re.compile(r'"(?:[^"\\\n]|\\.)*"(?:\s*"(?:[^"\\\n]|\\.)*")*')
+
+
+@dataclasses.dataclass(frozen=True)
+class Passage:
+    """Some text of one kind (help, error or docs), and where it is."""
+
+    path: pathlib.Path
+    line: int
+    kind: str
+    text: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Remark:
+    path: pathlib.Path
+    line: int
+    hard: bool
+    what: str
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}: {'' if self.hard else 'hint: '}{self.what}"
+
+
+def plain(text: str) -> str:
+    """Without quoted code and link targets, and of the same lines."""
+    text = CODE.sub(lambda found: "…" + "\n" * found[0].count("\n"), text)
+    return LINK.sub("]", text)
+
+
+def passages_of_page(path: pathlib.Path, text: str) -> Iterator[Passage]:
+    """Paragraphs, headings, list items and rows of tables of a page in Markdown."""
+    lines: list[str] = []
+    begin, fenced = 0, False
+    for number, line in enumerate([*text.splitlines(), ""], 1):
+        fence = FENCE.match(line)
+        if lines and (fence or not line.strip() or BLOCK.match(line)):
+            yield Passage(path, begin, "docs", plain("\n".join(lines)))
+            lines = []
+        if fence:
+            fenced = not fenced
+        elif not fenced and line.strip():
+            begin = begin if lines else number
+            lines.append(line)
+
+
+def passages_of_help(path: pathlib.Path, source: str) -> Iterator[Passage]:
+    """All texts of more than one word in a table of commands; flags' help is a kind of its own."""
+    source = re.sub(r"(?m)^\s*//.*$", "", source)
+    of_flags = {each.start(group) for each in FLAG_HELP.finditer(source) for group in (1, 2)}
+    for found in STRINGS.finditer(source):
+        text = "".join(each[1:-1] for each in re.findall(r'"(?:[^"\\\n]|\\.)*"', found[0]))
+        text = text.replace('\\"', '"').replace("\\n", "\n")
+        if " " not in text or text.startswith(("sm ", "eval ", "command/")):
+            continue  # A name or an example's line.
+        kind = "flag" if found.start() in of_flags else "help"
+        yield Passage(path, source.count("\n", 0, found.start()) + 1, kind, plain(text))
+
+
+def passages(root: pathlib.Path) -> Iterator[Passage]:
+    tables = sorted((root / "src/command").glob("table_*.cc")) + [root / "src/command/page.h"]
+    for file in tables:
+        if file.exists():
+            yield from passages_of_help(file.relative_to(root), file.read_text())
+    for each in error_texts.error_texts(root):
+        yield Passage(each.path, each.line, "error", plain(each.text))
+    for file in [root / "README.md", *sorted((root / "docs/users").glob("*.md"))]:
+        if file.exists():
+            yield from passages_of_page(file.relative_to(root), file.read_text())
+
+
+def remarks_on(passage: Passage) -> Iterator[Remark]:
+    def at(offset: int, hard: bool, what: str) -> Remark:
+        lines = passage.text.count("\n", 0, offset) if passage.kind == "docs" else 0
+        return Remark(passage.path, passage.line + lines, hard, what)
+
+    text = passage.text
+    one_line = re.sub(r"\s", " ", text)
+    for found in HARD.finditer(one_line):
+        around = one_line[max(found.start() - 30, 0) : found.end() + 30].strip()
+        yield at(found.start(), True, f'"{found[0]}" in "{around}"')
+    for found in HINT.finditer(one_line):
+        meant = list(HINTS.values())[int(str(found.lastgroup)[1:])]
+        yield at(found.start(), False, f'"{found[0]}": {meant}')
+    start = 0
+    for end in [*(each.start() for each in SENTENCE_END.finditer(text)), len(text)]:
+        words = re.findall(r"[\w…][^\s|]*", text[start:end])
+        if len(words) > WORDS_MAX:
+            yield at(start, False, f"{len(words)} words: {' '.join(words[:8])} …")
+        start = end
+    if passage.kind == "flag" and len(text) > HELP_MAX:
+        yield at(0, False, f"help of {len(text)} characters, at most {HELP_MAX}: {text[:50]}…")
+    if passage.kind == "error" and text.endswith(".") and not re.search(r"[.:] [A-Z]|^[A-Z]", text):
+        yield at(0, False, f"a message ends in a full stop: {text[-50:]}")
+
+
+def remarks(root: pathlib.Path) -> list[Remark]:
+    found = (remark for passage in passages(root) for remark in remarks_on(passage))
+    return list(dict.fromkeys(found))
+
+
+def main(words: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="tools/prose.py")
+    parser.add_argument("folder", nargs="?", default=".")
+    parser.add_argument("--no-hints", action="store_true")
+    options = parser.parse_args(words)
+    found = remarks(pathlib.Path(options.folder))
+    hard = [each for each in found if each.hard]
+    for each in hard if options.no_hints else found:
+        print(each)
+    print(f"prose: {len(hard)} findings, {len(found) - len(hard)} hints")
+    return 1 if hard else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
