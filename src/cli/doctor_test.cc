@@ -181,7 +181,7 @@ TEST_CASE("doctor: what only some jobs want is named with the interpreter that w
        {"ok      torch        for programs that torch_distributed starts: in /venv/bin/python\n",
         "absent  mpi4py       for programs that mpi starts -> /venv/bin/python -m pip install "
         "mpi4py",
-        "ok      gpus         for training on them: 2\n",
+        "ok      gpus         for training on GPUs: 2\n",
         "absent  port         where sm server listens: 127.0.0.1:7700: Address already in use "
         "-> "}) {
     CAPTURE(line);
@@ -192,7 +192,7 @@ TEST_CASE("doctor: what only some jobs want is named with the interpreter that w
   none.gpus = 0;
   none.gpu_trouble = "/etc/cdi/a.json: wrong";
   CHECK(findings_text(findings(none), false)
-            .find("absent  gpus         for training on them: /etc/cdi/a.json: wrong -> ") !=
+            .find("absent  gpus         for training on GPUs: /etc/cdi/a.json: wrong -> ") !=
         std::string::npos);
   none.neurons = 4;
   CHECK(findings_text(findings(none), false).find("absent  torch") != std::string::npos);

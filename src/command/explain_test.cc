@@ -28,8 +28,8 @@ TEST_CASE("explain: all names by group, with titles") {
   const std::vector<Topic> some = {{.group = "Before", .name = "needs-root", .title = "Need root"},
                                    {.group = "After", .name = "lost", .title = "Is lost"}};
   CHECK(topic_list(some) ==
-        "What muster's messages mean, by the name at their end; sm explain NAME tells\n"
-        "more.\n"
+        "The meaning of muster's messages, by the name at their end. sm explain NAME\n"
+        "shows the details.\n"
         "\nBefore:\n"
         "  needs-root         Need root\n"
         "\nAfter:\n"
