@@ -105,9 +105,10 @@ format-check:  ### check the format of all C++ files
 	@clang-format --dry-run --Werror $(CXX_FILES)
 
 .PHONY: test-tools
-test-tools:  ### unit tests of tools/, and tools/tidy.py
+test-tools:  ### unit tests of tools/, tools/tidy.py, tools/prose.py
 	python3 -m unittest discover -q -s tools -p '*_test.py'
 	python3 tools/tidy.py .
+	python3 tools/prose.py --no-hints
 
 .PHONY: test-web
 test-web: build/web-lint/.done  ### the web page's modules in Node.js, and their linter
