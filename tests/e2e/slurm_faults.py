@@ -30,12 +30,14 @@ def clean_place(cluster: Cluster, tmp_path):
     wait_until_clean(cluster)
 
 
-def fit_that_waits_once(place: Place, hosts: int, script: str = WAITS_ONCE) -> Process:
-    """A job at work, whose attempts after this one end by themselves."""
+def fit_that_waits_once(
+    place: Place, hosts: int, script: str = WAITS_ONCE, words: tuple = (), ranks: int = 1
+) -> Process:
+    """A job at work, with so many ranks on a host; attempts after this one end by themselves."""
     data = place.folder / "data"
     data.mkdir()
-    job = place.fit(script, "--input", f"train={data}", hosts=hosts)
-    all_at_work(job, hosts)
+    job = place.fit(script, "--input", f"train={data}", *words, hosts=hosts)
+    all_at_work(job, hosts, ranks)
     with tarfile.open(next(place.state.rglob("archive")), "a") as tar:
         tar.addfile(tarfile.TarInfo("channel-train/go"))
     return job

@@ -2,9 +2,11 @@
 
 import os
 import re
+import shutil
 import signal
 
 import pytest
+from image import STANDINS
 from process import children_of, wait_until
 from slurm_cluster import Cluster
 from slurm_faults import (
@@ -209,6 +211,31 @@ def test_ranks_have_the_partitions_grace_time_where_their_nodes_are_taken_away(
             cluster.out("login", "scancel", cluster.out("login", "squeue", "-h", "-o", "%i"))
             job.wait(60)
             assert "Stopped" in job.text and "saved" not in job.text, job.text
+
+
+# The first rank of a host ends soon, with a code for which launchers end all others.
+SAVES_AS_RANK = """
+import os, signal, time
+local = os.environ.get("OMPI_COMM_WORLD_LOCAL_RANK") or os.environ["LOCAL_RANK"]
+def stop(*_):
+    time.sleep(0.1 if local == "0" else 8)
+    print("saved", flush=True)
+    os._exit(143)
+signal.signal(signal.SIGTERM, stop)
+"""
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("launcher", ["--mpi", "--torchrun"])
+def test_every_rank_of_a_launcher_saves_before_its_nodes_are_taken_away(place, launcher):
+    shutil.copytree(STANDINS / "torch", place.source / "torch")
+    words = (launcher, "--processes-per-host", 2)
+    with Configured(place.cluster, "KillWait", "10"):
+        job = fit_that_waits_once(place, 2, SAVES_AS_RANK + WAITS_ONCE, words, ranks=2)
+        with nodes_taken(place.cluster):
+            job.wait_for_output(b"Restarting", 60)
+        ends_well(job, 4)
+    assert job.text.count("| saved") == 4, job.text
 
 
 EATS = AT_WORK + """
