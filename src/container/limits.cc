@@ -96,7 +96,8 @@ Result<void> limit_cgroup(const std::string& path, const JobLimits& limits) {
         read_file(root + "/cgroup.controllers").value_or("").find("memory") == std::string::npos)
       continue;
     const bool of_memory = unified || is_there(root + "/memory.limit_in_bytes");
-    const bool of_processes = unified || is_there(root + "/pids.max") || root.ends_with("/pids");
+    const bool has_pids = unified || is_there(root + "/pids.max") || root.ends_with("/pids");
+    const bool of_processes = limits.processes > 0 && has_pids;
     if (!of_memory && !of_processes) continue;
     TRY(make_group(root, path, unified));
     if (unified) {

@@ -22,7 +22,7 @@ Result<MachineSize> machine_size();
 /// takes all it can leaves the server, its stewards and a shell to look with. Pure.
 struct JobLimits {
   std::int64_t memory_bytes = 0;
-  std::int64_t processes = 0;
+  std::int64_t processes = 0;  ///< 0: not limited, for limit_cgroup().
 };
 JobLimits job_limits(const MachineSize& machine);
 
