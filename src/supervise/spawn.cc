@@ -14,6 +14,7 @@
 #include <string_view>
 #include <system_error>
 
+#include "base/data_limit.h"
 #include "base/fd.h"
 #include "base/open_files.h"
 #include "base/text.h"
@@ -127,6 +128,7 @@ void close_early(int highest, int report) {
   keep_nothing_open();
   if (!place_descriptors(child)) give_up(report, Step::descriptors);
   if (moved >= 0) close_early(child.highest, report);
+  restore_data_limit();
   restore_open_files();  // Behind all that needs descriptors beyond the child's own limit.
   ::execve(child.program.c_str(), child.argv.data(), child.envp.data());
   give_up(report, Step::exec);
@@ -253,6 +255,7 @@ Error replace_self(const Command& command, const Stdio& stdio) {
   reset_signals();
   keep_nothing_open();
   if (!place_descriptors(self)) return explained({Step::descriptors, errno}, command, *program);
+  restore_data_limit();
   ::execve(self.program.c_str(), self.argv.data(), self.envp.data());
   return explained({Step::exec, errno}, command, *program);
 }

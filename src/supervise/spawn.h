@@ -28,9 +28,9 @@ struct SpawnOptions {
   int death_signal = 0;  ///< Sent by the kernel when our thread ends (prctl PR_SET_PDEATHSIG).
 };
 
-/// Starts a program: default signal handlers, empty signal mask, as many open files as we were
-/// started with (base/open_files.h). Returns once it has been exec'd,
-/// so what keeps it from running is known here, in one line that names the program.
+/// Starts a program: default signal handlers, empty signal mask, the limits of open files and of
+/// memory that we were started with (base/open_files.h, base/data_limit.h). Returns once it has
+/// been exec'd, so what keeps it from running is known here, in one line that names the program.
 /// Errors: `not_found` (with the PATH that was searched), `denied`, `invalid_input` (not a program,
 /// too long, or with a NUL inside).
 Result<pid_t> spawn(const Command& command, const Stdio& stdio, const SpawnOptions& options);
