@@ -66,7 +66,10 @@ format:  ## format all C++ files in place
 	@clang-format -i $(CXX_FILES)
 
 .PHONY: docs
-docs: build/docs-venv/.done  ## build/site: docs/ as a site; a link that leads nowhere fails it
+docs: sm run-docs  ## build/site: docs/ as a site; a link that leads nowhere fails it
+
+.PHONY: run-docs
+run-docs: build/docs-venv/.done  ### as docs, with build/release/sm as it is
 	build/docs-venv/bin/mkdocs build --strict
 
 .PHONY: wheel
