@@ -101,7 +101,7 @@ TEST_CASE("checkpoints: what lies too deep is told of once, the rest is stored")
   REQUIRE(bench.store->objects.size() == 1);
   CHECK(bench.store->objects.begin()->first == "s3://bucket/key" + deepest + "/file");
   REQUIRE(bench.told.size() == 1);
-  CHECK(bench.told[0].starts_with("checkpoints: files deeper than 64 folders is not stored"));
+  CHECK(bench.told[0].starts_with("checkpoints: files deeper than 64 folders are not stored"));
 }
 
 TEST_CASE(

@@ -353,7 +353,7 @@ comm.Barrier()
 def test_a_timeout_says_what_each_rank_wrote_last(machine):
     process = machine.fit(HANG, "--timeout", 6, hosts=2, per_host=2)
     assert process.wait(GUARD_SECONDS) == 4, process.text
-    told = process.text[process.text.index("what each rank wrote last") :]
+    told = process.text[process.text.index("last lines of each rank") :]
     lines = re.findall(r"^    (algo-\d) rank (\d), \d+ s before: (.*)$", told, re.M)
     assert lines[0] == ("algo-1", "1", "begin"), told
     assert sorted(line[1:] for line in lines[1:]) == [(rank, "step 1") for rank in "023"], told

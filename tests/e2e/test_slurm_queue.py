@@ -108,7 +108,7 @@ def test_without_slurm_both_say_so():
             [SM, command], env={"PATH": "/nowhere"}, capture_output=True, text=True
         )
         assert done.returncode == 3
-        assert "Slurm's commands are on a cluster's nodes (sm explain slurm)" in done.stderr
+        assert "Slurm's commands are on the nodes of a cluster (sm explain slurm)" in done.stderr
     done = subprocess.run([SM, "queue", "--user", "-x"], capture_output=True, text=True)
     assert done.returncode == 2
     assert "--user: expected a user's name" in done.stderr
