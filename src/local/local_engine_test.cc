@@ -134,6 +134,25 @@ esac)");
   });
 }
 
+TEST_CASE("local: an upload that is killed is swept, too") {
+  Stage stage;
+  LocalEngine engine = stage.engine(R"(case "$2" in
+--sweep) mv "$MUSTER_STATE/jobs/demo" "$MUSTER_STATE/swept"; echo '{"removed": [], "failed": []}';;
+--upload) kill -9 $$;;
+esac)");
+  stage.run([&]() -> loop::Task<> {
+    RunResult run = co_await engine.start(demo(1));
+    REQUIRE(run);
+    REQUIRE(co_await next_end(**run));
+    const Result<std::string> uploaded = co_await (*run)->upload(true);
+    REQUIRE(!uploaded);
+    CHECK(uploaded.error().text == "killed by SIGKILL");
+    const Result<std::string> released = co_await (*run)->release(false);
+    REQUIRE(released);
+    CHECK(exists(stage.state() + "/swept"));
+  });
+}
+
 TEST_CASE("local: kept folders stay, marked, and their name stays taken") {
   Stage stage;
   LocalEngine engine = stage.engine("exit 0");

@@ -50,7 +50,7 @@ struct LocalRun::State {
   std::map<std::string, pid_t> ours;  ///< Stewards that are our children and have not ended.
   std::map<std::string, Fd> others;   ///< pidfds of those that are not.
   std::deque<engine::Event> events;
-  bool all_well = true;  ///< No steward was killed or failed.
+  bool all_well = true;  ///< No steward or upload was killed or failed: nothing is to be swept.
   int attempt = 1;
   bool heeds_losses = false;
   std::set<std::string> destroyed;  ///< By us.
@@ -163,7 +163,9 @@ loop::Task<> LocalRun::watch(std::string host) {
     if (!co_await ended.readable()) co_return;
   }
   state_->others.erase(host);
-  state_->ended(host, job::Outcome::exited(0));  // Another's child: its code is not for us.
+  // Another's child: its code is not for us, but for memory it was killed for all to see.
+  const std::string why = supervise::killed_for_memory(path_, host);
+  state_->ended(host, why.empty() ? job::Outcome::exited(0) : job::Outcome::failed(why));
 }
 
 Result<void> LocalRun::follow() {
@@ -340,7 +342,10 @@ void LocalRun::destroy(const std::string& host) {
 loop::Task<Result<std::string>> LocalRun::upload(bool completed) {
   const LocalEngine::Options& options = local_.options();
   engine::UploadProgram program{options.program, options.env};
-  co_return co_await engine::upload(programs_, std::move(program), path_, completed);
+  Result<std::string> done =
+      co_await engine::upload(programs_, std::move(program), path_, completed);
+  if (!done) state_->all_well = false;
+  co_return done;
 }
 
 bool LocalRun::uploaded() const {

@@ -23,6 +23,7 @@
 #include "loop/tasks.h"
 #include "steward/folders.h"
 #include "steward/host_run.h"
+#include "steward/own_memory.h"
 #include "steward/sweep.h"
 #include "steward/upload_results.h"
 
@@ -108,6 +109,7 @@ Result<bool> run_host(const StewardArgs& given, const Env& env) {
   job::HostSpec spec = TRY(read_spec(given.spec_file));
   TRY(make_folders(spec.host_folder, 0700));
   const Fd lock = TRY(take_lock(spec.host_folder + "/lock"));
+  const OwnMemory memory = OwnMemory::of_steward(spec, env);
   JournalFile journal = TRY(JournalFile::open(spec.host_folder + "/journal", journal_bytes_max,
                                               static_cast<std::uint64_t>(spec.journal_from)));
   loop::Loop loop;
@@ -126,6 +128,7 @@ int print_swept(const Swept& swept, bool json) {
 
 /// Says on standard output what was stored.
 int run_upload(const StewardArgs& given, const Env& env, const Log& log) {
+  const OwnMemory memory = OwnMemory::of_upload(given.upload_folder, env);
   const Result<std::string> done = upload_results(given.upload_folder, given.completed, env);
   if (!done) log.error(done.error().text);
   if (done) static_cast<void>(write_all(STDOUT_FILENO, *done + "\n"));

@@ -11,6 +11,7 @@
 #include "container/cgroup.h"
 #include "container/gateway.h"
 #include "container/runtime.h"
+#include "job/host_spec.h"
 #include "job/machine_name.h"
 #include "loop/loop.h"
 #include "loop/tasks.h"
@@ -33,7 +34,7 @@ class Sweeper {
   Swept run() {
     // Containers first: what runs in them holds everything else.
     containers();
-    cgroups();
+    for (const char* groups : {job::jobs_cgroup, job::stewards_cgroup}) cgroups(groups);
     gateways();
     if (only_.empty())
       job_folders();
@@ -87,14 +88,14 @@ class Sweeper {
     removed = co_await runtime.remove(loop, id, logs);
   }
 
-  void cgroups() {
-    for (const std::string& job : container::jobs_with_cgroups()) {
+  void cgroups(const char* groups) {
+    for (const std::string& job : container::jobs_with_cgroups(groups)) {
       const std::string name = job.substr(0, job.rfind('.'));
       const std::string folder = options_.state_folder + "/jobs/" + name;
       const bool is_of_folder = job == job::machine_name(name, folder);
       if (living_jobs_.contains(job) || (is_of_folder && !is_dead(folder))) continue;
       if (!is_of_folder && !only_.empty()) continue;
-      const std::string path = container::jobs_cgroup + ("/" + job);
+      const std::string path = groups + ("/" + job);
       std::error_code code;
       const bool ours = is_of_folder && fs::exists(folder, code);
       // Another state folder's job may be starting.
@@ -105,7 +106,7 @@ class Sweeper {
       if (!container::has_cgroup(path)) swept_.removed.push_back("cgroup " + path);
     }
     const Result<Fd> lock = wait_for_lock(container::jobs_cgroup_lock);
-    if (lock) container::remove_idle_cgroup(container::jobs_cgroup);
+    if (lock) container::remove_idle_cgroup(groups);
   }
 
   /// Also of kept jobs: nobody looks at a network whose hosts are gone.

@@ -29,8 +29,16 @@ struct StewardStart {
 /// its standard error, in a session of its own. Errors: `system`; as spawn().
 Result<pid_t> start_steward(const job::HostSpec& spec, const StewardStart& start);
 
-/// How a steward ended: as the kernel says, or by what it said last if it failed by itself.
+/// How a steward ended: as the kernel says, or by what it said last if it failed by itself; or that
+/// the kernel killed it for memory, in its control group, which is still there then.
 job::Outcome steward_outcome(job::Outcome outcome, const std::string& host_folder);
+
+/// The control group of a job's steward, `name` its host, or of the upload of its results.
+std::string steward_cgroup(const std::string& job_folder, const std::string& name);
+inline constexpr const char* upload_group = "upload";
+/// Why it ended, if the kernel killed a process of that group for memory; else empty.
+std::string killed_for_memory(const std::string& job_folder, const std::string& name);
+std::string out_of_memory_words();
 
 /// Asks the host's steward to stop it with that grace. False: nobody listens, since it was just
 /// started or is about to end.

@@ -96,7 +96,7 @@ def machine_state() -> dict[str, set[str]]:
     links = subprocess.run(["ip", "-br", "link"], capture_output=True, text=True, check=True).stdout
     with open("/proc/self/mountinfo") as mounts:
         mounted = {line.split()[4] for line in mounts}
-    find = ["find", "/sys/fs/cgroup", "-type", "d", "-path", "*/muster/*"]
+    find = ["find", "/sys/fs/cgroup", "-type", "d", "-path", "*/muster*/*"]
     groups = subprocess.run(find, capture_output=True, text=True, check=False).stdout
     noted = pathlib.Path("/run/muster/gateways")
     tables = subprocess.run(["nft", "list", "tables"], capture_output=True, text=True, check=False)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import pathlib
 import re
 import subprocess
 import sys
@@ -40,6 +41,27 @@ sys.exit(code)
 """
 
 
+# Fills the control group that it joins with a file in memory, which stays when this is killed.
+HOG = """
+import sys
+with open(sys.argv[1] + "/cgroup.procs", "w") as group:
+    group.write("0")
+with open(sys.argv[2], "wb", buffering=0) as file:
+    while True:
+        file.write(b"x" * (64 << 10))
+"""
+
+
+def memory_group(pid):
+    """The folder of the control group that counts a process's memory."""
+    unified = pathlib.Path("/sys/fs/cgroup/cgroup.controllers").exists()
+    for line in pathlib.Path(f"/proc/{pid}/cgroup").read_text().splitlines():
+        _, controllers, path = line.split(":", 2)
+        if unified and not controllers or "memory" in controllers.split(","):
+            return pathlib.Path("/sys/fs/cgroup" if unified else "/sys/fs/cgroup/memory") / path[1:]
+    pytest.skip("this machine counts no memory in control groups")
+
+
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
     config = {"python": str(VENV / "bin" / "python")}
@@ -73,6 +95,33 @@ def test_long_paths_of_checkpoints_take_no_memory_of_the_steward(server):
     found = server.client("s3").list_objects_v2(Bucket=BUCKET, Prefix="kept/")["Contents"]
     assert [each["Key"] for each in found] == ["kept/kept"]
     assert f"checkpoints: {FILES} files left out: their paths are too long" in job.text()
+
+
+def test_a_steward_killed_for_memory_fails_its_own_job_with_that_reason(server):
+    script = "import time\nwhile True:\n  print('here' * 999, flush=True)\n  time.sleep(0.01)\n"
+    job = Job(server, script)
+    wait_until("the job to run", lambda: "here" in job.text(), SECONDS)
+    folder = server.data / "machine" / "jobs" / job.name
+    pid = (folder / "algo-1" / "steward.pid").read_text().split()[0]
+    group = memory_group(pid)
+    limit = next(group / name for name in ("memory.max", "memory.limit_in_bytes")
+                 if (group / name).exists())  # fmt: skip
+    assert int(limit.read_text()) == 256 << 20
+    assert "/muster-stewards/" in str(group), "next to the hosts' groups"
+    inits = [line for line in (folder / "algo-1" / "bundle" / "pid").read_text().split()]
+    filled = pathlib.Path("/dev/shm/filled")
+    try:
+        subprocess.run([sys.executable, "-c", HOG, group, filled], timeout=SECONDS, check=False)
+        gone = pathlib.Path(f"/proc/{pid}")
+        wait_until("the kernel to kill the steward", lambda: not gone.exists(), SECONDS)
+    finally:
+        filled.unlink(missing_ok=True)
+    told = job.at_end()
+    assert told["TrainingJobStatus"] == "Failed"
+    assert "killed for memory: exceeded the limit of 256 MiB" in told["FailureReason"]
+    assert not any(pathlib.Path(f"/proc/{init}").exists() for init in inits), "its host is gone"
+    wait_until("the job's folder and groups to go",
+               lambda: not folder.exists() and not group.parent.exists(), SECONDS)  # fmt: skip
 
 
 def test_long_paths_of_results_take_no_memory_of_their_upload(tmp_path):

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/command.h"
+#include "container/memory_group.h"
+#include "job/host_spec.h"
+
+namespace muster::steward {
+
+/// Keeps this process below job::steward_memory_max for as long as it lives: a stranger's file
+/// names must not take the machine's memory. As root by a control group, which counts the programs
+/// that it runs, too; the kernel then kills it (supervise::steward_outcome() tells). Where it may
+/// make none, by RLIMIT_DATA: then it exits, and says so.
+class OwnMemory {
+ public:
+  static OwnMemory of_steward(const job::HostSpec& spec, const Env& env);
+  static OwnMemory of_upload(const std::string& job_folder, const Env& env);
+
+ private:
+  /// `name`: of the group in the job's. `written`: folders that it writes to.
+  OwnMemory(const std::string& job_folder, const std::string& name,
+            const std::vector<std::string>& written, bool may_group);
+
+  std::optional<container::MemoryGroup> group_;
+};
+
+}  // namespace muster::steward
