@@ -140,7 +140,7 @@ run-python:  ### the Python packages and the wheel
 .PHONY: run-e2e
 run-e2e:
 	tools/build-wheel $(SM) build/dist
-	$(PYTEST) tests/e2e -m 'smoke or not (deep or framework or page or roots or sdk or slurm)' $(if $(K),-k '$(K)')
+	$(PYTEST) tests/e2e -m 'smoke or not (clients or deep or framework or page or roots or sdk or slurm)' $(if $(K),-k '$(K)')
 
 # --- parts of the long suite ---
 
@@ -151,6 +151,11 @@ test-page: deps sm  ### the web page in Chromium
 .PHONY: test-sdk
 test-sdk: deps $(SDK_FOLDERS) sm  ### the server with SageMaker's SDKs, the notebooks and the AWS CLI
 	$(PYTEST) tests/e2e -m 'sdk and not slurm'
+
+# Those that a registry does not give are left out, and named.
+.PHONY: test-clients
+test-clients: deps build/clients/.done sm  ### S3 and the registry with the clients that people bring: rclone, restic, crane, ...
+	$(PYTEST) tests/e2e -m clients
 
 .PHONY: test-slurm
 test-slurm: deps build/sdk-venv/.notebooks-done frameworks sm-and-contract  ### jobs on a Slurm cluster whose nodes are namespaces of this machine
@@ -172,7 +177,7 @@ test-distributions: deps wheel  ### the wheel and the packages on Debian and Ubu
 
 .PHONY: test-deep
 test-deep: deps wheel  ### long loops of faults
-	MUSTER_DEEP=1 $(PYTEST) tests/e2e -m 'deep and not (framework or page or roots or sdk or slurm)'
+	MUSTER_DEEP=1 $(PYTEST) tests/e2e -m 'deep and not (clients or framework or page or roots or sdk or slurm)'
 
 .PHONY: test-asan test-tsan
 test-asan test-tsan: test-%: packages-demo build/sigv4-vectors/.done build/%/build.ninja  ### unit tests under a sanitizer

@@ -110,6 +110,11 @@ $(MPI_FOLDERS): tests/e2e/requirements-mpi.txt | $(VENV)/.test-done
 	@$(PYTHON) tests/e2e/mpi_environment.py $(patsubst build/mpi-%/.done,%,$@)
 	@touch $@
 
+build/clients/.done: tests/e2e/clients.toml tests/e2e/clients.py | packages-demo
+	@echo "installing $(@D): $<"
+	python3 tests/e2e/clients.py
+	@touch $@
+
 build/frameworks-venv/.done: requirements-frameworks.txt requirements.txt
 	@echo "installing $(@D): $<"
 	rm -rf build/frameworks-venv

@@ -162,18 +162,6 @@ def test_buildah_builds_pushes_and_the_machine_knows_the_image(server, tmp_path)
     run("buildah", *own, "pull", "--tls-verify=false", "--creds", login_of(server), name)
 
 
-def test_crane_pushes_and_pulls(server, tmp_path):
-    if not shutil.which("crane"):
-        pytest.skip("crane is not here: Debian has no package of it")
-    IMAGE.write_layout(tmp_path / "layout")
-    env = {**os.environ, "HOME": str(tmp_path)}
-    user, password = login_of(server).split(":")
-    run("crane", "auth", "login", "-u", user, "-p", password, host_of(server), env=env)
-    run("crane", "push", tmp_path / "layout", f"{host_of(server)}/box:v1", env=env)
-    assert run("crane", "digest", f"{host_of(server)}/box:v1", env=env).strip() == digest(
-        IMAGE.manifest)
-
-
 def test_an_upload_in_chunks_goes_on_where_it_broke(server):
     data = os.urandom(3_000_000)
     begun = ask(server, "POST", "/v2/box/blobs/uploads/")
