@@ -254,6 +254,29 @@ TEST_CASE("client: a description is text for people, with what there is") {
   CHECK(job_text(json("{}"), true).find("Hosts") != std::string::npos);
 }
 
+TEST_CASE("client: a job that hangs or is silent says so in the list and its description") {
+  Json job{{"TrainingJobName", "j"},
+           {"TrainingJobStatus", "InProgress"},
+           {"SecondaryStatus", "Training"},
+           {"MusterSilentSince", 100}};
+  const UnixMillis now(820'000);
+  const auto row = [&job, &now] { return jobs_table(Json::array({job}), now, false); };
+  CHECK(row().find("InProgress (Training: silent for 12 min)") != std::string::npos);
+  CHECK(job_text(job, false).find("Last line  1970-01-01 00:01:40") != std::string::npos);
+  job["MusterSilentSince"] = -7000;
+  CHECK(row().find("silent for 2 h 10 min") != std::string::npos);
+  job["MusterHang"] = {{"since", 100}, {"noticed", 200}, {"verdict", "the job hangs\x1b[2J"}};
+  CHECK(row().find("InProgress (Training: hangs)") != std::string::npos);
+  CHECK(job_text(job, false)
+            .find("Hang       the job hangs\\x1b[2J\n"
+                  "           since 1970-01-01 00:01:40; sm stacks j shows") != std::string::npos);
+  CHECK(job_text(job, true).find("\x1b[31mInProgress") != std::string::npos);
+  job["TrainingJobStatus"] = "Completed";
+  CHECK(row().find("hangs") == std::string::npos);
+  CHECK(row().find("silent") == std::string::npos);
+  CHECK(job_text(job, false).find("Hang") == std::string::npos);
+}
+
 TEST_CASE("client: a job's end is the exit code of who followed it") {
   struct {
     const char* status;

@@ -50,6 +50,10 @@ std::string shown_value(const Json& value) {
   return visible_line(value.is_string() ? value.get<std::string>() : to_text(value));
 }
 
+bool hangs(const Json& job) {
+  return member(job, "MusterHang").is_object() && !has_ended(job);
+}
+
 std::int64_t member_number(const Json& json, std::string_view name) {
   const Json& value = member(json, name);
   return value.is_number_integer() ? value.get<std::int64_t>() : 0;
@@ -81,17 +85,34 @@ std::string queue_text(const Json& job) {
          (priority == 0 ? "" : ", priority " + std::to_string(priority));
 }
 
-/// "InProgress (Training)", "InProgress (Pending: place 2 of 5)", "Completed".
-std::string status_text(const Json& job) {
+/// "12 min", "2 h 7 min": of a job that has given no sign of life since.
+std::string minutes_text(UnixMillis span) {
+  const std::int64_t minutes = std::max<std::int64_t>(span.count(), 0) / 60'000;
+  const std::string rest = std::to_string(minutes % 60) + " min";
+  return minutes < 60 ? rest : std::to_string(minutes / 60) + " h " + rest;
+}
+
+/// ": hangs", ": silent for 12 min"; else empty. `now`: none where no time is to be told.
+std::string standstill_text(const Json& job, std::optional<UnixMillis> now) {
+  if (hangs(job)) return ": hangs";
+  const std::optional<UnixMillis> since = member_time(job, "MusterSilentSince");
+  if (!since || !now || has_ended(job)) return {};
+  return ": silent for " + minutes_text(*now - *since);
+}
+
+/// "InProgress (Training)", "InProgress (Pending: place 2 of 5)", "InProgress (Training: hangs)",
+/// "Completed".
+std::string status_text(const Json& job, std::optional<UnixMillis> now = std::nullopt) {
   const std::string status = visible_line(member_text(job, "TrainingJobStatus"));
-  const std::string more = visible_line(member_text(job, "SecondaryStatus")) + queue_text(job);
+  const std::string more = visible_line(member_text(job, "SecondaryStatus")) + queue_text(job) +
+                           standstill_text(job, now);
   return more.empty() || more == status ? status : status + " (" + more + ")";
 }
 
 const char* colour_of(const Json& job) {
   const std::string status = member_text(job, "TrainingJobStatus");
   if (status == "Completed") return green;
-  if (status == "Failed") return red;
+  if (status == "Failed" || hangs(job)) return red;
   return status == "Stopped" || status == "Stopping" ? yellow : bold;
 }
 
@@ -171,6 +192,14 @@ Fields head_fields(const Json& job, bool colour) {
   if (is_local(job)) field("Where", "this machine");
   const std::string status = status_text(job);
   field("Status", colour ? colour_of(job) + status + plain : status);
+  if (hangs(job)) {
+    const Json& hang = member(job, "MusterHang");
+    field("Hang", visible_line(member_text(hang, "verdict")) + "\nsince " +
+                      time_text(hang, "since") + "; sm stacks " +
+                      visible_line(member_text(job, "TrainingJobName")) +
+                      " shows where each rank is");
+  }
+  if (!has_ended(job)) field("Last line", time_text(job, "MusterSilentSince"));
   field("Reason", shown_lines(member_text(job, "FailureReason"), ""));
   for (const auto& [name, value] : cause_fields(member(job, "MusterCause")))
     field(name.c_str(), value);
@@ -229,7 +258,7 @@ std::string jobs_table(const Json& summaries, UnixMillis now, bool colour) {
     const std::optional<UnixMillis> created = member_time(job, "CreationTime");
     std::optional<UnixMillis> end = member_time(job, "TrainingEndTime");
     if (!end) end = has_ended(job) ? member_time(job, "LastModifiedTime") : now;
-    rows.push_back({visible_line(member_text(job, "TrainingJobName")), status_text(job),
+    rows.push_back({visible_line(member_text(job, "TrainingJobName")), status_text(job, now),
                     time_text(job, "CreationTime"),
                     created && end ? span_text(*end - *created) : "-"});
     if (placed) rows.back().emplace_back(is_local(job) ? "local" : "server");

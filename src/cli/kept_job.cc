@@ -81,6 +81,11 @@ void KeptJob::log(const std::string& host, UnixMillis time, const job::LogLine& 
   shown_.log(host, time, line);
 }
 
+void KeptJob::standstill(const std::optional<platform::Standstill>& what) {
+  record_->take(what);
+  shown_.standstill(what);
+}
+
 void KeptJob::health(const std::string& node, const std::string& record) {
   const Result<void> kept =
       preflight::keep_record(preflight::health_folder(options_.state), node, record);

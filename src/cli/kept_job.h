@@ -47,6 +47,7 @@ class KeptJob final : public platform::Sink {
   void ended(const platform::JobReport& report) override;
   void lines(const std::string& host, UnixMillis time, const job::Lines& lines) override;
   void log(const std::string& host, UnixMillis time, const job::LogLine& line) override;
+  void standstill(const std::optional<platform::Standstill>& what) override;
   void health(const std::string& node, const std::string& record) override;
   loop::Task<> flush() override { return shown_.flush(); }
 

@@ -6,6 +6,7 @@
 #include "api/job_request.h"
 #include "base/json.h"
 #include "base/time.h"
+#include "platform/standstill.h"
 #include "store/store.h"
 
 namespace muster::jobs {
@@ -48,6 +49,8 @@ class Jobs {
   virtual void set_priority(const std::string& name, int priority) = 0;
   /// None if it does not wait for its turn.
   virtual std::optional<QueuePlace> place(const std::string& name) const = 0;
+  /// Whether a running job hangs or is silent; none: neither, or not noticed yet.
+  virtual std::optional<platform::Standstill> standstill(const std::string& name) const = 0;
   /// Why the job has not started, for a person; empty if it does not wait for its turn.
   virtual std::string why_waiting(const std::string& name) const = 0;
   /// The job stands in the store as "Stopping". It may not have started yet.

@@ -302,6 +302,16 @@ loop::Task<> Runner::watch_waits() {
   }
 }
 
+std::optional<platform::Standstill> Runner::standstill(const std::string& name) const {
+  const auto found = standstills_.find(name);
+  return found == standstills_.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::int64_t Runner::hanging() const {
+  return std::count_if(standstills_.begin(), standstills_.end(),
+                       [](const auto& each) { return !each.second.verdict.empty(); });
+}
+
 std::string Runner::why_waiting(const std::string& name) const {
   const std::string why = queue_.why_waiting(name, options_.now());
   return why.empty() ? why : "Waiting for free hosts: " + why;
@@ -424,7 +434,7 @@ loop::Task<Result<void>> Runner::run(std::string name, bool resumed) {
     end.failure_reason = job::reason_text(with_lack(end.failure_reason, lack), "", reason_max);
     return finish(name, std::move(end));
   };
-  WatchContext context{loop_, tasks_, store_, metrics_, reserve_, log_, counts_};
+  WatchContext context{loop_, tasks_, store_, metrics_, reserve_, log_, counts_, standstills_};
   Watch watch(context, name, state.transitions.back().status, std::move(at_end));
   platform::JobRunOptions options;
   if (!resumed) log_.info(name + ": starts");

@@ -79,6 +79,7 @@ class Runner final : public Jobs {
                                                     const std::string& key) const override;
   void set_priority(const std::string& name, int priority) override;
   std::optional<QueuePlace> place(const std::string& name) const override;
+  std::optional<platform::Standstill> standstill(const std::string& name) const override;
   std::string why_waiting(const std::string& name) const override;
   void stop(const std::string& name) override;
   void kill(const std::string& name) override;
@@ -93,6 +94,8 @@ class Runner final : public Jobs {
   /// All jobs that run together; see platform::ReachWatch.
   platform::Reach reach() const;
   const JobCounts& counts() const { return counts_; }
+  /// Jobs that hang, of those that are looked at.
+  std::int64_t hanging() const;
   /// Jobs that wait for their turn.
   std::size_t waiting() const { return queue_.waiting_count() + unread_.size(); }
   /// True while jobs of an earlier server are read.
@@ -148,6 +151,7 @@ class Runner final : public Jobs {
   Reserve reserve_;
   Queue queue_;
   JobCounts counts_;
+  Standstills standstills_;
   /// Jobs of an earlier server that are not in the queue yet, in order; and how many of each key.
   std::deque<std::string> unread_;
   std::map<std::string, std::size_t> unread_of_;

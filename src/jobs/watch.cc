@@ -85,6 +85,7 @@ void Watch::status(const platform::StatusLine& line) {
   change.secondary = starts_again_ && place > 0 ? std::string(restarting) : line.status;
   change.message = line.message;
   change.time = line.time;
+  change.beside = line.beside;
   changes_.push_back(std::move(change));
   const Result<void> told = tell();
   if (!told) context_.log.error(job_ + ": " + told.error().text);
@@ -92,6 +93,14 @@ void Watch::status(const platform::StatusLine& line) {
 
 void Watch::lines(const std::string&, UnixMillis, const job::Lines&) {
   scraping_->is_due = true;
+}
+
+void Watch::standstill(const std::optional<platform::Standstill>& what) {
+  if (what)
+    context_.standstills[job_] = *what;
+  else if (context_.standstills.erase(job_) == 0)
+    return;
+  context_.store.changed_elsewhere();
 }
 
 /// A sample that cannot be stored is left out: there is a next one.

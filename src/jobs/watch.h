@@ -24,6 +24,9 @@ store::JobFinish finish_of(const platform::JobReport& report);
 /// FailureReason's limit in characters. Source: the API's model.
 inline constexpr std::size_t reason_max = 1024;
 
+/// Jobs that hang or are silent, by name. Kept by no store: a server that starts again looks again.
+using Standstills = std::map<std::string, platform::Standstill>;
+
 /// What a Watch works with; all of it outlives every Watch.
 struct WatchContext {
   loop::Loop& loop;
@@ -33,6 +36,7 @@ struct WatchContext {
   const Reserve& reserve;
   const Log& log;
   JobCounts& counts;
+  Standstills& standstills;
 };
 
 /// Tells the store what one job does, in order and each thing once: its statuses as they come, its
@@ -52,6 +56,7 @@ class Watch final : public platform::Sink {
   void lines(const std::string& host, UnixMillis time, const job::Lines& lines) override;
   void log(const std::string&, UnixMillis, const job::LogLine&) override {}
   void usage(const std::vector<engine::HostUsage>& hosts) override;
+  void standstill(const std::optional<platform::Standstill>& what) override;
   Duration usage_pause() override;
   void ended(const platform::JobReport& report) override;
   /// After ended(): until the end is stored.

@@ -115,7 +115,8 @@ struct Bench {
   Reserve reserve{folder + "/reserve"};
   Log log{-1, "test", Log::Level::error};
   JobCounts counts;
-  WatchContext context{loop, tasks, store, metrics, reserve, log, counts};
+  Standstills standstills;
+  WatchContext context{loop, tasks, store, metrics, reserve, log, counts, standstills};
   int kept = 0;
   std::vector<store::JobFinish> finished;
 

@@ -71,8 +71,15 @@ void add_status(Json& description, const platform::StatusLine& line) {
   Json& changes = description["SecondaryStatusTransitions"];
   const double time = seconds_of(line.time);
   const std::string message = to_utf8(line.message);
-  if (!changes.empty() && text_at(changes.back(), "Status") == line.status) {
-    changes.back()["StatusMessage"] = message;
+  const auto is_in = [&changes, &line](std::size_t from_back) {
+    return changes.size() >= from_back &&
+           text_at(changes[changes.size() - from_back], "Status") == line.status;
+  };
+  if (line.beside && !is_in(1)) return;
+  const bool has_beside = is_in(1) && is_in(2);
+  if (line.beside && has_beside) changes.erase(changes.size() - 1);
+  if (is_in(1) && !line.beside) {
+    changes[changes.size() - (has_beside ? 2 : 1)]["StatusMessage"] = message;
   } else {
     if (!changes.empty()) changes.back()["EndTime"] = time;
     changes.push_back({{"Status", line.status}, {"StartTime", time}, {"StatusMessage", message}});
@@ -84,9 +91,20 @@ void add_status(Json& description, const platform::StatusLine& line) {
   if (begins && !description.contains("TrainingStartTime")) description["TrainingStartTime"] = time;
 }
 
+void add_standstill(Json& description, const std::optional<platform::Standstill>& what) {
+  description.erase("MusterHang");
+  description.erase("MusterSilentSince");
+  if (what && what->verdict.empty()) description["MusterSilentSince"] = seconds_of(what->since);
+  if (what && !what->verdict.empty())
+    description["MusterHang"] = {{"since", seconds_of(what->since)},
+                                 {"noticed", seconds_of(what->noticed)},
+                                 {"verdict", to_utf8(what->verdict)}};
+}
+
 void add_end(Json& description, const platform::JobReport& report, int exit_code) {
   const platform::JobEnd& end = report.end;
   add_status(description, end.last);
+  add_standstill(description, std::nullopt);
   description["TrainingJobStatus"] = platform::status_name(end.status);
   description["TrainingEndTime"] = seconds_of(end.last.time);
   description["TrainingTimeInSeconds"] = end.training_time.count();
@@ -107,6 +125,7 @@ bool has_ended(const Json& description) {
 
 void add_loss(Json& description, UnixMillis time) {
   add_status(description, {"Failed", lost_reason, time});
+  add_standstill(description, std::nullopt);
   description["TrainingJobStatus"] = "Failed";
   description["TrainingEndTime"] = seconds_of(time);
   description["FailureReason"] = lost_reason;
@@ -114,8 +133,9 @@ void add_loss(Json& description, UnixMillis time) {
 
 Json summary_of(const Json& description) {
   Json summary = Json::object();
-  for (const char* name : {"TrainingJobName", "CreationTime", "TrainingEndTime", "LastModifiedTime",
-                           "TrainingJobStatus", "SecondaryStatus", "MusterPlace"})
+  for (const char* name :
+       {"TrainingJobName", "CreationTime", "TrainingEndTime", "LastModifiedTime",
+        "TrainingJobStatus", "SecondaryStatus", "MusterPlace", "MusterHang", "MusterSilentSince"})
     if (const auto found = description.find(name); found != description.end())
       summary[name] = *found;
   return summary;

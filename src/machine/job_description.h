@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "base/json.h"
@@ -18,6 +19,9 @@ Json description_of(const job::Spec& spec, UnixMillis now);
 
 /// What its status is now. Of one status the last message stands.
 void add_status(Json& description, const platform::StatusLine& line);
+
+/// Marks the job as one that hangs or is silent; none: removes the mark.
+void add_standstill(Json& description, const std::optional<platform::Standstill>& what);
 
 /// How it ended. `exit_code`: that of `sm fit`.
 void add_end(Json& description, const platform::JobReport& report, int exit_code);

@@ -53,6 +53,32 @@ TEST_CASE("job description: of one status the last message stands") {
   CHECK(job["TrainingStartTime"] == 3.0);
 }
 
+TEST_CASE("job description: a hang is a mark, and one message beside the status's own") {
+  Json job = description_of(spec(), UnixMillis(1000));
+  add_status(job, {"Downloading", "reads", UnixMillis(1500)});
+  add_status(job, {"Training", "hangs", UnixMillis(1700), true});  // Not the present status.
+  add_status(job, {"Training", "trains", UnixMillis(2000)});
+  for (int time : {5000, 8000}) {
+    add_status(job, {"Training", "hangs", UnixMillis(time), true});
+    add_standstill(job, platform::Standstill{UnixMillis(2500), UnixMillis(time), "hangs"});
+    const Json& changes = job["SecondaryStatusTransitions"];
+    REQUIRE(changes.size() == 3);
+    CHECK(changes[1]["StatusMessage"] == "trains");
+    CHECK(changes[1]["EndTime"] == time / 1000);
+    CHECK(changes[2]["StatusMessage"] == "hangs");
+    CHECK(changes[2]["StartTime"] == time / 1000);
+  }
+  add_status(job, {"Training", "still trains", UnixMillis(9000)});
+  CHECK(job["SecondaryStatusTransitions"][1]["StatusMessage"] == "still trains");
+  CHECK(job["MusterHang"] == Json{{"since", 2.5}, {"noticed", 8.0}, {"verdict", "hangs"}});
+  CHECK(summary_of(job)["MusterHang"] == job["MusterHang"]);
+  add_standstill(job, platform::Standstill{UnixMillis(2500), UnixMillis(8000), ""});
+  CHECK(!job.contains("MusterHang"));
+  CHECK(summary_of(job)["MusterSilentSince"] == 2.5);
+  add_loss(job, UnixMillis(9000));
+  CHECK(!job.contains("MusterSilentSince"));
+}
+
 TEST_CASE("job description: an end has its exit code, its headline and its cause") {
   Json job = description_of(spec(), UnixMillis(0));
   platform::JobReport report;

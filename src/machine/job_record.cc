@@ -164,6 +164,12 @@ void JobRecord::take(const platform::StatusLine& line) {
   if (published_) static_cast<void>(write());
 }
 
+void JobRecord::take(const std::optional<platform::Standstill>& what) {
+  Json before = description_;
+  add_standstill(description_, what);
+  if (published_ && before != description_) static_cast<void>(write());
+}
+
 void JobRecord::keep_journal(const std::string& host, const std::string& journal_file) {
   const std::string kept = path_ + "/" + host + std::string(journal_end);
   // Not there yet, or kept already; or never (a state folder over two file systems): then `sm logs`

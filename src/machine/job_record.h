@@ -42,6 +42,7 @@ class JobRecord {
 
   // Errors here are told by nobody: the job goes on, and only its record is late.
   void take(const platform::StatusLine& line);
+  void take(const std::optional<platform::Standstill>& what);
   /// Keeps the host's journal, which may not be there yet, also when the job's folder is gone.
   void keep_journal(const std::string& host, const std::string& journal_file);
   /// A log beyond what is kept of all jobs is not kept. `metrics`: the FinalMetricDataList; null:

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <tuple>
+#include <utility>
 
 #include "base/text.h"
 #include "platform/stack_tree.h"
@@ -58,11 +59,17 @@ bool talks(const job::HostStacks& before, const job::HostStacks& after, Duration
   return (after.net_bytes - before.net_bytes) * 1000 >= ms * idle_io_bytes_per_second;
 }
 
+bool all_were_seen(const std::vector<job::HostStacks>& hosts) {
+  return std::all_of(hosts.begin(), hosts.end(),
+                     [](const job::HostStacks& each) { return each.trouble.empty(); });
+}
+
 }  // namespace
 
-void HangWatch::active(TimePoint now) {
-  silent_since_ = now;
+bool HangWatch::active(TimePoint now) {
+  silent_since_ = since_ = now;
   seen_.clear();
+  return std::exchange(hangs_, false);
 }
 
 void HangWatch::quiet_until(TimePoint until) {
@@ -70,22 +77,30 @@ void HangWatch::quiet_until(TimePoint until) {
 }
 
 std::optional<TimePoint> HangWatch::next_look() const {
-  if (after_ <= Duration(0) || told_ || !silent_since_) return std::nullopt;
+  if (after_ <= Duration(0) || !silent_since_) return std::nullopt;
   const Duration pause = std::max<Duration>(after_ / looks, look_pause_min);
   const TimePoint from = seen_.empty() ? *silent_since_ : looked_;
   return std::max(from, quiet_until_) + pause;
 }
 
-bool HangWatch::look(std::vector<job::HostStacks> seen, TimePoint now) {
-  if (now < quiet_until_ || told_) return false;
-  const bool still = !seen_.empty() && stood_still(seen_, seen, now - looked_);
+HangWatch::Finding HangWatch::look(std::vector<job::HostStacks> seen, TimePoint now) {
+  if (now < quiet_until_) return Finding::nothing;
+  looked_ = now;
+  if (hangs_ && !all_were_seen(seen)) return Finding::nothing;  // No sign of life.
+  const bool still = !seen_.empty() && stood_still(seen_, seen, now - seen_at_);
   still_ = still ? still_ + 1 : 0;
   if (!still) still_since_ = now;
   seen_ = std::move(seen);
-  looked_ = now;
+  seen_at_ = now;
+  if (hangs_) {
+    if (still) return Finding::nothing;
+    hangs_ = false;
+    since_ = now;
+    return Finding::goes_on;
+  }
   // The first look came a part of the time after whatever happened last.
-  told_ = still_ >= 2 && now - still_since_ >= after_ - after_ / looks - look_pause_min / 2;
-  return told_;
+  hangs_ = still_ >= 2 && now - still_since_ >= after_ - after_ / looks - look_pause_min / 2;
+  return hangs_ ? Finding::hangs : Finding::nothing;
 }
 
 bool stood_still(const std::vector<job::HostStacks>& before,

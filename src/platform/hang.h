@@ -13,7 +13,8 @@ namespace muster::platform {
 
 /// Finds out that a running job hangs: nothing is printed, and no rank gets on
 /// (docs/protocols/stacks.md, "Hangs"). While the job is silent whoever has this looks at all
-/// processes a few times (`next_look`, job::Calls::moves) and tells what was seen.
+/// processes a few times (`next_look`, job::Calls::moves) and tells what was seen; while it hangs,
+/// too, to see whether it goes on.
 ///
 /// Pure: callers pass `now`, which must not go back.
 class HangWatch {
@@ -21,21 +22,28 @@ class HangWatch {
   /// `after`: how long nothing may happen; 0: never looks.
   explicit HangWatch(Duration after) : after_(after) {}
 
-  /// The job's hosts run, or something was printed.
-  void active(TimePoint now);
+  enum class Finding { nothing, hangs, goes_on };
+
+  /// The job's hosts run, or something was printed. True: it was found to hang, and goes on.
+  bool active(TimePoint now);
   /// The job has said that it will be silent until then.
   void quiet_until(TimePoint until);
-  /// When to look; none: not now, or never again.
+  /// When to look; none: not now.
   std::optional<TimePoint> next_look() const;
-  /// What was seen. True, once: the job hangs.
-  bool look(std::vector<job::HostStacks> seen, TimePoint now);
+  /// What was seen, and what that changes.
+  Finding look(std::vector<job::HostStacks> seen, TimePoint now);
+  bool hangs() const { return hangs_; }
+  /// With hangs(): the last sign of life.
+  TimePoint since() const { return since_; }
 
  private:
   Duration after_;
-  bool told_ = false;
+  bool hangs_ = false;
+  TimePoint since_{};
   std::optional<TimePoint> silent_since_;
   TimePoint quiet_until_{};
   TimePoint looked_{};
+  TimePoint seen_at_{};
   TimePoint still_since_{};  ///< The first look since which nothing got on.
   int still_ = 0;            ///< Looks after that.
   std::vector<job::HostStacks> seen_;

@@ -7,6 +7,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using job::HostStacks;
+using Found = HangWatch::Finding;
 
 /// Four ranks on two hosts that have used so much until now; rank 2 waits, all others spin.
 std::vector<HostStacks> hosts(std::int64_t cpu_ms) {
@@ -30,7 +31,7 @@ const TimePoint start{1000s};
 
 }  // namespace
 
-TEST_CASE("hang: found after the time that nothing may happen, and told once") {
+TEST_CASE("hang: found after the time that nothing may happen") {
   HangWatch watch(20s);
   CHECK(!watch.next_look());  // No host runs yet.
   watch.active(start);
@@ -39,11 +40,14 @@ TEST_CASE("hang: found after the time that nothing may happen, and told once") {
     REQUIRE(watch.next_look());
     CHECK(*watch.next_look() == now + 5s);
     now = *watch.next_look();
-    CHECK(watch.look(hosts(1000 * look), now) == (look == 4));
+    CHECK(watch.look(hosts(1000 * look), now) == (look == 4 ? Found::hangs : Found::nothing));
   }
   CHECK(now == start + 20s);
-  CHECK(!watch.next_look());
-  CHECK(!watch.look(hosts(9000), now + 60s));
+  CHECK(watch.hangs());
+  CHECK(watch.since() == start);
+  CHECK(*watch.next_look() == now + 5s);  // The job may go on.
+  CHECK(watch.look(hosts(9000), now + 5s) == Found::nothing);
+  CHECK(watch.hangs());
   CHECK(hang_text(hosts(0), 20s) ==
         "the job hangs: no output and no progress for 20 s; stuck elsewhere than most: rank 2");
   const job::Verdict verdict = hang_verdict(hosts(0), "it hangs");
@@ -55,12 +59,13 @@ TEST_CASE("hang: found after the time that nothing may happen, and told once") {
 TEST_CASE("hang: a line begins it anew, and one that comes while it is looked at counts") {
   HangWatch watch(20s);
   watch.active(start);
-  for (int look = 1; look <= 3; ++look) CHECK(!watch.look(hosts(1000 * look), start + 5s * look));
+  for (int look = 1; look <= 3; ++look)
+    CHECK(watch.look(hosts(1000 * look), start + 5s * look) == Found::nothing);
   watch.active(start + 19s);
   CHECK(*watch.next_look() == start + 24s);
   for (int look = 1; look <= 3; ++look)
-    CHECK(!watch.look(hosts(5000 + 1000 * look), start + 19s + 5s * look));
-  CHECK(watch.look(hosts(9000), start + 39s));
+    CHECK(watch.look(hosts(5000 + 1000 * look), start + 19s + 5s * look) == Found::nothing);
+  CHECK(watch.look(hosts(9000), start + 39s) == Found::hangs);
 }
 
 TEST_CASE("hang: whoever gets on between looks puts it off") {
@@ -69,8 +74,48 @@ TEST_CASE("hang: whoever gets on between looks puts it off") {
   for (int look = 1; look <= 40; ++look) {
     std::vector<HostStacks> seen = hosts(1000 * look);
     seen[0].processes[0].io_bytes = look / 3 * 100'000;
-    CHECK(!watch.look(std::move(seen), start + 5s * look));
+    CHECK(watch.look(std::move(seen), start + 5s * look) == Found::nothing);
   }
+}
+
+namespace {
+
+/// One that was found to hang at start + 20 s, since its start.
+HangWatch hanging() {
+  HangWatch watch(20s);
+  watch.active(start);
+  for (int look = 1; look <= 4; ++look)
+    static_cast<void>(watch.look(hosts(1000 * look), start + 5s * look));
+  REQUIRE(watch.hangs());
+  return watch;
+}
+
+}  // namespace
+
+TEST_CASE("hang: any line takes the mark away, and it may hang again") {
+  HangWatch watch = hanging();
+  CHECK(watch.active(start + 22s));
+  CHECK(!watch.hangs());
+  CHECK(!watch.active(start + 23s));
+  CHECK(*watch.next_look() == start + 28s);
+  for (int look = 1; look <= 3; ++look)
+    CHECK(watch.look(hosts(5000 + 1000 * look), start + 23s + 5s * look) == Found::nothing);
+  CHECK(watch.look(hosts(9000), start + 43s) == Found::hangs);
+  CHECK(watch.since() == start + 23s);
+}
+
+TEST_CASE("hang: progress takes the mark away, hosts that cannot be looked at do not") {
+  HangWatch watch = hanging();
+  std::vector<HostStacks> unseen = hosts(9000);
+  unseen[1].trouble = "timeout";
+  CHECK(watch.look(unseen, start + 25s) == Found::nothing);
+  CHECK(watch.hangs());
+  CHECK(*watch.next_look() == start + 30s);
+  std::vector<HostStacks> read = hosts(9000);
+  read[0].processes[0].io_bytes = 1 << 20;
+  CHECK(watch.look(read, start + 30s) == Found::goes_on);
+  CHECK(!watch.hangs());
+  CHECK(!watch.active(start + 31s));
 }
 
 TEST_CASE("hang: a job that said that it will be quiet is not looked at") {
@@ -78,7 +123,7 @@ TEST_CASE("hang: a job that said that it will be quiet is not looked at") {
   watch.active(start);
   watch.quiet_until(start + 600s);
   CHECK(*watch.next_look() == start + 605s);
-  CHECK(!watch.look(hosts(1), start + 300s));
+  CHECK(watch.look(hosts(1), start + 300s) == Found::nothing);
   HangWatch never(0s);
   never.active(start);
   CHECK(!never.next_look());

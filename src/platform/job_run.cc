@@ -41,13 +41,15 @@ loop::Task<> measure(engine::Run& run, std::string host, Measured& measured) {
 
 class JobRun {
  public:
-  JobRun(loop::Loop& loop, engine::Run& run, const job::Spec& spec, LifeCycle::Options options,
-         Sink& sink, Requests& requests)
+  JobRun(loop::Loop& loop, engine::Run& run, const job::Spec& spec, LifeCycle::Options times,
+         const JobRunOptions& options, Sink& sink, Requests& requests)
       : loop_(loop),
         run_(run),
         spec_(spec),
-        cycle_(std::move(options), Clock::now()),
-        hang_(spec.hang_after),
+        cycle_(std::move(times), Clock::now()),
+        hang_after_(options.hang_after.value_or(spec.hang_after)),
+        hang_(hang_after_),
+        silence_(hang_after_ > Duration(0) ? std::chrono::milliseconds(0) : options.silent_after),
         sink_(sink),
         requests_(requests),
         next_(run.hosts().size(), 1),
@@ -79,8 +81,11 @@ class JobRun {
   loop::Task<> watch_journals();
   loop::Task<> watch_wishes();
   loop::Task<> watch_hang();
+  loop::Task<> watch_silence();
   loop::Task<> watch_usage();
   void tell_hang(const std::vector<job::HostStacks>& seen);
+  void tell_going_on(const char* how);
+  void heed_sign_of_life(const job::Record& record);
   void heed_quiet(const job::Lines& lines, UnixMillis written);
   bool read_journals();
   void take(std::size_t host, const job::Record& record);
@@ -93,7 +98,11 @@ class JobRun {
   engine::Run& run_;
   const job::Spec& spec_;
   LifeCycle cycle_;
+  Duration hang_after_;
   HangWatch hang_;
+  bool told_stacks_ = false;  ///< The log has them once, however often the job hangs.
+  UnixMillis hangs_since_{0};
+  Silence silence_;
   Sink& sink_;
   Requests& requests_;
   std::deque<engine::Event> events_;          ///< Not taken yet.
@@ -142,7 +151,7 @@ loop::Task<> JobRun::watch_wishes() {
 }
 
 loop::Task<> JobRun::watch_hang() {
-  while (spec_.hang_after.count() > 0) {
+  while (hang_after_ > Duration(0)) {
     const TimePoint due = hang_.next_look().value_or(TimePoint::max());
     if (Clock::now() < due) {
       co_await requests_.changed().wait_until(due);
@@ -150,7 +159,27 @@ loop::Task<> JobRun::watch_hang() {
     }
     const std::vector<job::HostStacks> seen =
         co_await look_at_hosts(tasks_, run_, job::Calls::moves);
-    if (hang_.look(seen, Clock::now())) tell_hang(seen);
+    switch (hang_.look(seen, Clock::now())) {
+      case HangWatch::Finding::hangs:
+        tell_hang(seen);
+        break;
+      case HangWatch::Finding::goes_on:
+        tell_going_on("a rank made progress");
+        break;
+      case HangWatch::Finding::nothing:
+        break;
+    }
+  }
+}
+
+loop::Task<> JobRun::watch_silence() {
+  while (hang_after_ == Duration(0)) {
+    const UnixMillis now = wall_time();
+    if (const std::optional<UnixMillis> since = silence_.look(now))
+      sink_.standstill(Standstill{*since, now, ""});
+    const std::optional<UnixMillis> due = silence_.due();
+    const TimePoint deadline = due ? Clock::now() + (*due - now) : TimePoint::max();
+    co_await requests_.changed().wait_until(deadline);
   }
 }
 
@@ -178,19 +207,46 @@ loop::Task<> JobRun::watch_usage() {
 
 /// Puts all stacks into the first host's log, and says what is wrong where a status is shown.
 void JobRun::tell_hang(const std::vector<job::HostStacks>& seen) {
-  const std::string text = hang_text(seen, spec_.hang_after);
+  const std::string text = hang_text(seen, hang_after_);
   std::vector<job::LogLine> lines{{"warning", text}};
-  for (const std::string& line : split(trim(stack_text(seen)), '\n'))
-    if (lines.size() < hang_lines_max) lines.push_back({"warning", line});
+  if (!std::exchange(told_stacks_, true))
+    for (const std::string& line : split(trim(stack_text(seen)), '\n'))
+      if (lines.size() < hang_lines_max) lines.push_back({"warning", line});
   run_.note(run_.hosts().front(), lines);
-  sink_.status({"Training", text, wall_time()});
+  const UnixMillis now = wall_time();
+  hangs_since_ = now - std::chrono::duration_cast<UnixMillis>(Clock::now() - hang_.since());
+  sink_.status({.status = "Training", .message = text, .time = now, .beside = true});
+  sink_.standstill(Standstill{hangs_since_, now, text});
   if (spec_.end_hung) act(cycle_.on_verdict(hang_verdict(seen, text), Clock::now()));
   requests_.changed().notify();
 }
 
+/// A job that is ending does not go on.
+void JobRun::tell_going_on(const char* how) {
+  sink_.standstill(std::nullopt);
+  requests_.changed().notify();
+  if (spec_.end_hung || cycle_.failed() || requests_.stop_wanted() || requests_.kill_wanted())
+    return;
+  const auto seconds =
+      std::chrono::duration_cast<std::chrono::seconds>(wall_time() - hangs_since_).count();
+  run_.note(run_.hosts().front(), {{"warning", "the job no longer hangs: " + std::string(how) +
+                                                   " after " + std::to_string(seconds) + " s"}});
+}
+
+/// What muster itself says is none.
+void JobRun::heed_sign_of_life(const job::Record& record) {
+  if (record.kind == job::Message::log) return;
+  const bool is_line = record.kind == job::Message::lines;
+  if (hang_.active(Clock::now())) tell_going_on(is_line ? "it printed a line" : "it moved on");
+  if (is_line && silence_.heard(record.time)) sink_.standstill(std::nullopt);
+  if (record.kind != job::Message::phase) return;
+  const Result<job::PhaseChange> change = job::phase_from(record.payload);
+  if (change && change->phase == job::Phase::training) silence_.begin(record.time);
+}
+
 /// What a program says of how long it will be silent.
 void JobRun::heed_quiet(const job::Lines& lines, UnixMillis written) {
-  if (spec_.hang_after.count() == 0) return;
+  if (hang_after_ == Duration(0)) return;
   // No less than nothing, though a host's clock may be ahead.
   const UnixMillis age = std::max(wall_time() - written, UnixMillis(0));
   for (const std::string& line : split(lines.bytes, '\n'))
@@ -204,6 +260,7 @@ loop::Task<> JobRun::run() {
   tasks_.start(watch_journals());
   tasks_.start(watch_wishes());
   tasks_.start(watch_hang());
+  tasks_.start(watch_silence());
   tasks_.start(watch_usage());
   loop::Timer turn(loop_);
   while (!cycle_.finished()) {
@@ -221,6 +278,7 @@ loop::Task<> JobRun::run() {
     co_await requests_.changed().wait();
   }
   tasks_.end();
+  sink_.standstill(std::nullopt);
 }
 
 /// One round over all hosts. True if there may be more at once.
@@ -245,8 +303,7 @@ bool JobRun::read_journals() {
 void JobRun::take(std::size_t host, const job::Record& record) {
   const std::string& name = run_.hosts()[host];
   causes_.take(name, record);
-  // What muster itself says is no sign of life.
-  if (record.kind != job::Message::log) hang_.active(Clock::now());
+  heed_sign_of_life(record);
   if (record.kind == job::Message::lines) {
     const Result<job::Lines> lines = job::lines_from(record.payload);
     if (lines) heed_quiet(*lines, record.time);
@@ -364,7 +421,7 @@ loop::Task<JobEnd> attempt_all(loop::Loop& loop, engine::Run& run, const job::Sp
   Retries retries(spec.retries, run.tally());
   std::chrono::seconds trained{0};
   while (true) {
-    JobRun job(loop, run, spec, times, sink, requests);
+    JobRun job(loop, run, spec, times, options, sink, requests);
     co_await job.run();
     JobEnd end = job.end();
     trained += end.training_time;

@@ -14,6 +14,7 @@
 #include "platform/reach.h"
 #include "platform/results.h"
 #include "platform/retries.h"
+#include "platform/standstill.h"
 
 namespace muster::platform {
 
@@ -39,6 +40,8 @@ class Sink {
   virtual void health(const std::string& /*node*/, const std::string& /*record*/) {}
   /// What hosts that run use, asked of all of them again and again.
   virtual void usage(const std::vector<engine::HostUsage>&) {}
+  /// The job hangs or is silent; none: no longer.
+  virtual void standstill(const std::optional<Standstill>&) {}
   /// Until they are asked next; 0: never.
   virtual Duration usage_pause() { return Duration(0); }
   /// Called when there is nothing more for the moment, or much: waits until the sink can take
@@ -87,6 +90,10 @@ struct JobRunOptions {
   bool only_if_any = false;  ///< No output folder for a job that leaves no file.
   bool overwrite = false;    ///< An earlier job's results in the output folder make way.
   Duration upload_pause = std::chrono::seconds(10);  ///< Where there is no room for the results.
+  /// Instead of Spec::hang_after, whose least is too long for a unit test.
+  std::optional<Duration> hang_after{};
+  /// After which a job without a hang limit is called silent; 0: never.
+  std::chrono::milliseconds silent_after = platform::silent_after;
   std::optional<Owner> owner{};  ///< The output folder's; none: whoever runs this.
   /// Puts the job's log, which ends with `last`, into a folder, in a thread of its own; none: the
   /// output folder gets no log.

@@ -19,6 +19,9 @@ struct StatusLine {
   std::string status;
   std::string message;
   UnixMillis time{0};
+  /// An entry of its own next to the status's message, which stays; a later one replaces it. Only
+  /// while the job is in that status.
+  bool beside = false;
 
   bool operator==(const StatusLine&) const = default;
 };

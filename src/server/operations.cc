@@ -130,6 +130,18 @@ Json with_place(Json job, const std::optional<jobs::QueuePlace>& place) {
   return job;
 }
 
+/// A job that hangs or is silent with what was found.
+Json with_standstill(Json job, const std::optional<platform::Standstill>& found) {
+  if (!found) return job;
+  if (found->verdict.empty())
+    job["MusterSilentSince"] = api::seconds(found->since);
+  else
+    job["MusterHang"] = {{"since", api::seconds(found->since)},
+                         {"noticed", api::seconds(found->noticed)},
+                         {"verdict", found->verdict}};
+  return job;
+}
+
 }  // namespace
 
 Operations::Operations(store::Store& store, jobs::Jobs& jobs, logs::Logs& logs,
@@ -210,8 +222,9 @@ api::Answer Operations::describe(const api::Request& request) {
   if (!*job) return no_such_job();
   const Result<std::vector<store::MetricSample>> metrics = store_.final_metrics((*job)->name);
   if (!metrics) return api::internal_failure(metrics.error());
-  return with_place(describe_job(**job, *metrics, jobs_.why_waiting((*job)->name)),
-                    jobs_.place((*job)->name));
+  return with_standstill(with_place(describe_job(**job, *metrics, jobs_.why_waiting((*job)->name)),
+                                    jobs_.place((*job)->name)),
+                         jobs_.standstill((*job)->name));
 }
 
 api::Answer Operations::list(const api::Request& request) {
@@ -224,7 +237,8 @@ api::Answer Operations::list(const api::Request& request) {
   const Result<store::JobPage> page = store_.page(query);
   if (!page) return api::internal_failure(page.error());
   for (const store::JobSummary& each : page->jobs)
-    answer["TrainingJobSummaries"].push_back(with_place(summary_of(each), jobs_.place(each.name)));
+    answer["TrainingJobSummaries"].push_back(with_standstill(
+        with_place(summary_of(each), jobs_.place(each.name)), jobs_.standstill(each.name)));
   if (page->next)
     answer["NextToken"] = api::page_token({{"sort", static_cast<int>(query.sort_by)},
                                            {"descending", query.descending},

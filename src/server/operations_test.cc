@@ -21,7 +21,11 @@ struct FakeJobs final : jobs::Jobs {
   std::string calls;
   std::string why;
   Result<void, aws::Refusal> checked;
+  std::optional<platform::Standstill> found;
   std::string why_waiting(const std::string&) const override { return why; }
+  std::optional<platform::Standstill> standstill(const std::string&) const override {
+    return found;
+  }
   Result<void, aws::Refusal> check(const api::JobRequest&) const override { return checked; }
   Result<void, aws::Refusal> pin(api::JobRequest& request) const override {
     for (job::InputChannel& channel : request.spec.input)
@@ -436,6 +440,22 @@ TEST_CASE("operations: a job that waits is told of with its place") {
     CHECK(job.at("MusterQueuePlace") == 2);
     CHECK(job.at("MusterQueueLength") == 5);
     CHECK(job.at("MusterPriority") == 4);
+  }
+}
+
+TEST_CASE("operations: a job that hangs or is silent says so in lists, too") {
+  World w;
+  w.ask("CreateTrainingJob", job_input("a"));
+  const Json marks[] = {Json::object(),
+                        {{"MusterHang", {{"since", 1.5}, {"noticed", 9.0}, {"verdict", "rank 2"}}}},
+                        {{"MusterSilentSince", 1.5}}};
+  for (std::size_t i = 0; i < 3; ++i) {
+    if (i > 0) w.jobs.found = {at(1500), at(9000), i == 1 ? "rank 2" : ""};
+    const Json described = w.ask("DescribeTrainingJob", named("a"));
+    const Json listed = w.ask("ListTrainingJobs", Json::object()).at("TrainingJobSummaries")[0];
+    for (const Json& job : {described, listed})
+      for (const char* name : {"MusterHang", "MusterSilentSince"})
+        CHECK(job.value(name, Json()) == marks[i].value(name, Json()));
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 
 #include "base/result.h"
 
@@ -36,6 +37,11 @@ JobState first_state(UnixMillis now) {
           .streams = std::nullopt};
 }
 
+bool has_message_beside(const std::vector<Transition>& transitions) {
+  return transitions.size() > 1 &&
+         transitions[transitions.size() - 2].status == transitions.back().status;
+}
+
 std::optional<JobState> changed(const JobState& state, const StatusChange& change) {
   CHECK_THAT(!state.transitions.empty(), "a job is in a state from its first moment");
   if (is_terminal(state.status)) return std::nullopt;
@@ -44,14 +50,19 @@ std::optional<JobState> changed(const JobState& state, const StatusChange& chang
       change.status == Status::in_progress && change.secondary != "Uploading")
     return std::nullopt;
   if (state.status != Status::stopping || is_terminal(change.status)) next.status = change.status;
+  const bool has_beside = has_message_beside(next.transitions);
+  if (change.beside) {
+    if (next.transitions.back().status != change.secondary) return std::nullopt;
+    if (has_beside) next.transitions.pop_back();
+  }
   Transition& last = next.transitions.back();
   const UnixMillis time = std::max(change.time, last.start);
   if (begins_work(change.secondary) && !change.before_hosts) {
     if (!next.training_start) next.training_start = time;
     if (!next.streams) next.streams = time;
   }
-  if (last.status == change.secondary && !is_terminal(change.status)) {
-    last.message = change.message;
+  if (last.status == change.secondary && !is_terminal(change.status) && !change.beside) {
+    (has_beside ? *std::prev(next.transitions.end(), 2) : last).message = change.message;
     return next == state ? std::nullopt : std::optional(next);
   }
   last.end = time;

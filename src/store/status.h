@@ -47,15 +47,20 @@ struct StatusChange {
   std::string message;    ///< One line for a person.
   UnixMillis time{0};     ///< When it happened; lifted to the last transition's time if before it.
   bool before_hosts = false;  ///< No host of the job runs yet: its time has not begun.
+  /// An entry of its own next to that of the secondary status that the job is in.
+  bool beside = false;
 };
 
 /// The first state of a job: in progress, "Pending".
 JobState first_state(UnixMillis now);
 /// The state after `change`; none if it changes nothing. Rules: an end is final. What is stopping
 /// does not go back: of changes in progress only "Uploading" counts. The secondary status that the
-/// job is in already gets a new message in place. Transitions are only ever appended, each begins
-/// where the one before ends. Pure. Source: docs/protocols/api.md,
-/// "A job as it is described".
+/// job is in already gets a new message in place. A message beside that one is a second entry of
+/// the same status, which a later one replaces; nothing, if the job is in another. All other
+/// transitions are only ever appended; each begins where the one before ends. Pure. Source:
+/// docs/protocols/api.md, "A job as it is described".
 std::optional<JobState> changed(const JobState& state, const StatusChange& change);
+/// True if the last transition is a message beside the one before it.
+bool has_message_beside(const std::vector<Transition>& transitions);
 
 }  // namespace muster::store

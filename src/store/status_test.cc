@@ -66,6 +66,36 @@ TEST_CASE("status: transitions are appended, each begins where the one before en
   }
 }
 
+TEST_CASE("status: a message beside the status's own is one more entry, and the own one stays") {
+  const auto told = [](const JobState& state, const char* secondary, const char* message,
+                       std::int64_t time, bool beside) {
+    StatusChange change{Status::in_progress, secondary, message, UnixMillis(time)};
+    change.beside = beside;
+    return changed(state, change).value_or(JobState());
+  };
+  const JobState first = first_state(UnixMillis(1));
+  CHECK(told(first, "Training", "it hangs", 2, true) == JobState());
+  JobState state =
+      told(told(first, "Training", "it trains", 2, false), "Training", "it hangs", 5, true);
+  const std::vector<Transition> want = {
+      {"Pending", "Waiting for free hosts", UnixMillis(1), UnixMillis(2)},
+      {"Training", "it trains", UnixMillis(2), UnixMillis(5)},
+      {"Training", "it hangs", UnixMillis(5), std::nullopt}};
+  CHECK(state.transitions == want);
+  CHECK(has_message_beside(state.transitions));
+  state = told(state, "Training", "it still trains", 6, false);
+  CHECK(state.transitions[1].message == "it still trains");
+  CHECK(state.transitions[2].message == "it hangs");
+  state = told(state, "Training", "it hangs again", 9, true);
+  REQUIRE(state.transitions.size() == 3);
+  CHECK(state.transitions[1].end == UnixMillis(9));
+  CHECK(state.transitions[2] ==
+        Transition{"Training", "it hangs again", UnixMillis(9), std::nullopt});
+  state = told(state, "Uploading", "it uploads", 10, false);
+  CHECK(state.transitions.size() == 4);
+  CHECK(!has_message_beside(state.transitions));
+}
+
 TEST_CASE("status: times do not go back, and tell of the training") {
   JobState state = first_state(at(100));
   state = *changed(state, {Status::in_progress, "Downloading", "", at(50)});

@@ -233,7 +233,8 @@ Result<bool> Store::finish(const std::string& name, const JobFinish& finish) {
   if (!job) return false;
   const std::optional<JobState> state = changed(job->state, finish.change);
   if (!state) return false;
-  TRY(put_state(*database_, job->number, *state, job->state.transitions.size() - 1));
+  const std::size_t known = job->state.transitions.size();
+  TRY(put_state(*database_, job->number, *state, known - std::min<std::size_t>(known, 2)));
   TRY(database_
           ->statement("UPDATE jobs SET modified = max(modified, ?), failure_reason = ?, "
                       "cause = ?, model_artifacts = ? WHERE number = ?")

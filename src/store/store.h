@@ -265,6 +265,8 @@ class Store {
   Result<std::vector<std::pair<Status, std::int64_t>>> counts();
   /// Grows with every change of a job that others may see; begins anew with the process.
   std::uint64_t revision() const { return revision_; }
+  /// Something about a job that others may see has changed, and is not in the store.
+  void changed_elsewhere() { ++revision_; }
   /// What statements have cost so far: see Database::effort(). For tests.
   std::uint64_t effort() const;
   /// For a MetricReader.

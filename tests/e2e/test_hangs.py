@@ -1,15 +1,21 @@
-"""A job that hangs is said to, with all stacks, once; one that computes or is quiet is not."""
+"""A job that hangs is marked until it goes on, and its log has all stacks; one that computes or is
+quiet is left alone."""
 
+import json
 import os
+import re
+import signal
 import time
+import urllib.request
 
 import pytest
 
-from fit import GUARD_SECONDS
+from fit import GUARD_SECONDS, in_host
 from lab import VENV
 from process import wait_until
 from sm_server import SmServer
 from still import STILL, compiled
+from test_watching import basic
 
 AFTER = 10  # Seconds; the least that may be asked for.
 BEGIN = """
@@ -44,6 +50,14 @@ WAYS = {
     "receives": "lambda: comm.recv(source=0, tag=9)",
     "child": "lambda: subprocess.run(['sleep', '1000'])",
 }
+# Silent until a signal has it print a line.
+SLEEPS = """
+import signal
+signal.signal(signal.SIGUSR1, lambda *_: print("on it goes", flush=True))
+print("begun", flush=True)
+while True:
+    signal.pause()
+"""
 HANGS = BEGIN + "stands(WAY) if comm.rank == 2 else comm.Barrier()\n"
 COMPUTES = BEGIN + """
 def step(state):
@@ -181,12 +195,41 @@ def test_a_hundred_short_jobs_raise_no_alarm(machine):
         assert not hang_lines(fit)
 
 
-@pytest.mark.deep
+def wake(script: str) -> None:
+    """Has the job print a line."""
+    (pid,) = in_host("algo-1", lambda words: words[-1].endswith(script))
+    os.kill(pid, signal.SIGUSR1)
+
+
+def test_a_job_that_hangs_is_marked_until_its_next_line(machine):
+    def sm(*words) -> str:
+        process = machine.sm(*words)
+        assert process.wait(GUARD_SECONDS) == 0, process.text
+        return process.out.decode()
+
+    fit = machine.fit(SLEEPS, "--name", "sleeps", "--hang-after", AFTER)
+    wait_until("the job", lambda: b"begun" in fit.out, GUARD_SECONDS)
+    assert "InProgress (Training)" in sm("jobs")
+    wait_until("the mark", lambda: "InProgress (Training: hangs)" in sm("jobs"), GUARD_SECONDS)
+    job = json.loads(sm("describe", "sleeps", "--json"))
+    assert job["MusterHang"]["noticed"] - job["MusterHang"]["since"] >= AFTER - 1
+    assert job["SecondaryStatus"] == "Training"
+    told = [each["StatusMessage"] for each in job["SecondaryStatusTransitions"]]
+    assert told[-1] == job["MusterHang"]["verdict"] != told[-2], told
+    assert "sm stacks sleeps shows where each rank is" in sm("describe", "sleeps")
+    wake("script.py")
+    wait_until("no mark", lambda: "hangs" not in sm("jobs"), GUARD_SECONDS)
+    assert "MusterHang" not in json.loads(sm("describe", "sleeps", "--json"))
+    why = "the job no longer hangs: it printed a line after "
+    wait_until("the log", lambda: why in fit.out.decode() + fit.err.decode(), GUARD_SECONDS)
+    sm("stop", "sleeps", "--wait")
+    assert "hangs" not in sm("jobs")
+
+
 def test_a_servers_job_hangs_by_its_config_and_goes_on(machine, tmp_path):
-    """Without `end_hung` the job is only told of; its own variable counts more than the config."""
+    """Without `end_hung` the job is only marked; its own variable counts more than the config."""
     (tmp_path / "code").mkdir()
-    script = "import os\nprint('begun', flush=True)\nos.read(os.pipe()[0], 1)\n"
-    (tmp_path / "code" / "train.py").write_text(script)
+    (tmp_path / "code" / "train.py").write_text(SLEEPS)
     jobs = {"python": str(VENV / "bin" / "python"), "hang_after_seconds": AFTER}
     path = f"{VENV}/bin:{os.environ['PATH']}"
     with SmServer(tmp_path, jobs=jobs, env={"PATH": path}) as server:
@@ -196,12 +239,23 @@ def test_a_servers_job_hangs_by_its_config_and_goes_on(machine, tmp_path):
             assert process.wait(GUARD_SECONDS) == 0, process.text
             return process.out.decode()
 
+        def hanging() -> str:
+            told = urllib.request.Request(f"{server.url}/metrics")
+            told.add_header("Authorization", basic(server))
+            with urllib.request.urlopen(told, timeout=GUARD_SECONDS) as answer:
+                return re.findall(r"^muster_jobs_hanging (\d+)$", answer.read().decode(), re.M)[0]
+
         code = ("train.py", "--source-dir", tmp_path / "code")
         sm("submit", *code, "--name", "still")
-        sm("submit", *code, "--name", "never", "--env", "MUSTER_HANG_AFTER=0")
-        wait_until("the hang", lambda: "the job hangs" in sm("describe", "still"), GUARD_SECONDS)
+        wait_until("the hang", lambda: "(Training: hangs)" in sm("jobs"), GUARD_SECONDS)
+        assert hanging() == "1"
+        assert "the job hangs" in sm("describe", "still")
         wait_until("the log", lambda: "(waits in" in sm("logs", "still"), GUARD_SECONDS)
-        assert "InProgress" in sm("describe", "still")
+        wake("train.py")
+        wait_until("no mark", lambda: "hangs" not in sm("jobs"), GUARD_SECONDS)
+        assert hanging() == "0"
+        assert "the job no longer hangs: it printed a line after " in sm("logs", "still")
+        sm("submit", *code, "--name", "never", "--env", "MUSTER_HANG_AFTER=0")
         assert "the job hangs" not in sm("describe", "never")
         wrong = machine.sm("submit", *code, "--name", "wrong", "--env", "MUSTER_HANG_AFTER=3",
                            environment=server.env())

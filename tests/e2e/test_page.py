@@ -2,11 +2,13 @@
 
 import json
 import os
+import signal
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from browser import HAS_BROWSER, WHY_NOT, Browser
+from fit import in_host
 from lab import SM
 from page import SECONDS, Served, page_server
 from terminal import on_terminal
@@ -208,6 +210,38 @@ def test_a_running_job_is_followed_and_stopped(served, browser):
     browser.click_text("Stop …")
     browser.click_text("Yes, stop it")
     browser.wait("/Stopped/.test(document.querySelector('.job-head .status').innerText)", SECONDS)
+
+
+SLEEPS = """
+import signal
+signal.signal(signal.SIGUSR1, lambda *_: print("on it goes", flush=True))
+while True: signal.pause()
+"""
+
+
+def test_a_job_that_hangs_is_marked_in_the_list_and_in_its_head(served, browser):
+    (served.folder / "sleeps.py").write_text(SLEEPS)
+    served.sm("submit", "sleeps.py", "--name", "sleeps", "--env", "MUSTER_HANG_AFTER=10")
+    try:
+        browser.open(f"{served.server.url}/ui/jobs?name=sleeps")
+        row = "document.querySelector('table.jobs tbody tr')?.innerText"
+        browser.wait(f"/Hangs[^]*Training, no progress for [0-9]+ s/.test({row})", SECONDS)
+        browser.click_text("sleeps", "td a")
+        browser.wait_text("the job hangs: for 10 s it printed nothing")
+        browser.click_text("Log", ".tabs a")
+        browser.wait("document.querySelector('.log')")
+        browser.wait_text("the job hangs: for 10 s it printed nothing")
+        browser.click_text("Show stacks of all ranks")
+        browser.wait("document.querySelector('.job-head').innerText"
+                     ".includes('1 process on 1 host, at 1 place')")
+        (pid,) = in_host("algo-1", lambda words: words[-1].endswith("sleeps.py"))
+        os.kill(pid, signal.SIGUSR1)
+        browser.wait("document.querySelector('.job-head .status').innerText.includes('Running')")
+        browser.wait_text("Stacks from when it hung")
+        assert "The job hangs" not in browser.text()
+        browser.wait("document.querySelector('.log').innerText.includes('no longer hangs')")
+    finally:
+        served.sm("stop", "--wait", "sleeps")
 
 
 SAVES = """

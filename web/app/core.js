@@ -4,9 +4,9 @@ import { h, render } from "../vendor/preact.mjs";
 import { useEffect, useMemo, useRef, useState } from "../vendor/hooks.mjs";
 import htm from "../vendor/htm.mjs";
 import { effect, signal } from "../vendor/signals-core.mjs";
-import { address, jobPath, placeOf } from "./address.js";
+import { address, placeOf } from "./address.js";
 import { inTurn, newsOf, paced } from "./news.js";
-import { whenTexts } from "./text.js";
+import { kindOf, whenTexts } from "./text.js";
 
 export const html = htm.bind(h);
 export { render, useEffect, useMemo, useRef, useState, effect, signal };
@@ -72,6 +72,16 @@ export function useLog(work, job, keys, kinds = ["log", "jobs"]) {
   }, keys);
 }
 
+/** The time in seconds. The component is drawn again now and then: its texts grow old without news. */
+export function useNow() {
+  const [, redraw] = useState(0);
+  useEffect(() => {
+    const timer = setInterval(() => redraw((old) => old + 1), 20_000);
+    return () => clearInterval(timer);
+  }, []);
+  return Date.now() / 1000;
+}
+
 // Parts that several views are made of.
 
 /** A link within the page. */
@@ -85,16 +95,13 @@ export function Link({ to, children, ...rest }) {
   return html`<a href=${to} onClick=${follow} ...${rest}>${children}</a>`;
 }
 
-const SIGNS = { InProgress: "◐", Stopping: "◌", Completed: "✓", Failed: "✕", Stopped: "■" };
-const WORDS = { InProgress: "Running", Stopping: "Stopping", Completed: "Completed", Failed: "Failed",
-                Stopped: "Stopped" };
+const SIGNS = { InProgress: "◐", Stopping: "◌", Completed: "✓", Failed: "✕", Stopped: "■", Waiting: "○", Hangs: "▲" };
+const WORDS = { InProgress: "Running" };
 
-/** A status by colour, sign and word. */
-export function Status({ status, secondary }) {
-  const waits = status === "InProgress" && secondary === "Pending";
-  const kind = waits ? "Waiting" : status;
-  return html`<span class="status ${kind}"><span aria-hidden="true">${waits ? "○" : SIGNS[status]}</span>
-    ${" "}${waits ? "Waiting" : WORDS[status] || status}</span>`;
+/** A job's status by colour, sign and word. */
+export function Status({ job }) {
+  const kind = kindOf(job);
+  return html`<span class="status ${kind}"><span aria-hidden="true">${SIGNS[kind]}</span>${" "}${WORDS[kind] || kind}</span>`;
 }
 
 /** A time, or "–" where whenTexts() has none. */
@@ -141,23 +148,4 @@ export function Dialog({ title, close, children }) {
 
 export function Empty({ title, children }) {
   return html`<div class="empty"><p class="empty-title">${title}</p>${children}</div>`;
-}
-
-/** The name of a job and the ways of looking at it. */
-export function JobHead({ name, status, secondary, children }) {
-  const here = place.peek().path;
-  const tab = (view, text) => {
-    const to = jobPath(name, view);
-    return html`<${Link} to=${to} aria-current=${here === to ? "page" : null}>${text}<//>`;
-  };
-  return html`<header class="job-head">
-    <p class="crumbs"><${Link} to="/ui/jobs">Jobs<//></p>
-    <div class="row">
-      <h1>${name}</h1>
-      ${status && html`<${Status} status=${status} secondary=${secondary} />`}
-      <span class="grow"></span>${children}
-    </div>
-    <nav class="tabs" aria-label="Views of the job">${tab("", "Overview")}${tab("metrics", "Metrics")}${
-      tab("hosts", "Hosts")}${tab("log", "Log")}</nav>
-  </header>`;
 }

@@ -43,6 +43,22 @@ export function span(seconds) {
 /** As span(), without a last part that is zero: for marks of an axis. */
 export const shortSpan = (seconds) => (seconds === 0 ? "0" : span(seconds).replace(/\.0 s$/, " s").replace(/ 0 (s|min|h)$/, ""));
 
+/** How long nothing has happened: whole minutes, from one on. */
+const pause = (seconds) => shortSpan(seconds < 60 ? Math.round(Math.max(seconds, 0)) : Math.floor(seconds / 60) * 60);
+
+/** What a job is at a glance: its status, or "Waiting", or "Hangs". */
+export function kindOf(job) {
+  if (job.TrainingJobStatus !== "InProgress") return job.TrainingJobStatus;
+  if (job.MusterHang) return "Hangs";
+  return job.SecondaryStatus === "Pending" ? "Waiting" : "InProgress";
+}
+
+/** For how long a running job has given no sign of life; empty where nothing says that it gives none. */
+export function stillText(job, now) {
+  if (job.MusterHang) return `no progress for ${pause(now - job.MusterHang.since)}`;
+  return job.MusterSilentSince ? `silent for ${pause(now - job.MusterSilentSince)}` : "";
+}
+
 const SIZES = ["KB", "MB", "GB", "TB"];
 
 export function sizeText(bytes) {

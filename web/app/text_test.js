@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { at } from "../setup_test.js";
-import { clock, dayText, shortDate, shortNumber, shortSpan, sizeText, span, timeText, whenTexts } from "./text.js";
+import { clock, dayText, kindOf, shortDate, shortNumber, shortSpan, sizeText, span, stillText, timeText, whenTexts } from "./text.js";
 
 test("text: a span has the unit that fits, after rounding", () => {
   const cases = [
@@ -18,6 +18,27 @@ test("text: a span that marks an axis has no part that is zero", () => {
     [86400, "1 d"], [86400 * 10, "10 d"], [86400 + 7200, "1 d 2 h"],
   ];
   for (const [seconds, want] of cases) assert.equal(shortSpan(seconds), want, String(seconds));
+});
+
+test("text: a running job hangs, waits or runs; any other is as its status", () => {
+  const cases = [
+    [{ TrainingJobStatus: "InProgress", SecondaryStatus: "Training" }, "InProgress"],
+    [{ TrainingJobStatus: "InProgress", SecondaryStatus: "Pending" }, "Waiting"],
+    [{ TrainingJobStatus: "InProgress", SecondaryStatus: "Training", MusterSilentSince: 7 }, "InProgress"],
+    [{ TrainingJobStatus: "InProgress", SecondaryStatus: "Training", MusterHang: { since: 7 } }, "Hangs"],
+    [{ TrainingJobStatus: "Stopping", SecondaryStatus: "Stopping", MusterHang: { since: 7 } }, "Stopping"],
+    [{ TrainingJobStatus: "Completed", SecondaryStatus: "Completed" }, "Completed"],
+  ];
+  for (const [job, want] of cases) assert.equal(kindOf(job), want);
+});
+
+test("text: how long a job gives no sign of life is told in whole minutes, from one on", () => {
+  const cases = [[0, "0"], [-5, "0"], [9.4, "9 s"], [59, "59 s"], [60, "1 min"], [719, "11 min"], [7800, "2 h 10 min"]];
+  for (const [seconds, want] of cases) {
+    assert.equal(stillText({ MusterSilentSince: 1000 }, 1000 + seconds), `silent for ${want}`);
+    assert.equal(stillText({ MusterHang: { since: 1000 } }, 1000 + seconds), `no progress for ${want}`);
+  }
+  assert.equal(stillText({ TrainingJobStatus: "InProgress" }, 1000), "");
 });
 
 test("text: a size has the unit that fits, after rounding", () => {

@@ -1,10 +1,11 @@
 // One job: how it stands, why it failed, what it was asked to do, and how to run it again.
 
-import { Copy, Dialog, Empty, JobHead, Link, Status, Trouble, When, html, useEffect, useNews, useState } from "../app/core.js";
+import { Copy, Dialog, Empty, Link, Status, Trouble, When, html, useEffect, useNews, useState } from "../app/core.js";
 import { address, jobPath } from "../app/address.js";
 import { call } from "../app/calls.js";
 import { sizeText, span } from "../app/text.js";
 import { ENDED, againTexts, causeOf, hostsText, indented, isArchive, requestOf } from "./texts.js";
+import { JobHead, Stacks } from "./head.js";
 import { Timeline } from "./timeline.js";
 
 function Again({ job }) {
@@ -92,24 +93,6 @@ function Objects({ name, step }) {
     ${told.more && html`<p class="note">There are more; aws s3 ls lists them all.</p>`}`;
 }
 
-/** Where all ranks stand at the moment, taken when it is asked for. */
-function Stacks({ job }) {
-  const [told, tell] = useState(null);
-  const [error, setError] = useState(null);
-  const [busy, setBusy] = useState(false);
-  if (job.SecondaryStatus !== "Training" && !told) return null;
-  const look = async () => {
-    setBusy(true);
-    setError(null);
-    await call("stacks", { job: job.TrainingJobName }).then(tell, setError);
-    setBusy(false);
-  };
-  return html`<section class="card"><h2>Stacks</h2>
-    <p><button type="button" disabled=${busy} onClick=${look}>${told ? "Look again" : "Where do all ranks stand?"}</button></p>
-    <${Trouble} error=${error} />
-    ${told && html`<p role="status">${told.headline}</p><pre class="text" tabindex="0">${told.text}</pre>`}</section>`;
-}
-
 function Stop({ job }) {
   const [sure, setSure] = useState(false);
   const [error, setError] = useState(null);
@@ -133,7 +116,7 @@ function Overview({ job, query }) {
     ${waits && html`<p class="note" role="status">${place && html`<b>${place}.</b> `}${waits}</p>`}
     <${Cause} job=${job} />
     <div class="columns"><section class="card"><h2>Facts</h2><${Facts} facts=${[
-      ["Status", html`<${Status} status=${job.TrainingJobStatus} secondary=${job.SecondaryStatus} />`],
+      ["Status", html`<${Status} job=${job} />`],
       ["Created", html`<${When} seconds=${job.CreationTime} />`],
       ["Training took", job.TrainingStartTime && span(end - job.TrainingStartTime)],
       ["Hosts", hostsText(job.ResourceConfig)],
@@ -168,7 +151,7 @@ export function Job({ name, query }) {
   if (!job && error)
     return html`<${Empty} title=${`There is no job ${name}`}>
       <p class="quiet">${error.message}</p><${Link} to="/ui/jobs">All jobs<//><//>`;
-  return html`<${JobHead} name=${name} status=${job?.TrainingJobStatus} secondary=${job?.SecondaryStatus}>
+  return html`<${JobHead} name=${name} job=${job}>
       ${job && html`<${Stop} job=${job} />`}<//>
     <${Trouble} error=${job && error} />
     ${job && html`<${Overview} job=${job} query=${query} />`}`;

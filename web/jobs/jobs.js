@@ -1,6 +1,6 @@
 // The table of jobs. The server filters, sorts and pages; the address holds what is asked for.
 
-import { Empty, Link, Status, Trouble, When, ask, go, html, useEffect, useNews, useState } from "../app/core.js";
+import { Empty, Link, Status, Trouble, When, ask, go, html, useEffect, useNews, useNow, useState } from "../app/core.js";
 import { jobPath } from "../app/address.js";
 import { call } from "../app/calls.js";
 import { STATUSES, inputOf, nowText, tookText, turned } from "./query.js";
@@ -62,13 +62,13 @@ function Head({ query }) {
     <th>Took</th><th>Now</th></tr></thead>`;
 }
 
-function Row({ job }) {
+function Row({ job, now }) {
   return html`<tr>
     <td class="name"><${Link} to=${jobPath(job.TrainingJobName)}>${job.TrainingJobName}<//></td>
-    <td><${Status} status=${job.TrainingJobStatus} secondary=${job.SecondaryStatus} /></td>
+    <td><${Status} job=${job} /></td>
     <td><${When} seconds=${job.CreationTime} /></td>
-    <td class="number">${tookText(job, Date.now() / 1000)}</td>
-    <td class="quiet">${nowText(job)}</td>
+    <td class="number">${tookText(job, now)}</td>
+    <td class="quiet">${nowText(job, now)}</td>
   </tr>`;
 }
 
@@ -84,6 +84,7 @@ function None({ counts }) {
 export function Jobs({ query }) {
   useEffect(() => void (document.title = "Jobs · muster"), []);
   const asked = JSON.stringify(query);
+  const now = useNow();
   const { value: counts } = useNews((signal) => call("counts", {}, signal), ["jobs"], "", []);
   const { value, error } = useNews(
     (signal) => call("ListTrainingJobs", inputOf(query, Date.now() / 1000), signal), ["jobs"], "", [asked]);
@@ -94,7 +95,7 @@ export function Jobs({ query }) {
     ${jobs && jobs.length === 0 && html`<${None} counts=${counts} />`}
     ${jobs && jobs.length > 0 && html`<div class="scroll"><table class="jobs">
       <${Head} query=${query} />
-      <tbody>${jobs.map((job) => html`<${Row} key=${job.TrainingJobName} job=${job} />`)}</tbody>
+      <tbody>${jobs.map((job) => html`<${Row} key=${job.TrainingJobName} job=${job} now=${now} />`)}</tbody>
     </table></div>
     <div class="row pages">
       ${query.after && html`<button type="button" onClick=${() => history.back()}>Previous page</button>`}

@@ -1,6 +1,6 @@
 // What the table of jobs asks the server for, and the texts of its rows. Pure: callers pass `now`, in seconds.
 
-import { span } from "../app/text.js";
+import { span, stillText } from "../app/text.js";
 
 export const STATUSES = { InProgress: "Active", Completed: "Completed", Failed: "Failed", Stopped: "Stopped",
                           Stopping: "Stopping" };
@@ -47,9 +47,10 @@ export function turned(query, key) {
   return { sort: key, order: own && query.order !== "up" ? "up" : "", after: "" };
 }
 
-export function nowText(job) {
+export function nowText(job, now) {
   if (job.MusterQueuePlace) return `${job.MusterQueuePlace} of ${job.MusterQueueLength} in the queue`;
-  return job.TrainingJobStatus === "InProgress" ? job.SecondaryStatus : "";
+  const does = job.TrainingJobStatus === "InProgress" ? job.SecondaryStatus : "";
+  return [does, stillText(job, now)].filter(Boolean).join(", ");
 }
 
 export function tookText(job, now) {

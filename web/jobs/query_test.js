@@ -72,8 +72,11 @@ test("query: a row says where in the queue a job is, or what it does", () => {
     [{ TrainingJobStatus: "InProgress", SecondaryStatus: "Training" }, "Training"],
     [{ TrainingJobStatus: "Completed", SecondaryStatus: "Completed" }, ""],
     [{ TrainingJobStatus: "Stopping", SecondaryStatus: "Stopping" }, ""],
+    [{ TrainingJobStatus: "InProgress", SecondaryStatus: "Training", MusterSilentSince: 280 }, "Training, silent for 12 min"],
+    [{ TrainingJobStatus: "InProgress", SecondaryStatus: "Training", MusterHang: { since: 955 } }, "Training, no progress for 45 s"],
+    [{ TrainingJobStatus: "Stopping", SecondaryStatus: "Stopping", MusterHang: { since: 955 } }, "no progress for 45 s"],
   ];
-  for (const [job, want] of cases) assert.equal(nowText(job), want);
+  for (const [job, want] of cases) assert.equal(nowText(job, 1000), want);
 });
 
 test("query: a job took until its end, or until now", () => {

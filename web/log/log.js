@@ -1,8 +1,9 @@
 // The log of a job. Only what is seen is in the page: the server has the lines, and searches them.
 
-import { Dialog, Empty, JobHead, Trouble, ask, html, listen, useEffect, useMemo, useRef, useState } from "../app/core.js";
+import { Dialog, Empty, Trouble, ask, html, listen, useEffect, useMemo, useRef, useState } from "../app/core.js";
 import { address } from "../app/address.js";
 import { call } from "../app/calls.js";
+import { JobHead } from "../job/head.js";
 import { ENDED } from "../job/texts.js";
 import { Lines, filterOf, firstError, marked, nextPlace, rowTexts, rowsText, searchLog, tallyText } from "./lines.js";
 import { LINE, seenOf, stepOf, viewOf } from "./scroll.js";
@@ -227,7 +228,7 @@ export function Log({ name, query }) {
     if (query.error === "first") jump().catch(setError);
   }, [query.error]);
   return html`<div class="log-page">
-    <${JobHead} name=${name} status=${status?.TrainingJobStatus} secondary=${status?.SecondaryStatus} />
+    <${JobHead} name=${name} job=${status} />
     <${Tools} lines=${lines} query=${query} name=${name} follows=${follows} setFollows=${setFollows}
       found=${{ ...found, place }} step=${step} jump=${() => jump().catch(setError)}
       hosts=${allHosts.current.length ? allHosts.current : [filter.host]} grows=${status && !ENDED.includes(status.TrainingJobStatus)} />

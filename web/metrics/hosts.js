@@ -1,9 +1,10 @@
 // What a job's hosts use of their machines, over the job's life, and a metric of its by rank.
 
-import { Empty, JobHead, Trouble, ask, html, useEffect, useLog, useRef, useState } from "../app/core.js";
+import { Empty, Trouble, ask, html, useEffect, useLog, useRef, useState } from "../app/core.js";
 import { address } from "../app/address.js";
 import { call } from "../app/calls.js";
 import { shortDate, shortNumber } from "../app/text.js";
+import { JobHead } from "../job/head.js";
 import { bucketsByHost, skipOf, wholeSeconds } from "./buckets.js";
 import { Chart, colour, useLook } from "./chart.js";
 import { Zoom, zoomOf } from "./metrics.js";
@@ -204,7 +205,7 @@ export function Hosts({ name, query }) {
   const metric = metrics.includes(query.metric) ? query.metric : metrics[0];
   const names = (hosts || []).slice(skip, skip + HOSTS).map((each) => each.host);
   const measures = hosts?.some((each) => each.gpus) ? [...MEASURES, ...GPU_MEASURES] : MEASURES;
-  return html`<${JobHead} name=${name} status=${description?.TrainingJobStatus} secondary=${description?.SecondaryStatus} />
+  return html`<${JobHead} name=${name} job=${description} />
     <${Trouble} error=${error} />
     ${hosts && hosts.length === 0 && html`<${Empty} title="No figures of its hosts">
       <p class="quiet">They come while hosts run, a second after they have begun.</p><//>`}

@@ -1,8 +1,9 @@
 // A job's metrics, alone or over those of other jobs.
 
-import { Empty, JobHead, Trouble, ask, html, useEffect, useLog, useRef, useState } from "../app/core.js";
+import { Empty, Trouble, ask, html, useEffect, useLog, useRef, useState } from "../app/core.js";
 import { address } from "../app/address.js";
 import { call } from "../app/calls.js";
+import { JobHead } from "../job/head.js";
 import { Chart, useSeen } from "./chart.js";
 import { wholeSeconds } from "./buckets.js";
 import { COMPARED_MAX, NARROWEST, comparedJobs, namesOf, parametersOf, rangeOf, timesOf, zoomStep, zoomedTo } from "./compared.js";
@@ -113,7 +114,7 @@ export function Metrics({ name, query }) {
   const { metrics, shown } = namesOf(jobs || [], query.q);
   const { zooms, zoom, range } = zoomOf(query, whole);
   const [most, setMost] = useState(CHARTS);
-  return html`<${JobHead} name=${name} status=${own?.TrainingJobStatus} secondary=${own?.SecondaryStatus} />
+  return html`<${JobHead} name=${name} job=${own} />
     <${Trouble} error=${error} />
     <${Compared} name=${name} jobs=${names} />
     ${known && metrics.length === 0 && html`<${Empty} title="No metrics yet">
