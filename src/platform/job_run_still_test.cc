@@ -24,7 +24,7 @@ TEST_CASE("job run: a job that hangs is marked until its next line, and its log 
   engine::FakeHost& host = bench.host("algo-1");
   host.stacks = one_rank();
   host.phase(Phase::downloading).phase(Phase::training).says(0, "begun\n");
-  const std::string verdict = "the job hangs: for 1 s it printed nothing and no rank got on";
+  const std::string verdict = "the job hangs: no output and no progress for 1 s";
   bench.run([&]() -> loop::Task<> {
     co_await bench.sink.until("[" + verdict + "];");
     CHECK(bench.sink.stands->noticed >= bench.sink.stands->since + 1s);

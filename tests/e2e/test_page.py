@@ -227,10 +227,10 @@ def test_a_job_that_hangs_is_marked_in_the_list_and_in_its_head(served, browser)
         row = "document.querySelector('table.jobs tbody tr')?.innerText"
         browser.wait(f"/Hangs[^]*Training, no progress for [0-9]+ s/.test({row})", SECONDS)
         browser.click_text("sleeps", "td a")
-        browser.wait_text("the job hangs: for 10 s it printed nothing")
+        browser.wait_text("the job hangs: no output and no progress for 10 s")
         browser.click_text("Log", ".tabs a")
         browser.wait("document.querySelector('.log')")
-        browser.wait_text("the job hangs: for 10 s it printed nothing")
+        browser.wait_text("the job hangs: no output and no progress for 10 s")
         browser.click_text("Show stacks of all ranks")
         browser.wait("document.querySelector('.job-head').innerText"
                      ".includes('1 process on 1 host, at 1 place')")
