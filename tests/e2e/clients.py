@@ -41,6 +41,12 @@ def install_go(name: str, module: str) -> None:
     done.write_text(module)
 
 
+def install_go_sdk(folder: pathlib.Path) -> None:
+    """A program of our own over AWS's SDK; go.mod and go.sum pin that."""
+    run("go", "build", "-ldflags=-s -w", "-o", BUILD / "bin" / "go2", ".", cwd=folder,
+        CGO_ENABLED="0", GOTOOLCHAIN="local", GOFLAGS="-mod=readonly", **PINNED)  # fmt: skip
+
+
 def install_npm(packages: dict[str, str]) -> None:
     words = [f"{name}@{version}" for name, version in packages.items()]
     run("npm", "install", "--silent", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix",
@@ -68,6 +74,7 @@ def install() -> dict[str, str]:
     steps += [(name, install_debian, (package, name)) for name, package in wanted["debian"].items()]
     steps += [("npm", install_npm, (wanted["npm"],))]
     steps += [(name, install_go, (name, module)) for name, module in wanted["go"].items()]
+    steps += [("go2", install_go_sdk, (WANTED.with_name("clients_go"),))]
     missing = {}
     for name, function, arguments in steps:
         try:

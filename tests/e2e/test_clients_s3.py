@@ -262,6 +262,12 @@ def test_mc(server, bucket, tree, tmp_path):
     assert set(stored(server, bucket)) == {"sums/big.bin", "sums/copy.bin"}
 
 
+def test_go_2(server, bucket, tree):
+    """clients_go/main.go."""
+    run(server, clients.program("go2"), bucket, tree / "big.bin", AWS_CONFIG_FILE="")
+    assert stored(server, bucket) == {}
+
+
 JAVASCRIPT = """
 import { createReadStream, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
