@@ -10,6 +10,7 @@
 #include "calls/follow.h"
 #include "calls/lead.h"
 #include "env/job_key.h"
+#include "env/place.h"
 #include "loop/tasks.h"
 #include "loop/wait.h"
 #include "supervise/failure_file.h"
@@ -114,16 +115,18 @@ JobEnd conduct_job(const JobStart& start, const Prepare& prepare, const Log& log
                       host_run,      output,
                       log,           [&prepare, &workshop] { return prepare(workshop); },
                       start.socket,  for_operators(start.env, start.socket)};
-  const auto failed = [&start](const Error& error) {
-    return JobEnd{
-        verdict_of(job::Outcome::failed(error.text), start.training.current_host, "train"),
-        std::nullopt};
+  const std::string& own = start.training.current_host;
+  const auto failed = [&own](const Error& error) {
+    return JobEnd{verdict_of(job::Outcome::failed(error.text), own, "train"), std::nullopt};
   };
+  if (start.training.roll_call_hosts().size() > 1)
+    if (const Result<void> good = env::check_own_and_leader(own, start.training.leader); !good)
+      return failed(good.error());
   Result<PreflightOptions> preflight = preflight_options(start.env, start.steward_fd.has_value());
   if (!preflight) return failed(preflight.error());
   context.preflight = *std::move(preflight);
   std::unique_ptr<Conduct> part;
-  if (start.training.current_host == start.training.leader)
+  if (own == start.training.leader)
     part = std::make_unique<Lead>(std::move(context));
   else
     part = std::make_unique<Follow>(std::move(context));

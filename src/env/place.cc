@@ -108,6 +108,12 @@ bool says(const Env& env, const std::string& name) {
 
 }  // namespace
 
+Result<void> check_own_and_leader(const std::string& own, const std::string& leader) {
+  NamedHosts named{.hosts = {own}, .own = own, .said_by = "resourceconfig.json"};
+  if (leader != own) named.hosts.push_back(leader);
+  return check_addresses(named, addresses_of);
+}
+
 std::optional<std::string> address_towards(const std::string& host) {
   const Addresses found = look_up(host, 0);
   for (const addrinfo* each = found.get(); each != nullptr; each = each->ai_next) {

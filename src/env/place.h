@@ -30,6 +30,12 @@ struct HostFlags {
 /// while names are looked up. Errors: `invalid_input`, naming the flag or the variable.
 Result<Env> placed(const Env& env, const HostFlags& flags = {});
 
+/// Checks that this host and the leader of a job's roll call have IPv4 addresses, as far as their
+/// names mean anything here. Only these: the name of a host that is not there yet may take a name
+/// server's time, and each host looks at its own. Blocks while two names are looked up. Error:
+/// `invalid_input`, naming the host.
+Result<void> check_own_and_leader(const std::string& own, const std::string& leader);
+
 /// The own address from which a datagram to `host` would go; none where there is no way. Blocks
 /// while the name is looked up.
 std::optional<std::string> address_towards(const std::string& host);

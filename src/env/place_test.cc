@@ -16,5 +16,15 @@ TEST_CASE("place: no host tells others its loopback") {
     CHECK(address_for_others(loopback, "here", two) == out.value_or(""));
 }
 
+TEST_CASE("place: a host joins no roll call where it or the leader has IPv6 addresses only") {
+  CHECK(check_own_and_leader("192.0.2.1", "192.0.2.2"));
+  CHECK(check_own_and_leader("fd00::1", "192.0.2.2").error().text ==
+        "resourceconfig.json: fd00::1 has IPv6 addresses only (fd00::1): a job's hosts reach each "
+        "other by IPv4");
+  CHECK(check_own_and_leader("192.0.2.1", "fd00::2")
+            .error()
+            .text.starts_with("resourceconfig.json: fd00::2 has IPv6 addresses only"));
+}
+
 }  // namespace
 }  // namespace muster::env

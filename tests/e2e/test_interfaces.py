@@ -186,3 +186,16 @@ def test_ipv6_alone_is_refused_in_one_line(hands, line):
         [said] = run.err.decode().splitlines()
         assert "algo-1 has IPv6 addresses only (fd00::1)" in said, said
         assert said.endswith("(sm explain ipv6-only)"), said
+
+
+def test_ipv6_alone_is_refused_by_the_roll_call_of_a_platforms_hosts(training):
+    """resourceconfig.json names them; each looks at its own name, so each says it."""
+    job = training(3, 1, "print('ran', flush=True)")
+    ipv6_only(job)
+    assert set(job.start().wait().values()) == {1}, job.story()
+    for index, (name, run) in enumerate(job.trains.items(), 1):
+        said = [line for line in run.text.splitlines() if "error: " in line]
+        assert len(said) == 1 and said[0].endswith("(sm explain ipv6-only)"), run.text
+        assert f"{name} has IPv6 addresses only (fd00::{index})" in said[0], run.text
+        assert "IPv6 addresses only" in job.failure(name)
+    assert "ran" not in job.story()
