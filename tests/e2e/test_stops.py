@@ -5,6 +5,8 @@ code for which launchers end the others.
 """
 
 import dataclasses
+import itertools
+import re
 import shutil
 import signal
 
@@ -13,8 +15,11 @@ import pytest
 from fit import GUARD_SECONDS
 from image import STANDINS
 from lab import VENV
+from process import Process
+from sm_server import SmServer
 
 GRACE_SECONDS = 60
+HOUR_SECONDS = 3600
 TIMEOUT_SECONDS = 25
 # Longer than mpirun takes to end its ranks when one of them has ended badly.
 SAVE_SECONDS = 3
@@ -137,14 +142,14 @@ GATE = [
     ("helper", 1, "signal"),
     ("spawn", 1, "signal"),
     ("exec-mpirun", 1, "stop"),
+    ("torchrun", 2, "api"),
     ("mpirun", 2, "signal"),
     ("run", 2, "signal"),
     ("torchrun", 2, "signal"),
 ]
 
 
-def job(machine, form: Form, hosts: int, how: str, seconds: int = SAVE_SECONDS, ends="[143, -1]"):
-    """Runs it until it is stopped and over: its text, and what it has saved."""
+def write_source(machine, form: Form, seconds: float, ends: str) -> None:
     rank = RANK.replace("SECONDS", str(seconds)).replace("ENDS", ends)
     (machine.source / "rank.py").write_text(rank)
     if form.name != "rank.py":
@@ -152,29 +157,72 @@ def job(machine, form: Form, hosts: int, how: str, seconds: int = SAVE_SECONDS, 
     (machine.source / form.name).chmod(0o755)
     for package in ("torch", "deepspeed"):
         shutil.copytree(STANDINS / package, machine.source / package, dirs_exist_ok=True)
-    words = [*form.flags, "--timeout", TIMEOUT_SECONDS] if how == "timeout" else list(form.flags)
-    name = f"stops-{form.name.replace('.', '-')}"
-    process = machine.sm(
-        *("fit", form.name, "--source-dir", machine.source, "--output", machine.output),
-        *("--hosts", hosts, "--grace", GRACE_SECONDS),
-        *("--python", VENV / "bin/python", "--name", name, *words),
-    )
+
+
+def wait_until_ready(process: Process, form: Form, hosts: int) -> None:
     for number in range(form.ranks_of(hosts)):
         process.wait_for_output(b"ready %d." % number, GUARD_SECONDS)
+
+
+def fit(machine, form: Form, hosts: int, how: str, grace: int) -> Process:
+    """A job of this machine, until it is stopped and over."""
+    words = [*form.flags, "--timeout", TIMEOUT_SECONDS] if how == "timeout" else list(form.flags)
+    process = machine.sm(
+        *("fit", form.name, "--source-dir", machine.source, "--output", machine.output),
+        *("--hosts", hosts, "--grace", grace),
+        *("--python", VENV / "bin/python", "--name", "stops", *words),
+    )
+    wait_until_ready(process, form, hosts)
     if how == "signal":
         process.signal(signal.SIGINT)
     if how == "stop":
-        assert machine.sm("stop", name).wait(GUARD_SECONDS) == 0
+        assert machine.sm("stop", "stops").wait(GUARD_SECONDS) == 0
     process.wait(GUARD_SECONDS)
-    return process, {path.name for path in (machine.output / "model").glob("*")}
+    return process
 
 
-def check(machine, name: str, hosts: int, how: str, **options) -> None:
+def submit(machine, form: Form, hosts: int, grace: int) -> Process:
+    """A server's job, until it is stopped by StopTrainingJob and over."""
+    jobs = {"python": str(VENV / "bin/python"), "stop_grace_seconds": grace}
+    path = machine.environment()["PATH"]
+    with SmServer(machine.folder, jobs=jobs, env={"PATH": path}) as server:
+        process = machine.sm(
+            *("submit", form.name, "--source-dir", machine.source, "--hosts", hosts),
+            *("--name", "stops", "--wait", *form.flags),
+            environment=server.env(),
+        )
+        wait_until_ready(process, form, hosts)
+        for _ in range(2):  # Clients try again: the second takes nothing of the grace.
+            server.client("sagemaker").stop_training_job(TrainingJobName="stops")
+        process.wait(GUARD_SECONDS)
+        words = ("download", "stops", machine.output, "--model")
+        bring = machine.sm(*words, environment=server.env())
+        assert bring.wait(GUARD_SECONDS) == 0, bring.text + process.text
+    return process
+
+
+def check(
+    machine,
+    name: str,
+    hosts: int,
+    how: str,
+    seconds: float = SAVE_SECONDS,
+    ends: str = "[143, -1]",
+    grace: int = GRACE_SECONDS,
+) -> Process:
     form = FORMS[name]
-    process, saved = job(machine, form, hosts, how, **options)
+    write_source(machine, form, seconds, ends)
+    if how == "api":
+        process = submit(machine, form, hosts, grace)
+    else:
+        process = fit(machine, form, hosts, how, grace)
+    saved = {path.name for path in (machine.output / "model").glob("*")}
     wanted = {f"saved-{rank}" for rank in range(form.ranks_of(hosts))}
     assert saved == wanted, f"{saved}\n{process.text}"
-    assert process.ended_at - process.time_of(b"ready") < GRACE_SECONDS, process.text
+    told_after = TIMEOUT_SECONDS if how == "timeout" else 0
+    took = process.ended_at - process.time_of(b"ready")
+    assert took - told_after < GRACE_SECONDS, process.text
+    return process
 
 
 @pytest.mark.parametrize("form, hosts, how", GATE)
@@ -182,9 +230,25 @@ def test_a_stop_gives_every_process_its_grace(machine, form, hosts, how):
     check(machine, form, hosts, how)
 
 
+def test_the_log_says_what_a_stop_waits_for(machine):
+    """Ranks 0 and 2 end soon; 1 and 3 save for longer than the 2 s after which it is said."""
+    process = check(machine, "mpirun", 2, "signal")
+    line = r"(algo-\d) .*: [12] of 2 ranks still running, (\d+) s of grace left"
+    said = re.findall(line, process.text)
+    assert {host for host, _ in said} == {"algo-1", "algo-2"}, process.text
+    assert all(0 < int(left) < GRACE_SECONDS for _, left in said), process.text
+
+
+@pytest.mark.parametrize("form", ["sh", "mpirun", "torchrun", "deepspeed"])
+def test_ranks_that_end_at_once_use_up_no_grace(machine, form):
+    check(machine, form, 1, "signal", seconds=0, grace=HOUR_SECONDS)
+
+
 @pytest.mark.deep
-@pytest.mark.parametrize("how", ["signal", "stop", "timeout"])
-@pytest.mark.parametrize("hosts", [1, 2])
+@pytest.mark.parametrize(
+    "hosts, how",
+    [*itertools.product([1, 2], ["signal", "stop", "timeout"]), (2, "api")],
+)
 @pytest.mark.parametrize("form", FORMS)
 def test_a_stop_gives_every_process_its_grace_in_all_forms(machine, form, hosts, how):
     check(machine, form, hosts, how)
@@ -202,7 +266,12 @@ def test_however_the_ranks_end(machine, form, ends):
 
 @pytest.mark.deep
 @pytest.mark.parametrize(
-    "form", ["sh", "mpi", "mpirun", "run", "torchrun", "train-torchrun", "deepspeed"]
+    "form, how",
+    [
+        *[(form, "signal") for form in ("sh", "mpi", "mpirun", "run")],
+        *itertools.product(["torchrun", "train-torchrun", "deepspeed"], ["signal", "timeout"]),
+        *itertools.product(["torchrun", "deepspeed"], ["api"]),
+    ],
 )
-def test_as_long_as_the_grace_lasts(machine, form):
-    check(machine, form, 1, "signal", seconds=LONG_SAVE_SECONDS)
+def test_as_long_as_the_grace_lasts(machine, form, how):
+    check(machine, form, 1, how, seconds=LONG_SAVE_SECONDS)
