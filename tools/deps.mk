@@ -110,7 +110,7 @@ $(MPI_FOLDERS): tests/e2e/requirements-mpi.txt | $(VENV)/.test-done
 	@$(PYTHON) tests/e2e/mpi_environment.py $(patsubst build/mpi-%/.done,%,$@)
 	@touch $@
 
-build/clients/.done: tests/e2e/clients.toml tests/e2e/clients.py $(wildcard tests/e2e/clients_go/*) | packages-demo
+build/clients/.done: tests/e2e/clients.toml tests/e2e/clients.py $(wildcard tests/e2e/clients_go/* tests/e2e/clients_java/*) | packages-demo
 	@echo "installing $(@D): $<"
 	python3 tests/e2e/clients.py
 	@touch $@

@@ -47,6 +47,12 @@ def install_go_sdk(folder: pathlib.Path) -> None:
         CGO_ENABLED="0", GOTOOLCHAIN="local", GOFLAGS="-mod=readonly", **PINNED)  # fmt: skip
 
 
+def install_java(folder: pathlib.Path) -> None:
+    """The jars of AWS's SDK; pom.xml pins it."""
+    run("mvn", "-B", "-q", "-f", folder / "pom.xml", "dependency:copy-dependencies",
+        f"-DoutputDirectory={BUILD}/java")  # fmt: skip
+
+
 def install_npm(packages: dict[str, str]) -> None:
     words = [f"{name}@{version}" for name, version in packages.items()]
     run("npm", "install", "--silent", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix",
@@ -75,6 +81,7 @@ def install() -> dict[str, str]:
     steps += [("npm", install_npm, (wanted["npm"],))]
     steps += [(name, install_go, (name, module)) for name, module in wanted["go"].items()]
     steps += [("go2", install_go_sdk, (WANTED.with_name("clients_go"),))]
+    steps += [("java", install_java, (WANTED.with_name("clients_java"),))]
     missing = {}
     for name, function, arguments in steps:
         try:
@@ -106,6 +113,13 @@ def python(name: str = "python") -> pathlib.Path:
     """A program of the virtual environment."""
     _need("python")
     return BUILD / "venv" / "bin" / name
+
+
+def jars() -> str:
+    """A class path."""
+    _need("javac")
+    _need("java")
+    return f"{BUILD}/java/*"
 
 
 def node() -> list[pathlib.Path]:

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import pathlib
 import random
 import subprocess
 import urllib.request
@@ -265,6 +266,13 @@ def test_mc(server, bucket, tree, tmp_path):
 def test_go_2(server, bucket, tree):
     """clients_go/main.go."""
     run(server, clients.program("go2"), bucket, tree / "big.bin", AWS_CONFIG_FILE="")
+    assert stored(server, bucket) == {}
+
+
+def test_java_2(server, bucket, tree):
+    source = pathlib.Path(__file__).with_name("clients_java") / "S3.java"
+    java = ["java", "-Dfile.encoding=UTF-8", "-cp", clients.jars(), source]
+    run(server, *java, bucket, tree / "big.bin")
     assert stored(server, bucket) == {}
 
 
