@@ -109,6 +109,8 @@ async function begin() {
   if (visit.value && location.pathname === "/ui/") go("/ui/jobs", {}, true);
 }
 
+document.getElementById("failed").remove();
+if (history.state?.again) history.replaceState(null, "");
 render(html`<${App} />`, document.getElementById("app"));
 begin();
 addEventListener("hashchange", begin);
