@@ -36,8 +36,8 @@ function Hang({ job }) {
   if (!hang) return told && html`<section class="card"><h2>Stacks from when it hung</h2>${shown}</section>`;
   return html`<section class="card cause" aria-label="The job hangs"><div role="status"><h2>The job hangs</h2>
       <p class="reason">${hang.verdict}</p>
-      <p>Last sign of life: <${When} seconds=${hang.since} />. Found out: <${When} seconds=${hang.noticed} />.
-        <span class="quiet"> A line or progress takes this away.</span></p></div>${shown}</section>`;
+      <p>Last sign of life: <${When} seconds=${hang.since} />. Noticed: <${When} seconds=${hang.noticed} />.
+        <span class="quiet"> The next line or progress removes this mark.</span></p></div>${shown}</section>`;
 }
 
 /** `job`: its description, once that is known. */
