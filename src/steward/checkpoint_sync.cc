@@ -134,7 +134,8 @@ struct CheckpointSync::State {
   std::uint64_t failures = 0;    ///< Since the last pass was asked for by finish().
   std::string first_failure;
   std::uint64_t left_out = 0;  ///< In the last pass: files whose paths are too long.
-  bool too_many = false;
+  std::uint64_t beyond = 0;    ///< In the last pass: files beyond the limit.
+  bool beyond_told = false;
   std::size_t told = 0;
   bool deep_told = false;
   std::uint64_t files = 0;
@@ -164,14 +165,18 @@ bool CheckpointSync::State::is_wanted(const std::string& relative, const Stamp& 
     return false;
   }
   if (stored.size() < options.files_max || stored.knows(relative)) return true;
-  if (!std::exchange(too_many, true)) tell(within_limit().error().text);
+  ++beyond;
+  if (!std::exchange(beyond_told, true))
+    tell("checkpoints: more than " + std::to_string(options.files_max) +
+         " files, the limit; the others are not stored");
   return false;
 }
 
 Result<void> CheckpointSync::State::within_limit() const {
-  if (!too_many) return {};
-  return fail(Errc::invalid_input, "more than " + std::to_string(options.files_max) +
-                                       " files, the limit; the others are not stored");
+  if (beyond == 0) return {};
+  return fail(Errc::invalid_input, std::to_string(stored.size() + beyond) +
+                                       " files exceed the limit of " +
+                                       std::to_string(options.files_max));
 }
 
 void CheckpointSync::State::queue_file(const std::string& relative, const Stamp& stamp) {
@@ -253,6 +258,7 @@ loop::Task<std::optional<std::string>> CheckpointSync::State::next_of_pass() {
       pass.emplace(root.get(), "");
       pass_wanted = false;
       left_out = 0;
+      beyond = 0;
     }
     const std::optional<FileWalk::Found> found = pass->next();
     if (!found) {

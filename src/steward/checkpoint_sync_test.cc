@@ -173,11 +173,11 @@ TEST_CASE("checkpoints: a file with too long a key is told and left out, the oth
   CHECK(bench.told.back() == "checkpoints: 12 files left out: their paths are too long");
 }
 
-TEST_CASE("checkpoints: more files than the limit fail the job, with the limit") {
+TEST_CASE("checkpoints: more files than the limit fail the job, with their count") {
   Bench bench;
   bench.run([&] { make_files(bench.folder, 12, 0, 1); }, 10);
   REQUIRE(!bench.ended);
-  CHECK(bench.ended.error().text == "more than 10 files, the limit; the others are not stored");
+  CHECK(bench.ended.error().text == "12 files exceed the limit of 10");
   CHECK(bench.store->objects.size() < 12);  // Two are under way at a time.
 }
 
