@@ -1,6 +1,7 @@
 """Plain English in the texts that users read: help, error messages, README.md and docs/users.
 
 usage: tools/prose.py [FOLDER] [--no-hints]
+       tools/prose.py [FOLDER] --draw 60 [--seed 1]    sentences at random, for a reader to judge
 
 Words of HARD are findings: they are printed, and the exit code is 1. Everything else is a hint for
 a writer: the patterns of HINTS, sentences over 30 words, help over two lines, and messages that
@@ -10,6 +11,7 @@ end in a full stop. Code blocks (which hold the message patterns) and quoted cod
 import argparse
 import dataclasses
 import pathlib
+import random
 import re
 import sys
 from collections.abc import Iterator
@@ -154,11 +156,51 @@ def remarks(root: pathlib.Path) -> list[Remark]:
     return list(dict.fromkeys(found))
 
 
+def sentences(root: pathlib.Path) -> dict[str, list[str]]:
+    """Whole sentences of help, errors, users' docs and decisions, with their code, by kind."""
+    pages = {"docs": [root / "README.md", *(root / "docs/users").glob("*.md")]}
+    pages["decisions"] = list((root / "docs/decisions").glob("*.md"))
+    found: dict[str, list[str]] = {"help": [], "errors": []}
+    for table in sorted((root / "src/command").glob("table_*.cc")):
+        found["help"] += [each.text for each in passages_of_help(table, table.read_text())]
+    found["errors"] = [each.text for each in error_texts.error_texts(root)]
+    for kind, files in pages.items():
+        found[kind] = []
+        for file in sorted(each for each in files if each.exists()):
+            prose = re.sub(r"(?ms)^\s*(```|~~~).*?^\s*\1", "", file.read_text())
+            for paragraph in re.split(r"\n\s*\n|\n(?=\s*(?:[-*] |\d+\. |\|))", prose):
+                text = re.sub(r"\s+", " ", LINK.sub("]", paragraph)).strip()
+                if text.startswith(("#", "|")):
+                    continue
+                found[kind] += re.split(r"(?<=[.!?])\s+(?=[A-Z`*\[])", text)
+    return {
+        kind: [each.strip() for each in texts if len(each.split()) >= 5]
+        for kind, texts in found.items()
+    }
+
+
+def draw(root: pathlib.Path, count: int, seed: int) -> list[str]:
+    """As many of each kind, none twice."""
+    chance = random.Random(seed)
+    drawn: list[str] = []
+    for texts in sentences(root).values():
+        drawn += chance.sample(sorted(set(texts)), min(count // 4, len(set(texts))))
+    chance.shuffle(drawn)
+    return drawn
+
+
 def main(words: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="tools/prose.py")
     parser.add_argument("folder", nargs="?", default=".")
     parser.add_argument("--no-hints", action="store_true")
+    parser.add_argument("--draw", type=int, metavar="COUNT")
+    parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args(words)
+    if options.draw:
+        drawn = draw(pathlib.Path(options.folder), options.draw, options.seed)
+        for number, text in enumerate(drawn, 1):
+            print(f"{number}. {text}")
+        return 0
     found = remarks(pathlib.Path(options.folder))
     hard = [each for each in found if each.hard]
     for each in hard if options.no_hints else found:

@@ -97,5 +97,26 @@ class Hints(unittest.TestCase):
                 self.assertIn(f"prose: {code} findings, {1 - code} hints", said.getvalue())
 
 
+
+class Draw(unittest.TestCase):
+    def test_the_same_seed_draws_the_same_sentences_none_from_a_code_block(self):
+        pages = {
+            "docs_users_a__md": "# Page\n\nOne whole sentence of six words. Short one.\n\n"
+            "```text\nNot this line of a block.\n```\n\n- Another sentence of the same page.\n",
+            "docs_decisions_b__md": "Here is a sentence about a decision.\n",
+        }
+        with tempfile.TemporaryDirectory() as folder:
+            write(pathlib.Path(folder), pages)
+            first = prose.draw(pathlib.Path(folder), 60, 7)
+            self.assertEqual(first, prose.draw(pathlib.Path(folder), 60, 7))
+        self.assertEqual(
+            sorted(first),
+            [
+                "- Another sentence of the same page.",
+                "Here is a sentence about a decision.",
+                "One whole sentence of six words.",
+            ],
+        )
+
 if __name__ == "__main__":
     unittest.main()
