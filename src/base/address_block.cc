@@ -39,7 +39,8 @@ std::string cidr(const AddressBlock& block) {
 
 Result<AddressBlock> block_from(std::string_view text) {
   const Error wrong =
-      fail(Errc::invalid_input, "\"" + to_utf8(text) + "\" is not a network like 10.177.0.0/24");
+      fail(Errc::invalid_input,
+           "\"" + to_utf8(text) + "\" is not a network in CIDR notation, e.g. 10.177.0.0/24");
   const std::vector<std::string> halves = split(text, '/');
   if (halves.size() != 2) return wrong;
   const std::vector<std::string> bytes = split(halves[0], '.');

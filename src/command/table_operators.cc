@@ -221,13 +221,13 @@ Page preflight() {
 }  // namespace
 
 std::vector<Flag> host_flags() {
-  return {
-      {"--hosts", "LIST", "the job's hosts, if no platform's file lists them: a,b,node[1-4]"},
-      {"--host", "NAME",
-       "which host of the list this machine is (default: found by name or address)"},
-      {"--key-file", "FILE", "the job's key, the same on all hosts; sm key job creates one"},
-      {"--interface", "NAME", "network interface to the other hosts (default: found by the route)"},
-      {"--preflight", "", "first measure the links between the hosts and name the outlier"}};
+  return {{"--hosts", "LIST", "the job's hosts, if no platform's file lists them: a,b,node[1-4]"},
+          {"--host", "NAME",
+           "which host of the list this machine is (default: found by name or address)"},
+          {"--key-file", "FILE", "the job's key, the same on all hosts; sm key job creates one"},
+          {"--interface", "NAME",
+           "network interface for traffic to the other hosts (default: that of the route to them)"},
+          {"--preflight", "", "first measure the links between the hosts and name the outlier"}};
 }
 
 std::vector<Page> pages_operators() {

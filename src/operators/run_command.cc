@@ -53,7 +53,7 @@ std::variant<RunOptions, command::Stop> run_options(const Args& args) {
   if (report) {
     const std::optional<std::int64_t> fd = parse_integer(*report);
     if (!fd || *fd < 3 || *fd > 65535)
-      return command::wrong_line(page, "--report wants the number of an open descriptor");
+      return command::wrong_line(page, "--report: expected the number of an open file descriptor");
     options.report_fd = static_cast<int>(*fd);
   }
   options.wish.entry_point = line.rest().front();
