@@ -239,7 +239,12 @@ api::Answer Stacks::create_change_set(const api::Request& request) {
     const Result<Json> document = parse_json((*other)->document);
     if (!token.empty() && document && api::text_of(*document, "Token") == token)
       return Json{{"Id", (*other)->arn}, {"StackId", before.row.arn}};
-    return aws::Refusal{"AlreadyExistsException", "ChangeSet [" + own + "] already exists"};
+    // `aws cloudformation deploy` names change sets by the second: one that nobody can execute (any
+    // more) makes room for the next.
+    if (!document || api::text_of(*document, "ExecutionStatus") == "AVAILABLE")
+      return aws::Refusal{"AlreadyExistsException", "ChangeSet [" + own + "] already exists"};
+    const Result<void> removed = store_.remove_change_set((*other)->arn);
+    if (!removed) return api::internal_failure(removed.error());
   }
   const Plan made = TRY(plan(input, before));
   if (found == nullptr) {

@@ -93,6 +93,11 @@ TEST_CASE("stacks: a change set says what it changes, and changes it when it is 
             .at("StackEvents")[0]
             .at("ResourceStatus") == "UPDATE_COMPLETE");
   CHECK(world.execute().at("code") == "InvalidChangeSetStatus");
+  // The CLI names change sets by the second: an executed one makes room, one that waits does not.
+  CHECK(world.change_set({{"Parameters", parameter("Port", "23")}}).at("Status") ==
+        "CREATE_COMPLETE");
+  CHECK(world.change_set({{"Parameters", parameter("Port", "24")}}).at("code") ==
+        "AlreadyExistsException");
 }
 
 TEST_CASE("stacks: a change set of a new name makes the stack in two steps") {

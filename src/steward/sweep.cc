@@ -1,13 +1,18 @@
 #include "steward/sweep.h"
 
+#include <poll.h>
 #include <signal.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <set>
 #include <system_error>
+#include <vector>
 
+#include "base/fd.h"
 #include "base/folder.h"
+#include "base/time.h"
 #include "container/cgroup.h"
 #include "container/gateway.h"
 #include "container/runtime.h"
@@ -24,6 +29,9 @@ namespace fs = std::filesystem;
 
 /// What stays of a host whose steward has ended, for the next one and for who reads.
 const std::set<std::string> kept_of_hosts = {"journal", "result", "spec.json", "steward.log"};
+
+/// For a killed process to end.
+constexpr std::chrono::seconds end_deadline{5};
 
 class Sweeper {
  public:
@@ -100,13 +108,29 @@ class Sweeper {
       const bool ours = is_of_folder && fs::exists(folder, code);
       // Another state folder's job may be starting.
       if (!ours && container::is_young_cgroup(path)) continue;
-      if (ours)
-        for (const int pid : container::processes_in(path)) ::kill(pid, SIGKILL);
+      if (ours) end_processes(path);
       container::remove_cgroup(path);
       if (!container::has_cgroup(path)) swept_.removed.push_back("cgroup " + path);
     }
     const Result<Fd> lock = wait_for_lock(container::jobs_cgroup_lock);
     if (lock) container::remove_idle_cgroup(groups);
+  }
+
+  /// Kills what runs in the group, and waits for its end: until then the group cannot be removed.
+  static void end_processes(const std::string& path) {
+    std::vector<Fd> killed;
+    for (const int pid : container::processes_in(path)) {
+      Fd process(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+      ::kill(pid, SIGKILL);
+      if (process) killed.push_back(std::move(process));
+    }
+    const TimePoint deadline = Clock::now() + end_deadline;
+    for (const Fd& process : killed) {
+      const auto left =
+          std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now());
+      pollfd end{process.get(), POLLIN, 0};
+      if (left.count() > 0) ::poll(&end, 1, static_cast<int>(left.count()));
+    }
   }
 
   /// Also of kept jobs: nobody looks at a network whose hosts are gone.

@@ -95,9 +95,9 @@ def test_a_virtual_environment_that_sudo_left_out_is_named(machine):
     sudo = {"SUDO_UID": "0", "SUDO_GID": "0", "PATH": "/usr/local/bin:/usr/bin:/bin"}
     process = succeed(machine.sm("fit", script, environment=sudo))
     python = script.parent / ".venv" / "bin" / "python"
-    assert f"--python {python} names the other" in process.err.decode(), process.text
+    assert f"to choose the other, use --python {python}" in process.err.decode(), process.text
     process = succeed(machine.sm("fit", script, "--python", python, environment=sudo))
-    assert "names the other" not in process.text
+    assert "to choose the other" not in process.text
 
 
 LIMITED = """

@@ -380,7 +380,7 @@ def test_no_variable_of_a_job_stands_in_its_record(machine, sm):
 
 
 def test_without_jobs_here_and_without_a_server_it_is_said_what_to_do(sm):
-    assert b"`sm key create` on its machine prints the commands" in sm("jobs", code=2).err
+    assert b"`sm key create` on the server's machine prints the commands" in sm("jobs", code=2).err
     assert b"there is no job x on this machine; sm jobs lists them" in sm("stop", "x", code=2).err
 
 

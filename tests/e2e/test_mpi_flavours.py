@@ -108,7 +108,7 @@ def test_a_custom_option_exports_a_variable_of_the_leader(flavoured):
 def test_a_custom_option_that_the_job_rests_on_is_refused_by_name(flavoured, flavour):
     job = flavoured(2, 1, ALLREDUCE, custom("-np 7")).start()
     assert set(job.wait().values()) == {1}
-    assert 'sagemaker_mpi_custom_mpi_options: "-np" is not for a job to set' in job.leader.text
+    assert 'sagemaker_mpi_custom_mpi_options: "-np" cannot be set by a job' in job.leader.text
     job.assert_quiet()
 
 

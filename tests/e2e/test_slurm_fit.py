@@ -185,5 +185,5 @@ if not os.path.exists("/opt/ml/input/data/train/go"):
         (place.output / "log" / "algo-2.log").read_text(),
         cluster.out("login", "env", f"MUSTER_STATE={place.state}", SM, "logs", "cut"),
     ):
-        between = log.index("attempt 1 is over")
+        between = log.index("attempt 1 ended")
         assert log.index("first try on") < between < log.rindex("rank 1 of 2 on algo-2"), log

@@ -12,7 +12,7 @@
 namespace muster::contract {
 namespace {
 
-constexpr std::string_view line = "attempt 1 is over";
+constexpr std::string_view line = "attempt 1 ended; the lines below";
 
 std::size_t count(std::string_view text, std::string_view part) {
   std::size_t found = 0;

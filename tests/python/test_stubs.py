@@ -56,7 +56,7 @@ def test_the_names_bring_the_packages(dist, tmp_path):
     assert (tmp_path / "venv/bin/sm").exists()
     pip(python, "install", "-q", *links, "sagemaker-training", "sagemaker-training-toolkit")
     shown = pip(python, "show", "sagemaker-training", "sagemaker-training-toolkit")
-    assert shown.count("\nRequires: muster\n") == 2, shown
+    assert shown.count("\nRequires: muster-train\n") == 2, shown
     pip(python, "check")
 
 
