@@ -32,9 +32,16 @@ def counting(machine, end: str, *words, **options):
 
 
 def kept(machine) -> dict[str, str]:
-    """What is kept, but for "part": it is, if it stood there for long enough."""
+    """The checkpoints that are kept; "part" may be one, if it was there for long enough.
+
+    A file that is still being copied has another name, which goes when the copy is complete.
+    """
     folder = machine.folder / "new" / "ckpt"
-    found = [path for path in folder.iterdir() if path.name != "part"]
+    found = [
+        path
+        for path in folder.iterdir()
+        if path.name != "part" and not path.name.startswith(".muster-partial-")
+    ]
     return {path.name: path.read_text() for path in found}
 
 
@@ -66,6 +73,7 @@ def test_what_was_written_by_a_stop_or_a_kill_is_there(machine, number):
         GUARD_SECONDS,
     )
     wait_for_jobs_to_go(machine)
+    assert not list((machine.folder / "new" / "ckpt").glob(".muster-partial-*"))
     assert kept(machine) == {"step-1": "step 1"}
     again = counting(machine, late, output=machine.folder / "again")
     again.wait_for_output(b"written")
