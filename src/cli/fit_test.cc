@@ -252,7 +252,7 @@ TEST_CASE("fit: limits beyond the machine are told of") {
         "--memory exceeds this machine's 4096 MiB, so it has no effect");
   CHECK(note({"--memory", "5g", "--cpus", "2.5"})
             .starts_with(
-                "--memory exceeds this machine's 4096 MiB and --cpus exceeds this machine's 2: "));
+                "--memory exceeds this machine's 4096 MiB and --cpus exceeds this machine's 2, "));
   CHECK(beyond_machine_note(good({"t.py", "--memory", "5g", "--cpus", "99"}), 0, 0) == "");
 }
 

@@ -52,7 +52,7 @@ TEST_CASE("gpus: a later folder's device stands, in one folder two files may not
   const auto twice = gpus_in({{"/etc/cdi/a.json", 1, old}, {"/etc/cdi/b.json", 1, fresh}});
   REQUIRE(!twice);
   CHECK(twice.error().text ==
-        "/etc/cdi/b.json: a.b/gpu=0 stands in /etc/cdi/a.json; expected each device in only one "
+        "/etc/cdi/b.json: a.b/gpu=0 is also in /etc/cdi/a.json; expected each device in only one "
         "file of a folder");
 }
 

@@ -11,7 +11,7 @@ std::string why(const Result<void>& result) {
   return result.error().text;
 }
 
-TEST_CASE("bound path: in hosts nothing stands over what every host has") {
+TEST_CASE("bound path: in hosts nothing covers what every host has") {
   for (const char* path :
        {"/data", "/mnt/a b", "/opt/data", "/opt/mlflow", "/home/a/x", "/tmp/x", "/usr/share/x",
         "/usr/local/share/x", "/usr/local/lib/x", "/library", "/opt/lib", "/home/a/bin",
@@ -23,8 +23,8 @@ TEST_CASE("bound path: in hosts nothing stands over what every host has") {
     const char* path;
     const char* want;
   } const cases[] = {
-      {"", "begins with /"},
-      {"data", "begins with /"},
+      {"", "must begin with /"},
+      {"data", "must begin with /"},
       {"/", "hosts have their own root"},
       {"/a/../b", "must not contain //, . or .."},
       {"/a/.", "must not contain //, . or .."},

@@ -128,7 +128,7 @@ TEST_CASE("custom options: a bad one is named, with the reason") {
       {"-mca btl tcp -mca btl self", "given twice"},
       {"-mca btl", "wants 2 values"},
       {"-mca", "wants 2 values"},
-      {"-mca 'a b' c", "no name"},
+      {"-mca 'a b' c", "not the name of an MCA parameter"},
       {"-mca a 'x\"y'", "cannot pass on"},
       {"-x", "wants 1 value"},
       {"-x =b", "wants NAME"},
