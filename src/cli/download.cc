@@ -95,12 +95,9 @@ loop::Task<Result<void>> bring_archive(Client& client, s3client::S3Client& s3, s
 loop::Task<Result<void>> bring_files(s3client::S3Client& s3, s3wire::S3Url from, std::string into) {
   s3client::ChannelSource source;
   source.url = std::move(from);
-  Result<s3client::ChannelPlan> plan =
-      co_await s3client::find_channel(s3.state(), std::move(source));
-  if (!plan) co_return plan.error();
   s3client::FetchOptions options;
-  const Result<s3client::Fetched> fetched = co_await s3client::fetch_folder(
-      s3.state(), std::move(plan->bucket), std::move(plan->items), std::move(into), options);
+  const Result<s3client::Fetched> fetched =
+      co_await s3client::fetch_channel(s3.state(), std::move(source), std::move(into), options);
   if (!fetched) co_return fetched.error();
   co_return Result<void>();
 }

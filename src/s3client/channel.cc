@@ -31,6 +31,10 @@ Result<std::string> safe_path(const std::string& key, std::string_view rest) {
   return join(parts, "/");
 }
 
+bool is_folder(std::string_view rest) {
+  return rest.empty() || rest.ends_with('/');
+}
+
 /// Every name is one thing only.
 Result<void> check_names(const std::vector<FetchItem>& items) {
   std::map<std::string_view, const FetchItem*> files;
@@ -59,17 +63,23 @@ std::size_t folder_bytes(std::string_view prefix) {
   return slash == std::string_view::npos ? 0 : slash + 1;
 }
 
+std::uint64_t count_files(const std::vector<S3Object>& objects, std::size_t cut) {
+  return static_cast<std::uint64_t>(std::ranges::count_if(objects, [cut](const S3Object& object) {
+    return !is_folder(std::string_view(object.key).substr(cut));
+  }));
+}
+
 Result<std::vector<FetchItem>> plan_fetch(const std::vector<S3Object>& objects, std::size_t cut,
                                           const FetchRules& rules) {
   CHECK_THAT(rules.share < rules.shares, "a host's share is one of the shares");
   std::vector<FetchItem> items;
-  std::size_t number = 0;
+  std::uint64_t number = rules.before;
   for (const S3Object& object : objects) {
     const std::string_view rest = std::string_view(object.key).substr(cut);
     FetchItem item;
     item.path = TRY(safe_path(object.key, rest));
     item.object = object;
-    item.folder = rest.empty() || rest.ends_with('/');
+    item.folder = is_folder(rest);
     if (item.path.empty() && item.folder) continue;  // The channel's own folder.
     if (item.folder) {
       items.push_back(std::move(item));

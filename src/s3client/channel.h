@@ -29,7 +29,11 @@ struct FetchRules {
   std::size_t share = 0;   ///< The host's own, from 0; objects are dealt by key, one to each share.
   std::size_t shares = 1;  ///< More than `share`.
   bool gzip = false;       ///< Objects named *.gz are unpacked and lose the ".gz".
+  std::uint64_t before{};  ///< How many files the pages before these objects hold.
 };
+
+/// How many of the objects are files, not empty folders.
+std::uint64_t count_files(const std::vector<S3Object>& objects, std::size_t cut);
 
 /// How many bytes of each key `prefix` takes away: up to and including its last '/'.
 std::size_t folder_bytes(std::string_view prefix);

@@ -88,6 +88,14 @@ TEST_CASE("channel: keys become files below the channel's folder") {
   CHECK((*plan_fetch(objects_of({"a.gz"}), 0, {0, 1, true}))[0].gunzip);
 }
 
+TEST_CASE("channel: shares go on from page to page") {
+  const std::vector<S3Object> first = objects_of({"a", "b", "c/", "d"});
+  CHECK(count_files(first, 0) == 3);
+  CHECK(paths_of(*plan_fetch(first, 0, {0, 2})) == std::vector<std::string>{"a", "c/", "d"});
+  const FetchRules rules{.share = 0, .shares = 2, .before = count_files(first, 0)};
+  CHECK(paths_of(*plan_fetch(objects_of({"e", "f"}), 0, rules)) == std::vector<std::string>{"f"});
+}
+
 TEST_CASE("channel: keys that no folder can hold are refused by name") {
   struct {
     std::vector<std::string> keys;

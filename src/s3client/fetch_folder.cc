@@ -1,13 +1,13 @@
 #include "s3client/fetch_folder.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <functional>
 #include <optional>
-#include <set>
 
 #include "base/fd.h"
 #include "base/text.h"
@@ -52,7 +52,7 @@ struct Fetch {
   }
   s3wire::S3Url url_of(std::size_t item) const { return {bucket, items[item].object.key}; }
   Result<std::optional<Piece>> next();
-  Result<void> make_parents(const std::string& path);
+  Result<void> make_place(const FetchItem& item);
   Result<std::shared_ptr<OpenFile>> reserve(std::size_t item);
 
   const std::shared_ptr<S3State> state;
@@ -60,17 +60,28 @@ struct Fetch {
   const std::vector<FetchItem> items;
   const std::string folder;
   const FetchOptions options;
-  std::set<std::string> made;  ///< Folders.
-  std::size_t at = 0;          ///< The next item, or the one that `current` is of.
+  std::string made;    ///< The last folder: the next item's, as a rule.
+  std::size_t at = 0;  ///< The next item, or the one that `current` is of.
   std::optional<Piece> current;
   std::optional<Error> failed;
   Fetched fetched;
 };
 
-Result<void> Fetch::make_parents(const std::string& path) {
-  const std::size_t slash = path.rfind('/');
-  if (slash == std::string::npos || !made.insert(path.substr(0, slash)).second) return {};
-  return make_folders(folder + "/" + path.substr(0, slash));
+/// Makes the folders above an item. Nothing may have its name: objects of earlier pages are known
+/// by their files alone.
+Result<void> Fetch::make_place(const FetchItem& item) {
+  const std::string path = folder + "/" + item.path;
+  const std::string parent = path.substr(0, path.rfind('/'));
+  Result<void> made_parents;
+  if (parent != made) made_parents = make_folders(parent);
+  made = parent;
+  struct stat status {};
+  const bool is_there = ::lstat(path.c_str(), &status) == 0;
+  const bool is_taken = is_there ? !item.folder || !S_ISDIR(status.st_mode) : errno == ENOTDIR;
+  if (!is_taken) return made_parents;
+  return fail(Errc::invalid_input,
+              s3wire::text_of({bucket, item.object.key}) +
+                  ": another object has the same name, or is a file where this one needs a folder");
 }
 
 Result<std::shared_ptr<OpenFile>> Fetch::reserve(std::size_t item) {
@@ -93,12 +104,12 @@ Result<std::optional<Piece>> Fetch::next() {
   while (!current) {
     if (at == items.size()) return std::optional<Piece>();
     const FetchItem& item = items[at];
+    TRY(make_place(item));
     if (item.folder) {
       TRY(make_folders(folder + "/" + item.path));
       ++at;
       continue;
     }
-    TRY(make_parents(item.path));
     if (item.object.bytes <= options.range_bytes || item.object.etag.empty())
       return std::optional<Piece>(Piece{at++, nullptr, 0, item.object.bytes});
     std::shared_ptr<OpenFile> file = TRY(reserve(at));

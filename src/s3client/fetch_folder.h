@@ -31,10 +31,11 @@ struct Fetched {
   std::uint64_t bytes = 0;  ///< As they came.
 };
 
-/// Fetches many objects of a bucket into `folder`, which has nothing by their names, over several
-/// connections. Large objects come in ranges, all of one version (If-Match), into files whose
-/// space is reserved first. The first failure ends everything; what is in the folder by then is of
-/// no use. Errors: those of ObjectStore::download(), naming the object; `system` for the disk.
+/// Fetches objects of a bucket into `folder` over several connections. Large objects come in
+/// ranges, all of one version (If-Match), into files whose space is reserved first. The first
+/// failure ends everything; what is in the folder by then is of no use. Errors: those of
+/// ObjectStore::download(), naming the object; `invalid_input`: something has its name in the
+/// folder; `system` for the disk.
 loop::Task<Result<Fetched>> fetch_folder(std::shared_ptr<S3State> state, std::string bucket,
                                          std::vector<FetchItem> items, std::string folder,
                                          FetchOptions options);
@@ -45,14 +46,14 @@ struct ChannelSource {
   bool manifest = false;
   std::string etag{};  ///< The manifest must have it; empty: any.
   FetchRules rules{};
+  bool may_be_empty = false;  ///< Nothing under it is no error.
 };
-/// The objects of a channel, found by listing: a folder of that name first ("input/code" does not
-/// take "input/code2/…"), else the object of that name, else all keys that begin so. Errors:
-/// `not_found`: there is nothing under it; those of plan_fetch() and of requests.
-struct ChannelPlan {
-  std::string bucket;
-  std::vector<FetchItem> items;  ///< May be empty where a share is.
-};
-loop::Task<Result<ChannelPlan>> find_channel(std::shared_ptr<S3State> state, ChannelSource source);
+/// Fetches the objects of a channel into `folder`, which it makes: a folder of that name first
+/// ("input/code" does not take "input/code2/…"), else the object of that name, else all keys that
+/// begin so. Takes a page of the server's list at a time, so that memory does not grow with their
+/// number. Errors: `not_found`: there is nothing under it; those of plan_fetch(), fetch_folder()
+/// and of requests; `invalid_input` beyond listed_max objects.
+loop::Task<Result<Fetched>> fetch_channel(std::shared_ptr<S3State> state, ChannelSource source,
+                                          std::string folder, FetchOptions options);
 
 }  // namespace muster::s3client

@@ -1,6 +1,5 @@
 #include "s3client/s3_list.h"
 
-#include <algorithm>
 #include <pugixml.hpp>
 
 #include "base/text.h"
@@ -70,28 +69,6 @@ loop::Task<Result<S3Page>> list_page(std::shared_ptr<S3State> state, s3wire::S3U
     co_return fail(Errc::protocol,
                    s3wire::text_of(start) + ": the server's list does not continue");
   co_return page;
-}
-
-loop::Task<Result<std::vector<S3Object>>> list_objects(std::shared_ptr<S3State> state,
-                                                       s3wire::S3Url start,
-                                                       std::size_t objects_max) {
-  std::vector<S3Object> all;
-  std::string next;
-  while (true) {
-    Result<S3Page> page = co_await list_page(state, start, next);
-    if (!page) co_return page.error();
-    all.insert(all.end(), std::make_move_iterator(page->objects.begin()),
-               std::make_move_iterator(page->objects.end()));
-    if (all.size() > objects_max)
-      co_return fail(Errc::invalid_input, s3wire::text_of(start) + ": more than " +
-                                              std::to_string(objects_max) + " objects");
-    if (page->next.empty()) break;
-    next = std::move(page->next);
-  }
-  // AWS sorts by bytes, and so must what is shared out by order.
-  std::sort(all.begin(), all.end(),
-            [](const S3Object& a, const S3Object& b) { return a.key < b.key; });
-  co_return all;
 }
 
 }  // namespace muster::s3client

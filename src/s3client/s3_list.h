@@ -26,17 +26,12 @@ struct S3Page {
 /// Pure. Error: `protocol`.
 Result<S3Page> parse_listing(std::string_view xml);
 
+/// How many objects a channel may have.
 inline constexpr std::size_t listed_max = 5'000'000;
 
 /// Objects whose keys begin with `start.key`, 1000 at most: the first ones, or those that follow a
 /// page, by its `next`. Errors: those of a request; `not_found` for the bucket only.
 loop::Task<Result<S3Page>> list_page(std::shared_ptr<S3State> state, s3wire::S3Url start,
                                      std::string next);
-
-/// All objects whose keys begin with `start.key`, by key. Errors: those of a request; `not_found`
-/// for the bucket only; `invalid_input` beyond `objects_max`.
-loop::Task<Result<std::vector<S3Object>>> list_objects(std::shared_ptr<S3State> state,
-                                                       s3wire::S3Url start,
-                                                       std::size_t objects_max = listed_max);
 
 }  // namespace muster::s3client

@@ -66,13 +66,10 @@ loop::Task<Result<void>> fetch(Way way, job::HostSpec spec, job::InputChannel ch
   source.rules.gzip = channel.s3.gzip;
   if (channel.s3.sharded) share_out(spec, channel, source.rules);
   const TimePoint begun = Clock::now();
-  Result<s3client::ChannelPlan> plan = co_await s3client::find_channel(way.s3, std::move(source));
-  if (!plan) co_return plan.error();
-  if (Result<void> made = make_folders(to); !made) co_return made.error();
   s3client::FetchOptions options;
   options.stop = &way.stop;
-  Result<s3client::Fetched> fetched = co_await s3client::fetch_folder(
-      way.s3, std::move(plan->bucket), std::move(plan->items), to, options);
+  Result<s3client::Fetched> fetched =
+      co_await s3client::fetch_channel(way.s3, std::move(source), to, options);
   if (!fetched) co_return fetched.error();
   way.tell("channel " + channel.name + ": " + amount(*fetched, Clock::now() - begun),
            fetched->bytes);
@@ -121,41 +118,20 @@ loop::Task<Result<void>> fetch_shared(Way way, job::HostSpec spec, job::InputCha
   co_return Result<void>();
 }
 
-/// The objects of one page, which lose the first `cut` bytes of their keys.
-loop::Task<Result<s3client::Fetched>> fetch_page(Way way, std::string bucket,
-                                                 std::vector<s3client::S3Object> objects,
-                                                 std::size_t cut, std::string to) {
-  std::ranges::sort(objects, {}, &s3client::S3Object::key);
-  s3client::FetchRules rules;
-  Result<std::vector<s3client::FetchItem>> items = s3client::plan_fetch(objects, cut, rules);
-  if (!items) co_return items.error();
-  s3client::FetchOptions options;
-  options.stop = &way.stop;
-  co_return co_await s3client::fetch_folder(way.s3, std::move(bucket), *std::move(items),
-                                            std::move(to), options);
-}
-
-/// All that an earlier run kept; none is fine. Page by page: a job may have made a million of them,
-/// with long names.
+/// All that an earlier run kept; none is fine.
 loop::Task<Result<void>> restore(Way way, job::HostSpec spec) {
-  const std::string to = container::ml_folder(spec) + "/checkpoints";
+  std::string to = container::ml_folder(spec) + "/checkpoints";
   Result<s3wire::S3Url> url = s3wire::parse_s3_prefix(spec.spec.checkpoint_url);
   if (!url) co_return url.error();
   if (!url->key.empty() && !url->key.ends_with('/')) url->key += '/';
+  s3client::ChannelSource source{.url = *std::move(url), .may_be_empty = true};
+  s3client::FetchOptions options;
+  options.stop = &way.stop;
   const TimePoint begun = Clock::now();
-  s3client::Fetched all;
-  std::string next;
-  do {
-    Result<s3client::S3Page> page = co_await s3client::list_page(way.s3, *url, next);
-    if (!page) co_return page.error();
-    next = std::move(page->next);
-    Result<s3client::Fetched> fetched =
-        co_await fetch_page(way, url->bucket, std::move(page->objects), url->key.size(), to);
-    if (!fetched) co_return fetched.error();
-    all.files += fetched->files;
-    all.bytes += fetched->bytes;
-  } while (!next.empty());
-  if (all.files > 0) way.tell("checkpoints: " + amount(all, Clock::now() - begun), all.bytes);
+  const Result<s3client::Fetched> all =
+      co_await s3client::fetch_channel(way.s3, std::move(source), std::move(to), options);
+  if (!all) co_return all.error();
+  if (all->files > 0) way.tell("checkpoints: " + amount(*all, Clock::now() - begun), all->bytes);
   co_return Result<void>();
 }
 

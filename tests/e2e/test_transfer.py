@@ -394,6 +394,14 @@ def test_what_cannot_be_had_fails_the_host_and_is_named(server, host, uri, sourc
     assert "\n" not in end["message"]
 
 
+def test_names_that_meet_across_pages_of_the_list_are_refused(server, host):
+    server.page_keys = 1
+    server.put("bucket", "d/x", b"1")
+    server.put("bucket", "d/x/y", b"2")
+    job = host("exit 0", InputDataConfig=[channel("c", "s3://bucket/d")]).run()
+    assert "channel c: s3://bucket/d/x/y: another object has the same name" in job.end()["message"]
+
+
 def test_faults_of_the_server_do_not_change_what_arrives(server, host):
     big = secrets.token_bytes(50 << 20)
     server.put("bucket", "d/big", big)
