@@ -27,7 +27,7 @@ Result<void> CallCourse::call(launch::Call call, bool whole_job, TimePoint now) 
   if (own_)
     return fail(Errc::closed, own_->name +
                                   " is already running on this host; only one call at a "
-                                  "time is possible, and none inside a rank");
+                                  "time is possible, and none from inside a rank");
   launch::HostCall own{call.name, call.digest, call.data};
   own_ = std::move(call);
   parts_ = {own_->hosts.begin(), own_->hosts.end()};

@@ -148,7 +148,7 @@ Result<void> Follow::call(launch::Call made, launch::CallEnd on_end, bool) {
   if (own_call_)
     return fail(Errc::closed, own_call_->name +
                                   " is already running on this host; only one call at a time is "
-                                  "possible, and none inside a rank");
+                                  "possible, and none from inside a rank");
   member_->post(type_of(Message::host_call),
                 launch::host_call_text({made.name, made.digest, made.data}));
   own_call_ = std::move(made);

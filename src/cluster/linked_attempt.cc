@@ -441,7 +441,7 @@ loop::Task<Result<engine::Answer>> LinkedAttempt::ask(std::string name, engine::
   const bool is_usage = question == engine::Question::usage;
   if (question == engine::Question::alive)
     co_return fail(Errc::unsupported,
-                   "the nodes of a cluster report by themselves that they are alive");
+                   "the nodes of a cluster send their heartbeats to the server on their own");
   if (is_usage && !host->measures)
     co_return fail(Errc::unsupported, "its node runs an older muster");
   const auto asked = std::make_shared<Asked>(loop_);

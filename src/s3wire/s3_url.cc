@@ -26,13 +26,13 @@ std::string printable(std::string_view text) {
 Result<S3Url> parse_s3_prefix(std::string_view text) {
   const std::string shown = printable(text.substr(0, 200));
   if (!text.starts_with(scheme))
-    return fail(Errc::invalid_input, shown + ": not an S3 URL, want s3://bucket/key");
+    return fail(Errc::invalid_input, shown + ": not an S3 URL; expected s3://bucket/key");
   text.remove_prefix(scheme.size());
   const std::size_t slash = std::min(text.find('/'), text.size());
   S3Url url{std::string(text.substr(0, slash)), ""};
   if (slash < text.size()) url.key = text.substr(slash + 1);
   if (url.bucket.empty())
-    return fail(Errc::invalid_input, shown + ": no bucket in it, want s3://bucket/key");
+    return fail(Errc::invalid_input, shown + ": no bucket name; expected s3://bucket/key");
   if (url.bucket.size() > 255 || !std::all_of(url.bucket.begin(), url.bucket.end(), is_bucket_byte))
     return fail(Errc::invalid_input,
                 shown + ": a bucket name can contain only letters, digits, '-', '.' and '_'");
@@ -44,7 +44,7 @@ Result<S3Url> parse_s3_prefix(std::string_view text) {
 Result<S3Url> parse_s3_url(std::string_view text) {
   S3Url url = TRY(parse_s3_prefix(text));
   if (url.key.empty())
-    return fail(Errc::invalid_input, text_of(url) + ": no key in it, want s3://bucket/key");
+    return fail(Errc::invalid_input, text_of(url) + ": no key; expected s3://bucket/key");
   return url;
 }
 

@@ -34,13 +34,13 @@ TEST_CASE("s3_url: what is no URL is said in one line") {
     std::string text;
     const char* want;
   } const cases[] = {
-      {"", ": not an S3 URL, want s3://bucket/key"},
-      {"/opt/ml", "/opt/ml: not an S3 URL, want s3://bucket/key"},
-      {"S3://b/k", "S3://b/k: not an S3 URL, want s3://bucket/key"},
-      {"s3://", "s3://: no bucket in it, want s3://bucket/key"},
-      {"s3:///key", "s3:///key: no bucket in it, want s3://bucket/key"},
-      {"s3://bucket", "s3://bucket/: no key in it, want s3://bucket/key"},
-      {"s3://bucket/", "s3://bucket/: no key in it, want s3://bucket/key"},
+      {"", ": not an S3 URL; expected s3://bucket/key"},
+      {"/opt/ml", "/opt/ml: not an S3 URL; expected s3://bucket/key"},
+      {"S3://b/k", "S3://b/k: not an S3 URL; expected s3://bucket/key"},
+      {"s3://", "s3://: no bucket name; expected s3://bucket/key"},
+      {"s3:///key", "s3:///key: no bucket name; expected s3://bucket/key"},
+      {"s3://bucket", "s3://bucket/: no key; expected s3://bucket/key"},
+      {"s3://bucket/", "s3://bucket/: no key; expected s3://bucket/key"},
       {"s3://b\n/k", "s3://b?/k: a bucket name can contain only letters, digits, '-', '.' and '_'"},
       {"s3://b@h/k",
        "s3://b@h/k: a bucket name can contain only letters, digits, '-', '.' and '_'"},
