@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <new>
 #include <string>
 
 #include "base/fd.h"
@@ -32,8 +33,9 @@ TEST_CASE("data limit: beyond it the process says so and exits") {
   if (pid == 0) {
     ::dup2(said.write.get(), STDERR_FILENO);
     limit_data(limit, "too much\n");
-    const std::string large(2 * limit, 'x');
-    ::_exit(large.back() == 'x' ? 0 : 2);
+    // Earlier tests may have left free memory to the allocator, which is no new data.
+    for (int i = 0; i < 64; ++i) static_cast<void>(::operator new(limit));
+    ::_exit(0);
   }
   said.write.reset();
   const int status = end_of(pid);
