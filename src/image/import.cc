@@ -50,7 +50,7 @@ Result<std::string> read_plain(const std::string& path) {
 Result<std::string> read_document(const std::string& blobs, const Descriptor& descriptor) {
   std::string bytes = TRY(read_plain(blob_path(blobs, descriptor.digest)));
   if (digest_of(bytes) != descriptor.digest)
-    return fail(Errc::protocol, "blob " + descriptor.digest + " does not match its digest");
+    return fail(Errc::protocol, "blob " + descriptor.digest + " is not what its digest says");
   return bytes;
 }
 
