@@ -12,7 +12,7 @@ namespace muster::devices {
 /// own text (the name of the process) and means nothing here.
 struct Xid {
   int number = 0;
-  std::string bus;     ///< bus_name() of its place, without the function: "0:0b:00".
+  std::string bus;     ///< bus_name() of its place, without the function: ":0b:00".
   std::string action;  ///< Xid 154: what the driver asks for, "GPU Reset Required"; else empty.
 
   bool operator==(const Xid&) const = default;

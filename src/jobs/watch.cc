@@ -42,7 +42,8 @@ store::JobFinish finish_of(const platform::JobReport& report) {
   const job::Outcome::Kind kind = end.verdict.outcome.kind;
   const bool own = kind == job::Outcome::Kind::exited || kind == job::Outcome::Kind::signaled;
   const bool theirs = own && report.trouble.empty();
-  if (end.taken == platform::JobEnd::Taken::broken)
+  using Taken = platform::JobEnd::Taken;
+  if (end.taken == Taken::card_broken || end.taken == Taken::card_memory)
     finish.failure_reason = job::reason_text("InternalServerError: " + end.reason, "", reason_max);
   else if (!theirs)
     finish.failure_reason = job::reason_text("ClientError: " + end.reason, "", reason_max);

@@ -65,7 +65,7 @@ TEST_CASE("watch: whose fault it was stands first in the reason of a failure") {
     CHECK(finish_of(report).failure_reason == c.want);
   }
   platform::JobReport broken = report_of(End::failed, Outcome::exited(1));
-  broken.end.taken = platform::JobEnd::Taken::broken;
+  broken.end.taken = platform::JobEnd::Taken::card_broken;
   CHECK(finish_of(broken).failure_reason == "InternalServerError: rank 3 on algo-2: exit code 3");
   platform::JobReport wordy = report_of(End::failed, Outcome::exited(1));
   for (int line = 1; line <= 15; ++line)

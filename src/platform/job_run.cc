@@ -432,7 +432,7 @@ loop::Task<JobEnd> attempt_all(loop::Loop& loop, engine::Run& run, const job::Sp
       sink.log(times.hosts.front(), wall_time(), {"warning", answer.text});
     if (!answer.again || !wanted || job.time_left() <= Duration(0)) co_return end;
     run.set_tally(retries.tally());
-    if (end.taken == JobEnd::Taken::broken) run.set_broken(end.verdict.host);
+    if (end.taken == JobEnd::Taken::card_broken) run.set_broken(end.verdict.host);
     const Result<void> begun = co_await run.replace(times.hosts);
     if (!begun && begun.error().code != Errc::unsupported)
       end.reason += "; it could not be started again: " + begun.error().text;

@@ -308,6 +308,22 @@ bool LifeCycle::finished() const {
   return std::all_of(hosts_.begin(), hosts_.end(), [](const Host& each) { return each.over(); });
 }
 
+namespace {
+
+JobEnd::Taken taken_by(job::Card card) {
+  switch (card) {
+    case job::Card::working:
+      return JobEnd::Taken::no;
+    case job::Card::memory_error:
+      return JobEnd::Taken::card_memory;
+    case job::Card::broken:
+      return JobEnd::Taken::card_broken;
+  }
+  return JobEnd::Taken::no;
+}
+
+}  // namespace
+
 JobEnd LifeCycle::end(UnixMillis time) const {
   std::vector<HostFacts> facts;
   for (const Host& each : hosts_) facts.push_back(each.facts);
@@ -337,9 +353,9 @@ JobEnd LifeCycle::end(UnixMillis time) const {
     end.last.message += ": " + end.reason;
     for (const Host& each : hosts_) {
       if (each.facts.host != end.verdict.host) continue;
-      const bool by_card = each.facts.end && each.facts.end->card != job::Card::working;
       if (end.verdict.process == "host") end.taken = each.taken;
-      if (by_card && end.taken == JobEnd::Taken::no) end.taken = JobEnd::Taken::broken;
+      if (end.taken == JobEnd::Taken::no && each.facts.end)
+        end.taken = taken_by(each.facts.end->card);
     }
   }
   return end;

@@ -46,9 +46,15 @@ using Actions = std::vector<Action>;
 /// How a job ended.
 struct JobEnd {
   enum class Status { completed, failed, stopped, timed_out, waited_out };
-  /// Whether the cause is that a host's machine went: the engine's word, and nobody's before it; or
-  /// that a GPU of it failed, which no program brings about.
-  enum class Taken { no, lost, preempted, broken };
+  /// Whether the cause is that a host's machine went, by the engine's word; or that a GPU of it
+  /// failed, which no program can cause.
+  enum class Taken {
+    no,
+    lost,
+    preempted,
+    card_memory,  ///< A GPU's memory failed once; the machine is as good as before.
+    card_broken,  ///< A GPU cannot be used any more, and so its machine.
+  };
   Status status = Status::failed;
   Taken taken = Taken::no;
   job::Verdict verdict;

@@ -363,7 +363,15 @@ TEST_CASE("life cycle: a host that is gone ends the others, and is the cause") {
 }
 
 TEST_CASE("life cycle: a GPU that broke takes the job of the host that failed by it, no other's") {
-  for (const char* const fails : {"algo-1", "algo-2"}) {
+  struct {
+    const char* fails;
+    job::Card card;
+    JobEnd::Taken want;
+  } const cases[] = {{"algo-1", job::Card::broken, JobEnd::Taken::no},
+                     {"algo-2", job::Card::working, JobEnd::Taken::no},
+                     {"algo-2", job::Card::memory_error, JobEnd::Taken::card_memory},
+                     {"algo-2", job::Card::broken, JobEnd::Taken::card_broken}};
+  for (const auto& [fails, card, want] : cases) {
     CAPTURE(fails);
     Story job(2);
     job.all(Phase::training);
@@ -375,13 +383,12 @@ TEST_CASE("life cycle: a GPU that broke takes the job of the host that failed by
     job.ends("algo-1", Outcome::exited(1));
     job::HostEnd end{"algo-2", Outcome::exited(1), false, false};
     end.overruns = {"GPU 3 fell off the bus (Xid 79): not your code"};
-    end.card = job::Card::broken;
+    end.card = card;
     job.record("algo-2", job::Message::outcome, job::encode(end));
     job.steward("algo-1");
     job.steward("algo-2");
     REQUIRE(job.cycle.finished());
-    const bool by_it = fails == std::string("algo-2");
-    CHECK(job.cycle.end(0ms).taken == (by_it ? JobEnd::Taken::broken : JobEnd::Taken::no));
+    CHECK(job.cycle.end(0ms).taken == want);
     CHECK(job.cycle.end(0ms).reason ==
           std::string("rank 3 on ") + fails +
               ": exit code 1; algo-2: GPU 3 fell off the bus (Xid 79): not your code");

@@ -18,8 +18,8 @@ TEST_CASE("retries: a job ends by its own failure, and goes on after a machine's
   const Retries::Answer again = retries.after(taken(JobEnd::Taken::lost), true);
   CHECK(again.again);
   CHECK(again.text == "node7 is down");
-  CHECK(retries.after(taken(JobEnd::Taken::broken), true).again);
-  CHECK(!retries.after(taken(JobEnd::Taken::broken), true).again);
+  CHECK(retries.after(taken(JobEnd::Taken::card_broken), true).again);
+  CHECK(!retries.after(taken(JobEnd::Taken::card_memory), true).again);
   Retries none(0);
   CHECK(!none.after(taken(JobEnd::Taken::preempted), true).again);
 }

@@ -135,7 +135,7 @@ Result<Stacks::Plan, aws::Refusal> Stacks::plan(const Json& input, const Kept& b
   const std::map<std::string, std::string> parameters =
       TRY(parameters_in(input, before.stack, before.request));
   const vpc::Networks known =
-      stacks::standing(stacks::without(networks_, ids_in(before.row.networks)));
+      stacks::without_dangling(stacks::without(networks_, ids_in(before.row.networks)));
   stacks::StackOptions options{.name = before.row.name,
                                .id = before.row.arn,
                                .region = options_.realm.region,
@@ -243,10 +243,10 @@ api::Answer Stacks::create_change_set(const api::Request& request) {
     // more) makes room for the next.
     if (!document || api::text_of(*document, "ExecutionStatus") == "AVAILABLE")
       return aws::Refusal{"AlreadyExistsException", "ChangeSet [" + own + "] already exists"};
-    const Result<void> removed = store_.remove_change_set((*other)->arn);
-    if (!removed) return api::internal_failure(removed.error());
   }
   const Plan made = TRY(plan(input, before));
+  const Result<void> removed = *other ? store_.remove_change_set((*other)->arn) : Result<void>();
+  if (!removed) return api::internal_failure(removed.error());
   if (found == nullptr) {
     const Result<bool> added = store_.add_stack(before.row);
     if (!added) return api::internal_failure(added.error());

@@ -65,7 +65,7 @@ vpc::Networks without(const vpc::Networks& networks, const std::set<std::string>
   return filtered(networks, [&](const std::string& id) { return !ids.contains(id); });
 }
 
-vpc::Networks standing(vpc::Networks networks) {
+vpc::Networks without_dangling(vpc::Networks networks) {
   std::set<std::string> vpcs;
   for (const vpc::Vpc& each : networks.vpcs) vpcs.insert(each.id);
   const auto floats = [&](const auto& each) { return !vpcs.contains(each.vpc); };

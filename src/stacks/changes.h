@@ -30,8 +30,7 @@ std::set<std::string> ids_of(const vpc::Networks& networks);
 vpc::Networks only(const vpc::Networks& networks, const std::set<std::string>& ids);
 /// The ones whose ids are not.
 vpc::Networks without(const vpc::Networks& networks, const std::set<std::string>& ids);
-/// Leaves out what stands on what is not there: subnets and groups of a VPC, rules that name a
-/// group.
-vpc::Networks standing(vpc::Networks networks);
+/// Removes subnets and groups whose VPC is missing, and rules whose group is missing.
+vpc::Networks without_dangling(vpc::Networks networks);
 
 }  // namespace muster::stacks

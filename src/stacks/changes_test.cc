@@ -49,7 +49,7 @@ TEST_CASE("stacks: what stands on what is not there is left out") {
                   .vpc = "vpc-2",
                   .ingress = {},
                   .egress = {}}}};
-  const vpc::Networks left = standing(networks);
+  const vpc::Networks left = without_dangling(networks);
   CHECK(ids_of(left) == std::set<std::string>{"sg-1", "subnet-1", "vpc-1"});
   CHECK(left.groups[0].ingress.size() == 1);
   CHECK(without(networks, {"vpc-1", "sg-1", "subnet-1"}).vpcs.empty());

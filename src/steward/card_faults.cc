@@ -71,10 +71,10 @@ void CardFaults::look(TimePoint now) {
   }
 }
 
-CardFaults::Found CardFaults::explaining(TimePoint failure) const {
+CardFaults::Found CardFaults::explaining(TimePoint end) const {
   Found found;
   for (const Seen& seen : seen_) {
-    if (seen.time < failure - explains_for) continue;
+    if (seen.time < end - explains_for) continue;
     found.card = std::max(found.card, card_after(devices::blame_of(seen.xid)));
     std::string line = devices::describe(seen.gpu, seen.xid);
     const bool known = std::find(found.lines.begin(), found.lines.end(), line) != found.lines.end();

@@ -36,8 +36,9 @@ class CardFaults {
     std::vector<std::string> lines;       ///< As they came, each once, at most eight.
     job::Card card = job::Card::working;  ///< The worst of them.
   };
-  /// What came in the 30 s before the host's failure, or after it.
-  Found explaining(TimePoint failure) const;
+  /// What came in the last 30 s before the end of a host that failed. It ends within seconds of the
+  /// failure.
+  Found explaining(TimePoint end) const;
 
  private:
   struct Seen {

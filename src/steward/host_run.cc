@@ -28,18 +28,13 @@ constexpr std::chrono::milliseconds look_interval{250};
 constexpr std::chrono::seconds drain_deadline{5};
 constexpr Duration init_poll = std::chrono::milliseconds(5);
 
-/// The failure of a process of the host's, if `word` tells of one.
-std::optional<job::Outcome> failure_in(job::Message kind, const std::string& word) {
-  if (kind != job::Message::outcome && kind != job::Message::verdict) return std::nullopt;
+/// A page of shared memory that could not be had kills whoever touches it.
+bool tells_of_bus_error(job::Message kind, const std::string& word) {
+  if (kind != job::Message::outcome && kind != job::Message::verdict) return false;
   const Result<Json> json = parse_json(word);
   const Result<job::Verdict> verdict = json ? job::verdict_from(*json) : json.error();
-  if (!verdict || verdict->success()) return std::nullopt;
-  return verdict->outcome;
-}
-
-/// A page of shared memory that could not be had kills whoever touches it.
-bool is_bus_error(const job::Outcome& outcome) {
-  return outcome == job::Outcome::signaled(SIGBUS);
+  return verdict && verdict->outcome.kind == job::Outcome::Kind::signaled &&
+         verdict->outcome.number == SIGBUS;
 }
 
 }  // namespace
@@ -89,7 +84,7 @@ loop::Task<> HostRun::run() {
   job::Card card = job::Card::working;
   if (cards_) {
     cards_->look(Clock::now());
-    CardFaults::Found found = cards_->explaining(failed_.value_or(Clock::now()));
+    CardFaults::Found found = cards_->explaining(Clock::now());
     met.insert(met.end(), found.lines.begin(), found.lines.end());
     card = found.card;
   }
@@ -259,10 +254,7 @@ void HostRun::keep(const Frame& frame) {
   const job::Message kind = static_cast<job::Message>(frame.type);
   has_verdict_ = has_verdict_ || kind == job::Message::verdict;
   heed(**taken);
-  if (const std::optional<job::Outcome> failure = failure_in(kind, **taken)) {
-    if (!failed_) failed_ = Clock::now();
-    if (is_bus_error(*failure)) places_.look(true);
-  }
+  if (tells_of_bus_error(kind, **taken)) places_.look(true);
   journal_.append(kind, **taken);
 }
 

@@ -110,7 +110,6 @@ class HostRun {
   FullPlaces places_;
   bool lacked_files_ = false;        ///< A program said that it might open no more.
   std::optional<CardFaults> cards_;  ///< Set for a host with GPUs.
-  std::optional<TimePoint> failed_;  ///< When its first process failed.
   std::vector<std::string> staged_;  ///< File systems of their own in /opt/ml: "/code".
   std::optional<container::Process> init_;
   std::optional<container::Process> copy_;  ///< Or a program that is run before the host.
