@@ -14,7 +14,7 @@ namespace muster::cli {
 /// half a minute; leaves nothing on the machine but an empty state folder.
 Finding try_job(const Env& env, const std::string& python, bool outside);
 
-/// What a trial says that took so long, or that was ended at its limit. Pure.
+/// The finding of a trial that took `took`; `too_long`: it was ended at its time limit. Pure.
 Finding finding_of_trial(const Result<platform::JobReport>& report, Duration took, bool too_long);
 
 }  // namespace muster::cli

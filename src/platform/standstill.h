@@ -11,14 +11,14 @@ namespace muster::platform {
 struct Standstill {
   UnixMillis since{0};    ///< The last sign of life.
   UnixMillis noticed{0};  ///< When this was found.
-  /// "the job hangs: ...", as hang_text(). Empty: nobody looks, and all that is known is that it
-  /// printed nothing.
+  /// "the job hangs: ...", as hang_text(). Empty: hangs are not looked for, and all that is known
+  /// is that the job printed nothing.
   std::string verdict;
 
   bool operator==(const Standstill&) const = default;
 };
 
-/// How long a job that nobody looks at prints nothing before it is called silent.
+/// A job without a hang limit is called silent after this time without a line.
 constexpr std::chrono::milliseconds silent_after = std::chrono::minutes(5);
 
 /// Notices that a running job prints nothing: a fact, not a verdict. Works on the wall clock, since
