@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <chrono>
 
+#include "base/look_up.h"
 #include "cli/cli.h"
 #include "cli/doctor_slurm.h"
 #include "cli/exit_codes.h"
 #include "cli/here.h"
-#include "env/place.h"
 #include "machine/ask_slurm.h"
 
 namespace muster::cli {
@@ -69,7 +69,7 @@ loop::Task<> gather(Here& here, Env env, machine::SlurmCluster cluster, bool pro
   if (!cluster.addresses.empty())
     facts.address = cluster.addresses.front();
   else if (!facts.nodes.empty())
-    facts.address = env::address_towards(facts.nodes.front().name).value_or("");
+    facts.address = address_towards(facts.nodes.front().name).value_or("");
   if (probe) co_await ask_nodes(here, env, cluster.site, facts);
 }
 

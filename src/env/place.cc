@@ -1,6 +1,5 @@
 #include "env/place.h"
 
-#include <netdb.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,8 +8,8 @@
 #include <memory>
 #include <optional>
 
-#include "base/fd.h"
 #include "base/interfaces.h"
+#include "base/look_up.h"
 #include "base/text.h"
 #include "base/time.h"
 #include "base/variables.h"
@@ -20,8 +19,6 @@
 namespace muster::env {
 namespace {
 
-// A port that takes part in no exchange: connecting a datagram socket sends nothing.
-constexpr std::uint16_t any_port = 9;
 // Where the route of last resort leads, for hosts that have no address yet (RFC 5737).
 constexpr const char* elsewhere = "192.0.2.1";
 
@@ -31,17 +28,6 @@ std::vector<InterfaceAddress> own_addresses() {
       interface_addresses().value_or(std::vector<InterfaceAddress>());
   std::erase_if(all, [](const InterfaceAddress& each) { return each.is_loopback || !each.is_up; });
   return all;
-}
-
-using Addresses = std::unique_ptr<addrinfo, void (*)(addrinfo*)>;
-
-Addresses look_up(const std::string& host, int flags) {
-  addrinfo hints{};
-  hints.ai_socktype = SOCK_DGRAM;
-  hints.ai_flags = flags;
-  addrinfo* found = nullptr;
-  const int failed = ::getaddrinfo(host.c_str(), std::to_string(any_port).c_str(), &hints, &found);
-  return {failed == 0 ? found : nullptr, ::freeaddrinfo};
 }
 
 std::vector<std::string> addresses_of(const std::string& host) {
@@ -112,20 +98,6 @@ Result<void> check_own_and_leader(const std::string& own, const std::string& lea
   NamedHosts named{.hosts = {own}, .own = own, .said_by = "resourceconfig.json"};
   if (leader != own) named.hosts.push_back(leader);
   return check_addresses(named, addresses_of);
-}
-
-std::optional<std::string> address_towards(const std::string& host) {
-  const Addresses found = look_up(host, 0);
-  for (const addrinfo* each = found.get(); each != nullptr; each = each->ai_next) {
-    const Fd socket(::socket(each->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-    sockaddr_storage own{};
-    socklen_t size = sizeof(own);
-    if (!socket || ::connect(socket.get(), each->ai_addr, each->ai_addrlen) != 0 ||
-        ::getsockname(socket.get(), reinterpret_cast<sockaddr*>(&own), &size) != 0)
-      continue;
-    return numeric_address(reinterpret_cast<const sockaddr*>(&own));
-  }
-  return std::nullopt;
 }
 
 std::string address_for_others(std::string address, const std::string& own,

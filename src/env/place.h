@@ -36,10 +36,6 @@ Result<Env> placed(const Env& env, const HostFlags& flags = {});
 /// `invalid_input`, naming the host.
 Result<void> check_own_and_leader(const std::string& own, const std::string& leader);
 
-/// The own address from which a datagram to `host` would go; none where there is no way. Blocks
-/// while the name is looked up.
-std::optional<std::string> address_towards(const std::string& host);
-
 /// Where the other `hosts` reach `own`, one of them, whose name stands for `address` here: for
 /// that, or, where it is this machine's loopback (Debian's /etc/hosts has 127.0.1.1), the address
 /// from which one of them is reached. Empty: not known. Blocks while names are looked up.

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include "base/look_up.h"
+
 namespace muster::env {
 namespace {
 

@@ -19,6 +19,7 @@
 #include "command/commands.h"
 #include "command/exit_codes.h"
 #include "env/env_command.h"
+#include "env/job_key_command.h"
 #include "node/node.h"
 #include "operators/operators.h"
 #include "ranks/agent.h"
@@ -43,12 +44,17 @@ struct Entry {
   State state = State::unused;  ///< What it does with the state folder.
 };
 
+int key_main(const Args& args, const Env& env) {
+  if (!args.empty() && args[0] == "job") return env::print_job_key({args.begin() + 1, args.end()});
+  return server::key_main(args, env);
+}
+
 // What people call stands in the table of command/page.h too, with its flags and texts. Operators
 // but mpirun are rows of the launchers' table.
 const Entry entries[] = {
     {"fit", cli::fit_main, State::made},
     {"server", server::server_main, State::made},
-    {"key", server::key_main},
+    {"key", key_main},
     {"submit", cli::submit_main},
     {"jobs", cli::jobs_main, State::read},
     {"describe", cli::describe_main, State::read},

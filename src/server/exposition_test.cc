@@ -2,8 +2,6 @@
 
 #include <doctest/doctest.h>
 
-#include "server/http_counts.h"
-
 namespace muster::server {
 namespace {
 
@@ -17,29 +15,6 @@ TEST_CASE("exposition: families, labels, numbers") {
         "# TYPE muster_jobs gauge\n"
         "muster_jobs{status=\"a\\\"b\\\\c\\nd\",host=\"x\"} 12\n"
         "muster_jobs_sum 0.25\n");
-}
-
-TEST_CASE("HTTP counts: by service and class of status") {
-  HttpCounts counts;
-  http::Served served;
-  served.service = "s3";
-  served.status = 204;
-  served.received_bytes = 10;
-  served.sent_bytes = 5;
-  served.took = std::chrono::milliseconds(500);
-  counts.add(served);
-  counts.add(served);
-  served.service = {};
-  served.status = 0;
-  counts.add(served);
-  Exposition to;
-  counts.write(to);
-  const auto has = [&](const char* line) { return to.text().find(line) != std::string::npos; };
-  CHECK(has("muster_http_requests_total{service=\"s3\",status=\"2xx\"} 2\n"));
-  CHECK(has("muster_http_requests_total{service=\"none\",status=\"none\"} 1\n"));
-  CHECK(has("muster_http_request_seconds_total{service=\"s3\"} 1\n"));
-  CHECK(has("muster_http_received_bytes_total{service=\"s3\"} 20\n"));
-  CHECK(has("muster_http_sent_bytes_total{service=\"none\"} 5\n"));
 }
 
 }  // namespace

@@ -16,7 +16,6 @@
 #include "base/topic.h"
 #include "command/exit_codes.h"
 #include "command/line.h"
-#include "env/job_key_command.h"
 #include "server/control.h"
 #include "server/keys.h"
 #include "server/server_main.h"
@@ -170,7 +169,6 @@ int fail_with(const Error& error) {
 }  // namespace
 
 int key_main(const Args& args, const Env& env) {
-  if (!args.empty() && args[0] == "job") return env::print_job_key({args.begin() + 1, args.end()});
   KeyFlags flags;
   if (const std::optional<command::Stop> stop = parse(args, flags)) return tell(*stop);
   const Result<ServerConfig> config = config_for(flags, env);

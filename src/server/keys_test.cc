@@ -8,8 +8,6 @@
 
 #include "base/fd.h"
 #include "base/private_file.h"
-#include "server/control.h"
-#include "server/server_main_config.h"
 
 namespace muster::server {
 namespace {
@@ -79,19 +77,6 @@ TEST_CASE("keys: what of the config is no key is named") {
   CHECK(why({{"AKIA1", secret_in(folder, "short")}}).find("keys[0]: AKIA1: a secret key") == 0);
 }
 
-TEST_CASE("keys: the config's form is checked") {
-  const auto why = [](const std::string& text) {
-    const Result<ServerConfig> config = config_of({}, text, {{"HOME", "/h"}});
-    return config ? std::string() : config.error().text;
-  };
-  CHECK(why(R"({"keys": [{"id": "a", "secret_file": "/b"}]})").empty());
-  CHECK(why(R"({"keys": {}})").find("keys: expected a list") == 0);
-  CHECK(why(R"({"keys": [1]})").find("keys[0]: expected") == 0);
-  CHECK(why(R"({"keys": [{"id": "a"}]})").find("keys[0]: expected both") == 0);
-  CHECK(why(R"({"keys": [{"id": "a", "secret": "b"}]})").find("keys[0].secret: expected") == 0);
-  CHECK(why(R"({"keys": [{"id": 1, "secret_file": "b"}]})") == "keys[0].id: expected a text");
-}
-
 TEST_CASE("keys: the ring follows the store, the config's stay, jobs' are not touched") {
   const Folder folder;
   store::Store store = *store::Store::open(folder.file("muster.db"));
@@ -152,12 +137,6 @@ TEST_CASE("keys: the config's are listed and stay, with one the store's last may
   CHECK(keys.remove("FIXED").error().text.find("config") != std::string::npos);
   CHECK(keys.remove(made.id));
   CHECK(ring.ids() == std::vector<std::string>{"FIXED"});
-}
-
-TEST_CASE("control: where nobody listens nobody is told") {
-  const Folder folder;
-  CHECK(tell_server(folder.path, Json::object())->is_null());
-  CHECK(tell_server(folder.file("none"), Json::object())->is_null());
 }
 
 }  // namespace

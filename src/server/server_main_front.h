@@ -7,11 +7,9 @@
 #include "api/request.h"
 #include "http/server.h"
 #include "loop/tasks.h"
+#include "server/api_handler.h"
 
 namespace muster::server {
-
-/// Answers a request that is signed, allowed and valid. Runs on the main loop, several at once.
-using ApiHandler = std::function<loop::Task<api::Answer>(api::Request request)>;
 
 /// The one port: finds out for which service a request is, checks its signature, and has S3's or
 /// the API's handler answer it. On the loops of connections; the API's handler alone is on the main

@@ -14,7 +14,7 @@
 #include "http/server.h"
 #include "logs/merged_log.h"
 #include "loop/tasks.h"
-#include "server/server_main_front.h"
+#include "server/api_handler.h"
 #include "web/visits.h"
 
 namespace muster::job {
