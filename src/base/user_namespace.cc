@@ -79,4 +79,11 @@ Result<void> keep_own_mounts() {
   return {};
 }
 
+Result<void> enter_private_mounts() {
+  if (::unshare(CLONE_NEWNS) != 0) return fail_errno("a mount namespace of our own");
+  if (::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0)
+    return fail_errno("making mounts private");
+  return {};
+}
+
 }  // namespace muster

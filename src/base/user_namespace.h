@@ -31,4 +31,8 @@ Result<void> enter_own_namespaces();
 /// what the machine mounts is seen here: folders that come when they are looked at (autofs) do so.
 Result<void> keep_own_mounts();
 
+/// Gives the calling process a mount namespace of its own: what it mounts from now on is seen by
+/// it and its children only, and goes when the last of them ends. Error: `denied` without root.
+Result<void> enter_private_mounts();
+
 }  // namespace muster

@@ -9,10 +9,10 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/user_namespace.h"
 #include "container/cpus.h"
 #include "container/kernel_file.h"
 #include "container/limits.h"
-#include "container/rootfs.h"
 
 // A machine with version 2 alone, as this one may not be: a file system of the test's own at
 // /sys/fs/cgroup, in mounts of its own.

@@ -226,13 +226,6 @@ Result<void> mount_stack(const std::vector<std::string>& lowers, const std::stri
 
 }  // namespace
 
-Result<void> enter_private_mounts() {
-  if (::unshare(CLONE_NEWNS) != 0) return fail_errno("a mount namespace of our own");
-  if (::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0)
-    return fail_errno("making mounts private");
-  return {};
-}
-
 Result<void> mount_host_place() {
   TRY(make_folders(host_place));
   for (const char* folder : {machine_place, host_place})

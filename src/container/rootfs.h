@@ -11,10 +11,6 @@
 
 namespace muster::container {
 
-/// Gives the calling process a mount namespace of its own: what it mounts from now on is seen by
-/// it and its children only, and goes when the last of them ends. Error: `denied` without root.
-Result<void> enter_private_mounts();
-
 /// Makes the place where a steward puts its host together, and mounts an empty file system there;
 /// in the private mounts of this process. The runtime, as root of a host, reaches it by folders
 /// that anybody may pass; a job's folder lies in private ones.

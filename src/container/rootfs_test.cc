@@ -9,6 +9,7 @@
 #include "base/fd.h"
 #include "base/folder.h"
 #include "base/remove_tree.h"
+#include "base/user_namespace.h"
 
 namespace muster::container {
 namespace {

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 
+#include "base/user_namespace.h"
 #include "container/cgroup.h"
 #include "container/cpus.h"
 #include "container/rootfs.h"
@@ -28,7 +29,7 @@ std::string image_of(const job::HostSpec& spec) {
 
 /// Begins the host's own mounts with the disk that all it writes goes to.
 Result<void> ContainerHousing::open_disk() {
-  TRY(container::enter_private_mounts());
+  TRY(enter_private_mounts());
   const std::string folder = container::disk_folder(spec_);
   TRY(make_folders(folder));
   if (spec_.spec.volume_gib == 0) return {};

@@ -10,6 +10,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/user_namespace.h"
 #include "container/link.h"
 #include "steward/test_job.h"
 
@@ -24,7 +25,7 @@ class OwnMachine {
       : network_(::open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC)),
         mounts_(::open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC)) {
     REQUIRE(::unshare(CLONE_NEWNET) == 0);
-    REQUIRE(container::enter_private_mounts());
+    REQUIRE(enter_private_mounts());
     REQUIRE(make_folders("/run/muster"));
     REQUIRE(::mount("muster", "/run/muster", "tmpfs", 0, nullptr) == 0);
     const Fd here(::open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC));

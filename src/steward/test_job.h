@@ -50,7 +50,7 @@ inline std::string obstacle() {
   const pid_t pid = ::fork();
   if (pid == 0) {
     const Result<std::string> folder = make_private_folder("/tmp", "muster-overlay-");
-    bool works = folder && container::enter_private_mounts() && container::mount_host_place() &&
+    bool works = folder && enter_private_mounts() && container::mount_host_place() &&
                  container::show_machine({}) && container::make_layers(*folder + "/layers") &&
                  container::mount_overlay("/usr", *folder + "/layers/usr", *folder + "/view", {});
     container::unmount(*folder + "/view");
