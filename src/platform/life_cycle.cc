@@ -76,19 +76,11 @@ Actions LifeCycle::begin(UnixMillis time) {
 
 bool LifeCycle::is_queued() const {
   return std::any_of(hosts_.begin(), hosts_.end(),
-                     [](const Host& each) { return each.queued && !each.over(); });
-}
-
-bool LifeCycle::may_time_out() const {
-  return may_wait_out() && !is_queued();
-}
-
-bool LifeCycle::may_wait_out() const {
-  return !stopped_ && !timed_out_ && !failed_ && !succeeded_;
+                     [](const Host& each) { return each.stage == Stage::queued && !each.over(); });
 }
 
 Actions LifeCycle::on_queued(const std::string& name, const std::string& reason, UnixMillis time) {
-  host(name).queued = true;
+  host(name).stage = Stage::queued;
   if (reason == waited_for_) return {};
   waited_for_ = reason;
   return {say(starting_line("Waiting to be started: " + reason, time))};
@@ -96,20 +88,42 @@ Actions LifeCycle::on_queued(const std::string& name, const std::string& reason,
 
 Actions LifeCycle::on_started(const std::string& name, UnixMillis time, TimePoint now) {
   const bool waited = is_queued();
-  host(name).queued = false;
-  host(name).started = true;
+  host(name).stage = Stage::started;
   if (waited && !is_queued()) times_out_at_ = now + options_.run_time_max;
-  const bool all = std::all_of(hosts_.begin(), hosts_.end(),
-                               [](const Host& each) { return each.started && !each.over(); });
-  if (!all || failed_ || stopped_ || timed_out_) return {};
-  return say_preparing(time);
+  const bool all = std::all_of(hosts_.begin(), hosts_.end(), [](const Host& each) {
+    return each.stage == Stage::started && !each.over();
+  });
+  if (!all || ending_.is_cut_short()) return {};
+  return say_up_to(Said::preparing, time);
 }
 
-/// Once: a journal may tell what follows before the engine tells of the start.
-Actions LifeCycle::say_preparing(UnixMillis time) {
-  if (std::exchange(said_preparing_, true)) return {};
-  // The engine's clock may lie a little behind ours: what comes later is told as later.
-  return {say(starting_line("Preparing the instances for training", std::max(time, launched_)))};
+Phase LifeCycle::phase_of(Said said) {
+  switch (said) {
+    case Said::starting:
+    case Said::preparing:
+      return Phase::starting;
+    case Said::downloading:
+      return Phase::downloading;
+    case Said::training:
+      return Phase::training;
+    case Said::uploading:
+      return Phase::uploading;
+  }
+  return Phase::starting;
+}
+
+/// Each once: a journal may tell what follows before the engine tells of the start.
+Actions LifeCycle::say_up_to(Said said, UnixMillis time) {
+  Actions actions;
+  while (said_ < said) {
+    said_ = static_cast<Said>(static_cast<int>(said_) + 1);
+    // The engine's clock may lie a little behind ours: what comes later is told as later.
+    actions.push_back(
+        say(said_ == Said::preparing
+                ? starting_line("Preparing the instances for training", std::max(time, launched_))
+                : line_of(phase_of(said_), time)));
+  }
+  return actions;
 }
 
 Actions LifeCycle::on_record(const std::string& name, const job::Record& record, TimePoint now) {
@@ -172,19 +186,14 @@ Actions LifeCycle::say_progress(UnixMillis time) {
   Phase least = Phase::uploading;
   for (const Host& each : hosts_)
     if (!each.over()) least = std::min(least, each.phase);
-  Actions actions;
-  if (said_ < least) actions = say_preparing(time);
-  while (said_ < least) {
-    said_ = static_cast<Phase>(static_cast<int>(said_) + 1);
-    actions.push_back(say(line_of(said_, time)));
-  }
-  return actions;
+  Said said = Said::starting;
+  for (const Said each : {Said::downloading, Said::training, Said::uploading})
+    if (phase_of(each) <= least) said = each;
+  return say_up_to(said, time);
 }
 
 void LifeCycle::on_failure(bool by_request, TimePoint now) {
-  if (failed_) return;
-  failed_ = true;
-  failed_by_request_ = by_request;
+  if (!ending_.failure(by_request)) return;
   // Who asked this host to end may have asked the others too, and their grace is theirs.
   const Duration window =
       by_request ? options_.grace + options_.stop_margin : options_.failure_window;
@@ -193,7 +202,7 @@ void LifeCycle::on_failure(bool by_request, TimePoint now) {
 }
 
 void LifeCycle::on_success(TimePoint now) {
-  succeeded_ = true;
+  ending_.success();
   for (Host& each : hosts_)
     if (!each.over() && each.phase < Phase::uploading)
       earlier(each.kill_at, now + options_.success_window);
@@ -204,15 +213,14 @@ Actions LifeCycle::on_steward_end(const std::string& name, job::Outcome outcome,
   Host& from = host(name);
   // Somebody else's stop, an operator's of the cluster: as good as one of the user's. Its hosts
   // have mostly said by then that they were asked to end.
-  const bool unfailed = !failed_ || failed_by_request_;
-  if (outcome.is_stopped() && unfailed && !succeeded_ && !timed_out_) stopped_ = true;
+  if (outcome.is_stopped()) ending_.stopped_outside();
   const bool well = from.facts.end && from.facts.end->outcome.success() && outcome.success();
   from.facts.steward = std::move(outcome);
   from.facts.steward_time = time;
   from.kill_at.reset();
   from.destroy_at.reset();
   if (!well && !from.facts.killed) on_failure(false, now);
-  return failed_ || stopped_ ? Actions{} : say_progress(time);
+  return ending_.is_cut_short() ? Actions{} : say_progress(time);
 }
 
 Actions LifeCycle::on_host_gone(const std::string& name, JobEnd::Taken how, const std::string& why,
@@ -227,8 +235,7 @@ Actions LifeCycle::on_host_gone(const std::string& name, JobEnd::Taken how, cons
 Actions LifeCycle::on_time_limit(const std::string& name, const std::string& why, UnixMillis time,
                                  TimePoint now) {
   // What an engine had left to run that was away meanwhile is never less than a second.
-  if (may_wait_out() || failed_by_request_)
-    timed_out_ = timed_out_ || time_left(now) <= std::chrono::seconds(1);
+  if (time_left(now) <= std::chrono::seconds(1)) ending_.ended_by_limit();
   Host& from = host(name);
   from.facts.gone = job::Outcome::failed(why);
   return on_steward_end(name, *from.facts.gone, time, now);
@@ -247,13 +254,13 @@ Actions LifeCycle::stop_all(StatusLine line, TimePoint now) {
 }
 
 Actions LifeCycle::on_stop(UnixMillis time, TimePoint now) {
-  if (stopped_ || timed_out_) return {};
-  stopped_ = !failed_ && !succeeded_;
+  if (ending_.stopped() != Ending::Stopped::no) return {};
+  ending_.stop();
   return stop_all({"Stopping", "Stopping the training job", time}, now);
 }
 
 Actions LifeCycle::on_kill(TimePoint now) {
-  stopped_ = stopped_ || (!failed_ && !succeeded_);
+  ending_.stop();
   killed_ = true;
   for (Host& each : hosts_)
     if (!each.over()) each.kill_at = now;
@@ -262,13 +269,12 @@ Actions LifeCycle::on_kill(TimePoint now) {
 
 Actions LifeCycle::on_time(UnixMillis time, TimePoint now) {
   Actions actions;
-  if (waits_out_at_ && now >= *waits_out_at_ && may_wait_out()) {
-    timed_out_ = true;
-    waited_out_ = true;
+  if (waits_out_at_ && now >= *waits_out_at_ && ending_.goes_on()) {
+    ending_.wait_is_up();
     add(actions, stop_all({"Stopping", "Training job wait time exceeded its limit", time}, now));
   }
   if (now >= times_out_at_ && may_time_out()) {
-    timed_out_ = true;
+    ending_.time_is_up();
     add(actions, stop_all({"Stopping", "Training job runtime exceeded its limit", time}, now));
   }
   add(actions, due(now));
@@ -296,7 +302,7 @@ Actions LifeCycle::due(TimePoint now) {
 std::optional<TimePoint> LifeCycle::next_deadline() const {
   std::optional<TimePoint> next;
   if (may_time_out()) next = times_out_at_;
-  if (waits_out_at_ && may_wait_out()) earlier(next, *waits_out_at_);
+  if (waits_out_at_ && ending_.goes_on()) earlier(next, *waits_out_at_);
   for (const Host& each : hosts_) {
     if (each.kill_at) earlier(next, *each.kill_at);
     if (each.destroy_at) earlier(next, *each.destroy_at);
@@ -325,6 +331,7 @@ JobEnd::Taken taken_by(job::Card card) {
 }  // namespace
 
 JobEnd LifeCycle::end(UnixMillis time) const {
+  using Stopped = Ending::Stopped;
   std::vector<HostFacts> facts;
   for (const Host& each : hosts_) facts.push_back(each.facts);
   JobEnd end;
@@ -334,14 +341,14 @@ JobEnd LifeCycle::end(UnixMillis time) const {
   for (const HostFacts& each : facts)
     if (each.host == end.verdict.host && each.word) end.failure_file = each.word->failure_file;
   if (began_) end.training_time = std::chrono::ceil<std::chrono::seconds>(time - *began_);
-  if (waited_out_) {
+  if (ending_.stopped() == Stopped::wait_limit) {
     end.status = JobEnd::Status::waited_out;
     end.last = {"MaxWaitTimeExceeded",
                 "Training job exceeded the limit for its queue time plus run time", time};
-  } else if (timed_out_) {
+  } else if (ending_.stopped() == Stopped::time_limit) {
     end.status = JobEnd::Status::timed_out;
     end.last = {"MaxRuntimeExceeded", "Training job exceeded its time limit", time};
-  } else if (stopped_) {
+  } else if (ending_.stopped() == Stopped::on_request) {
     end.status = JobEnd::Status::stopped;
     end.last = line_of(Phase::stopped, time);
   } else if (end.verdict.success()) {

@@ -9,6 +9,7 @@
 #include "job/journal.h"
 #include "job/limits.h"
 #include "platform/cause.h"
+#include "platform/ending.h"
 #include "platform/verdict.h"
 
 namespace muster::platform {
@@ -68,6 +69,9 @@ struct JobEnd {
 };
 
 /// The life of one job, from what its hosts' journals say to what is to be done about it.
+///
+/// A host is `unknown`, then maybe `queued`, then `started`. What was said of the job's progress is
+/// Said: `starting`, `preparing`, `downloading`, `training`, `uploading`, none left out.
 ///
 /// Pure: callers pass `now` (it must not go back) and, where a line gets a time, the wall clock.
 class LifeCycle {
@@ -130,14 +134,15 @@ class LifeCycle {
   /// With finished(): the end, as of `time`.
   JobEnd end(UnixMillis time) const;
   /// True once a host has failed or a verdict of failure is known.
-  bool failed() const { return failed_; }
+  bool failed() const { return ending_.failed(); }
 
  private:
+  enum class Stage { unknown, queued, started };
+  enum class Said { starting, preparing, downloading, training, uploading };
   struct Host {
     HostFacts facts;
     job::Phase phase = job::Phase::starting;
-    bool queued = false;
-    bool started = false;
+    Stage stage = Stage::unknown;
     std::optional<TimePoint> kill_at;
     std::optional<TimePoint> destroy_at;
     JobEnd::Taken taken = JobEnd::Taken::no;
@@ -149,29 +154,23 @@ class LifeCycle {
   void on_failure(bool by_request, TimePoint now);
   void on_success(TimePoint now);
   Actions say_progress(UnixMillis time);
-  Actions say_preparing(UnixMillis time);
+  static job::Phase phase_of(Said said);
+  Actions say_up_to(Said said, UnixMillis time);
   Actions stop_all(StatusLine line, TimePoint now);
   Actions due(TimePoint now);
   bool is_queued() const;
-  bool may_time_out() const;
-  bool may_wait_out() const;
+  bool may_time_out() const { return ending_.goes_on() && !is_queued(); }
 
   Options options_;
   std::vector<Host> hosts_;
   TimePoint times_out_at_;
   std::optional<TimePoint> waits_out_at_;
-  job::Phase said_ = job::Phase::starting;
-  bool said_preparing_ = false;
+  Said said_ = Said::starting;
   UnixMillis launched_{0};  ///< When begin() was told.
   std::string waited_for_;  ///< The reason that was told last.
   std::optional<UnixMillis> began_;
-  bool failed_ = false;
-  bool failed_by_request_ = false;  ///< The first to fail had been asked to end, not by us.
-  bool succeeded_ = false;
-  bool stopped_ = false;
-  bool timed_out_ = false;
-  bool waited_out_ = false;  ///< With timed_out_: it was the time to wait and run.
-  bool killed_ = false;
+  Ending ending_;
+  bool killed_ = false;  ///< The user wants it over at once, whatever its ending.
 };
 
 /// "Completed", "Failed", "Stopped": SageMaker's TrainingJobStatus.

@@ -529,6 +529,14 @@ TEST_CASE("life cycle: a host that fails while others wait for their start fails
   CHECK(job.cycle.end(0ms).training_time == 0s);
 }
 
+TEST_CASE("life cycle: what time is up kills says no more of its progress") {
+  Story job(LifeCycle::Options{.hosts = Story::job_hosts(1), .run_time_max = 60s, .grace = 1s});
+  job.phase("algo-1", Phase::training);
+  CHECK(job.until(64s) == "Stopping; stop algo-1 1000; kill algo-1; ");
+  CHECK(job.steward("algo-1", Outcome::signaled(9)) == "");
+  CHECK(job.cycle.end(0ms).status == JobEnd::Status::timed_out);
+}
+
 TEST_CASE("life cycle: statuses have SageMaker's names") {
   CHECK(status_name(JobEnd::Status::completed) == "Completed");
   CHECK(status_name(JobEnd::Status::failed) == "Failed");
