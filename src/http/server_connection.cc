@@ -101,7 +101,7 @@ ServerConnection::~ServerConnection() {
 }
 
 bool ServerConnection::proved(std::string_view key, std::string_view party) {
-  key_ = key;
+  progress_.key = key;
   ServerShared& shared = *home_->shared;
   loop::ConnectionQuota::Verdict verdict;
   {
@@ -109,19 +109,21 @@ bool ServerConnection::proved(std::string_view key, std::string_view party) {
     verdict = shared.quota.proved(id_, party);
   }
   if (verdict.ends) shared.end(*verdict.ends);
-  proved_ = proved_ || verdict.stays;
+  if (verdict.stays) state_.prove();
   return verdict.stays;
 }
 
 bool ServerConnection::keeps(std::size_t bytes) {
-  if (proved_ || (bytes <= inbox_bytes && !keeps_)) return true;
+  const Standing standing = state_.standing();
+  if (standing == Standing::proved) return true;
+  if (standing == Standing::stranger && bytes <= inbox_bytes) return true;
   ServerShared& shared = *home_->shared;
   loop::ConnectionQuota::Verdict verdict;
   {
     const std::lock_guard<std::mutex> lock(shared.mutex);
     verdict = shared.quota.holds(id_, bytes);
   }
-  keeps_ = bytes > 0;
+  state_.hold(bytes > 0);
   if (verdict.ends) shared.end(*verdict.ends);
   return verdict.stays;
 }
@@ -136,8 +138,7 @@ void ServerConnection::set_busy(bool busy) {
 }
 
 void ServerConnection::cut() {
-  cut_ = true;
-  expired_ = overdue();
+  state_.worsen(overdue() ? Fate::expired : Fate::cut);
   ::shutdown(socket_.get(), SHUT_RDWR);
   watch_.cancel();
 }
@@ -147,7 +148,8 @@ std::int64_t ServerConnection::in(Duration limit) const {
 }
 
 Error ServerConnection::lost(std::string_view what) const {
-  if (expired_) return fail(Errc::timeout, std::string(what) + ": no data was transferred in time");
+  if (state_.fate() == Fate::expired)
+    return fail(Errc::timeout, std::string(what) + ": no data was transferred in time");
   return fail(Errc::closed, std::string(what) + ": the connection has ended");
 }
 
@@ -170,7 +172,7 @@ loop::Task<bool> ServerConnection::handshake() {
 
 /// False once the deadline has come or the connection was cut.
 loop::Task<bool> ServerConnection::wait(loop::Wire::Kind kind, std::int64_t deadline) {
-  if (cut_) co_return false;
+  if (state_.is_cut()) co_return false;
   deadline_ = deadline;
   unbroken_ = 0;
   bool ready = false;
@@ -179,7 +181,7 @@ loop::Task<bool> ServerConnection::wait(loop::Wire::Kind kind, std::int64_t dead
   else
     ready = co_await watch_.readable();
   deadline_ = never;
-  co_return ready && !cut_;
+  co_return ready && !state_.is_cut();
 }
 
 /// Lets others of the loop have their turn after much was moved at once.
@@ -222,26 +224,18 @@ loop::Task<Result<bool>> ServerConnection::fill_body() {
   const Server::Options& options = home_->shared->options;
   const std::int64_t allowed =
       in(options.body_wait) - home_->tick +
-      static_cast<std::int64_t>(body_came_ / options.body_bytes_a_second_min) - body_waited_;
+      static_cast<std::int64_t>(progress_.body_came / options.body_bytes_a_second_min) -
+      progress_.body_waited;
   const std::int64_t begun = home_->tick;
   Result<bool> more =
       co_await fill(std::min(in(options.idle_max), begun + std::max<std::int64_t>(allowed, 0)));
-  body_waited_ += home_->tick - begun;
+  progress_.body_waited += home_->tick - begun;
   co_return more;
 }
 
 void ServerConnection::begin_exchange() {
-  body_ = Body();
-  body_came_ = 0;
-  body_waited_ = 0;
-  if (keeps_) keeps(0);
-  piece_ = 0;
-  status_ = 0;
-  sent_bytes_ = 0;
-  key_.clear();
-  service_ = {};
-  continue_due_ = answered_ = streaming_ = broken_ = false;
-  keep_ = true;
+  if (state_.standing() == Standing::holding) keeps(0);
+  progress_ = {};
   if (inbox_.size() > inbox_bytes && end_ - begin_ < inbox_bytes) {
     std::copy(inbox_.begin() + static_cast<std::ptrdiff_t>(begin_),
               inbox_.begin() + static_cast<std::ptrdiff_t>(end_), inbox_.begin());
@@ -258,9 +252,9 @@ loop::Task<bool> ServerConnection::serve_one() {
   const bool came = co_await receive_head();
   if (!came) co_return false;
   set_busy(true);
-  begun_ = Clock::now();
+  progress_.begun = Clock::now();
   co_await home_->shared->handler(*this);
-  if (!answered_) {
+  if (!state_.answered()) {
     Reply reply{.status = 500};
     (void)co_await this->reply(std::move(reply));
   }
@@ -277,12 +271,12 @@ void ServerConnection::tell_served() const {
   on_served({.method = incoming.method,
              .target = incoming.target,
              .peer = peer_.address,
-             .service = service_,
-             .key = key_,
-             .status = status_,
-             .received_bytes = body_came_,
-             .sent_bytes = sent_bytes_,
-             .took = Clock::now() - begun_});
+             .service = progress_.service,
+             .key = progress_.key,
+             .status = progress_.status,
+             .received_bytes = progress_.body_came,
+             .sent_bytes = progress_.sent_bytes,
+             .took = Clock::now() - progress_.begun});
 }
 
 /// False: the connection is done with, or a refusal was sent.
@@ -291,24 +285,23 @@ loop::Task<bool> ServerConnection::receive_head() {
   std::size_t size = 0;
   std::size_t seen = 0;
   std::int64_t deadline = in(options.keep_alive_max);
-  idle_ = begin_ == end_;
-  if (idle_ && home_->stopping) co_return false;
-  if (idle_ && !wire_->buffers()) {
+  state_.await_request();
+  const bool is_empty = begin_ == end_;
+  if (is_empty && home_->stopping) co_return false;
+  if (is_empty && !wire_->buffers()) {
     begin_ = end_ = 0;
     const bool ready = co_await wait(loop::Wire::Kind::want_read, deadline);
     if (!ready) co_return false;
   }
   if (inbox_.empty()) inbox_.resize(inbox_bytes);  // Now: whoever says nothing costs little.
-  bool begun = false;
   while (true) {
     while (begin_ < end_ && seen == 0 && (inbox_[begin_] == '\r' || inbox_[begin_] == '\n'))
       ++begin_;  // RFC 9112 section 2.2: empty lines before a request.
     size = head_end(unread(), seen);
     if (size != 0) break;
     seen = unread().size();
-    if (seen > 0 && !begun) {
-      begun = true;
-      idle_ = false;
+    if (seen > 0 && state_.stage() == Stage::idle) {
+      state_.begin_head();
       deadline = in(options.head_max);
     }
     if (!may_begin_request(unread())) {
@@ -325,7 +318,7 @@ loop::Task<bool> ServerConnection::receive_head() {
     Result<bool> more = co_await fill(deadline);
     if (!more || !*more) co_return false;
   }
-  idle_ = false;
+  state_.begin_head();
   head_text_.assign(unread().substr(0, size));
   begin_ += size;
   Result<ParsedRequest, BadHead> parsed = parse_request(head_text_);
@@ -344,10 +337,10 @@ void ServerConnection::expect_body() {
   incoming.peer = peer_.address;
   incoming.peer_port = peer_.port;
   incoming.tls = home_->shared->tls != nullptr;
-  keep_ = head_.keep_alive;
-  body_ = incoming.chunked ? Body(Body::Framing::chunks)
-                           : Body(Body::Framing::length, incoming.body_bytes.value_or(0));
-  continue_due_ = head_.expects_continue && !body_.done();
+  if (!head_.keep_alive) state_.worsen(Fate::closing);
+  progress_.body = incoming.chunked ? Body(Body::Framing::chunks)
+                                    : Body(Body::Framing::length, incoming.body_bytes.value_or(0));
+  state_.read_head(head_.expects_continue && !progress_.body.done());
 }
 
 loop::Task<bool> ServerConnection::refuse(BadHead bad) {
@@ -362,39 +355,40 @@ loop::Task<bool> ServerConnection::refuse(BadHead bad) {
 /// Takes framing off and finds the next piece of the body in what is unread, if it is there.
 Result<void> ServerConnection::take_body(std::string_view& piece) {
   while (true) {
-    const Body::Step step = TRY(body_.next(unread()));
+    const Body::Step step = TRY(progress_.body.next(unread()));
     begin_ += step.skipped;
     if (step.skipped > 0) continue;
-    piece_ = step.data;
-    piece = unread().substr(0, piece_);
+    progress_.piece = step.data;
+    piece = unread().substr(0, progress_.piece);
     return {};
   }
 }
 
 loop::Task<Result<std::string_view>> ServerConnection::read() {
-  begin_ += std::exchange(piece_, 0);
+  begin_ += std::exchange(progress_.piece, 0);
   while (true) {
     std::string_view piece;
     Result<void> taken = take_body(piece);
     if (!taken) {
-      keep_ = false;
+      state_.worsen(Fate::closing);
       co_return taken.error();
     }
-    if (!piece.empty() || body_.done()) {
-      body_came_ += piece.size();
+    if (!piece.empty() || progress_.body.done()) {
+      progress_.body_came += piece.size();
       co_await breathe(piece.size());
       co_return piece;
     }
-    if (std::exchange(continue_due_, false) && unread().empty()) {
+    if (state_.let_go_on() && unread().empty()) {
       const std::string_view go_on = "HTTP/1.1 100 Continue\r\n\r\n";
       Result<void> sent = co_await send(go_on, {}, false);
       if (!sent) co_return sent.error();
     }
-    const bool is_long = head_.incoming.chunked || body_.left() > inbox_bytes;
-    if (proved_ && is_long && inbox_.size() < inbox_bytes_max) inbox_.resize(inbox_bytes_max);
+    const bool is_long = head_.incoming.chunked || progress_.body.left() > inbox_bytes;
+    if (state_.standing() == Standing::proved && is_long && inbox_.size() < inbox_bytes_max)
+      inbox_.resize(inbox_bytes_max);
     Result<bool> more = co_await fill_body();
     if (more && *more) continue;
-    keep_ = false;
+    state_.worsen(Fate::closing);
     if (!more) co_return more.error();
     co_return fail(Errc::closed, "the request's body ended too early");
   }
@@ -402,14 +396,14 @@ loop::Task<Result<std::string_view>> ServerConnection::read() {
 
 /// True if what is left of the body is not worth ending the connection.
 bool ServerConnection::body_may_stay() const {
-  if (continue_due_) return false;  // The client may send it or not.
-  if (head_.incoming.chunked) return body_.done() || unread().size() > piece_;
-  return body_.left() <= passed_over_max;
+  if (state_.stage() == Stage::held_back) return false;  // The client may send it or not.
+  if (head_.incoming.chunked) return progress_.body.done() || unread().size() > progress_.piece;
+  return progress_.body.left() <= passed_over_max;
 }
 
 std::string ServerConnection::head_of(const Reply& reply, std::optional<std::uint64_t> body_bytes) {
-  if (reply.close || home_->stopping || !body_may_stay()) keep_ = false;
-  status_ = reply.status;
+  if (reply.close || home_->stopping || !body_may_stay()) state_.worsen(Fate::closing);
+  progress_.status = reply.status;
   std::string head;
   head.reserve(512);
   head.append("HTTP/1.1 ");
@@ -423,7 +417,7 @@ std::string ServerConnection::head_of(const Reply& reply, std::optional<std::uin
     head.append("\r\n");
   }
   if (!body_bytes && head_.http11) head.append("Transfer-Encoding: chunked\r\n");
-  if (!keep_) head.append("Connection: close\r\n");
+  if (state_.fate() != Fate::open) head.append("Connection: close\r\n");
   head.append("\r\n");
   return head;
 }
@@ -438,7 +432,7 @@ loop::Task<Result<void>> ServerConnection::send(std::string_view head, std::stri
       const std::size_t of_head = std::min(head.size(), attempt.bytes);
       head.remove_prefix(of_head);
       body.remove_prefix(attempt.bytes - of_head);
-      sent_bytes_ += attempt.bytes;
+      progress_.sent_bytes += attempt.bytes;
       co_await breathe(attempt.bytes);
       continue;
     }
@@ -457,7 +451,7 @@ loop::Task<Result<void>> ServerConnection::send_file(const Reply& reply) {
     const loop::Wire::Attempt attempt = wire_->send_file(reply.file.get(), at, want);
     if (attempt.kind == loop::Wire::Kind::done) {
       at += attempt.bytes;
-      sent_bytes_ += attempt.bytes;
+      progress_.sent_bytes += attempt.bytes;
       co_await breathe(attempt.bytes);
       continue;
     }
@@ -471,37 +465,31 @@ loop::Task<Result<void>> ServerConnection::send_file(const Reply& reply) {
 }
 
 loop::Task<Result<void>> ServerConnection::reply(Reply reply) {
-  CHECK_THAT(!answered_, "a request is answered once");
-  answered_ = true;
   const bool from_file = static_cast<bool>(reply.file);
   const std::string head = head_of(reply, from_file ? reply.file_bytes : reply.body.size());
+  state_.reply();
   const bool bare = head_.incoming.method == "HEAD" || reply.status == 204 || reply.status == 304;
   const std::string_view body = bare || from_file ? std::string_view() : reply.body;
   const bool file_follows = from_file && !bare && reply.file_bytes > 0;
   Result<void> sent = co_await send(head, body, file_follows);
   if (sent && file_follows) sent = co_await send_file(reply);
-  if (!sent) {
-    broken_ = true;
-    keep_ = false;
-  }
+  if (!sent) state_.worsen(Fate::broken);
   co_return sent;
 }
 
 loop::Task<Result<void>> ServerConnection::start(Reply head) {
-  CHECK_THAT(!answered_, "a request is answered once");
-  answered_ = true;
-  streaming_ = head_.incoming.method != "HEAD";
-  if (!head_.http11) keep_ = false;
+  if (!head_.http11) state_.worsen(Fate::closing);
   const std::string text = head_of(head, std::nullopt);
+  state_.start(head_.incoming.method != "HEAD");
   Result<void> sent = co_await send(text, {}, false);
-  if (!sent) broken_ = true;
+  if (!sent) state_.worsen(Fate::broken);
   co_return sent;
 }
 
 loop::Task<Result<void>> ServerConnection::write(std::string_view bytes) {
-  CHECK_THAT(answered_, "start() comes before write()");
-  if (broken_) co_return lost("answer");
-  if (bytes.empty() || !streaming_) co_return Result<void>();
+  CHECK_THAT(state_.stage() > Stage::replied, "start() comes before write()");
+  if (state_.fate() >= Fate::broken) co_return lost("answer");
+  if (bytes.empty() || state_.stage() == Stage::bodiless) co_return Result<void>();
   std::string frame;
   if (head_.http11) {
     add_number(frame, bytes.size(), 16);
@@ -510,26 +498,27 @@ loop::Task<Result<void>> ServerConnection::write(std::string_view bytes) {
   Result<void> sent = co_await send(frame, bytes, head_.http11);
   const std::string_view end = head_.http11 ? "\r\n" : "";
   if (sent) sent = co_await send(end, {}, false);
-  if (!sent) broken_ = true;
+  if (!sent) state_.worsen(Fate::broken);
   co_return sent;
 }
 
 /// Ends the answer and passes over what is left of the request. True if another may follow.
 loop::Task<bool> ServerConnection::finish() {
-  if (streaming_ && !broken_ && head_.http11) {
+  if (state_.stage() == Stage::streaming && state_.fate() < Fate::broken && head_.http11) {
     const std::string_view last = "0\r\n\r\n";
     Result<void> sent = co_await send(last, {}, false);
-    if (!sent) broken_ = true;
+    if (!sent) state_.worsen(Fate::broken);
   }
-  if (broken_ || cut_) co_return false;
+  if (state_.fate() >= Fate::broken) co_return false;
   std::uint64_t passed = 0;
-  while (keep_) {
+  while (state_.fate() == Fate::open) {
     Result<std::string_view> rest = co_await read();
     if (!rest) co_return false;
     if (rest->empty()) co_return !home_->stopping;
     passed += rest->size();
-    if (passed > passed_over_max) keep_ = false;
+    if (passed > passed_over_max) state_.worsen(Fate::closing);
   }
+  if (state_.is_cut()) co_return false;
   co_await linger();
   co_return false;
 }

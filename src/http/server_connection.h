@@ -7,6 +7,7 @@
 #include <map>
 #include <mutex>
 
+#include "http/connection_state.h"
 #include "http/grammar.h"
 #include "loop/ssl_wire.h"
 #include "loop/tasks.h"
@@ -65,20 +66,36 @@ class ServerConnection final : public Exchange {
   loop::Task<Result<void>> reply(Reply reply) override;
   loop::Task<Result<void>> start(Reply head) override;
   loop::Task<Result<void>> write(std::string_view bytes) override;
-  void finish_broken() override { broken_ = true; }
-  bool answered() const override { return answered_; }
+  void finish_broken() override { state_.worsen(Fate::broken); }
+  bool answered() const override { return state_.answered(); }
   bool proved(std::string_view key, std::string_view party) override;
-  void is_for(std::string_view service) override { service_ = service; }
+  void is_for(std::string_view service) override { progress_.service = service; }
   bool keeps(std::size_t bytes) override;
 
   bool overdue() const { return home_->tick > deadline_; }
-  bool idle() const { return idle_; }
-  /// What the quota gave up: not if a request has come on a connection that was proved.
-  bool may_go() const { return idle_ || !proved_; }
+  bool idle() const { return state_.stage() == Stage::idle; }
+  bool may_go() const { return state_.may_go(); }
   /// Whatever waits for the socket ends, now and later.
   void cut();
 
  private:
+  using Fate = ConnectionState::Fate;
+  using Stage = ConnectionState::Stage;
+  using Standing = ConnectionState::Standing;
+
+  /// What is of one request alone, besides its head.
+  struct Progress {
+    Body body{};
+    std::uint64_t body_came = 0;
+    std::int64_t body_waited = 0;  ///< In ticks.
+    std::size_t piece = 0;         ///< Bytes of the inbox, given out by the last read().
+    int status = 0;
+    std::uint64_t sent_bytes = 0;
+    std::string key{};
+    std::string_view service{};
+    TimePoint begun{};
+  };
+
   static constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
 
   static loop::Task<void> serve(std::unique_ptr<ServerConnection> self);
@@ -114,10 +131,7 @@ class ServerConnection final : public Exchange {
   std::unique_ptr<loop::Wire> wire_;
   loop::Watch watch_;
   std::int64_t deadline_ = never;  ///< When the wait under way ends, in ticks of the home.
-  bool cut_ = false;
-  bool expired_ = false;
-  bool idle_ = false;         ///< Waits for the first byte of a request.
-  bool proved_ = false;       ///< A request of it was.
+  ConnectionState state_;
   std::size_t unbroken_ = 0;  ///< Bytes moved without letting others of the loop run.
 
   std::vector<char> inbox_;
@@ -126,21 +140,7 @@ class ServerConnection final : public Exchange {
 
   std::string head_text_;
   ParsedRequest head_;
-  Body body_;
-  std::uint64_t body_came_ = 0;
-  std::int64_t body_waited_ = 0;  ///< In ticks.
-  bool keeps_ = false;            ///< The quota knows of bytes.
-  std::size_t piece_ = 0;         ///< Bytes of the inbox, given out by the last read().
-  bool continue_due_ = false;
-  int status_ = 0;
-  std::uint64_t sent_bytes_ = 0;
-  std::string key_;
-  std::string_view service_;
-  TimePoint begun_{};
-  bool answered_ = false;
-  bool streaming_ = false;
-  bool broken_ = false;
-  bool keep_ = true;
+  Progress progress_;
 };
 
 }  // namespace muster::http

@@ -1,10 +1,10 @@
 #include <doctest/doctest.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
 
 #include "base/fd.h"
+#include "base/testing.h"
 #include "loop/testing.h"
 
 using namespace muster;
@@ -80,11 +80,7 @@ TEST_CASE("wait: a watch sees a descriptor become readable and never closes it")
 }
 
 TEST_CASE("wait: an exception that leaves a task ends the process") {
-  const pid_t child = ::fork();
-  REQUIRE(child >= 0);
-  if (child == 0) {
-    ::close(STDERR_FILENO);
-    ::signal(SIGABRT, SIG_DFL);
+  CHECK(aborts([] {
     Loop loop;
     const auto thrower = []() -> Task<void> {
       throw std::bad_alloc();
@@ -93,9 +89,5 @@ TEST_CASE("wait: an exception that leaves a task ends the process") {
     Tasks tasks(loop);
     tasks.start(thrower());
     loop.run();
-    ::_exit(0);
-  }
-  int status = 0;
-  REQUIRE(::waitpid(child, &status, 0) == child);
-  CHECK(WIFSIGNALED(status));
+  }));
 }
