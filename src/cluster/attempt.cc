@@ -10,6 +10,7 @@ namespace muster::cluster {
 namespace {
 
 using engine::Event;
+using Results = HostState::Results;
 using slurm::Standing;
 
 void earlier(std::optional<TimePoint>& next, const std::optional<TimePoint>& at) {
@@ -45,14 +46,15 @@ Attempt::Attempt(int number, std::vector<HostState> hosts, bool delivered, Times
       holds_(holds),
       states_(std::move(hosts)),
       hosts_(states_.size()),
-      delivered_(delivered),
+      delivery_(delivered ? Delivery::delivered : Delivery::waiting),
       since_(now) {
-  for (const HostState& state : states_) begun_ = begun_ || state.started;
-  begun_before_ = begun_;
-  if (delivered_) join_by_ = now + times_.join_max;
+  if (delivered) join_by_ = now + times_.join_max;
   for (std::size_t i = 0; i < hosts_.size(); ++i) {
-    const bool is_out = states_[i].started && !states_[i].given;
-    if (is_out) hosts_[i].silent_since = now;
+    if (!states_[i].started) continue;
+    start_ = Start::begun_before;
+    if (states_[i].results == HostState::Results::here) continue;
+    hosts_[i].link = Link::silent;
+    hosts_[i].silent_since = now;
   }
 }
 
@@ -75,14 +77,22 @@ void Attempt::end_host(Actions& actions, std::size_t at, Event event) {
   event.attempt = number_;
   state.end = event;
   hosts_[at].held.reset();
-  hosts_[at].held_until.reset();
-  hosts_[at].end_by.reset();
   tell(actions, std::move(event));
+}
+
+/// The host was told to end at once, and has not been heard to.
+bool Attempt::ends(std::size_t at) const {
+  return hosts_[at].asked == Asked::end && !states_[at].end;
+}
+
+void Attempt::give_up_results() {
+  for (HostState& state : states_)
+    if (state.results != Results::here) state.results = Results::lost;
 }
 
 /// The host's steward is not there to say how it ended.
 void Attempt::gone(Actions& actions, std::size_t at, Event event, UnixMillis time) {
-  hosts_[at].result_lost = hosts_[at].result_lost || !states_[at].given;
+  if (states_[at].results != Results::here) states_[at].results = Results::lost;
   event.time = hosts_[at].heard > UnixMillis(0) ? hosts_[at].heard : time;
   end_host(actions, at, std::move(event));
   if (states_[at].started) actions.push_back({.kind = Action::Kind::end, .host = states_[at].name});
@@ -91,25 +101,26 @@ void Attempt::gone(Actions& actions, std::size_t at, Event event, UnixMillis tim
 
 void Attempt::all_gone(Actions& actions, const Event& event, UnixMillis time) {
   for (std::size_t i = 0; i < hosts_.size(); ++i)
-    if (!states_[i].end) gone(actions, i, hosts_[i].held.value_or(event), time);
+    if (!states_[i].end) gone(actions, i, hosts_[i].held ? hosts_[i].held->event : event, time);
 }
 
 /// Once nothing more is to come of an attempt it has no business in Slurm.
 void Attempt::finish(Actions& actions) {
-  if (!settled() || over_ || cancelled_) return;
+  if (!settled() || in_slurm_ >= InSlurm::over) return;
   if (holds_ && lost_any()) return;
   if (holds_)
     for (const HostState& state : states_)
       actions.push_back({.kind = Action::Kind::done, .host = state.name});
-  const bool well = std::all_of(states_.begin(), states_.end(),
-                                [](const HostState& state) { return state.given; });
+  const bool well = std::all_of(states_.begin(), states_.end(), [](const HostState& state) {
+    return state.results == Results::here;
+  });
   if (well) return;  // Stewards end by themselves.
-  cancelled_ = true;
+  in_slurm_ = InSlurm::cancelled;
   actions.push_back({.kind = Action::Kind::cancel});
 }
 
 void Attempt::waits(Actions& actions, const std::string& text, UnixMillis time) {
-  if (begun_ || text == waits_for_) return;
+  if (has_begun() || text == waits_for_) return;
   waits_for_ = text;
   for (const HostState& state : states_)
     if (!state.end)
@@ -117,7 +128,7 @@ void Attempt::waits(Actions& actions, const std::string& text, UnixMillis time) 
 }
 
 void Attempt::ails(Actions& actions, const std::string& text, UnixMillis time) {
-  if (!begun_ || text == ails_) return;
+  if (!has_begun() || text == ails_) return;
   ails_ = text;
   for (const HostState& state : states_)
     if (!state.end)
@@ -127,16 +138,16 @@ void Attempt::ails(Actions& actions, const std::string& text, UnixMillis time) {
 Actions Attempt::on_queue(const std::optional<slurm::QueuedJob>& job, UnixMillis time,
                           TimePoint now) {
   Actions actions;
-  if (settled() || over_) return actions;
+  if (settled() || in_slurm_ == InSlurm::over) return actions;
   if (!job) {
-    const bool forgotten = seen_ || now > since_ + times_.forget_max;
+    const bool forgotten = in_slurm_ == InSlurm::shown || now > since_ + times_.forget_max;
     if (forgotten) on_over(actions, {}, time, now);
     return actions;
   }
-  seen_ = true;
+  in_slurm_ = InSlurm::shown;
   switch (slurm::standing_of(job->state)) {
     case Standing::waiting:
-      if (delivered_ || delivering_) {
+      if (delivery_ != Delivery::waiting) {
         // A controller that was killed has forgotten that it runs: it would run a second time.
         all_gone(actions, {.kind = Event::Kind::lost, .text = "Slurm restarted it"}, time);
         break;
@@ -153,8 +164,8 @@ Actions Attempt::on_queue(const std::optional<slurm::QueuedJob>& job, UnixMillis
       break;
     case Standing::running:
       ails(actions, "", time);
-      if (delivered_ || delivering_ || over()) break;
-      delivering_ = true;
+      if (delivery_ != Delivery::waiting || over()) break;
+      delivery_ = Delivery::delivering;
       actions.push_back({.kind = Action::Kind::deliver});
       break;
     case Standing::suspended:
@@ -173,15 +184,16 @@ Actions Attempt::on_queue(const std::optional<slurm::QueuedJob>& job, UnixMillis
 /// Links that are open have `over_max` to say more than Slurm does.
 void Attempt::on_over(Actions& actions, const slurm::QueuedJob& job, UnixMillis time,
                       TimePoint now) {
-  over_ = job;
+  in_slurm_ = InSlurm::over;
+  last_word_ = job;
   over_by_ = now + times_.over_max;
   unbrought_by_.reset();
   for (std::size_t i = 0; i < hosts_.size(); ++i) {
     if (hosts_[i].held) {
       tell_held(actions, i);
-    } else if (!hosts_[i].connected) {
+    } else if (hosts_[i].link != Link::open) {
       if (!states_[i].end) gone(actions, i, slurms_word(), time);
-      hosts_[i].result_lost = !states_[i].given;
+      if (states_[i].results != Results::here) states_[i].results = Results::lost;
     }
   }
 }
@@ -189,14 +201,16 @@ void Attempt::on_over(Actions& actions, const slurm::QueuedJob& job, UnixMillis 
 /// A job that ends well within the grace of a preemption is COMPLETED in the end.
 Event Attempt::slurms_word() const {
   if (preempted_) return event_of({.state = "PREEMPTED"});
-  return over_ ? event_of(*over_) : Event{.kind = Event::Kind::ended};
+  const bool is_over = in_slurm_ == InSlurm::over;
+  return is_over ? event_of(last_word_) : Event{.kind = Event::Kind::ended};
 }
 
 /// A host that ended after somebody's SIGTERM: Slurm has said why it sent that, or says nothing.
 void Attempt::tell_held(Actions& actions, std::size_t at) {
-  Event event = *hosts_[at].held;
+  Event event = hosts_[at].held->event;
   const Event said = slurms_word();
-  const bool failed = over_ && slurm::end_of(over_->state, over_->reason).node_at_fault;
+  const bool failed = in_slurm_ == InSlurm::over &&
+                      slurm::end_of(last_word_.state, last_word_.reason).node_at_fault;
   const bool timed_out = said.kind == Event::Kind::ended && !said.outcome.success();
   if (said.kind == Event::Kind::preempted || failed || timed_out) {
     const UnixMillis time = event.time;
@@ -209,10 +223,9 @@ void Attempt::tell_held(Actions& actions, std::size_t at) {
 
 Actions Attempt::on_delivered(const Result<void>& done, UnixMillis time, TimePoint now) {
   Actions actions;
-  delivering_ = false;
-  delivered_ = true;
+  delivery_ = Delivery::delivered;
   if (done) join_by_ = now + times_.join_max;
-  if (done || over_) return actions;
+  if (done || in_slurm_ == InSlurm::over) return actions;
   unbrought_ = "it could not be copied to its nodes: " + done.error().text;
   if (slurm::is_over_to_sbcast(unbrought_)) {
     unbrought_by_ = now + times_.over_max;
@@ -225,7 +238,7 @@ Actions Attempt::on_delivered(const Result<void>& done, UnixMillis time, TimePoi
 
 Actions Attempt::on_joined(const std::string& name, const std::string& node,
                            const std::string& address, UnixMillis time) {
-  if (!begun_) {
+  if (!has_begun()) {
     HostState& state = states_[index(name)];
     state.node = node;
     state.address = address;
@@ -238,15 +251,14 @@ Actions Attempt::on_back(const std::string& name, UnixMillis time) {
   const std::size_t at = index(name);
   const HostState& state = states_[at];
   Host& host = hosts_[at];
-  host.connected = true;
-  host.silent_since.reset();
+  host.link = Link::open;
   host.heard = time;
-  if (host.end_by || (state.end && host.result_lost))
+  if (ends(at) || (state.end && state.results == Results::lost))
     actions.push_back({.kind = Action::Kind::end, .host = name});
-  const bool all =
-      std::all_of(hosts_.begin(), hosts_.end(), [](const Host& each) { return each.connected; });
-  if (begun_before_ && all && none_over()) {
-    begun_before_ = false;
+  const bool all = std::all_of(hosts_.begin(), hosts_.end(),
+                               [](const Host& each) { return each.link == Link::open; });
+  if (start_ == Start::begun_before && all && none_over()) {
+    start_ = Start::begun;
     actions.push_back({.kind = Action::Kind::begin});
   }
   begin_if_all_came(actions, time);
@@ -256,12 +268,12 @@ Actions Attempt::on_back(const std::string& name, UnixMillis time) {
 /// Hosts are told where all the others are. So one that was stopped meanwhile is waited for, too,
 /// and told that it is over.
 void Attempt::begin_if_all_came(Actions& actions, UnixMillis time) {
-  if (begun_ || over()) return;
+  if (has_begun() || over()) return;
   for (std::size_t i = 0; i < hosts_.size(); ++i) {
     const bool came_once = states_[i].end && hosts_[i].heard > UnixMillis(0);
-    if (!hosts_[i].connected && !came_once) return;
+    if (hosts_[i].link != Link::open && !came_once) return;
   }
-  begun_ = true;
+  start_ = Start::begun;
   join_by_.reset();
   for (HostState& each : states_) {
     if (each.end) {
@@ -282,7 +294,7 @@ void Attempt::begin_if_all_came(Actions& actions, UnixMillis time) {
 
 Actions Attempt::on_signalled(const std::string& name) {
   Host& host = hosts_[index(name)];
-  if (host.stopping || host.end_by) return {};
+  if (host.asked != Asked::nothing) return {};
   host.signalled = true;
   return {{.kind = Action::Kind::look}};
 }
@@ -299,15 +311,15 @@ Actions Attempt::on_silent(const std::string& name, UnixMillis heard, TimePoint 
   Actions actions;
   const std::size_t at = index(name);
   Host& host = hosts_[at];
-  if (!host.connected) return actions;
-  host.connected = false;
+  if (host.link != Link::open) return actions;
+  host.link = Link::silent;
   host.silent_since = now;
   host.heard = heard;
-  if (states_[at].end && states_[at].given) return actions;
-  if (host.end_by)
+  if (states_[at].end && states_[at].results == Results::here) return actions;
+  if (ends(at))
     gone(actions, at, {.kind = Event::Kind::ended, .outcome = job::Outcome::signaled(SIGKILL)},
          heard);
-  else if (over_ && !states_[at].end)
+  else if (in_slurm_ == InSlurm::over && !states_[at].end)
     gone(actions, at, slurms_word(), heard);
   else
     actions.push_back({.kind = Action::Kind::look});
@@ -319,7 +331,7 @@ Actions Attempt::on_ended(const std::string& name, job::Outcome outcome, UnixMil
   Actions actions;
   const std::size_t at = index(name);
   if (states_[at].end || hosts_[at].held) {  // Told anew to an engine that was started again.
-    if (!states_[at].given)
+    if (states_[at].results != Results::here)
       actions.push_back({.kind = Action::Kind::give, .host = name});
     else if (!holds_ || (over() && !lost_any()))
       actions.push_back({.kind = Action::Kind::done, .host = name});
@@ -328,7 +340,7 @@ Actions Attempt::on_ended(const std::string& name, job::Outcome outcome, UnixMil
   Event event{.kind = Event::Kind::ended,
               .host = name,
               .time = time,
-              .outcome = hosts_[at].end_by ? job::Outcome::signaled(SIGKILL) : std::move(outcome)};
+              .outcome = ends(at) ? job::Outcome::signaled(SIGKILL) : std::move(outcome)};
   if (is_killed(at, event.outcome)) {
     event.kind = Event::Kind::lost;
     event.text = "its steward was killed";
@@ -338,9 +350,8 @@ Actions Attempt::on_ended(const std::string& name, job::Outcome outcome, UnixMil
   const bool someone_is =
       std::any_of(hosts_.begin(), hosts_.end(), [](const Host& host) { return host.signalled; });
   if (someone_is) {
-    hosts_[at].held = std::move(event);
-    hosts_[at].held_until = now + times_.over_max;
-    if (over_ || preempted_) tell_held(actions, at);
+    hosts_[at].held = Held{std::move(event), now + times_.over_max};
+    if (in_slurm_ == InSlurm::over || preempted_) tell_held(actions, at);
     return actions;
   }
   end_host(actions, at, std::move(event));
@@ -349,9 +360,8 @@ Actions Attempt::on_ended(const std::string& name, job::Outcome outcome, UnixMil
 
 Actions Attempt::on_given(const std::string& name, const std::string& why_not) {
   const std::size_t at = index(name);
-  states_[at].given = why_not.empty();
+  states_[at].results = why_not.empty() ? Results::here : Results::lost;
   states_[at].not_given = why_not;
-  hosts_[at].result_lost = !why_not.empty();
   Actions actions;
   if (!holds_) actions.push_back({.kind = Action::Kind::done, .host = name});
   finish(actions);
@@ -362,8 +372,8 @@ Actions Attempt::stop(const std::string& name, std::chrono::milliseconds grace, 
   Actions actions;
   const std::size_t at = index(name);
   if (states_[at].end) return actions;
-  hosts_[at].stopping = true;
-  if (begun_) {
+  if (hosts_[at].asked == Asked::nothing) hosts_[at].asked = Asked::stop;
+  if (has_begun()) {
     actions.push_back({.kind = Action::Kind::stop, .host = name, .grace = grace});
     return actions;
   }
@@ -374,10 +384,11 @@ Actions Attempt::stop(const std::string& name, std::chrono::milliseconds grace, 
 Actions Attempt::destroy(const std::string& name, UnixMillis time, TimePoint now) {
   const std::size_t at = index(name);
   if (states_[at].end) return {};
-  if (!begun_) return stop(name, std::chrono::milliseconds(0), time);
+  if (!has_begun()) return stop(name, std::chrono::milliseconds(0), time);
   Actions actions{{.kind = Action::Kind::end, .host = name}};
+  hosts_[at].asked = Asked::end;
   hosts_[at].end_by = now + times_.end_max;
-  if (!hosts_[at].connected)
+  if (hosts_[at].link != Link::open)
     gone(actions, at, {.kind = Event::Kind::lost, .text = "its node does not answer"}, time);
   return actions;
 }
@@ -387,9 +398,9 @@ Actions Attempt::on_time(UnixMillis time, TimePoint now) {
   if (join_by_ && now >= *join_by_) {
     std::string missing;
     for (std::size_t i = 0; i < hosts_.size(); ++i)
-      if (!hosts_[i].connected) missing += (missing.empty() ? "" : ", ") + states_[i].name;
+      if (hosts_[i].link != Link::open) missing += (missing.empty() ? "" : ", ") + states_[i].name;
     join_by_.reset();
-    if (!begun_)
+    if (!has_begun())
       all_gone(actions, {.kind = Event::Kind::lost, .text = "no steward came for " + missing},
                time);
   }
@@ -400,18 +411,18 @@ Actions Attempt::on_time(UnixMillis time, TimePoint now) {
   if (over_by_ && now >= *over_by_) {
     over_by_.reset();
     all_gone(actions, slurms_word(), time);
-    for (std::size_t i = 0; i < hosts_.size(); ++i) hosts_[i].result_lost = !states_[i].given;
+    give_up_results();
   }
   for (std::size_t i = 0; i < hosts_.size(); ++i) {
     Host& host = hosts_[i];
-    if (host.held_until && now >= *host.held_until) tell_held(actions, i);
-    if (host.end_by && now >= *host.end_by)
+    if (host.held && now >= host.held->until) tell_held(actions, i);
+    if (ends(i) && now >= host.end_by)
       gone(actions, i, {.kind = Event::Kind::lost, .text = "its node does not answer"}, time);
-    if (host.silent_since && now >= *host.silent_since + times_.silence_max) {
-      host.silent_since.reset();
+    if (host.link == Link::silent && now >= host.silent_since + times_.silence_max) {
+      host.link = Link::given_up;
       if (!states_[i].end)
         gone(actions, i, {.kind = Event::Kind::lost, .text = "its node does not answer"}, time);
-      host.result_lost = !states_[i].given;
+      if (states_[i].results != Results::here) states_[i].results = Results::lost;
       finish(actions);
     }
   }
@@ -424,9 +435,9 @@ std::optional<TimePoint> Attempt::next_deadline() const {
   earlier(next, over_by_);
   earlier(next, unbrought_by_);
   for (std::size_t i = 0; i < hosts_.size(); ++i) {
-    earlier(next, hosts_[i].held_until);
-    earlier(next, hosts_[i].end_by);
-    if (hosts_[i].silent_since) earlier(next, *hosts_[i].silent_since + times_.silence_max);
+    if (hosts_[i].held) earlier(next, hosts_[i].held->until);
+    if (ends(i)) earlier(next, hosts_[i].end_by);
+    if (hosts_[i].link == Link::silent) earlier(next, hosts_[i].silent_since + times_.silence_max);
   }
   return next;
 }
@@ -450,21 +461,21 @@ bool Attempt::lost_any() const {
 /// Nobody whom we know of wanted that: its node is as good as before.
 bool Attempt::is_killed(std::size_t at, const job::Outcome& outcome) const {
   const Host& host = hosts_[at];
-  return holds_ && outcome == job::Outcome::signaled(SIGKILL) && !host.end_by && !host.stopping &&
+  return holds_ && outcome == job::Outcome::signaled(SIGKILL) && host.asked == Asked::nothing &&
          !host.signalled;
 }
 
 bool Attempt::settled() const {
-  for (std::size_t i = 0; i < hosts_.size(); ++i)
-    if (!states_[i].end || (!states_[i].given && !hosts_[i].result_lost)) return false;
-  return true;
+  return std::all_of(states_.begin(), states_.end(), [](const HostState& state) {
+    return state.end && state.results != Results::to_come;
+  });
 }
 
 bool Attempt::moves() const {
   if (settled()) return false;
-  if (!begun_) return true;
+  if (!has_begun()) return true;
   return std::any_of(hosts_.begin(), hosts_.end(), [](const Host& host) {
-    return host.silent_since || host.held || host.signalled;
+    return host.link == Link::silent || host.held || host.signalled;
   });
 }
 

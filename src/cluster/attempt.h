@@ -39,13 +39,32 @@ struct HostState {
   std::string address{};  ///< Where the job's other hosts reach it.
   std::optional<engine::Event> started{};
   std::optional<engine::Event> end{};  ///< As it was told.
-  bool given = false;                  ///< What it left is here.
-  std::string not_given{};             ///< Why that could not be brought, where that is known.
+  /// What it left: `to_come --> here | lost`; `lost --> here` where a node was given up too soon.
+  enum class Results { to_come, here, lost };
+  Results results = Results::to_come;
+  std::string not_given{};  ///< Why that could not be brought, where that is known.
 };
 
 /// One attempt of a job, from its submission to the last host's end: from what its stewards say by
 /// their links and what Slurm says, to what happened and what is to be done. The links are the
 /// truth: Slurm counts where they are silent (docs/decisions/0047-slurm.md).
+///
+/// Its states, each for itself; a host's end (HostState::end) is told once and stays.
+///
+///     Delivery:  waiting --Slurm runs it--> delivering --on_delivered--> delivered
+///
+///     Start:     awaited --all joined--> begun
+///                begun_before --all joined--> begun   (started by an earlier engine, whose word
+///                                                      may not have reached all)
+///
+///     InSlurm:   unseen --its row--> shown --its end, no row--> over
+///                unseen --no row for forget_max---------------> over
+///                unseen, shown --settled, and nodes still there--> cancelled
+///
+/// and of each host
+///
+///     Link:      awaited --> open <--> silent --silence_max--> given_up --> open
+///     Asked:     nothing --> stop --> end,  nothing --> end
 ///
 /// Pure: callers pass the time; `now` must not go back.
 class Attempt {
@@ -101,16 +120,24 @@ class Attempt {
   std::vector<engine::Event> present() const;
 
  private:
+  enum class Delivery { waiting, delivering, delivered };
+  enum class Start { awaited, begun_before, begun };
+  enum class InSlurm { unseen, shown, over, cancelled };
+  enum class Link { awaited, open, silent, given_up };
+  enum class Asked { nothing, stop, end };
+  /// An end that is not told until Slurm says whose doing it was, or does not in time.
+  struct Held {
+    engine::Event event;
+    TimePoint until;
+  };
   struct Host {
-    bool connected = false;
-    bool signalled = false;                 ///< By somebody else than us.
-    bool stopping = false;                  ///< We asked for a stop.
-    bool result_lost = false;               ///< Over, and nothing more is to come.
-    UnixMillis heard{0};                    ///< The last that came of it.
-    std::optional<TimePoint> end_by;        ///< Was told to end at once.
-    std::optional<TimePoint> silent_since;  ///< The link is not open.
-    std::optional<engine::Event> held;      ///< The end, until Slurm says whose doing it was,
-    std::optional<TimePoint> held_until{};  ///< or does not.
+    Link link = Link::awaited;
+    TimePoint silent_since{};  ///< Counts for a silent link.
+    Asked asked = Asked::nothing;
+    TimePoint end_by{};      ///< Where its end was asked for and is not told.
+    bool signalled = false;  ///< By somebody else than us.
+    UnixMillis heard{0};     ///< The last that came of it.
+    std::optional<Held> held{};
   };
   std::size_t index(const std::string& host) const;
   void tell(Actions& actions, engine::Event event) const;
@@ -119,6 +146,9 @@ class Attempt {
   void end_host(Actions& actions, std::size_t host, engine::Event event);
   void gone(Actions& actions, std::size_t host, engine::Event event, UnixMillis time);
   void all_gone(Actions& actions, const engine::Event& event, UnixMillis time);
+  bool has_begun() const { return start_ != Start::awaited; }
+  bool ends(std::size_t host) const;
+  void give_up_results();
   bool none_over() const;
   bool is_killed(std::size_t host, const job::Outcome& outcome) const;
   void begin_if_all_came(Actions& actions, UnixMillis time);
@@ -132,20 +162,17 @@ class Attempt {
   bool holds_;
   std::vector<HostState> states_;
   std::vector<Host> hosts_;  ///< As states_.
-  bool delivered_ = false;
-  bool delivering_ = false;
-  bool begun_ = false;
-  bool begun_before_ = false;  ///< By an earlier engine, whose word may not have reached all.
-  bool preempted_ = false;
-  bool cancelled_ = false;  ///< We took it out of Slurm.
-  bool seen_ = false;       ///< Slurm has shown it.
+  Delivery delivery_ = Delivery::waiting;
+  Start start_ = Start::awaited;
+  InSlurm in_slurm_ = InSlurm::unseen;
+  bool preempted_ = false;  ///< Slurm takes nodes away, whatever it says of the job's own end.
   TimePoint since_;         ///< When it was submitted, or found again.
   std::string waits_for_;
   std::string ails_;
   std::optional<TimePoint> join_by_;
-  std::optional<slurm::QueuedJob> over_;  ///< Slurm's last word.
-  std::optional<TimePoint> over_by_;      ///< Until then links may say more.
-  std::string unbrought_;                 ///< Why nothing could be brought to a job that is over,
+  slurm::QueuedJob last_word_;        ///< Slurm's, once the job is over.
+  std::optional<TimePoint> over_by_;  ///< Until then links may say more.
+  std::string unbrought_;             ///< Why nothing could be brought to a job that is over,
   std::optional<TimePoint> unbrought_by_{};  ///< told at that time if Slurm does not say more.
 };
 

@@ -369,5 +369,141 @@ TEST_CASE("attempt: an engine that comes later goes on where the last one was") 
   CHECK(job.ended("algo-1") == "give algo-1; algo-1 ended, exit code 0");
 }
 
+TEST_CASE("attempt: edges of the delivery") {
+  const std::string restarted =
+      "algo-1 lost: Slurm restarted it; algo-2 lost: Slurm restarted it; cancel";
+  Story job;
+  CHECK(job.slurm("PENDING", "Resources").starts_with("algo-1 queued"));
+  CHECK(job.slurm("RUNNING") == "deliver");
+  CHECK(job.slurm("RUNNING").empty());
+  SUBCASE("delivering: it is not to wait again") {
+    CHECK(job.slurm("PENDING", "BeginTime") == restarted);
+  }
+  SUBCASE("delivered: likewise, and nothing is brought twice") {
+    static_cast<void>(job.attempt.on_delivered({}, job.wall(), job.now));
+    CHECK(job.slurm("RUNNING").empty());
+    CHECK(job.slurm("PENDING", "BeginTime") == restarted);
+  }
+  SUBCASE("delivered by an earlier engine") {
+    Story later({{.name = "algo-1"}, {.name = "algo-2"}}, true);
+    CHECK(later.slurm("RUNNING").empty());
+    CHECK(later.slurm("PENDING", "BeginTime") == restarted);
+  }
+}
+
+TEST_CASE("attempt: edges of what Slurm shows") {
+  Story job({{.name = "algo-1"}});
+  const auto no_row = [&] { return text_of(job.attempt.on_queue({}, job.wall(), job.now)); };
+  const std::string unknown = "algo-1 lost: Slurm does not know the job any more";
+  SUBCASE("unseen to over, by time") {
+    CHECK(no_row().empty());
+    job.now += 21s;
+    CHECK(no_row() == unknown);
+  }
+  SUBCASE("shown to over: at once") {
+    job.slurm("PENDING", "Resources");
+    CHECK(no_row() == unknown);
+    CHECK(job.slurm("RUNNING").empty());
+  }
+  SUBCASE("unseen to over: by its last word") {
+    CHECK(job.slurm("FAILED").starts_with("algo-1 lost"));
+    CHECK(job.slurm("RUNNING").empty());
+  }
+  SUBCASE("to cancelled, once") {
+    CHECK(text_of(job.attempt.stop("algo-1", 1s, job.wall())) ==
+          "algo-1 ended, killed by SIGTERM; cancel");
+    CHECK(text_of(job.attempt.on_given("algo-1", "no")) == "done algo-1");
+    CHECK(job.slurm("RUNNING").empty());
+    CHECK(no_row().empty());
+  }
+}
+
+TEST_CASE("attempt: edges of a link") {
+  Story job({{.name = "algo-1"}});
+  CHECK(job.silent("algo-1").empty());  // Nothing was heard of it.
+  CHECK(!job.attempt.next_deadline());
+  job.slurm("RUNNING");
+  CHECK(job.joined("algo-1") == "algo-1 started on node1 10.0.0.1; begin");
+  CHECK(!job.attempt.moves());
+  CHECK(job.silent("algo-1") == "look");
+  CHECK(job.silent("algo-1").empty());
+  CHECK(job.attempt.moves());
+  CHECK(job.back("algo-1").empty());
+  CHECK(!job.attempt.moves());
+  CHECK(!job.attempt.next_deadline());
+  CHECK(job.silent("algo-1") == "look");
+  CHECK(job.until(5min) == "algo-1 lost: its node does not answer; end algo-1; cancel");
+  CHECK(!job.attempt.next_deadline());
+  CHECK(job.silent("algo-1").empty());
+  CHECK(job.back("algo-1") == "end algo-1");
+  CHECK(job.silent("algo-1") == "look");
+}
+
+TEST_CASE("attempt: edges of what is asked of a host, and whose signal it heard") {
+  Story job({{.name = "algo-1"}});
+  job.slurm("RUNNING");
+  job.joined("algo-1");
+  const auto stop = [&] { return text_of(job.attempt.stop("algo-1", 1s, job.wall())); };
+  const auto destroy = [&] { return text_of(job.attempt.destroy("algo-1", job.wall(), job.now)); };
+  const auto signalled = [&] { return text_of(job.attempt.on_signalled("algo-1")); };
+  SUBCASE("nothing: somebody else's signal, and its end waits for Slurm's word") {
+    CHECK(signalled() == "look");
+    CHECK(job.attempt.moves());
+    CHECK(job.ended("algo-1") == "give algo-1");
+    CHECK(job.until(10s) == "algo-1 ended, exit code 0");
+  }
+  SUBCASE("stop, and then end") {
+    CHECK(stop() == "stop algo-1 1000");
+    CHECK(signalled().empty());
+    CHECK(destroy() == "end algo-1");
+    CHECK(signalled().empty());
+    CHECK(stop() == "stop algo-1 1000");  // And the end's time still runs.
+    CHECK(job.until(3s) == "algo-1 lost: its node does not answer; end algo-1; cancel");
+  }
+  SUBCASE("end: its own word of it is not taken, and says nothing of others'") {
+    CHECK(destroy() == "end algo-1");
+    CHECK(job.back("algo-1") == "end algo-1");
+    CHECK(job.ended("algo-1") == "give algo-1; algo-1 ended, killed by SIGKILL");
+    CHECK(signalled().empty());
+    CHECK(job.back("algo-1").empty());
+    CHECK(stop().empty());
+    CHECK(destroy().empty());
+    CHECK(!job.attempt.next_deadline());
+  }
+}
+
+TEST_CASE("attempt: edges of what a host left") {
+  using Results = HostState::Results;
+  Story job({{.name = "algo-1"}});
+  const auto results = [&] { return job.attempt.states()[0].results; };
+  job.slurm("RUNNING");
+  job.joined("algo-1");
+  job.ended("algo-1");
+  CHECK(results() == Results::to_come);
+  CHECK(!job.attempt.settled());
+  SUBCASE("to come, and here: silence takes nothing away") {
+    job.given("algo-1");
+    CHECK(results() == Results::here);
+    CHECK(job.silent("algo-1").empty());
+    job.until(6min);
+    CHECK(results() == Results::here);
+  }
+  SUBCASE("to come, lost with the node, and here when it comes back") {
+    CHECK(job.silent("algo-1") == "look");
+    CHECK(job.until(5min) == "cancel");
+    CHECK(results() == Results::lost);
+    CHECK(job.attempt.settled());
+    CHECK(job.ended("algo-1") == "give algo-1");
+    job.given("algo-1");
+    CHECK(results() == Results::here);
+  }
+  SUBCASE("to come, and lost with Slurm's word and the time for more") {
+    CHECK(job.slurm("COMPLETED").empty());
+    CHECK(results() == Results::to_come);
+    job.until(10s);
+    CHECK(results() == Results::lost);
+  }
+}
+
 }  // namespace
 }  // namespace muster::cluster

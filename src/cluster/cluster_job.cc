@@ -491,7 +491,8 @@ loop::Task<Result<void>> ClusterJob::all_given() {
     co_return fail(Errc::closed, "the job has no attempt, so it has no results");
   while (!attempt_->settled()) co_await moved_.wait();
   for (const HostState& state : attempt_->states())
-    if (!state.given && state.end->kind == engine::Event::Kind::ended && state.started)
+    if (state.results != HostState::Results::here &&
+        state.end->kind == engine::Event::Kind::ended && state.started)
       co_return fail(Errc::closed,
                      "results of " + state.name + " on " + state.node + " could not be copied: " +
                          (state.not_given.empty() ? "the node is gone" : state.not_given));
@@ -504,7 +505,7 @@ bool ClusterJob::has_waiting_nodes() const {
   if (!attempt_ || attempt_->settled()) return false;
   const std::vector<HostState>& states = attempt_->states();
   return std::any_of(states.begin(), states.end(), [this](const HostState& state) {
-    return !state.given && !(links_ && links_->connected(state.name));
+    return state.results != HostState::Results::here && !(links_ && links_->connected(state.name));
   });
 }
 
@@ -518,7 +519,7 @@ loop::Task<Result<void>> ClusterJob::let_go() {
     all_there = all_there && links_ && links_->connected(spare);
   if (links_)
     for (const HostState& state : attempt_->states())
-      if (!state.given || holds) links_->done(state.name);
+      if (state.results != HostState::Results::here || holds) links_->done(state.name);
   if (links_)
     for (const std::string& spare : note_.spares) links_->done(spare);
   if (links_) co_await links_->flushed(last_word_limit);

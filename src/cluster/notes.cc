@@ -128,7 +128,9 @@ Result<void> write_hosts(const std::string& job_folder, int attempt,
                          const std::vector<HostState>& states) {
   Json all{{"attempt", attempt}};
   for (const HostState& state : states) {
-    Json json{{"node", state.node}, {"address", state.address}, {"given", state.given}};
+    Json json{{"node", state.node},
+              {"address", state.address},
+              {"given", state.results == HostState::Results::here}};
     if (state.started) json["started"] = to_json(*state.started);
     if (state.end) json["end"] = to_json(*state.end);
     all[state.name] = std::move(json);
@@ -149,7 +151,7 @@ Result<std::vector<HostState>> read_hosts(const std::string& job_folder, int att
       const Json& json = all->at(name);
       state.node = json.at("node").get<std::string>();
       state.address = json.at("address").get<std::string>();
-      state.given = json.at("given").get<bool>();
+      if (json.at("given").get<bool>()) state.results = HostState::Results::here;
       if (json.contains("started")) state.started = TRY(event_from(json.at("started"), state));
       if (json.contains("end")) state.end = TRY(event_from(json.at("end"), state));
     }
