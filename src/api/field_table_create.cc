@@ -78,8 +78,8 @@ constexpr FieldRow rows[] = {
     {"Tags", heeded},
     {"EnableNetworkIsolation", heeded, "hosts reach only each other and the job's S3"},
     {"EnableInterContainerTrafficEncryption", heeded,
-     "kernel WireGuard, ESP or wireguard-go; the job's log says which; if none is available, the "
-     "job fails at its start"},
+     "on one machine, traffic between hosts stays inside the kernel and is not encrypted, as the "
+     "job's log says; on a Slurm cluster, the job fails at its start"},
     {"EnableManagedSpotTraining", without_effect, "there are no spot instances"},
     {"CheckpointConfig", heeded},
     {"DebugHookConfig", echoed, "Debugger is not supported; the SDKs send this field by default"},

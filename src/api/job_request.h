@@ -30,8 +30,7 @@ struct JobRequest {
 };
 
 /// `input` passed validation against the service's model. Refuses what no server of muster's runs:
-/// Pipe mode, data that is not in S3, encryption between hosts, and what job::spec_asked_for()
-/// refuses.
+/// Pipe mode, data that is not in S3, and what job::spec_asked_for() refuses.
 Result<JobRequest, aws::Refusal> job_request(const Json& input);
 
 /// What the store keeps of a request. Error: `invalid_input`.

@@ -58,7 +58,7 @@ struct FitOptions {
   std::int64_t volume_gib = 0;    ///< Each host's on disk; 0: no limit.
   std::int64_t shm_bytes = job::shm_bytes_default;
   job::Network network = job::Network::nat;
-  bool encrypted = false;  ///< What hosts send each other.
+  bool encrypted = false;  ///< EnableInterContainerTrafficEncryption.
   bool overwrite = false;
   bool keep = false;
   std::optional<machine::SlurmCluster> slurm{};  ///< None: hosts are on this machine.

@@ -42,7 +42,7 @@ struct SubmitOptions {
   std::chrono::seconds timeout{86400};
   int priority = 0;
   bool isolated = false;   ///< EnableNetworkIsolation.
-  bool encrypted = false;  ///< What hosts send each other.
+  bool encrypted = false;  ///< EnableInterContainerTrafficEncryption.
   bool wait = false;
   bool json = false;
   bool raw = false;

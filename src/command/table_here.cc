@@ -78,7 +78,8 @@ std::vector<Flag> fit_flags() {
         "for one host: the machine's own network with its services"},
        pip_conf_flag,
        {"--encrypt", "",
-        "encrypt traffic between hosts; the job fails at the start if this is impossible"},
+        "EnableInterContainerTrafficEncryption: accepted on one machine, where traffic between "
+        "hosts stays inside the kernel, not encrypted; rejected on a cluster"},
        {"--timeout", "TIME", "stop the job after this time: 90 (seconds), 10m, 2h (default 1d)"},
        max_wait_flag,
        hang_after_flag,

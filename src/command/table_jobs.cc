@@ -63,7 +63,9 @@ std::vector<Flag> submit_flags() {
        {"--network", "MODE",
         "network access of hosts beyond each other and S3: nat, as the server's machine (default "
         "where the server allows it), or none"},
-       {"--encrypt", "", "encrypt traffic between hosts"},
+       {"--encrypt", "",
+        "EnableInterContainerTrafficEncryption: accepted on one machine, where traffic between "
+        "hosts stays inside the kernel, not encrypted; rejected on a cluster"},
        {"--json-file", "FILE",
         "the job as input of CreateTrainingJob; only --name can be combined with it"},
        {"--wait", "", "follow the job to its end"},

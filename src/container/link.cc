@@ -178,13 +178,6 @@ Result<void> set_up(int socket, const std::string& name) {
   return {};
 }
 
-Result<void> set_mtu(int socket, const std::string& name, int bytes) {
-  ifreq request = request_for(name);
-  request.ifr_mtu = bytes;
-  if (::ioctl(socket, SIOCSIFMTU, &request) != 0) return fail_errno(name + ": MTU");
-  return {};
-}
-
 Result<void> set_address(int socket, const std::string& name, const std::string& address,
                          int prefix_length) {
   const in_addr parsed = TRY(parse_address(address));

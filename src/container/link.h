@@ -20,7 +20,6 @@ Result<void> remove_link(const std::string& name);
 /// Through a socket of the namespace that is meant (any AF_INET socket made inside it).
 Result<void> add_to_bridge(int socket, const std::string& bridge, const std::string& name);
 Result<void> set_up(int socket, const std::string& name);
-Result<void> set_mtu(int socket, const std::string& name, int bytes);
 /// The interface has no IPv6; where the kernel has none, there is nothing to do.
 Result<void> disable_ipv6(const std::string& name);
 /// The calling thread's network namespace hands packets on between its interfaces.

@@ -6,7 +6,6 @@
 #include <net/if.h>
 #include <netinet/in.h>
 #include <sched.h>
-#include <signal.h>
 #include <sys/socket.h>
 #include <sys/statfs.h>
 #include <unistd.h>
@@ -19,11 +18,11 @@
 #include "base/rootless.h"
 #include "base/text.h"
 #include "container/gateway.h"
+#include "container/id_map.h"
 #include "container/link.h"
 #include "container/nft.h"
 #include "container/segment.h"
 #include "container/slirp.h"
-#include "container/tunnel.h"
 #include "http/url.h"
 
 namespace muster::container {
@@ -59,43 +58,17 @@ Result<Fd> any_socket() {
   return socket;
 }
 
-/// Where the job's stewards find which cipher the first of them found.
-std::string cipher_file(const job::HostSpec& spec) {
-  return spec.job_folder + "/cipher";
-}
-
-/// The cipher that cipher_file() names; none for a job without one.
-Result<std::optional<Cipher>> cipher_of(const job::HostSpec& spec) {
-  if (!is_encrypted(spec)) return std::optional<Cipher>();
-  const std::string name = TRY(read_file(cipher_file(spec)));
-  const std::optional<Cipher> cipher = cipher_from(trim(name));
-  if (!cipher) return fail(Errc::protocol, cipher_file(spec) + ": expected a cipher's name");
-  return cipher;
-}
-
-/// Between the hosts, in the namespace of the bridge.
-Result<void> choose_cipher(const job::HostSpec& spec, const Env& env) {
-  if (rootless_ids(env) > 0)
-    return fail(Errc::unsupported,
-                "traffic between hosts cannot be encrypted here: this requires root; use sudo");
-  const Result<Cipher> found = find_cipher(env);
-  if (!found) return found.error().in("traffic between hosts cannot be encrypted here");
-  return write_file(cipher_file(spec), std::string(cipher_name(*found)) + "\n", 0600);
-}
-
 Result<void> make_bridge_here(const job::HostSpec& spec, const Env& env) {
   const Fd socket = TRY(any_socket());
   TRY(disable_ipv6("all"));
   TRY(make_bridge(spec.bridge));
   TRY(set_up(socket.get(), spec.bridge));
-  if (is_encrypted(spec)) TRY(choose_cipher(spec, env));
-  const std::optional<Cipher> cipher = TRY(cipher_of(spec));
-  Result<void> routed = is_routed(spec) ? make_router(spec, cipher, env) : Result<void>();
-  if (routed || !spec.spec.vpc) return routed;
-  return routed.error().in("VpcConfig");
+  if (!spec.spec.vpc) return {};
+  const Result<void> routed = make_router(spec, env);
+  return routed ? routed : routed.error().in("VpcConfig");
 }
 
-/// In a routed job nothing hangs on the bridge: by its name the namespace is known.
+/// In a VPC nothing hangs on the bridge: by its name the namespace is known.
 Result<Fd> namespace_with_bridge(const job::HostSpec& spec, const Env& env) {
   HostNamespaces alone = TRY(open_namespaces({}));
   TRY(visit(alone.network, [&] { return make_bridge_here(spec, env); }));
@@ -105,7 +78,7 @@ Result<Fd> namespace_with_bridge(const job::HostSpec& spec, const Env& env) {
 /// The bridge's namespace becomes the hosts' router.
 Result<void> route_outside(const job::HostSpec& spec, const Outside& outside) {
   const Fd socket = TRY(any_socket());
-  if (!is_routed(spec)) TRY(set_address(socket.get(), spec.bridge, outside.bridge_address, 24));
+  if (!spec.spec.vpc) TRY(set_address(socket.get(), spec.bridge, outside.bridge_address, 24));
   TRY(set_address(socket.get(), inner_gateway, outside.inner_address, gateway_prefix_length));
   TRY(forward_ipv4());
   TRY(set_up(socket.get(), inner_gateway));
@@ -118,7 +91,7 @@ Result<void> route_to_slirp(const job::HostSpec& spec, const std::vector<std::st
   TRY(run_nft(slirp_rules(closed), env));
   const Outside outside = TRY(outside_of(spec, {}, false));
   const Fd socket = TRY(any_socket());
-  if (!is_routed(spec)) TRY(set_address(socket.get(), spec.bridge, outside.bridge_address, 24));
+  if (!spec.spec.vpc) TRY(set_address(socket.get(), spec.bridge, outside.bridge_address, 24));
   return forward_ipv4();
 }
 
@@ -232,38 +205,20 @@ Result<Fd> bind_here(const std::string& host_address, std::uint16_t port, int ty
 }
 
 /// From the network of the job's bridge to that of the host.
-Result<void> lay_cable(const job::HostSpec& spec, const std::optional<Cipher>& cipher,
-                       const Fd& host) {
+Result<void> lay_cable(const job::HostSpec& spec, const Fd& host) {
   const Fd socket = TRY(any_socket());
   const std::string cable = cable_name(spec.bridge, spec.host);
-  TRY(make_cable(cable, host_cable(cipher), host.get()));
-  if (cipher) TRY(set_mtu(socket.get(), cable, cable_mtu));
-  return is_routed(spec) ? connect_to_router(socket.get(), spec)
-                         : connect_to_bridge(socket.get(), spec);
+  TRY(make_cable(cable, "eth0", host.get()));
+  return spec.spec.vpc ? connect_to_router(socket.get(), spec)
+                       : connect_to_bridge(socket.get(), spec);
 }
 
-/// The host's own end of it; with a cipher the tunnel is that.
-Result<void> connect_here(const job::HostSpec& spec, const std::optional<Cipher>& cipher,
-                          bool is_outside, const Env& env) {
+/// The host's own end of it.
+Result<void> connect_here(const job::HostSpec& spec, bool is_outside) {
   const Fd socket = TRY(any_socket());
   TRY(set_up(socket.get(), "lo"));
-  if (cipher) return lay_tunnel(spec, *cipher, env);
   return spec.spec.vpc ? connect_host(socket.get(), spec, is_outside)
                        : set_addresses(socket.get(), spec, is_outside);
-}
-
-/// The tunnel through a cable that lies. wireguard-go is this thread's child, not a visitor's: it
-/// ends with the thread that started it.
-Result<std::optional<Process>> open_tunnel(const job::HostSpec& spec, Cipher cipher,
-                                           bool is_outside, const Fd& host, const IdMap& ids,
-                                           const Env& env) {
-  std::optional<Process> process;
-  if (cipher == Cipher::wireguard_go) process = TRY(run_wireguard_go(spec, host.get(), ids, env));
-  const Result<void> linked =
-      visit(host, [&] { return link_tunnel(spec, cipher, is_outside, env); });
-  if (linked) return process;
-  if (process) process->signal(SIGKILL);
-  return linked.error();
 }
 
 }  // namespace
@@ -272,8 +227,7 @@ std::string path_of(const Fd& fd) {
   return "/proc/" + std::to_string(::getpid()) + "/fd/" + std::to_string(fd.get());
 }
 
-Result<HostNetwork> HostNetwork::open(const job::HostSpec& spec, Fd host, const IdMap& ids,
-                                      const Env& env) {
+Result<HostNetwork> HostNetwork::open(const job::HostSpec& spec, Fd host, const Env& env) {
   // Hosts have IPv4 alone, and ::1: before there is an interface that could have more.
   TRY(visit(host, [] { return disable_ipv6("default"); }));
   Joined joined = TRY(join_bridge(spec, env));
@@ -282,12 +236,9 @@ Result<HostNetwork> HostNetwork::open(const job::HostSpec& spec, Fd host, const 
       spec.spec.network == job::Network::nat && is_link_in(network.bridge_, inner_gateway);
   network.why_not_ = std::move(joined.why_not);
   network.slirp_ = std::move(joined.slirp);
-  network.cipher_ = TRY(cipher_of(spec));
-  const std::optional<Cipher>& cipher = network.cipher_;
   const Fd& own = network.namespace_;
-  TRY(visit(network.bridge_, [&] { return lay_cable(spec, cipher, own); }));
-  TRY(visit(own, [&] { return connect_here(spec, cipher, network.outside_, env); }));
-  if (cipher) network.tunnel_ = TRY(open_tunnel(spec, *cipher, network.outside_, own, ids, env));
+  TRY(visit(network.bridge_, [&] { return lay_cable(spec, own); }));
+  TRY(visit(own, [&] { return connect_here(spec, network.outside_); }));
   return network;
 }
 

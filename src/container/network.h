@@ -7,9 +7,6 @@
 
 #include "base/command.h"
 #include "base/fd.h"
-#include "container/cipher.h"
-#include "container/id_map.h"
-#include "container/process.h"
 #include "job/host_spec.h"
 
 namespace muster::container {
@@ -28,14 +25,7 @@ class HostNetwork {
   /// host's own namespace. Threads of its own visit the namespaces. Stewards find each
   /// other by `<job folder>/network` (docs/protocols/job-folder.md). Errors: `denied` without root,
   /// `system`.
-  /// With job::Spec::encrypted hosts reach each other by a cipher alone; `ids` is whose the
-  /// tunnel's process is then. Error: `not_found`, too, where the machine has no cipher.
-  static Result<HostNetwork> open(const job::HostSpec& spec, Fd host, const IdMap& ids,
-                                  const Env& env);
-  /// None: what hosts send each other is not encrypted.
-  const std::optional<Cipher>& cipher() const { return cipher_; }
-  /// The process that is the tunnel, if the cipher has one: without it no other host is reached.
-  std::optional<Process>& tunnel() { return tunnel_; }
+  static Result<HostNetwork> open(const job::HostSpec& spec, Fd host, const Env& env);
   /// For job::Network::nat: true if the hosts reach the outside; else why_not() says why, where
   /// this steward is the one that tried.
   bool leads_outside() const { return outside_; }
@@ -63,8 +53,6 @@ class HostNetwork {
   Fd slirp_;   ///< An ordinary user's: see start_slirp().
   bool outside_ = false;
   std::string why_not_;
-  std::optional<Cipher> cipher_;
-  std::optional<Process> tunnel_;
 };
 
 /// Opens what `fd` does, for other processes too, while this one lives and keeps it.

@@ -23,7 +23,7 @@ bool has(const std::string& text, const std::string& part) {
 }
 
 TEST_CASE("segment: the rules, line by line") {
-  CHECK(segment_rules(two_hosts(), std::nullopt) ==
+  CHECK(segment_rules(two_hosts()) ==
         R"(table inet vpc {
 )"
         R"(  set cables { type ifname . ipv4_addr; elements = { )"
@@ -77,7 +77,7 @@ TEST_CASE("segment: each kind of rule in nft's words") {
     CAPTURE(c.want);
     job::HostSpec spec = two_hosts();
     spec.spec.vpc->out = {c.passage};
-    const std::string rules = segment_rules(spec, std::nullopt);
+    const std::string rules = segment_rules(spec);
     CAPTURE(rules);
     CHECK(has(rules, c.want));
   }
@@ -87,72 +87,9 @@ TEST_CASE("segment: without rules nothing passes") {
   job::HostSpec spec = two_hosts();
   spec.spec.vpc->in.clear();
   spec.spec.vpc->out.clear();
-  const std::string rules = segment_rules(spec, std::nullopt);
+  const std::string rules = segment_rules(spec);
   CHECK(!has(rules, "goto"));
   CHECK(has(rules, "hook forward priority 0; policy drop;"));
-}
-
-TEST_CASE("segment: with a cipher only its packets pass between hosts, the rest goes outside") {
-  const std::string rules = segment_rules(two_hosts(), Cipher::wireguard_go);
-  CHECK(has(rules, R"(
-    ip daddr @hosts udp sport 500 udp dport 500 accept
-    ip daddr @hosts ct state new drop
-    ct state established,related accept
-    ct state != new drop
-    iifname "outside" drop
-    ip daddr 10.0.0.0/16 ip daddr != @hosts drop
-    ct count over 65536 drop
-    goto coming_in
-)"));
-  CHECK(has(rules, "@cables drop\n    ip daddr @hosts udp sport 500 udp dport 500 notrack\n"));
-  CHECK(has(segment_rules(two_hosts(), Cipher::esp), "ip daddr @hosts meta l4proto 50 accept\n"));
-  job::HostSpec spec = two_hosts();
-  spec.spec.vpc.reset();
-  CHECK(has(segment_rules(spec, Cipher::wireguard), R"(
-    ip daddr @hosts udp sport 500 udp dport 500 accept
-    ip daddr @hosts ct state new drop
-    ct state established,related accept
-    ct state != new drop
-    iifname "outside" drop
-    ct count over 65536 drop
-    oifname "outside" accept
-  }
-)"));
-}
-
-TEST_CASE("segment: groups hold inside of a tunnel, by a host's own table") {
-  CHECK(tunnel_rules(two_hosts()) == R"(table inet vpc {
-  set hosts { type ipv4_addr; elements = { 10.0.1.4, 10.0.2.4 }; }
-  chain coming_in {
-    ip saddr @hosts tcp dport 9730-9730 accept
-    ip saddr 10.0.0.0/16 meta l4proto 50 accept
-  }
-  chain arriving {
-    type filter hook input priority 0; policy drop;
-    iifname != "eth0" accept
-    meta l4proto 50 accept
-    ct state established,related accept
-    ct state != new drop
-    goto coming_in
-  }
-}
-)");
-}
-
-TEST_CASE("segment: hosts with a cipher are routed, in a VPC or not, one host has nobody") {
-  job::HostSpec spec = two_hosts();
-  CHECK(is_routed(spec));
-  spec.spec.vpc.reset();
-  spec.hosts = {{"algo-1", "10.177.3.1"}, {"algo-2", "10.177.3.2"}};
-  CHECK(!is_routed(spec));
-  spec.spec.encrypted = true;
-  CHECK(is_routed(spec));
-  const job::PlacedAddress place = place_of(spec);
-  CHECK(place.address == "10.177.3.2");
-  CHECK(place.router == "10.177.3.254");
-  CHECK(cidr(place.subnet) == "10.177.3.0/24");
-  spec.hosts.pop_back();
-  CHECK(!is_routed(spec));
 }
 
 }  // namespace

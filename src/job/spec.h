@@ -138,7 +138,7 @@ struct Spec {
   std::int64_t cpu_millis = 0;
   int gpus = 0;  ///< Each host's own, that no other has. Groups have theirs.
   Network network = Network::none;
-  bool encrypted = false;       ///< What hosts send each other; nothing else passes between them.
+  bool encrypted = false;       ///< Asked for: hosts on one machine alone may have it.
   std::optional<VpcPlace> vpc;  ///< The rules there stand before what `network` allows.
   S3Access s3;
   std::optional<Image> image;      ///< Hosts see that, and nothing of the machine's programs.

@@ -11,9 +11,6 @@ namespace muster::jobs {
 namespace {
 
 constexpr int roll_call_port = 9730;
-/// What SageMaker asks of groups, whatever cipher is there: UDP 500 and protocol 50 (ESP).
-constexpr int ike_port = 500;
-constexpr const char* encryption = "EnableInterContainerTrafficEncryption";
 constexpr int first_free_port = 32768;
 constexpr int last_free_port = 60999;
 
@@ -47,20 +44,17 @@ int port_of_roll_call(const job::Spec& spec) {
 
 std::vector<vpc::Need> needs_between_hosts(const job::Spec& spec) {
   const bool starts_itself = !spec.entrypoint.empty() && drivers_url(spec).empty();
-  if (spec.instance_count == 1) return {};
-  std::vector<vpc::Need> needs;
-  if (spec.encrypted) needs = {{"udp", ike_port, ike_port, encryption}, {"50", 0, 0, encryption}};
-  if (starts_itself) return needs;
+  if (spec.instance_count == 1 || starts_itself) return {};
   const int roll_call = port_of_roll_call(spec);
-  needs.push_back({"tcp", roll_call, roll_call, "the roll call of the job's hosts"});
+  std::vector<vpc::Need> needs = {{roll_call, roll_call, "the roll call of the job's hosts"}};
   const std::optional<std::int64_t> torch_port = parse_integer(job::master_port);
   for (const std::string_view name : job::distribution_parameters()) {
     const auto value = spec.hyperparameters.find(std::string(name));
     if (value == spec.hyperparameters.end() || !is_true(value->second)) continue;
     const std::string who = "the launcher of " + std::string(name);
     const int port = static_cast<int>(torch_port.value_or(0));
-    if (name == "sagemaker_torch_distributed_enabled") needs.push_back({"tcp", port, port, who});
-    if (!chooses_ports(spec)) needs.push_back({"tcp", first_free_port, last_free_port, who});
+    if (name == "sagemaker_torch_distributed_enabled") needs.push_back({port, port, who});
+    if (!chooses_ports(spec)) needs.push_back({first_free_port, last_free_port, who});
   }
   return needs;
 }

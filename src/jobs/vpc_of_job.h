@@ -12,10 +12,10 @@ namespace muster::jobs {
 
 // What becomes of a request's VpcConfig. Pure.
 
-/// What muster's own parts and launchers need between the hosts of a job: nothing for one host; for
-/// a job that brings a program of its own to start with, at most what encryption needs. Launchers
-/// take any free ports, which Linux has from 32768 to 60999 (ip_local_port_range); ranks whose
-/// ports the job has chosen itself are not looked at.
+/// What muster's own parts and launchers need between the hosts of a job: nothing for one host, or
+/// for a job that brings a program of its own to start with. Launchers take any free ports, which
+/// Linux has from 32768 to 60999 (ip_local_port_range); ranks whose ports the job has chosen itself
+/// are not looked at.
 std::vector<vpc::Need> needs_between_hosts(const job::Spec& spec);
 
 /// Where the job's hosts are; none if VpcConfig has no effect: there is none, or it names ids that

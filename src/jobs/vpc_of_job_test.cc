@@ -79,12 +79,11 @@ TEST_CASE("VPC of a job: what cannot run is refused by name") {
   CHECK(vpc_of(asking("subnet-1", "sg-none", 1), config(), networks()).has_value());
 }
 
-/// Protocol and ports of what a job needs, "tcp 9730-9730".
+/// Ports that a job needs, "9730-9730".
 std::vector<std::string> needs_of_hosts(const job::Spec& spec) {
   std::vector<std::string> needs;
   for (const vpc::Need& need : needs_between_hosts(spec))
-    needs.push_back(need.protocol + " " + std::to_string(need.from_port) + "-" +
-                    std::to_string(need.to_port));
+    needs.push_back(std::to_string(need.from_port) + "-" + std::to_string(need.to_port));
   return needs;
 }
 
@@ -93,24 +92,22 @@ TEST_CASE("VPC of a job: what launchers need between hosts") {
   job::Spec spec;
   CHECK(needs_of_hosts(spec).empty());
   spec.instance_count = 2;
-  CHECK(needs_of_hosts(spec) == Texts{"tcp 9730-9730"});
+  CHECK(needs_of_hosts(spec) == Texts{"9730-9730"});
   spec.hyperparameters = {{"sagemaker_mpi_enabled", "false"}};
-  CHECK(needs_of_hosts(spec) == Texts{"tcp 9730-9730"});
+  CHECK(needs_of_hosts(spec) == Texts{"9730-9730"});
   spec.hyperparameters = {{"sagemaker_mpi_enabled", "true"}};
-  CHECK(needs_of_hosts(spec) == Texts{"tcp 9730-9730", "tcp 32768-60999"});
+  CHECK(needs_of_hosts(spec) == Texts{"9730-9730", "32768-60999"});
   spec.hyperparameters["sagemaker_mpi_custom_mpi_options"] =
       R"("-mca btl_tcp_port_min_v4 5000 -mca btl_tcp_port_range_v4 100")";
-  CHECK(needs_of_hosts(spec) == Texts{"tcp 9730-9730"});
+  CHECK(needs_of_hosts(spec) == Texts{"9730-9730"});
   spec.hyperparameters = {{"sagemaker_torch_distributed_enabled", "true"}};
-  CHECK(needs_of_hosts(spec) == Texts{"tcp 9730-9730", "tcp 7777-7777", "tcp 32768-60999"});
+  CHECK(needs_of_hosts(spec) == Texts{"9730-9730", "7777-7777", "32768-60999"});
   spec.hyperparameters.clear();
   spec.environment = {{"MUSTER_ROLLCALL_PORT", "1234"}};
-  CHECK(needs_of_hosts(spec) == Texts{"tcp 1234-1234"});
-  spec.encrypted = true;
-  CHECK(needs_of_hosts(spec) == Texts{"udp 500-500", "50 0-0", "tcp 1234-1234"});
+  CHECK(needs_of_hosts(spec) == Texts{"1234-1234"});
+  spec.encrypted = true;  // On one machine it changes nothing.
+  CHECK(needs_of_hosts(spec) == Texts{"1234-1234"});
   spec.entrypoint = {"/opt/own"};
-  CHECK(needs_of_hosts(spec) == Texts{"udp 500-500", "50 0-0"});
-  spec.encrypted = false;
   CHECK(needs_of_hosts(spec).empty());
 }
 

@@ -3,7 +3,6 @@
 #include "steward/container_housing.h"
 
 #include <fcntl.h>
-#include <signal.h>
 #include <sys/file.h>
 
 #include <algorithm>
@@ -49,10 +48,7 @@ std::unique_ptr<Housing> container_housing(HousingContext context) {
 }
 
 ContainerHousing::ContainerHousing(HousingContext context)
-    : context_(std::move(context)),
-      spec_(context_.spec),
-      changed_(context_.loop),
-      tasks_(context_.loop) {}
+    : context_(std::move(context)), spec_(context_.spec) {}
 
 Result<void> ContainerHousing::open() {
   runtime_ = TRY(container::Runtime::find(context_.env));
@@ -83,21 +79,9 @@ Result<void> ContainerHousing::build() {
     return write_file(container::bundle_folder(spec_) + "/resolv.conf",
                       read_file("/etc/resolv.conf").value_or(""));
   network_.emplace(
-      TRY(container::HostNetwork::open(spec_, std::move(namespaces_.network), ids_, context_.env)));
-  follow_tunnel();
+      TRY(container::HostNetwork::open(spec_, std::move(namespaces_.network), context_.env)));
   TRY(open_relay());
   return open_name_service();
-}
-
-/// Says how what hosts send each other is encrypted, once for the job.
-void ContainerHousing::follow_tunnel() {
-  const bool is_first = spec_.host == job::host_names(spec_.spec.instance_count).front();
-  if (is_first && network_->cipher())
-    context_.log("note", "traffic between hosts: encrypted by " +
-                             container::cipher_words(*network_->cipher()));
-  if (is_first && spec_.spec.encrypted && !network_->cipher())
-    context_.log("note", "traffic between hosts: nothing to encrypt, the job has one host");
-  if (network_->tunnel()) tasks_.start(watch_tunnel());
 }
 
 /// The host's root, with these ids, where kernel and file systems can do that.
@@ -282,27 +266,6 @@ bool ContainerHousing::out_of_memory() const {
   return spec_.in_step && ids_.rootless && container::killed_for_memory(step_cgroup()) > 0;
 }
 
-/// Without its tunnel a host would wait for others that it does not reach.
-loop::Task<> ContainerHousing::watch_tunnel() {
-  tunnel_runs_ = true;
-  const job::Outcome outcome = co_await network_->tunnel()->ended(context_.loop);
-  tunnel_runs_ = false;
-  if (!closing_) {
-    context_.log("error",
-                 "the tunnel between the hosts broke: wireguard-go " + job::describe(outcome));
-    context_.broke();
-  }
-  changed_.notify();
-}
-
-/// The interface is gone when its process is.
-loop::Task<> ContainerHousing::close_tunnel() {
-  closing_ = true;
-  if (!network_ || !network_->tunnel()) co_return;
-  network_->tunnel()->signal(SIGKILL);
-  while (tunnel_runs_) co_await changed_.wait();
-}
-
 loop::Task<> ContainerHousing::end() {
   cpus_chosen_.reset();
   if (started_) {  // What did not start has been removed by then.
@@ -321,7 +284,6 @@ loop::Task<> ContainerHousing::close() {
   relay_.reset();
   datagrams_.reset();
   long_answers_.reset();
-  co_await close_tunnel();
   if (network_)
     if (const Result<void> closed = network_->close(spec_, context_.env); !closed)
       context_.not_undone(closed.error());
@@ -331,6 +293,7 @@ loop::Task<> ContainerHousing::close() {
     container::remove_cgroup(container::cgroup_path(spec_));
     container::remove_idle_cgroup(container::job_cgroup_path(spec_));
   }
+  co_return;
 }
 
 }  // namespace muster::steward

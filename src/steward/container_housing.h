@@ -10,7 +10,6 @@
 #include "container/network.h"
 #include "loop/datagram_relay.h"
 #include "loop/relay.h"
-#include "loop/tasks.h"
 #include "steward/housing.h"
 
 namespace muster::steward {
@@ -37,7 +36,6 @@ class ContainerHousing : public Housing {
   Result<void> put_together(const std::vector<container::IdExtent>& ids);
   Result<void> keep_image();
   Result<void> become_user();
-  void follow_tunnel();
   Result<void> open_relay();
   Result<void> open_name_service();
   container::Facts facts(const std::vector<std::string>& staged) const;
@@ -48,16 +46,11 @@ class ContainerHousing : public Housing {
   static std::string step_cgroup();
   std::string own_cgroup() const;
   void watch_memory_places(const container::Process& init);
-  loop::Task<> watch_tunnel();
-  loop::Task<> close_tunnel();
   Result<void> close_disk();
 
   HousingContext context_;
   const job::HostSpec& spec_;
-  loop::Event changed_;
-  bool started_ = false;      ///< The runtime has a container of ours.
-  bool tunnel_runs_ = false;  ///< The network's process has not ended.
-  bool closing_ = false;      ///< The network is taken down.
+  bool started_ = false;  ///< The runtime has a container of ours.
   std::optional<container::Runtime> runtime_;
   container::Machine machine_;
   container::HostLimits limits_;
@@ -71,7 +64,6 @@ class ContainerHousing : public Housing {
   std::unique_ptr<loop::Relay> relay_;              ///< To this machine's own S3, from inside.
   std::unique_ptr<loop::DatagramRelay> datagrams_;  ///< To its name servers.
   std::unique_ptr<loop::Relay> long_answers_;       ///< To the first of them, by TCP.
-  loop::Tasks tasks_;
 };
 
 }  // namespace muster::steward

@@ -25,6 +25,9 @@ namespace {
 
 using container::Process;
 
+/// Hosts that exchange data over a wire, a cluster's, refuse encryption: job::check().
+constexpr const char* not_encrypted_note =
+    "traffic between hosts stays inside this machine's kernel; it is not encrypted";
 constexpr std::size_t stream_bytes = 1u << 20;
 constexpr std::size_t said_bytes_max = 4096;  ///< A program's last words.
 
@@ -68,8 +71,10 @@ loop::Task<Result<void>> HostRun::still_wanted() {
 }
 
 loop::Task<Result<void>> HostRun::prepare() {
-  if (spec_.host == job::host_names(spec_.spec.instance_count).front())
+  if (spec_.host == job::host_names(spec_.spec.instance_count).front()) {
     for (const std::string& note : spec_.spec.notes) log("note", note);
+    if (spec_.spec.encrypted) log("note", not_encrypted_note);
+  }
   if (Result<void> opened = housing_->open(); !opened) co_return opened.error();
   if (Result<void> made = make_host_files(spec_, link_owner()); !made) co_return made.error();
   if (Result<void> built = housing_->build(); !built) co_return built.error();

@@ -58,7 +58,6 @@ HousingContext HostRun::housing_context() {
           .env = env_,
           .full = places_,
           .log = [this](const char* level, const std::string& text) { log(level, text); },
-          .broke = [this] { kill_now(); },
           .not_undone = [this](const Error& error) { undone(error); }};
 }
 

@@ -23,7 +23,6 @@ struct HousingContext {
   const Env& env;
   FullPlaces& full;  ///< Limited file systems of the host, as they are made.
   std::function<void(const char* level, const std::string& text)> log;
-  std::function<void()> broke;                   ///< The host cannot go on as it was made.
   std::function<void(const Error&)> not_undone;  ///< Something is left on the machine.
 };
 

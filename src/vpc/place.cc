@@ -31,8 +31,8 @@ void add_passages(std::vector<job::Passage>& passages, const std::vector<Rule>& 
   }
 }
 
-bool is_about(const job::Passage& passage, const Need& need, const std::string& other_subnet) {
-  if (passage.protocol != need.protocol && passage.protocol != "-1") return false;
+bool is_about_tcp(const job::Passage& passage, const std::string& other_subnet) {
+  if (passage.protocol != "tcp" && passage.protocol != "-1") return false;
   if (passage.cidr.empty()) return true;
   const Result<AddressBlock> cidr = block_from(passage.cidr);
   const Result<AddressBlock> subnet = block_from(other_subnet);
@@ -45,9 +45,8 @@ std::optional<Ports> gap_in(const std::vector<job::Passage>& passages, const Nee
                             const std::string& other_subnet) {
   std::vector<Ports> open;
   for (const job::Passage& passage : passages)
-    if (is_about(passage, need, other_subnet)) {
-      const bool has_ports = need.protocol == "tcp" || need.protocol == "udp";
-      const bool all = !has_ports || passage.protocol == "-1" || passage.from_port < 0;
+    if (is_about_tcp(passage, other_subnet)) {
+      const bool all = passage.protocol == "-1" || passage.from_port < 0;
       open.push_back(all ? Ports{0, port_max} : Ports{passage.from_port, passage.to_port});
     }
   std::sort(open.begin(), open.end(), [](Ports a, Ports b) { return a.from < b.from; });
@@ -64,13 +63,9 @@ std::optional<Ports> gap_in(const std::vector<job::Passage>& passages, const Nee
 std::string forbidden(const VpcConfig& config, const Need& need, Ports ports, const char* why) {
   const bool one = config.groups.size() == 1;
   const std::string from = std::to_string(ports.from);
-  const std::string what =
-      need.protocol != "tcp" && need.protocol != "udp"
-          ? "protocol " + need.protocol
-          : need.protocol + " " +
-                (ports.from == ports.to ? from : from + "-" + std::to_string(ports.to));
-  return join(config.groups, ", ") + (one ? " forbids " : " forbid ") + what + " between " +
-         (one ? "its" : "their") + " hosts, which " + need.who + " needs: " + why;
+  const std::string which = ports.from == ports.to ? from : from + "-" + std::to_string(ports.to);
+  return join(config.groups, ", ") + (one ? " forbids tcp " : " forbid tcp ") + which +
+         " between " + (one ? "its" : "their") + " hosts, which " + need.who + " needs: " + why;
 }
 
 }  // namespace

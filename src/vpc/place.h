@@ -28,9 +28,8 @@ std::vector<std::string> unknown_ids(const Networks& networks, const VpcConfig& 
 /// `invalid_input`: subnets or groups of several VPCs.
 Result<job::VpcPlace> place_of(const Networks& networks, const VpcConfig& config);
 
-/// Traffic between the hosts of a job that it can't do without.
+/// TCP between the hosts of a job that it can't do without.
 struct Need {
-  std::string protocol;  ///< "tcp", "udp", or a number as text: "50", which has no ports.
   int from_port = 0;
   int to_port = 0;
   std::string who;  ///< "the roll call"

@@ -5,8 +5,8 @@
 namespace muster::vpc {
 namespace {
 
-const Need roll_call{"tcp", 9730, 9730, "the roll call"};
-const Need ranks{"tcp", 32768, 60999, "mpirun"};
+const Need roll_call{9730, 9730, "the roll call"};
+const Need ranks{32768, 60999, "mpirun"};
 
 /// One VPC with two subnets, and a group with these rules; another with others.
 Networks networks(std::vector<Rule> ingress, std::vector<Rule> egress = {any_egress()}) {
@@ -93,17 +93,6 @@ TEST_CASE("forbidden: what launchers need and the rules have not is named") {
        all,
        {roll_call},
        "sg-1 forbids tcp 9730 between its hosts, which the roll call needs: no ingress rule lets "
-       "it in"},
-      {"protocol 50",
-       {{"udp", 500, 500, "", "sg-1"}, {"50", -1, -1, "", "sg-1"}},
-       all,
-       {{"udp", 500, 500, "encryption"}, {"50", 0, 0, "encryption"}},
-       ""},
-      {"no protocol 50",
-       {{"udp", 0, 65535, "", "sg-1"}},
-       all,
-       {{"50", 0, 0, "encryption"}},
-       "sg-1 forbids protocol 50 between its hosts, which encryption needs: no ingress rule lets "
        "it in"},
       {"another group",
        {{"-1", -1, -1, "", "sg-2"}},

@@ -59,7 +59,6 @@ ROOMS = {
     "mpi-flavour": "launch operators",
     "mpi-options": "launch",
     "mpi-ssh": "calls",
-    "no-cipher": "container",
     "node": "cluster engine job node",
     "own-registry": "image registry server",
     "priority": "jobs",

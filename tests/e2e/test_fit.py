@@ -63,6 +63,13 @@ def test_inputs_arguments_and_merged_outputs(machine):
     assert not machine.jobs()
 
 
+def test_encryption_on_one_machine_is_taken_and_said_not_to_be(machine):
+    process = succeed(machine.fit("print('it ran')", "--encrypt", hosts=2))
+    assert process.text.count("it ran") == 2, process.text
+    line = "traffic between hosts stays inside this machine's kernel; it is not encrypted"
+    assert process.text.count(f"algo-1 muster: {line}") == process.text.count(line) == 1
+
+
 def test_results_are_the_submitters_and_replace_only_an_earlier_jobs(machine):
     """What sudo tells is what counts: SUDO_UID and SUDO_GID."""
     script = script_file(machine, "open('/opt/ml/model/' + SM_NAME, 'w').write('x')")

@@ -314,6 +314,15 @@ def test_what_is_taken_without_effect_is_named(server):
     assert line in done.stdout
 
 
+def test_encryption_on_one_machine_is_taken_and_said_not_to_be(server):
+    job = Job(server, "print('hello')", hosts=2, EnableInterContainerTrafficEncryption=True)
+    end = job.at_end()
+    assert end["TrainingJobStatus"] == "Completed", job.text()
+    assert end["EnableInterContainerTrafficEncryption"] is True
+    line = "traffic between hosts stays inside this machine's kernel; it is not encrypted"
+    assert job.text().count(f"algo-1 muster: {line}") == job.text().count(line) == 1
+
+
 def test_an_image_of_aws_s_runs_as_this_machine_and_says_so(tmp_path):
     registry = "763104351884.dkr.ecr.us-east-1.amazonaws.com"
     aws = f"{registry}/autogluon-training:1.1-cpu-py311"
