@@ -17,9 +17,9 @@ Result<void, aws::Refusal> check_channel(const Json& channel, std::size_t number
   const std::string where = "InputDataConfig[" + std::to_string(number) + "]";
   const Json& source = inside(channel, {"DataSource", "S3DataSource"});
   if (source.empty())
-    return bad(where + ".DataSource: this server reads channels from S3 only; want S3DataSource");
+    return bad(where + ".DataSource: this server reads channels from S3 only; use S3DataSource");
   if (text_of(source, "S3DataType") == "AugmentedManifestFile")
-    return bad(where + ".S3DataType: AugmentedManifestFile needs Pipe mode; want S3Prefix or " +
+    return bad(where + ".S3DataType: AugmentedManifestFile needs Pipe mode; use S3Prefix or " +
                "ManifestFile");
   if (text_of(channel, "InputMode") == "Pipe")
     return bad(where + ".InputMode is Pipe; this server has File");
@@ -34,7 +34,8 @@ Result<void, aws::Refusal> check_resources(const Json& resources) {
   const Json& groups = elements(resources, "InstanceGroups");
   const bool fits =
       groups.empty() ? is_whole(resources) : std::all_of(groups.begin(), groups.end(), is_whole);
-  if (!fits) return bad("ResourceConfig: want InstanceType and InstanceCount, or InstanceGroups");
+  if (!fits)
+    return bad("ResourceConfig: expected InstanceType and InstanceCount, or InstanceGroups");
   return {};
 }
 

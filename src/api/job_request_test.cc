@@ -61,11 +61,12 @@ TEST_CASE("job request: what no server of muster's runs is refused in one line")
             "TrainingRepositoryAccessMode": "Platform", "TrainingRepositoryAuthConfig": {
             "TrainingRepositoryCredentialsProviderArn": "arn:aws:lambda:a:0:function:b"}}}})",
        "TrainingRepositoryAuthConfig requires TrainingRepositoryAccessMode Vpc"},
-      {R"({"ResourceConfig": null})", "ResourceConfig: want InstanceType"},
-      {R"({"ResourceConfig": {"InstanceType": null}})", "ResourceConfig: want InstanceType"},
-      {R"({"ResourceConfig": {"InstanceCount": 0}})", "ResourceConfig: want InstanceType"},
+      {R"({"ResourceConfig": null})", "ResourceConfig: expected InstanceType"},
+      {R"({"ResourceConfig": {"InstanceType": null}})", "ResourceConfig: expected InstanceType"},
+      {R"({"ResourceConfig": {"InstanceCount": 0}})", "ResourceConfig: expected InstanceType"},
       {R"({"ResourceConfig": {"InstanceCount": 1000}})", "ResourceConfig.InstanceCount"},
-      {R"({"ResourceConfig": {"InstanceGroups": [{"InstanceCount": 1}]}})", "ResourceConfig: want"},
+      {R"({"ResourceConfig": {"InstanceGroups": [{"InstanceCount": 1}]}})",
+       "ResourceConfig: expected"},
       {R"({"InputDataConfig": [{"ChannelName": "a"}]})", "InputDataConfig[0].DataSource: this"},
       {R"({"InputDataConfig": [{"ChannelName": "a", "InputMode": "Pipe", "DataSource":
           {"S3DataSource": {"S3Uri": "s3://b/x"}}}]})",

@@ -75,8 +75,8 @@ Result<CredentialSources> credential_sources(const Env& env) {
   if (access.empty() != secret.empty())
     return fail(Errc::invalid_input,
                 access.empty()
-                    ? "AWS_SECRET_ACCESS_KEY is set and AWS_ACCESS_KEY_ID is not: want both"
-                    : "AWS_ACCESS_KEY_ID is set and AWS_SECRET_ACCESS_KEY is not: want both");
+                    ? "AWS_SECRET_ACCESS_KEY is set and AWS_ACCESS_KEY_ID is not: expected both"
+                    : "AWS_ACCESS_KEY_ID is set and AWS_SECRET_ACCESS_KEY is not: expected both");
   if (!access.empty())
     sources.variables = {trim(access), trim(secret), trim(value_of(env, "AWS_SESSION_TOKEN"))};
   sources.file = file_in(env);
@@ -106,7 +106,7 @@ Result<std::optional<Credentials>> credentials_in(std::string_view text,
   if (found.access_key.empty() && found.secret_key.empty()) return std::optional<Credentials>();
   if (found.access_key.empty() || found.secret_key.empty())
     return fail(Errc::invalid_input, "profile " + profile +
-                                         ": want both aws_access_key_id and "
+                                         ": expected both aws_access_key_id and "
                                          "aws_secret_access_key");
   return std::optional<Credentials>(std::move(found));
 }

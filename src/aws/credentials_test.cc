@@ -19,11 +19,12 @@ TEST_CASE("credentials: the environment's are taken as they are") {
 TEST_CASE("credentials: half a key pair is said by name, never by value") {
   const Result<CredentialSources> one = credential_sources({{"AWS_ACCESS_KEY_ID", "hush"}});
   REQUIRE(!one);
-  CHECK(one.error().text == "AWS_ACCESS_KEY_ID is set and AWS_SECRET_ACCESS_KEY is not: want both");
+  CHECK(one.error().text ==
+        "AWS_ACCESS_KEY_ID is set and AWS_SECRET_ACCESS_KEY is not: expected both");
   const Result<CredentialSources> other = credential_sources({{"AWS_SECRET_ACCESS_KEY", "hush"}});
   REQUIRE(!other);
   CHECK(other.error().text ==
-        "AWS_SECRET_ACCESS_KEY is set and AWS_ACCESS_KEY_ID is not: want both");
+        "AWS_SECRET_ACCESS_KEY is set and AWS_ACCESS_KEY_ID is not: expected both");
 }
 
 TEST_CASE("credentials: the container's endpoint is asked by http at known places only") {

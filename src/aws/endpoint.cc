@@ -65,7 +65,8 @@ Result<S3Endpoint> S3Endpoint::from(const Env& env) {
   endpoint.url_ = *std::move(url);
   std::string& path = endpoint.url_.target;
   if (path.find('?') != std::string::npos)
-    return fail(Errc::invalid_input, "the S3 endpoint has a query in it: want http(s)://host:port");
+    return fail(Errc::invalid_input,
+                "the S3 endpoint has a query in it: expected http(s)://host:port");
   while (path.ends_with('/')) path.pop_back();
   return endpoint;
 }

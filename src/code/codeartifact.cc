@@ -106,7 +106,7 @@ Result<CodeArtifactArn> parse_codeartifact_arn(const std::string& arn) {
   const Error bad =
       fail(Errc::invalid_input,
            "CA_REPOSITORY_ARN: invalid CodeArtifact repository arn " + to_utf8(arn.substr(0, 200)) +
-               ", want arn:PARTITION:codeartifact:REGION:ACCOUNT:repository/DOMAIN/REPOSITORY");
+               ", expected arn:PARTITION:codeartifact:REGION:ACCOUNT:repository/DOMAIN/REPOSITORY");
   const std::vector<std::string> parts = split(arn, ':');
   if (parts.size() < 6 || parts[0] != "arn" || parts[2] != "codeartifact" || parts[1].empty() ||
       parts[3].empty() || parts[4].empty())

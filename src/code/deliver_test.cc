@@ -95,9 +95,9 @@ TEST_CASE("source: a URI is one of five things, or an error that says what is ex
     std::string want;
   } const bad[] = {
       {"", Local::missing, Errc::invalid_input, "sagemaker_submit_directory is empty"},
-      {"s3://bucket", Local::missing, Errc::invalid_input, "want s3://BUCKET/KEY"},
-      {"s3://bucket/", Local::missing, Errc::invalid_input, "want s3://BUCKET/KEY"},
-      {"s3:///key", Local::missing, Errc::invalid_input, "want s3://BUCKET/KEY"},
+      {"s3://bucket", Local::missing, Errc::invalid_input, "expected s3://BUCKET/KEY"},
+      {"s3://bucket/", Local::missing, Errc::invalid_input, "expected s3://BUCKET/KEY"},
+      {"s3:///key", Local::missing, Errc::invalid_input, "expected s3://BUCKET/KEY"},
       {"s3://bucket/folder/", Local::missing, Errc::invalid_input, "ends with '/'"},
       {"https://user:word@host/x", Local::missing, Errc::invalid_input, "https://…: code must be"},
       {"/nowhere", Local::missing, Errc::not_found, "/nowhere: no such file or folder"},

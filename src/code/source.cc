@@ -42,7 +42,7 @@ std::string without_slashes_behind(std::string path) {
 Error zip_archive(const std::string& uri) {
   return fail(Errc::invalid_input,
               uri +
-                  ": is a zip archive, and sagemaker_submit_directory wants a tar.gz: tar czf "
+                  ": is a zip archive, and sagemaker_submit_directory requires a tar.gz: tar czf "
                   "sourcedir.tar.gz -C FOLDER .");
 }
 
@@ -50,9 +50,9 @@ Result<Source> s3_source(const std::string& uri) {
   const std::string_view rest = std::string_view(uri).substr(5);
   const std::size_t slash = rest.find('/');
   if (slash == std::string_view::npos || slash == 0 || slash + 1 == rest.size())
-    return fail(Errc::invalid_input, uri + ": want s3://BUCKET/KEY of a tar.gz");
+    return fail(Errc::invalid_input, uri + ": expected s3://BUCKET/KEY of a tar.gz");
   if (rest.ends_with('/'))
-    return fail(Errc::invalid_input, uri + ": ends with '/': want the key of one tar.gz");
+    return fail(Errc::invalid_input, uri + ": ends with '/': expected the key of one tar.gz");
   if (rest.ends_with(".zip")) return zip_archive(uri);
   return Source::s3_archive;
 }
@@ -73,7 +73,7 @@ Result<Source> source_of(const std::string& uri, const std::string& code_dir, Lo
                          std::string_view head) {
   if (uri.empty())
     return fail(Errc::invalid_input,
-                "sagemaker_submit_directory is empty: want s3://BUCKET/KEY, or the path of a "
+                "sagemaker_submit_directory is empty: expected s3://BUCKET/KEY, or the path of a "
                 "folder, a tar.gz or a script");
   if (is_s3(uri)) return s3_source(uri);
   if (without_slashes_behind(uri) == without_slashes_behind(code_dir)) return Source::code_folder;

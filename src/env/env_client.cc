@@ -81,7 +81,7 @@ std::string client_lines(const ClientSettings& settings, const std::string& file
         "# AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY are still to be set: the first start of\n"
         "# `sm server` printed them, and `sm key create` makes others.\n";
   if (!file.empty()) return lines + export_line("SAGEMAKER_USER_CONFIG_OVERRIDE", file);
-  lines += "# SageMaker's SDKs want a config file, which --write FILE writes:\n";
+  lines += "# SageMaker's SDKs need a config file, which --write FILE writes:\n";
   for (const std::string& line : split(trim(job::sagemaker_config(settings.bucket)), '\n'))
     lines += "#   " + line + "\n";
   return lines;

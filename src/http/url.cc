@@ -58,7 +58,7 @@ Result<Url> parse_url(std::string_view text) {
   else if (text.starts_with("http://"))
     url.origin = {.tls = false, .host = "", .port = 80};
   else
-    return fail(Errc::invalid_input, "not a URL: want http://… or https://…");
+    return fail(Errc::invalid_input, "not a URL: expected http://… or https://…");
   if (!std::all_of(text.begin(), text.end(), is_url_byte))
     return fail(Errc::invalid_input, "not a URL: it has a space, a fragment or the like");
   text.remove_prefix(url.origin.tls ? 8 : 7);

@@ -81,7 +81,7 @@ Result<void, aws::Refusal> check_request(const api::JobRequest& request, const J
   const Result<s3wire::S3Url> kept = s3wire::parse_s3_prefix(checkpoints);
   if (kept && kept->key.empty())
     return bad("CheckpointConfig.S3Uri " + checkpoints +
-               " is a whole bucket, with other jobs' results; want a folder in it");
+               " is a whole bucket, with other jobs' results; use a folder in it");
   const std::vector<std::string> lines = beyond(config.capacity, needs_of(request.spec, config));
   if (lines.empty()) return {};
   return aws::Refusal{"ResourceLimitExceeded",

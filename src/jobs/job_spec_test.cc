@@ -194,7 +194,7 @@ TEST_CASE("job spec: what a job asks for in vain is named") {
       {"Pipe", "{}", R"({"AlgorithmSpecification": {"TrainingInputMode": "Pipe"}})", "Pipe"},
       {"encrypted", "{}", R"({"EnableInterContainerTrafficEncryption": true})", ""},
       {"not encrypted", "{}", R"({"EnableInterContainerTrafficEncryption": false})", ""},
-      {"no resources", "{}", R"({"ResourceConfig": null})", "ResourceConfig: want"},
+      {"no resources", "{}", R"({"ResourceConfig": null})", "ResourceConfig: expected"},
       {"a file system", "{}",
        R"({"InputDataConfig": [{"ChannelName": "a",
            "DataSource": {"FileSystemDataSource": {"FileSystemId": "fs-12345678"}}}]})",

@@ -73,7 +73,7 @@ TEST_CASE("manifests: refusals name the channel") {
   REQUIRE(pin_manifests(bench.spec, bench.read));
   CHECK(named_objects(bench.spec, bench.read)
             .error()
-            .text.starts_with("channel train: s3://b/m: invalid manifest: want"));
+            .text.starts_with("channel train: s3://b/m: invalid manifest: expected"));
   std::string many = R"([{"prefix": "s3://data/"})";
   for (std::size_t i = 0; i <= manifest_names_max; ++i) many += ",\"" + std::to_string(i) + '"';
   bench.objects["s3://b/m"] = {many + "]", "tag"};

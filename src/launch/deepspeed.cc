@@ -187,7 +187,7 @@ Result<Request> request_of(OperatorLine line) {
     return fail(Errc::invalid_input, "--module and --no_python exclude each other");
   if (request.port > port_max)
     return fail(Errc::invalid_input, "--master_port is " + std::to_string(request.port) +
-                                         ", want 1 to " + std::to_string(port_max));
+                                         ", expected 1 to " + std::to_string(port_max));
   TRY(check_script(line.command.argv));
   request.python = std::move(line.python);
   request.sm = std::move(line.sm);

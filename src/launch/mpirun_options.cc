@@ -94,7 +94,7 @@ class Reader {
     Args values;
     for (int i = 0; i < option->values; ++i) {
       if (at_ == words_.size())
-        return bad("\"" + word + "\" wants " + std::to_string(option->values) + " value" +
+        return bad("\"" + word + "\" requires " + std::to_string(option->values) + " value" +
                    (option->values > 1 ? "s" : ""));
       values.push_back(words_[at_++]);
     }
@@ -105,12 +105,12 @@ class Reader {
   Result<void> read_nccl_debug(const std::string& word) {
     constexpr std::size_t length = std::string_view("--NCCL_DEBUG").size();
     if (word.size() > length && word[length] != '=')
-      return bad("\"" + to_utf8(word) + "\" is not an option, want --NCCL_DEBUG=LEVEL");
+      return bad("\"" + to_utf8(word) + "\" is not an option, expected --NCCL_DEBUG=LEVEL");
     if (word.size() > length) {
       found_.nccl_debug = word.substr(length + 1);
       return {};
     }
-    if (at_ == words_.size()) return bad("\"--NCCL_DEBUG\" wants 1 value");
+    if (at_ == words_.size()) return bad("\"--NCCL_DEBUG\" requires 1 value");
     found_.nccl_debug = words_[at_++];
     return {};
   }
@@ -171,7 +171,7 @@ class Reader {
   Result<void> take_export(const std::string& text) {
     const std::size_t equals = text.find('=');
     const std::string name = text.substr(0, equals);
-    if (name.empty()) return bad("-x \"" + to_utf8(text) + "\" wants NAME or NAME=VALUE");
+    if (name.empty()) return bad("-x \"" + to_utf8(text) + "\" requires NAME or NAME=VALUE");
     if (is_hydra(flavour_) && name.find(',') != std::string::npos)
       return bad("-x " + to_utf8(name) + ": hydra takes no ',' in a variable's name");
     if (name.starts_with("MUSTER_")) return refused("-x " + name, "the name is muster's own");

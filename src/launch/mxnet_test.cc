@@ -194,10 +194,12 @@ TEST_CASE("mxnet: what cannot be is one line") {
     MxnetRequest request;
     const char* want;
   } const cases[] = {
-      {"negative servers", hosts_of(2), program(-1, 1), "--num-servers is -1, want 1 to 2048"},
-      {"negative workers", hosts_of(1), program(1, -5), "--num-workers is -5, want 1 to 1024"},
-      {"too many servers", hosts_of(1), program(1025, 1), "--num-servers is 1025, want 1 to 1024"},
-      {"too many workers", hosts_of(2), program(1, 2049), "--num-workers is 2049, want 1 to 2048"},
+      {"negative servers", hosts_of(2), program(-1, 1), "--num-servers is -1, expected 1 to 2048"},
+      {"negative workers", hosts_of(1), program(1, -5), "--num-workers is -5, expected 1 to 1024"},
+      {"too many servers", hosts_of(1), program(1025, 1),
+       "--num-servers is 1025, expected 1 to 1024"},
+      {"too many workers", hosts_of(2), program(1, 2049),
+       "--num-workers is 2049, expected 1 to 2048"},
       {"no program", hosts_of(2), program(0, 0, {}), "expected a program to run"},
       {"an empty program", hosts_of(2), program(0, 0, {""}), "expected a program to run"},
       {"no port", no_port, program(),

@@ -217,15 +217,16 @@ TEST_CASE("tensorflow: what cannot be is one line") {
     TensorflowRequest request;
     std::string want;
   } const cases[] = {
-      {"negative workers", hosts_of(2), trainer({-1, 1}), "--num-workers is -1, want 1 to 2048"},
+      {"negative workers", hosts_of(2), trainer({-1, 1}),
+       "--num-workers is -1, expected 1 to 2048"},
       {"too many workers", hosts_of(1), trainer({1025, 1}),
-       "--num-workers is 1025, want 1 to 1024"},
+       "--num-workers is 1025, expected 1 to 1024"},
       {"too many workers of two hosts", hosts_of(2), trainer({4000, 1}),
-       "--num-workers is 4000, want 1 to 2048"},
+       "--num-workers is 4000, expected 1 to 2048"},
       {"negative parameter servers", hosts_of(2), trainer({1, -2}),
-       "--num-parameter-servers is -2, want 1 to 2048"},
+       "--num-parameter-servers is -2, expected 1 to 2048"},
       {"too many parameter servers", hosts_of(1), trainer({1, 9999}),
-       "--num-parameter-servers is 9999, want 1 to 1024"},
+       "--num-parameter-servers is 9999, expected 1 to 1024"},
       {"no trainer", hosts_of(2), trainer({}, {}), "expected a trainer to run"},
       {"an empty trainer", hosts_of(2), trainer({}, {""}), "expected a trainer to run"},
       {"--ps_hosts", hosts_of(2), trainer({1, 1}, {"t.py", "--ps_hosts", "a"}),

@@ -47,7 +47,7 @@ std::variant<RunOptions, command::Stop> run_options(const Args& args) {
   for (const std::string& pair : pairs) {
     const std::size_t equals = pair.find('=');
     if (equals == std::string::npos)
-      return command::wrong_line(page, "--option wants NAME=VALUE, not \"" + pair + "\"");
+      return command::wrong_line(page, "--option requires NAME=VALUE, got \"" + pair + "\"");
     options.wish.options[pair.substr(0, equals)] = pair.substr(equals + 1);
   }
   if (report) {

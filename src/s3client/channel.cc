@@ -99,7 +99,7 @@ Result<std::vector<FetchItem>> plan_fetch(const std::vector<S3Object>& objects, 
 
 Result<Manifest> parse_manifest(std::string_view text) {
   const Result<Json> json = parse_json(text);
-  const std::string want = "want [{\"prefix\": \"s3://bucket/start\"}, \"name\", …]";
+  const std::string want = "expected [{\"prefix\": \"s3://bucket/start\"}, \"name\", …]";
   if (!json) return json.error().in("invalid manifest");
   if (!json->is_array() || json->empty() || !(*json)[0].is_object() ||
       !(*json)[0].contains("prefix") || !(*json)[0]["prefix"].is_string())

@@ -16,7 +16,8 @@ Result<S3Client::Options> S3Client::options_from(const Env& env) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
   if (error != std::errc() || end != text.data() + text.size() || !(seconds >= 0.1) ||
       seconds > 86400)
-    return fail(Errc::invalid_input, "MUSTER_S3_IDLE: want seconds, from 0.1 to 86400");
+    return fail(Errc::invalid_input,
+                "MUSTER_S3_IDLE: expected a number of seconds from 0.1 to 86400");
   options.idle_max = std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1000));
   return options;
 }

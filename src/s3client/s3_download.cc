@@ -195,8 +195,8 @@ Result<void> Transfer::verify() {
   if (!digest_) return {};
   const std::string got = s3wire::rendered(*expected_, digest_->finish());
   if (got == expected_->value) return {};
-  return fail(Errc::protocol,
-              "wrong checksum: " + expected_->name + " is " + got + ", want " + expected_->value);
+  return fail(Errc::protocol, "wrong checksum: " + expected_->name + " is " + got + ", expected " +
+                                  expected_->value);
 }
 
 S3Request request_for(const s3wire::S3Url& from, const Transfer& transfer) {

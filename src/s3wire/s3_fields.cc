@@ -326,7 +326,7 @@ Checked set_directive(bool& replace, const aws::RequestHead& head, const char* n
   const std::string_view text = head.header(name).value_or("COPY");
   replace = text == "REPLACE";
   if (replace || text == "COPY") return {};
-  return bad_argument("Unknown directive: want COPY or REPLACE", name, text);
+  return bad_argument("Unknown directive: expected COPY or REPLACE", name, text);
 }
 
 Checked read_copy_source(S3Operation& operation, const aws::RequestHead& head) {

@@ -97,7 +97,7 @@ void explain_key(bool server_runs) {
                                          "make AWS's clients use ") +
                                  (server_runs ? "the server" : "the server once it runs")));
   static_cast<void>(say_line(STDERR_FILENO, "sm key",
-                             "with them set, SageMaker's SDKs want a file, too: eval \"$(sm env "
+                             "with them set, SageMaker's SDKs also need a file: eval \"$(sm env "
                              "--client --write ~/muster-sagemaker.yaml)\"; for notebooks add "
                              "--notebook, once, as root"));
 }

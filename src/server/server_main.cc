@@ -569,10 +569,10 @@ int server_main(const Args& args, const Env& given) {
     hello +=
         "\nA key was made. These lines make AWS's clients use this server:\n\n" +
         export_lines(*server.made_key, client_settings(server.config, server.http->port())) +
-        "\nSageMaker's SDKs want one more, and the file that it names:\n\n"
+        "\nSageMaker's SDKs also need this variable and the file that it names:\n\n"
         "export SAGEMAKER_USER_CONFIG_OVERRIDE=" +
         shell_quoted({*client_config}) +
-        "\n\nA notebook that calls get_execution_role() without a session wants, once, as root:\n\n"
+        "\n\nFor notebooks that call get_execution_role() without a session, run once as root:\n\n"
         "sm env --client --notebook\n\n";
   static_cast<void>(say(STDOUT_FILENO, hello));
   server.control->serve([&server](const Json& request) { return told(server, request); });

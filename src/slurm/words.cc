@@ -75,7 +75,7 @@ constexpr std::array reason_families = {
     Word{"Nodes required for job are DOWN", "nodes that it needs are down, drained or reserved"},
     Word{"QOSMax", "its QOS lets no more run at once"},
     Word{"QOSGrp", "all jobs of its QOS together have what they may"},
-    Word{"QOSMin", "asks for less than its QOS wants"},
+    Word{"QOSMin", "requests less than the minimum of its QOS"},
     Word{"AssocMax", "its account lets no more run at once"},
     Word{"AssocGrp", "all jobs of its account together have what they may"},
     Word{"MaxCpuPerAccount", "its account lets no more run at once"},

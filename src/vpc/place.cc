@@ -86,7 +86,7 @@ Result<job::VpcPlace> place_of(const Networks& networks, const VpcConfig& config
   const std::string id = subnet_of(networks, config.subnets.front())->vpc;
   const auto other = [&](const std::string& what, const std::string& vpc) {
     return fail(Errc::invalid_input, what + " is in " + vpc + ", " + config.subnets.front() +
-                                         " in " + id + "; want subnets and groups of one VPC");
+                                         " in " + id + "; expected subnets and groups of one VPC");
   };
   job::VpcPlace place;
   for (const std::string& name : config.subnets) {

@@ -50,10 +50,11 @@ TEST_CASE("place: ids that there are not, and of another VPC") {
   CHECK(unknown.code == Errc::not_found);
   CHECK(unknown.text == "there is no s-2 here");
   CHECK(place_of(networks({}), {{"subnet-1", "subnet-9"}, {"sg-1"}}).error().text ==
-        "subnet-9 is in vpc-2, subnet-1 in vpc-1; want subnets and groups of one VPC");
+        "subnet-9 is in vpc-2, subnet-1 in vpc-1; expected subnets and groups of one VPC");
   const Error other = place_of(networks({}), {{"subnet-1"}, {"sg-9"}}).error();
   CHECK(other.code == Errc::invalid_input);
-  CHECK(other.text == "sg-9 is in vpc-2, subnet-1 in vpc-1; want subnets and groups of one VPC");
+  CHECK(other.text ==
+        "sg-9 is in vpc-2, subnet-1 in vpc-1; expected subnets and groups of one VPC");
 }
 
 TEST_CASE("forbidden: what launchers need and the rules have not is named") {

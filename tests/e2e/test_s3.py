@@ -203,7 +203,7 @@ def test_what_stays_wrong_is_given_up_after_five_tries(server, download, fault, 
         (
             "s3://bucket/key",
             {"AWS_SECRET_ACCESS_KEY": ""},
-            "AWS_ACCESS_KEY_ID is set and AWS_SECRET_ACCESS_KEY is not: want both",
+            "AWS_ACCESS_KEY_ID is set and AWS_SECRET_ACCESS_KEY is not: expected both",
         ),
     ],
 )
