@@ -211,11 +211,11 @@ TEST_CASE("attempt: an end after somebody's SIGTERM waits for Slurm's word of wh
     const char* want;
   } const cases[] = {
       {"PREEMPTED",
-       "algo-1 preempted: CapacityError: Slurm took its nodes away for a job that comes before it"},
+       "algo-1 preempted: CapacityError: preempted by Slurm for a higher-priority job"},
       {"CANCELLED by 0",
        "algo-1 ended: cancelled in Slurm by user 0, killed by SIGTERM: stopped on request"},
       {"NODE_FAIL", "algo-1 lost: InternalServerError: Slurm lost one of its nodes"},
-      {"TIMEOUT", "algo-1 ended, Slurm ended it at its time limit <time limit>"},
+      {"TIMEOUT", "algo-1 ended, reached its time limit in Slurm <time limit>"},
       {"COMPLETED", "algo-1 ended, exit code 0"},
   };
   for (const auto& c : cases) {

@@ -101,7 +101,7 @@ TEST_CASE("orders: nodes that are down are named with what Slurm says of them") 
   CHECK(down_among({{.name = "node1", .state = "idle"},
                     {.name = "node2", .state = "down*", .reason = "Not responding"},
                     {.name = "node3", .state = "down"}}) ==
-        "node2 is down, does not answer: Not responding, node3 is down");
+        "node2 is down, not responding: Not responding, node3 is down");
 }
 
 }  // namespace

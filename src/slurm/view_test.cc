@@ -64,7 +64,7 @@ TEST_CASE("nodes are told with what they have, and why one takes no jobs") {
   CHECK(nodes_table(two) ==
         "NODE   PARTITIONS   CPUS  MEMORY    GPUS        STATE\n"
         "node1  main,urgent  2     4000 MiB  -           free\n"
-        "node2  main         64    502 GiB   gpu:a100:4  drained: takes no jobs, does not answer "
+        "node2  main         64    502 GiB   gpu:a100:4  drained: accepts no jobs, not responding "
         "(disk full)\n");
   CHECK(nodes_json(two)["Nodes"][1]["Cpus"] == 64);
   const Remarks health = {{"node2", "well, 2026-11-23 02:10"}, {"node9", "of another cluster"}};

@@ -33,54 +33,56 @@ constexpr std::array states = {
     State{"OUT_OF_MEMORY", Standing::over},   State{"PREEMPTED", Standing::over},
     State{"REVOKED", Standing::over},         State{"TIMEOUT", Standing::over}};
 
-constexpr std::string_view held = "held; `scontrol release` lets it go on";
+constexpr std::string_view held = "held; run `scontrol release` to continue";
 constexpr std::string_view held_by_operator = "held by an operator of the cluster";
 
 constexpr std::array reasons = {
     Word{"Resources", "nodes are not free yet"},
-    Word{"Priority", "jobs of higher priority come first"},
-    Word{"Dependency", "waits for another job"},
-    Word{"DependencyNeverSatisfied", "waits for a job that did not end as it should: never starts"},
-    Word{"BeginTime", "its time to begin has not come"},
+    Word{"Priority", "higher-priority jobs start first"},
+    Word{"Dependency", "waiting for another job"},
+    Word{"DependencyNeverSatisfied", "never starts: a job that it depends on failed"},
+    Word{"BeginTime", "its start time has not come"},
     Word{"Licenses", "licences are not free yet"},
-    Word{"Reservation", "its reservation has not begun"},
+    Word{"Reservation", "its reservation has not started"},
     Word{"ReservationDeleted", "its reservation was deleted"},
     Word{"JobHeldUser", held},
     Word{"JobHeldAdmin", held_by_operator},
-    Word{"JobHoldMaxRequeue", "held: it was started too often"},
-    Word{"launch failed requeued held", "held: a node could not start it (its prolog, mostly)"},
-    Word{"launch_failed_requeued_held", "held: a node could not start it (its prolog, mostly)"},
+    Word{"JobHoldMaxRequeue", "held: too many restarts"},
+    Word{"launch failed requeued held",
+         "held: a node could not start it, usually because its prolog failed"},
+    Word{"launch_failed_requeued_held",
+         "held: a node could not start it, usually because its prolog failed"},
     Word{"job requeued in held state", held},
     Word{"PartitionDown", "its partition is down"},
-    Word{"PartitionInactive", "its partition takes no jobs now"},
-    Word{"PartitionNodeLimit", "asks for more nodes than its partition lets a job have"},
-    Word{"PartitionTimeLimit", "asks for more time than its partition lets a job have"},
-    Word{"PartitionConfig", "asks for more than its partition has"},
-    Word{"BadConstraints", "asks for what no node has"},
+    Word{"PartitionInactive", "its partition accepts no jobs now"},
+    Word{"PartitionNodeLimit", "exceeds the node limit of its partition"},
+    Word{"PartitionTimeLimit", "exceeds the time limit of its partition"},
+    Word{"PartitionConfig", "requests more than its partition has"},
+    Word{"BadConstraints", "no node satisfies its constraints"},
     Word{"NodeDown", "a node that it needs is down"},
-    Word{"InvalidAccount", "its account is not valid"},
-    Word{"InvalidQOS", "its QOS is not valid"},
+    Word{"InvalidAccount", "invalid account"},
+    Word{"InvalidQOS", "invalid QOS"},
     Word{"AccountNotAllowed", "its account may not use the partition"},
     Word{"QOSNotAllowed", "its QOS may not use the partition"},
-    Word{"Cleaning", "an earlier start of it is being cleared away"},
-    Word{"JobArrayTaskLimit", "as many of its array run as may"},
+    Word{"Cleaning", "its previous run is being cleaned up"},
+    Word{"JobArrayTaskLimit", "the limit of running tasks of its array is reached"},
     Word{"FrontEndDown", "the node that starts jobs is down"},
     Word{"NonZeroExitCode", "its program ended with an error"},
-    Word{"Prolog", "its nodes' prolog runs"},
+    Word{"Prolog", "the prolog is running on its nodes"},
 };
 
 /// Beginnings, the longest of one beginning first.
 constexpr std::array reason_families = {
     Word{"ReqNodeNotAvail", "nodes that it needs are down, drained or reserved"},
     Word{"Nodes required for job are DOWN", "nodes that it needs are down, drained or reserved"},
-    Word{"QOSMax", "its QOS lets no more run at once"},
-    Word{"QOSGrp", "all jobs of its QOS together have what they may"},
+    Word{"QOSMax", "the limit of its QOS is reached"},
+    Word{"QOSGrp", "the limit for all jobs of its QOS is reached"},
     Word{"QOSMin", "requests less than the minimum of its QOS"},
-    Word{"AssocMax", "its account lets no more run at once"},
-    Word{"AssocGrp", "all jobs of its account together have what they may"},
-    Word{"MaxCpuPerAccount", "its account lets no more run at once"},
-    Word{"MaxMemPerLimit", "asks for more memory than a node may give it"},
-    Word{"BurstBuffer", "its files are brought"},
+    Word{"AssocMax", "the limit of its account is reached"},
+    Word{"AssocGrp", "the limit for all jobs of its account is reached"},
+    Word{"MaxCpuPerAccount", "the limit of its account is reached"},
+    Word{"MaxMemPerLimit", "exceeds the memory limit of a node"},
+    Word{"BurstBuffer", "its files are being staged"},
 };
 
 constexpr std::array node_states = {
@@ -89,29 +91,29 @@ constexpr std::array node_states = {
     Word{"allocated", "in use"},
     Word{"completing", "a job is ending"},
     Word{"down", "down"},
-    Word{"drained", "drained: takes no jobs"},
-    Word{"draining", "draining: takes no more jobs"},
-    Word{"failing", "failing: takes no more jobs"},
-    Word{"fail", "failed: takes no jobs"},
+    Word{"drained", "drained: accepts no jobs"},
+    Word{"draining", "draining: accepts no new jobs"},
+    Word{"failing", "failing: accepts no new jobs"},
+    Word{"fail", "failed: accepts no jobs"},
     Word{"maint", "in maintenance"},
     Word{"reserved", "reserved"},
-    Word{"planned", "kept for a job that waits"},
-    Word{"reboot", "is to be booted"},
-    Word{"inval", "says other things of itself than Slurm's configuration does"},
-    Word{"future", "not there yet"},
-    Word{"unknown", "not heard of yet"},
+    Word{"planned", "reserved for a waiting job"},
+    Word{"reboot", "will be rebooted"},
+    Word{"inval", "does not match Slurm's configuration"},
+    Word{"future", "not available yet"},
+    Word{"unknown", "state unknown"},
 };
 
 /// Marks behind a node's state.
-constexpr std::array node_marks = {Word{"*", "does not answer"},
+constexpr std::array node_marks = {Word{"*", "not responding"},
                                    Word{"~", "powered down"},
                                    Word{"#", "powering up"},
-                                   Word{"!", "to be powered down"},
+                                   Word{"!", "will be powered down"},
                                    Word{"%", "powering down"},
                                    Word{"$", "in a reservation for maintenance"},
-                                   Word{"@", "to be booted"},
+                                   Word{"@", "will be rebooted"},
                                    Word{"^", "booting"},
-                                   Word{"-", "kept for a job that waits"}};
+                                   Word{"-", "reserved for a waiting job"}};
 
 template <std::size_t count>
 std::string_view plain(const std::array<Word, count>& words, std::string_view slurm) {
@@ -170,27 +172,27 @@ JobEnd end_of(std::string_view state, std::string_view reason) {
   if (word == "CANCELLED") return cancelled(state, reason);
   if (word == "TIMEOUT" || word == "DEADLINE")
     return {"Stopped", "MaxRuntimeExceeded",
-            with_reason("Slurm ended it at its time limit", reason)};
+            with_reason("reached its time limit in Slurm", reason)};
   if (word == "PREEMPTED")
-    return {"Failed", "Interrupted",
-            "CapacityError: Slurm took its nodes away for a job that comes before it"};
+    return {"Failed", "Interrupted", "CapacityError: preempted by Slurm for a higher-priority job"};
   if (word == "NODE_FAIL")
     return {"Failed", "Failed",
             with_reason("InternalServerError: Slurm lost one of its nodes", reason), true};
   if (word == "BOOT_FAIL")
-    return {"Failed", "Failed", with_reason("InternalServerError: a node did not come up", reason),
+    return {"Failed", "Failed", with_reason("InternalServerError: a node failed to boot", reason),
             true};
   if (word == "OUT_OF_MEMORY")
     return {"Failed", "Failed",
-            "AlgorithmError: out of memory: a node used more than Slurm gave the job"};
+            "AlgorithmError: out of memory: a node exceeded the job's memory limit in Slurm"};
   if (word == "REVOKED")
-    return {"Failed", "Failed", "InternalServerError: another cluster of the federation took it"};
+    return {"Failed", "Failed",
+            "InternalServerError: another cluster of the federation started it"};
   // A script of ours ends well whatever the job did.
   if (word == "FAILED")
     return {"Failed", "Failed",
-            with_reason("InternalServerError: Slurm could not run its script to the end", reason)};
+            with_reason("InternalServerError: Slurm could not finish its script", reason)};
   return {"Failed", "Failed",
-          with_reason("InternalServerError: Slurm says " + std::string(state), reason)};
+          with_reason("InternalServerError: unexpected Slurm state " + std::string(state), reason)};
 }
 
 std::string node_words(std::string_view state) {

@@ -34,16 +34,17 @@ TEST_CASE("a reason to wait is told in plain words, with Slurm's own") {
       {"None", ""},
       {"Resources", "nodes are not free yet (Resources)"},
       {"Licenses", "licences are not free yet (Licenses)"},
-      {"JobHeldUser", "held; `scontrol release` lets it go on (JobHeldUser)"},
-      {"QOSMaxJobsPerUserLimit", "its QOS lets no more run at once (QOSMaxJobsPerUserLimit)"},
-      {"QOSGrpCpuLimit", "all jobs of its QOS together have what they may (QOSGrpCpuLimit)"},
+      {"JobHeldUser", "held; run `scontrol release` to continue (JobHeldUser)"},
+      {"QOSMaxJobsPerUserLimit", "the limit of its QOS is reached (QOSMaxJobsPerUserLimit)"},
+      {"QOSGrpCpuLimit", "the limit for all jobs of its QOS is reached (QOSGrpCpuLimit)"},
       {"AssocGrpCPUMinutesLimit",
-       "all jobs of its account together have what they may (AssocGrpCPUMinutesLimit)"},
+       "the limit for all jobs of its account is reached (AssocGrpCPUMinutesLimit)"},
       {"ReqNodeNotAvail, UnavailableNodes:node3",
        "nodes that it needs are down, drained or reserved (ReqNodeNotAvail, "
        "UnavailableNodes:node3)"},
       {"launch failed requeued held",
-       "held: a node could not start it (its prolog, mostly) (launch failed requeued held)"},
+       "held: a node could not start it, usually because its prolog failed (launch failed requeued "
+       "held)"},
       {"SomethingOf2031", "SomethingOf2031"}};
   for (const auto& each : cases) {
     CAPTURE(each.reason);
@@ -62,24 +63,23 @@ TEST_CASE("an end in Slurm becomes SageMaker's statuses and a reason that says w
       {"CANCELLED by 1000", "", {"Stopped", "Stopped", "cancelled in Slurm by user 1000"}},
       {"TIMEOUT",
        "TimeLimit",
-       {"Stopped", "MaxRuntimeExceeded", "Slurm ended it at its time limit (TimeLimit)"}},
+       {"Stopped", "MaxRuntimeExceeded", "reached its time limit in Slurm (TimeLimit)"}},
       {"PREEMPTED",
        "None",
-       {"Failed", "Interrupted",
-        "CapacityError: Slurm took its nodes away for a job that comes before it"}},
+       {"Failed", "Interrupted", "CapacityError: preempted by Slurm for a higher-priority job"}},
       {"NODE_FAIL",
        "NodeDown",
        {"Failed", "Failed", "InternalServerError: Slurm lost one of its nodes (NodeDown)", true}},
-      {"BOOT_FAIL", "", {"Failed", "Failed", "InternalServerError: a node did not come up", true}},
+      {"BOOT_FAIL", "", {"Failed", "Failed", "InternalServerError: a node failed to boot", true}},
       {"OUT_OF_MEMORY",
        "OutOfMemory",
        {"Failed", "Failed",
-        "AlgorithmError: out of memory: a node used more than Slurm gave the job"}},
+        "AlgorithmError: out of memory: a node exceeded the job's memory limit in Slurm"}},
       {"FAILED",
        "NonZeroExitCode",
        {"Failed", "Failed",
-        "InternalServerError: Slurm could not run its script to the end (NonZeroExitCode)"}},
-      {"NEW_END", "", {"Failed", "Failed", "InternalServerError: Slurm says NEW_END"}}};
+        "InternalServerError: Slurm could not finish its script (NonZeroExitCode)"}},
+      {"NEW_END", "", {"Failed", "Failed", "InternalServerError: unexpected Slurm state NEW_END"}}};
   for (const auto& each : cases) {
     CAPTURE(each.state);
     CHECK(end_of(each.state, each.reason) == each.end);
@@ -91,9 +91,9 @@ TEST_CASE("a node's state loses its marks to words") {
     const char* state;
     const char* words;
   } cases[] = {{"idle", "free"},
-               {"allocated*", "in use, does not answer"},
+               {"allocated*", "in use, not responding"},
                {"idle~", "free, powered down"},
-               {"drained*#", "drained: takes no jobs, does not answer, powering up"},
+               {"drained*#", "drained: accepts no jobs, not responding, powering up"},
                {"warming", "warming"},
                {"", ""}};
   for (const auto& each : cases) {

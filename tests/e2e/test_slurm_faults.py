@@ -158,7 +158,7 @@ def test_a_time_limit_of_slurm_s_own_is_told_as_that(place):
     number = place.cluster.out("login", "squeue", "-h", "-o", "%i")
     place.cluster.out("login", "scontrol", "update", f"jobid={number}", "timelimit=1")
     assert job.wait(200) == 1, job.text
-    why = r"^Failed: host algo-[12]: Slurm ended it at its time limit"
+    why = r"^Failed: host algo-[12]: reached its time limit in Slurm"
     assert re.search(why, job.text, re.MULTILINE), job.text
     assert "Restarting" not in job.text, job.text
 

@@ -50,7 +50,7 @@ def test_the_queue_says_what_runs_where_and_why_what_waits_waits(cluster):
         assert "node[1-2]" in row(text, running)
         assert "Pending" in row(text, waiting) and r"x\x1b[2J|y" in row(text, waiting)
         assert "nodes are not free yet (Resources)" in row(text, waiting)
-        assert "held; `scontrol release` lets it go on (JobHeldUser)" in row(text, held)
+        assert "held; run `scontrol release` to continue (JobHeldUser)" in row(text, held)
         # A user's own settings of squeue are for squeue.
         same = cluster.out("login", "env", "SQUEUE_STATES=SUSPENDED", "SQUEUE_SORT=i", SM, "queue")
         assert row(same, running) == row(text, running)
@@ -92,7 +92,7 @@ def test_nodes_are_told_with_the_reason_of_whoever_drained_one(cluster):
     cluster.out("login", "scontrol", "update", *drain)
     text = cluster.out("login", SM, "nodes")
     cluster.out("login", "scontrol", "update", "nodename=node2", "state=resume")
-    assert row(text, "node2").endswith("drained: takes no jobs (disk | full)")
+    assert row(text, "node2").endswith("drained: accepts no jobs (disk | full)")
     assert json.loads(cluster.out("login", SM, "nodes", "--json"))["Nodes"][0]["Cpus"] == 2
 
 
