@@ -53,31 +53,34 @@ Page env() {
           "SAGEMAKER_BASE_DIR): every SM_* variable, as sagemaker-training sets them. With "
           "--client, it needs no job: it prints shell commands that make boto3, the AWS CLI and "
           "SageMaker's SDKs use the muster server in the AWS_* variables.",
-      .flags =
-          {{"--json", "", "one JSON object"},
-           {"--shell", "", "commands for a POSIX shell"},
-           {"--properties", "",
-            "one JSON object: the properties of sagemaker_training's Environment"},
-           {"--to-env-vars", "", "one JSON object: its to_env_vars()"},
-           {"--to-cmd-args", "", "a JSON list: its to_cmd_args(), the script's arguments"},
-           {"--stdin", "",
-            "standard input is {\"resource_config\": ..., \"input_data_config\": ..., "
-            "\"hyperparameters\": ...}; each member present replaces its file"},
-           {"--invocation", "",
-            "print the log lines before a program starts, with secrets masked; standard input is "
-            "{\"variables\": {NAME: TEXT, ...}, \"command\": [WORD, ...]}"},
-           {"--client", "", "the settings that AWS clients need for a muster server"},
-           {"--write", "FILE",
-            "also write the config file of SageMaker's SDKs and export its path; without it "
-            "the SDKs ask AWS itself for the name of their default bucket"},
-           {"--bucket", "NAME", "name of the default bucket (sagemaker-REGION-000000000000)"},
-           {"--notebook", "",
-            "also write /opt/ml/metadata/resource-metadata.json, as on SageMaker's notebook "
-            "machines: get_execution_role() without a session reads the role from it"}},
+      .flags = {{"--json", "", "one JSON object"},
+                {"--shell", "", "commands for a POSIX shell"},
+                {"--properties", "",
+                 "one JSON object: the properties of sagemaker_training's Environment"},
+                {"--to-env-vars", "", "one JSON object: its to_env_vars()"},
+                {"--to-cmd-args", "", "a JSON list: its to_cmd_args(), the script's arguments"},
+                {"--stdin", "",
+                 "read resource_config, input_data_config and hyperparameters from standard input"},
+                {"--invocation", "",
+                 "print the log lines before a program starts, with secrets masked; reads standard "
+                 "input"},
+                {"--client", "", "the settings that AWS clients need for a muster server"},
+                {"--write", "FILE",
+                 "also write the config file that SageMaker's SDKs need, and export its path"},
+                {"--bucket", "NAME", "name of the default bucket (sagemaker-REGION-000000000000)"},
+                {"--notebook", "",
+                 "also write /opt/ml/metadata/resource-metadata.json, for get_execution_role() "
+                 "without a session"}},
       .examples = {{"eval \"$(sm env --shell)\"", "set the job's variables in this shell"},
                    {"eval \"$(sm env --client)\"", "for boto3 and the AWS CLI"},
                    {"eval \"$(sm env --client --write ~/muster-sagemaker.yaml)\"",
                     "also for SageMaker's SDKs"}},
+      .notes = {"--stdin reads {\"resource_config\": ..., \"input_data_config\": ..., "
+                "\"hyperparameters\": ...}; each member present replaces its file.",
+                "--invocation reads {\"variables\": {NAME: TEXT, ...}, \"command\": [WORD, ...]}.",
+                "Without --write's file, SageMaker's SDKs ask AWS itself for the name of their "
+                "default bucket. With --notebook, get_execution_role() without a session reads the "
+                "role from the file, as on SageMaker's notebook machines."},
       .exits = {{"0", "success"},
                 {"1", "the job cannot be read, or a file cannot be written"},
                 {"2", "usage error"}},

@@ -4,31 +4,32 @@ namespace muster::command {
 namespace {
 
 const Flag engine_flag = {"--engine", "NAME",
-                          "where hosts run: local, this machine (default), or slurm, nodes of the "
-                          "cluster that this submit host belongs to"};
+                          "where hosts run: local, this machine (default), or slurm, nodes of this "
+                          "submit host's cluster"};
 const Flag max_wait_flag = {"--max-wait", "TIME",
                             "stop the job once its queue time plus run time exceeds TIME"};
 const Flag hang_after_flag = {
     "--hang-after", "TIME",
-    "report a hang, with all stacks, after this time without output or progress of any rank: 60 "
-    "(seconds), 10m; needs py-spy for ranks that spin"};
+    "after this time without output or progress, report a hang with all stacks: 60 (seconds), 10m"};
 const Flag pip_conf_flag = {"--pip-conf", "FILE",
-                            "pip's configuration in every host: a mirror's URL, a login (default: "
-                            "the file that PIP_CONFIG_FILE names)"};
-const Flag retries_flag = {"--retries", "N",
-                           "restarts after lost nodes, 0 to 30 (default 2; on this machine without "
-                           "--spares: 0); preemptions don't count; 0 disables all restarts"};
-const Flag spares_flag = {"--spares", "N",
-                          "extra standby nodes of a cluster, 0 to 16 (default 0): one replaces a "
-                          "lost node at once; on this machine, for a rehearsal"};
-const Flag preflight_flag = {"--preflight", "",
-                             "on a cluster, first measure the links between nodes and name the "
-                             "outlier; an error ends the job before its program runs"};
+                            "pip's configuration in every host: mirror, login (default: the file "
+                            "that PIP_CONFIG_FILE names)"};
+const Flag retries_flag = {
+    "--retries", "N",
+    "restarts after lost nodes, 0 to 30 (default 2; on this machine without --spares: 0)"};
+const Flag spares_flag = {
+    "--spares", "N",
+    "extra standby nodes of a cluster, 0 to 16 (default 0): one replaces a lost node at once"};
+const Flag preflight_flag = {
+    "--preflight", "",
+    "first test the links between nodes of a cluster: names the outlier; an error ends the job"};
 const Flag slurm_flag = {
     "--slurm", "NAME=VALUE",
-    "a Slurm option: partition, account, qos, constraint, exclusive and other options of sbatch; "
-    "also address, where nodes reach this machine, and sm, the path of sm on the nodes",
+    "an option of sbatch: partition, account, qos, constraint, exclusive, …; also address and sm",
     "", true};
+constexpr std::string_view slurm_note =
+    "--slurm also takes address=HOST, where nodes reach this machine, and sm=PATH, the path of sm "
+    "on the nodes.";
 
 /// The five that are typed most have letters: -H and -n as mpirun calls hosts and processes, -i and
 /// -o as most programs do, -p for a parameter since -h is help. `sm submit` has the same.
@@ -42,13 +43,11 @@ std::vector<Flag> fit_flags() {
         .many = true,
         .letter = "-i"},
        {"--image", "NAME",
-        "image for the hosts, instead of this machine's programs: a name from sm image ls, or "
-        "oci:DIR[:TAG], docker-archive:FILE[:NAME], docker-daemon:NAME or containers-storage:NAME "
-        "in its current state; without SCRIPT, its own program runs"},
+        "image for the hosts: a name from sm image ls, or a source such as docker-daemon:NAME"},
        {"--policy", "FILE", "a policy.json in skopeo's format that the image must satisfy"},
        {"--bind", "PATH[:PATH][:ro|rw]",
-        "mount a folder or file of this machine in every host, at the second path (default: the "
-        "same path); read-only unless :rw follows",
+        "mount this machine's PATH in every host, at the second PATH if set; read-only unless :rw "
+        "follows",
         "", true},
        hyperparameter_flag,
        hyperparameters_flag,
@@ -57,13 +56,12 @@ std::vector<Flag> fit_flags() {
        {"--metric", "NAME=REGEX", metric_help, "", true},
        {.name = "--output",
         .value = "DIR",
-        .help = "new or empty folder for model/, output/, log/ and, on failure, failure/ (default: "
-                "the job's name, created only if the job writes files or is detached)",
+        .help = "new or empty folder for the job's results and logs (default: the job's name)",
         .letter = "-o"},
        {"--overwrite", "", "replace an earlier job's results in the output folder"},
        {"--checkpoints", "DIR",
-        "folder that is copied to /opt/ml/checkpoints at the start; new files there are copied "
-        "back while the job runs"},
+        "folder copied to /opt/ml/checkpoints at the start; new files are copied back during the "
+        "job"},
        {"--name", "NAME", "job name (default: the script's name and the time)"},
        {"--python", "PATH", "interpreter for Python scripts (default: python3 on PATH)"},
        {"--memory", "SIZE",
@@ -74,8 +72,8 @@ std::vector<Flag> fit_flags() {
        {"--shm-size", "SIZE", "size of /dev/shm, e.g. 8g (default 1g)"},
        {"--volume-size", "GIB", "disk limit of each host, including inputs (default: no limit)"},
        {"--network", "MODE",
-        "network access of hosts beyond each other: nat, as this machine (default); none; or host, "
-        "for one host: the machine's own network with its services"},
+        "network of hosts: nat (default), none (only each other), or host (this machine's own; one "
+        "host)"},
        pip_conf_flag,
        {"--encrypt", "",
         "EnableInterContainerTrafficEncryption: accepted on one machine, where traffic between "
@@ -135,8 +133,20 @@ Page fit() {
             "arguments after -- are passed to the script unchanged, after the hyperparameters"}},
       .notes = {"The script's environment is the same as on SageMaker: SM_* variables and files "
                 "under /opt/ml. Files written to /opt/ml/model and /opt/ml/output are copied to "
-                "the output folder; its log/ gets all.log and a file for each host.",
+                "model/, output/ and, on failure, failure/ in the output folder; its log/ gets "
+                "all.log and a file for each host. Without --output, the folder is created only if "
+                "the job writes files or is detached.",
                 lines_note,
+                "--image also accepts images in their current state: oci:DIR[:TAG], "
+                "docker-archive:FILE[:NAME], docker-daemon:NAME or containers-storage:NAME. "
+                "Without SCRIPT, the image's own program runs. Without --image, hosts use this "
+                "machine's programs.",
+                "--network nat: hosts reach what this machine reaches. --network host: one host "
+                "uses this machine's own network, with its services.",
+                "--hang-after needs py-spy for ranks that spin.",
+                "Preemptions don't count toward --retries, but --retries 0 disables all restarts. "
+                "On this machine, --spares rehearses the loss of a node.",
+                slurm_note,
                 "Ctrl-C stops the job; a second Ctrl-C kills it. From another terminal, or for a "
                 "detached job, use sm jobs, sm logs, sm describe and sm stop."},
       .exits = {{"0", "the job completed; with --detach: the job is running"},
@@ -194,12 +204,13 @@ std::vector<Page> pages_here() {
                   "belongs to"},
                  slurm_flag,
                  {"--probe", "",
-                  "with --engine slurm: also check clocks, free space and programs of idle nodes, "
-                  "with a job of a few seconds"},
+                  "with --engine slurm: also run a short job to check clocks, free space and "
+                  "programs of idle nodes"},
                  {"--json", "", "print one JSON object"}},
        .examples = {{"sm doctor"},
                     {"sm doctor --python ~/venv/bin/python", "check for jobs that use this venv"},
                     {"sm doctor --engine slurm --slurm partition=gpu --probe"}},
+       .notes = {slurm_note},
        .exits = {{"0", "everything that jobs need is available"},
                  {"2", "usage error"},
                  {"3", "something is missing"}}},

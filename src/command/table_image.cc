@@ -37,8 +37,8 @@ Page import_page() {
                     "docker-archive:FILE[:NAME], as in skopeo",
                     true, "SOURCE"}},
       .flags = {{"--name", "NAME",
-                 "its name on this machine (default: its name in the archive or engine; for a "
-                 "folder, localhost/DIR:TAG)"},
+                 "name on this machine (default: its name in the source; for a folder, "
+                 "localhost/DIR:TAG)"},
                 image_policy,
                 image_json},
       .examples = {{"sm image import docker-daemon:box",

@@ -35,8 +35,8 @@ std::vector<Flag> submit_flags() {
       {{"--source-dir", "DIR",
         "folder with the code, or s3://…/sourcedir.tar.gz (default: only the script)"},
        {"--image", "NAME",
-        "image for the hosts (default: host, the server's own programs); without SCRIPT, its own "
-        "program runs"},
+        "image for the hosts (default: host, the server's programs); without SCRIPT, its program "
+        "runs"},
        {"--instance-type", "TYPE", "instance type of each host (default: local)"},
        {"--volume-size", "GIB", "disk limit of each host (default 30)"}},
       {{.name = "--input",
@@ -61,11 +61,11 @@ std::vector<Flag> submit_flags() {
        {"--timeout", "TIME", "stop the job after this time: 90 (seconds), 10m, 2h (default 1d)"},
        {"--priority", "N", "0 to 9: higher-priority jobs start first (default 0)"},
        {"--network", "MODE",
-        "network access of hosts beyond each other and S3: nat, as the server's machine (default "
-        "where the server allows it), or none"},
+        "network besides other hosts and S3: none, or nat, as the server (default where it is "
+        "allowed)"},
        {"--encrypt", "",
-        "EnableInterContainerTrafficEncryption: accepted on one machine, where traffic between "
-        "hosts stays inside the kernel, not encrypted; rejected on a cluster"},
+        "accepted on one machine, where traffic between hosts stays inside the kernel, not "
+        "encrypted; rejected on a cluster"},
        {"--json-file", "FILE",
         "the job as input of CreateTrainingJob; only --name can be combined with it"},
        {"--wait", "", "follow the job to its end"},
@@ -147,9 +147,8 @@ Page logs() {
       .group = Group::server,
       .brief = "print or follow the log of a job of this machine or of a server",
       .about =
-          "Prints the log of a job of sm fit on this machine, or of a job on the server at "
-          "AWS_ENDPOINT_URL: the lines of all hosts and the job's status changes, in order of "
-          "time.",
+          "Prints the lines of all hosts and the job's status changes, in order of time. The job "
+          "is one of sm fit on this machine, or one on the server at AWS_ENDPOINT_URL.",
       .operands = {job},
       .flags = {{.name = "--follow",
                  .help = "keep printing new lines until the job ends",
@@ -178,10 +177,9 @@ Page timeline() {
       .group = Group::server,
       .brief = "show how long each phase of a job took on each host",
       .about =
-          "Shows the phases of each host of a job, from submission to results: what it waited for, "
-          "how long its file system, inputs, container, roll call, code, packages and launcher "
-          "took, and when it printed its first line. The phases have no gaps: they add up to the "
-          "total.",
+          "Shows the phases of each host of a job, from submission to results: waiting, file "
+          "system, inputs, container, roll call, code, packages, launcher, and its first line of "
+          "output. The phases have no gaps: they add up to the total.",
       .operands = {job},
       .flags = {{"--host", "HOST", "only this host: algo-1, algo-2, …"},
                 {"--compare", "OTHER",
@@ -206,9 +204,9 @@ Page stacks() {
       .group = Group::server,
       .brief = "show the stack of every rank of a running job",
       .about =
-          "Takes the stacks of all ranks on all hosts, from outside their containers, and merges "
-          "them into one tree: ranks at the same place share a line, and outliers are marked. Use "
-          "it for a job that seems to hang. Programs other than Python show their C and C++ calls.",
+          "Shows the stacks of all ranks on all hosts as one tree: ranks at the same place share a "
+          "line, and outliers are marked. Stacks are read from outside the containers. Use it for "
+          "a job that seems to hang. Programs other than Python show their C and C++ calls.",
       .operands = {job},
       .flags = {{"--host", "HOST", "only this host: algo-1, algo-2, …"},
                 {"--native", "", "also show C and C++ calls below Python's"},
@@ -280,8 +278,8 @@ Page stop() {
       .about =
           "Stops a job of sm fit on this machine, or a job on the server at AWS_ENDPOINT_URL. Its "
           "processes get SIGTERM and have two minutes to exit (with sm fit: --grace, 30 s by "
-          "default); what they have written by then is kept. --now kills them at once, and so does "
-          "a second sm stop of a job of sm fit.",
+          "default). Files they have written by then are kept. --now kills them at once, and so "
+          "does a second sm stop of a job of sm fit.",
       .operands = {job},
       .flags = {{"--now", "", "kill the job's processes now, without the time to exit"},
                 {"--wait", "", "wait until the job has ended"},
@@ -301,9 +299,9 @@ Page download() {
       .group = Group::server,
       .brief = "download a job's model, output and log",
       .about =
-          "Downloads the results of a job from the server at AWS_ENDPOINT_URL: its model "
-          "(/opt/ml/model of its hosts) to DIR/model and its output (/opt/ml/output/data) to "
-          "DIR/output, both unpacked, and its log to DIR/log: all.log, and a file for each host.",
+          "Downloads the results of a job from the server at AWS_ENDPOINT_URL. Its model "
+          "(/opt/ml/model of its hosts) goes to DIR/model and its output (/opt/ml/output/data) to "
+          "DIR/output, both unpacked. Its log goes to DIR/log: all.log, and a file for each host.",
       .operands = {job,
                    {"DIR", "target folder (default: a folder named after the job)", false, "DIR"}},
       .flags = {{"--model", "", "only the model, plus other parts that have a flag"},

@@ -42,8 +42,8 @@ Page mpirun() {
                   "--processes-per-host"},
                  {.name = "--num_processes",
                   .value = "N",
-                  .help = "processes of the whole job, spread evenly unless --process_per_hosts is "
-                          "set (default: as many as the hosts can run)",
+                  .help = "processes of the whole job, spread evenly without --process_per_hosts "
+                          "(default: all that fit)",
                   .also = "-np",
                   .letter = "-n"},
                  {"--custom_mpi_options", "TEXT", "more options for mpirun, with shell quoting"}},
@@ -58,10 +58,10 @@ Page mpirun() {
            "the other hosts take part and wait. All end with the program's exit code. On a single "
            "host, it runs mpirun on this machine.",
            "Custom options are mpirun's own and are added to its command line: -x NAME[=VALUE], "
-           "-mca NAME VALUE, --bind-to ... Options that the job depends on are rejected by name: "
-           "hosts and process counts, the launch of daemons (e.g. -mca plm_*), and programs that "
-           "would replace a rank. sm mpirun --help lists them. With MPICH and Intel MPI, use "
-           "mpiexec's options: -genv NAME VALUE, -bind-to ..."}});
+           "-mca NAME VALUE, --bind-to ... muster rejects options that it sets itself: hosts, "
+           "process counts and the launch of daemons (e.g. -mca plm_*). It also rejects programs "
+           "that would replace a rank. sm mpirun --help lists the rejected options. With MPICH and "
+           "Intel MPI, use mpiexec's options: -genv NAME VALUE, -bind-to ..."}});
 }
 
 Page torchrun() {
