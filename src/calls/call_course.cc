@@ -221,7 +221,7 @@ void CallCourse::look(TimePoint now) {
   const std::optional<job::Verdict> found = verdict(now);
   if (!found) return;
   if (!is_excused(*found)) return end(*found, now);
-  actions_.push_back({.text = job::describe(*found) + ", after all ranks had ended well"});
+  actions_.push_back({.text = job::describe(*found) + ", after all ranks had succeeded"});
   end({}, now);
 }
 

@@ -159,7 +159,7 @@ TEST_CASE("call: mpirun's own failure counts, but where so many ranks as say it 
     REQUIRE(!actions.empty());
     CHECK(actions.back().kind == Kind::drain);
     CHECK((actions.size() == 2) == c.well);
-    if (c.well) CHECK(actions[0].text.ends_with("255, after all ranks had ended well"));
+    if (c.well) CHECK(actions[0].text.ends_with("255, after all ranks had succeeded"));
     course.course.drained("algo-1");
     course.course.drained("algo-2");
     CHECK(course.only().result.verdict.success() == c.well);
@@ -345,7 +345,7 @@ TEST_CASE_FIXTURE(Course, "call: what an earlier one still tells is not of the n
   static_cast<void>(course.take_actions());
   leader_calls(call_of(Call::Kind::mpi, {"algo-1", "algo-2"}));
   // Killed when the answer was on its way: no caller of this call is gone.
-  course.ended(end_of("algo-2", Outcome::failed("was stopped before its call")), now);
+  course.ended(end_of("algo-2", Outcome::failed("stopped before its call")), now);
   CHECK(course.take_actions().empty());
   member_calls("algo-2");
   CHECK(course.number() == first + 1);

@@ -18,7 +18,7 @@ Result<void> Conduct::open_socket() {
     return call(std::move(made), std::move(on_end), false);
   };
   visitors.on_call_gone = [this] {
-    call_gone(failed_here("operator", fail(Errc::closed, "was stopped before its call")));
+    call_gone(failed_here("operator", fail(Errc::closed, "stopped before its call")));
   };
   visitors.on_rank_started = [this] { context_.output.mark(job::Mark::rank); };
   return context_.host_run.listen(std::move(visitors));

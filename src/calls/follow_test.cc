@@ -382,7 +382,7 @@ TEST_CASE_FIXTURE(Bench, "follow: one call at a time, and the leader hears of a 
           std::string::npos);
     first.reset();
     co_await b.until_heard(Message::outcome);
-    CHECK(b.verdict_in(Message::outcome).outcome.text == "was stopped before its call");
+    CHECK(b.verdict_in(Message::outcome).outcome.text == "stopped before its call");
     b.end(Outcome::exited(0));
   };
   CHECK(run(follow, story(*this)).success());

@@ -476,7 +476,7 @@ TEST_CASE_FIXTURE(Bench, "lead: a caller that goes before its answer fails the c
     caller.reset();
     co_await b.until_heard(Message::call_end);
     const std::string told = payloads(b.heard, Message::call_end).front();
-    CHECK(launch::call_result_from(told)->verdict.outcome.text == "was stopped before its call");
+    CHECK(launch::call_result_from(told)->verdict.outcome.text == "stopped before its call");
     b.ends(Outcome::exited(9));
     co_await b.leave();
   };

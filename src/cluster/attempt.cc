@@ -20,7 +20,7 @@ void earlier(std::optional<TimePoint>& next, const std::optional<TimePoint>& at)
 /// Slurm's word of an end, for a host that has not told its own.
 Event event_of(const slurm::QueuedJob& over) {
   if (over.state.empty())
-    return {.kind = Event::Kind::lost, .text = "Slurm does not know the job any more"};
+    return {.kind = Event::Kind::lost, .text = "Slurm no longer knows the job"};
   const slurm::JobEnd end = slurm::end_of(over.state, over.reason);
   if (over.state == "PREEMPTED") return {.kind = Event::Kind::preempted, .text = end.reason};
   if (end.secondary == "Stopped")
@@ -33,7 +33,7 @@ Event event_of(const slurm::QueuedJob& over) {
             .outcome = job::Outcome::failed(end.reason),
             .time_limit = time_limit};
   if (end.status == "Completed")
-    return {.kind = Event::Kind::lost, .text = "its steward ended without a report"};
+    return {.kind = Event::Kind::lost, .text = "its steward exited without a report"};
   return {.kind = Event::Kind::lost, .text = end.reason};
 }
 
@@ -149,7 +149,7 @@ Actions Attempt::on_queue(const std::optional<slurm::QueuedJob>& job, UnixMillis
     case Standing::waiting:
       if (delivery_ != Delivery::waiting) {
         // A controller that was killed has forgotten that it runs: it would run a second time.
-        all_gone(actions, {.kind = Event::Kind::lost, .text = "Slurm restarted it"}, time);
+        all_gone(actions, {.kind = Event::Kind::lost, .text = "Slurm restarted the job"}, time);
         break;
       }
       if (slurm::is_held_by_failed_launch(job->reason)) {
@@ -160,7 +160,7 @@ Actions Attempt::on_queue(const std::optional<slurm::QueuedJob>& job, UnixMillis
       waits(actions, waiting_text(*job), time);
       break;
     case Standing::starting:
-      waits(actions, "its nodes are made ready", time);
+      waits(actions, "its nodes are being prepared", time);
       break;
     case Standing::running:
       ails(actions, "", time);
@@ -226,7 +226,7 @@ Actions Attempt::on_delivered(const Result<void>& done, UnixMillis time, TimePoi
   delivery_ = Delivery::delivered;
   if (done) join_by_ = now + times_.join_max;
   if (done || in_slurm_ == InSlurm::over) return actions;
-  unbrought_ = "it could not be copied to its nodes: " + done.error().text;
+  unbrought_ = "the job could not be copied to its nodes: " + done.error().text;
   if (slurm::is_over_to_sbcast(unbrought_)) {
     unbrought_by_ = now + times_.over_max;
     actions.push_back({.kind = Action::Kind::look});
@@ -389,7 +389,7 @@ Actions Attempt::destroy(const std::string& name, UnixMillis time, TimePoint now
   hosts_[at].asked = Asked::end;
   hosts_[at].end_by = now + times_.end_max;
   if (hosts_[at].link != Link::open)
-    gone(actions, at, {.kind = Event::Kind::lost, .text = "its node does not answer"}, time);
+    gone(actions, at, {.kind = Event::Kind::lost, .text = "its node does not respond"}, time);
   return actions;
 }
 
@@ -401,7 +401,7 @@ Actions Attempt::on_time(UnixMillis time, TimePoint now) {
       if (hosts_[i].link != Link::open) missing += (missing.empty() ? "" : ", ") + states_[i].name;
     join_by_.reset();
     if (!has_begun())
-      all_gone(actions, {.kind = Event::Kind::lost, .text = "no steward came for " + missing},
+      all_gone(actions, {.kind = Event::Kind::lost, .text = "no steward connected for " + missing},
                time);
   }
   if (unbrought_by_ && now >= *unbrought_by_) {
@@ -417,11 +417,11 @@ Actions Attempt::on_time(UnixMillis time, TimePoint now) {
     Host& host = hosts_[i];
     if (host.held && now >= host.held->until) tell_held(actions, i);
     if (ends(i) && now >= host.end_by)
-      gone(actions, i, {.kind = Event::Kind::lost, .text = "its node does not answer"}, time);
+      gone(actions, i, {.kind = Event::Kind::lost, .text = "its node does not respond"}, time);
     if (host.link == Link::silent && now >= host.silent_since + times_.silence_max) {
       host.link = Link::given_up;
       if (!states_[i].end)
-        gone(actions, i, {.kind = Event::Kind::lost, .text = "its node does not answer"}, time);
+        gone(actions, i, {.kind = Event::Kind::lost, .text = "its node does not respond"}, time);
       if (states_[i].results != Results::here) states_[i].results = Results::lost;
       finish(actions);
     }
@@ -495,7 +495,7 @@ std::vector<Event> Attempt::present() const {
 
 std::string waiting_text(const slurm::QueuedJob& job) {
   std::string text = slurm::why_it_waits(job.reason);
-  if (text.empty()) text = "Slurm has not looked at it yet";
+  if (text.empty()) text = "Slurm has not considered it yet";
   if (!job.start.empty()) text += "; expected to start at " + job.start;
   return text;
 }

@@ -143,7 +143,7 @@ TEST_CASE("attempt: with spares nodes are kept where a host was lost, and let go
   CHECK(job.ended("algo-1", job::Outcome::exited(1)) == "give algo-1; algo-1 ended, exit code 1");
   CHECK(job.given("algo-1").empty());
   CHECK(text_of(job.attempt.destroy("algo-2", job.wall(), job.now)) ==
-        "end algo-2; algo-2 lost: its node does not answer; end algo-2");
+        "end algo-2; algo-2 lost: its node does not respond; end algo-2");
   CHECK(job.attempt.over());
   CHECK(job.attempt.lost_any());
   CHECK(job.attempt.settled());
@@ -259,7 +259,7 @@ TEST_CASE("attempt: a steward that does not end is given up") {
   CHECK(text_of(job.attempt.destroy("algo-1", job.wall(), job.now)) == "end algo-1");
   CHECK(job.silent("algo-1") == "algo-1 ended, killed by SIGKILL; end algo-1");
   CHECK(text_of(job.attempt.destroy("algo-2", job.wall(), job.now)) == "end algo-2");
-  CHECK(job.until(3s) == "algo-2 lost: its node does not answer; end algo-2; cancel");
+  CHECK(job.until(3s) == "algo-2 lost: its node does not respond; end algo-2; cancel");
 }
 
 TEST_CASE("attempt: a node that nobody hears is lost in the end, whatever Slurm says") {
@@ -268,7 +268,7 @@ TEST_CASE("attempt: a node that nobody hears is lost in the end, whatever Slurm 
   job.silent("algo-2");
   CHECK(job.slurm("RUNNING").empty());
   CHECK(job.until(299s).empty());
-  CHECK(job.until(300s) == "algo-2 lost: its node does not answer; end algo-2");
+  CHECK(job.until(300s) == "algo-2 lost: its node does not respond; end algo-2");
 }
 
 TEST_CASE("attempt: what cannot be brought, and stewards that do not come, end it") {
@@ -276,15 +276,17 @@ TEST_CASE("attempt: what cannot be brought, and stewards that do not come, end i
   brought.slurm("RUNNING");
   CHECK(text_of(brought.attempt.on_delivered(fail(Errc::system, "File exists"), brought.wall(),
                                              brought.now)) ==
-        "algo-1 lost: it could not be copied to its nodes: File exists; algo-2 lost: it could not "
-        "be copied to its nodes: File exists; cancel");
+        "algo-1 lost: the job could not be copied to its nodes: File exists; algo-2 lost: the job "
+        "could "
+        "not be copied to its nodes: File exists; cancel");
   Story missing;
   missing.slurm("RUNNING");
   static_cast<void>(missing.attempt.on_delivered({}, missing.wall(), missing.now));
   missing.joined("algo-1");
   CHECK(missing.until(119s).empty());
   CHECK(missing.until(120s) ==
-        "algo-1 lost: no steward came for algo-2; algo-2 lost: no steward came for algo-2; cancel");
+        "algo-1 lost: no steward connected for algo-2; algo-2 lost: no steward connected for "
+        "algo-2; cancel");
 }
 
 TEST_CASE("attempt: where Slurm has ended what is being brought its word tells why, if it comes") {
@@ -298,7 +300,8 @@ TEST_CASE("attempt: where Slurm has ended what is being brought its word tells w
   Story untold({{.name = "algo-1"}});
   untold.slurm("RUNNING");
   static_cast<void>(untold.attempt.on_delivered(over, untold.wall(), untold.now));
-  CHECK(untold.until(10s).starts_with("algo-1 lost: it could not be copied to its nodes: Slurm"));
+  CHECK(untold.until(10s).starts_with(
+      "algo-1 lost: the job could not be copied to its nodes: Slurm"));
 }
 
 TEST_CASE("attempt: why a result could not be brought is kept for who asks for it") {
@@ -328,7 +331,8 @@ TEST_CASE("attempt: a batch that Slurm would begin a second time is taken away")
   job.silent("algo-1");
   job.silent("algo-2");
   CHECK(job.slurm("PENDING", "BeginTime") ==
-        "algo-1 lost: Slurm restarted it; end algo-1; algo-2 lost: Slurm restarted it; end algo-2; "
+        "algo-1 lost: Slurm restarted the job; end algo-1; algo-2 lost: Slurm restarted the job; "
+        "end algo-2; "
         "cancel");
 }
 
@@ -337,8 +341,8 @@ TEST_CASE("attempt: a job that Slurm does not know is lost, but not one that it 
   CHECK(text_of(job.attempt.on_queue({}, job.wall(), job.now)).empty());
   job.now += 21s;
   CHECK(text_of(job.attempt.on_queue({}, job.wall(), job.now)) ==
-        "algo-1 lost: Slurm does not know the job any more; "
-        "algo-2 lost: Slurm does not know the job any more");
+        "algo-1 lost: Slurm no longer knows the job; "
+        "algo-2 lost: Slurm no longer knows the job");
 }
 
 TEST_CASE("attempt: an engine that comes later says again that hosts may begin") {

@@ -383,8 +383,8 @@ void ClusterJob::take_spares(const LinkEvent& event) {
   if (event.kind == LinkEvent::Kind::ended) spare_nodes_.erase(event.host);
   const HostState& leader = attempt_->states().front();
   if (leader.started && !leader.end)
-    say(leader.name, node + (is_back ? ", a spare, answers again"
-                                     : ", a spare, does not answer; the job goes on"));
+    say(leader.name, node + (is_back ? ", a spare, responds again"
+                                     : ", a spare, does not respond; the job continues"));
 }
 
 void ClusterJob::take(const LinkEvent& event) {
@@ -432,7 +432,7 @@ void ClusterJob::perform(const Actions& actions) {
         links_->stop(action.host, action.grace);
         break;
       case Action::Kind::end:
-        links_->end(action.host, "the job goes on without it");
+        links_->end(action.host, "the job continues without it");
         break;
       case Action::Kind::give:
         links_->give(action.host);

@@ -274,7 +274,7 @@ Result<void> LinkedAttempt::hear_journal(Host& host, const Frame& frame) {
                                     ", of which there are " + std::to_string(host.journal.bytes()) +
                                     " bytes");
   if (piece.offset + piece.bytes.size() > job::node_journal_bytes_max) {
-    give_up(host, "its journal is longer than a journal may be");
+    give_up(host, "its journal exceeds the size limit");
     return {};
   }
   TRY(host.journal.append(piece.bytes));

@@ -219,7 +219,7 @@ TEST_CASE("links: a journal beyond its limit ends the host, so does another vers
     static_cast<void>(co_await next(on, Kind::joined));
     post(*node, Message::node_journal, piece(almost, "xx"));
     const LinkEvent ended = co_await next(on, Kind::ended);
-    CHECK(ended.outcome.text == "its journal is longer than a journal may be");
+    CHECK(ended.outcome.text == "its journal exceeds the size limit");
     const Frame end = co_await receive(*node);
     CHECK(end.type == job::type_of(Message::node_end));
     std::string identity = std::string(nonce) + "/algo-2";

@@ -78,7 +78,7 @@ void LeaderCall::hold(const std::string& host, bool held, TimePoint now) {
 void LeaderCall::lose(const std::string& host, const std::string& how) {
   if (phase_ == Phase::gathering) {
     trouble_[host] = how;
-    say(host + " went away before the start (" + how + "); it may come again");
+    say(host + " disconnected before the start (" + how + "); it may reconnect");
   }
   if (phase_ == Phase::started && !end_expected_)
     actions_.push_back({.kind = Action::Kind::lost, .host = host, .text = how});
@@ -111,7 +111,7 @@ void LeaderCall::dismiss(Session session, const Refuse& refuse, TimePoint now) {
 
 void LeaderCall::on_join(Session session, Peer& peer, const Frame& frame, TimePoint now) {
   if (frame.type != type_of(Message::join)) {
-    say_refused(peer, "it spoke before it joined");
+    say_refused(peer, "it sent data before it joined");
     return drop(session);
   }
   const Result<Join> join = join_from(frame.payload);
@@ -142,7 +142,7 @@ std::optional<Refuse> LeaderCall::objection(const Join& join, const Peer& peer) 
                   " (muster " + options_.muster + ") speaks version " +
                   std::to_string(wire_version)};
   if (join.host != host)
-    return Refuse{"proved to be '" + host + "' and calls itself '" + to_utf8(join.host) + "'"};
+    return Refuse{"authenticated as '" + host + "' but calls itself '" + to_utf8(join.host) + "'"};
   if (!members_.contains(host))
     return Refuse{"'" + to_utf8(host) + "' is not a member of this job; its hosts are " +
                   muster::join(options_.hosts, ", ")};

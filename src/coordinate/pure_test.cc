@@ -143,7 +143,7 @@ TEST_CASE("leader: each kind of guest that is not welcome is told why") {
       {"the leader's own name", "algo-1", join_frame("algo-1"),
        "'algo-1' is not a member of this job; its hosts are algo-1, algo-2, algo-3"},
       {"another than it proved", "algo-2", join_frame("algo-3"),
-       "proved to be 'algo-2' and calls itself 'algo-3'"},
+       "authenticated as 'algo-2' but calls itself 'algo-3'"},
       {"no join", "algo-2", {type_of(Message::join), "{}"}, "join: no version"},
       {"here already", "algo-3", join_frame("algo-3"),
        "*algo-3 is already here with another session"},

@@ -67,7 +67,7 @@ std::string describe(const Verdict& verdict) {
   return (where.empty() ? "" : where + ": ") + describe(verdict.outcome) +
          (verdict.out_of_memory ? " (out of memory)" : "") +
          (verdict.error.empty() ? "" : ": " + verdict.error) +
-         (verdict.blames_peer ? " (may be a consequence of another process's end)" : "");
+         (verdict.blames_peer ? " (possibly caused by another process's failure)" : "");
 }
 
 int exit_code(const Outcome& outcome) {

@@ -17,7 +17,7 @@ std::string doing_after(job::Point point) {
     case Point::launched:
       return "preparing its file system";
     case Point::root:
-      return "bringing its inputs";
+      return "fetching its inputs";
     case Point::inputs:
       return "starting its container";
     case Point::begun:
@@ -27,7 +27,7 @@ std::string doing_after(job::Point point) {
     case Point::gathered:
       return "comparing the hosts";
     case Point::checked:
-      return "bringing the code";
+      return "fetching the code";
     case Point::code:
       return "preparing the program";
     case Point::packages:

@@ -435,7 +435,7 @@ loop::Task<JobEnd> attempt_all(loop::Loop& loop, engine::Run& run, const job::Sp
     if (end.taken == JobEnd::Taken::card_broken) run.set_broken(end.verdict.host);
     const Result<void> begun = co_await run.replace(times.hosts);
     if (!begun && begun.error().code != Errc::unsupported)
-      end.reason += "; it could not be started again: " + begun.error().text;
+      end.reason += "; the restart failed: " + begun.error().text;
     if (!begun) co_return end;
     sink.status({"Interrupted", answer.text, wall_time()});
     sink.status({"Restarting", "Restarting the training job", wall_time()});
@@ -454,10 +454,10 @@ std::optional<std::string> no_room_in(const std::string& uploaded) {
 /// What the job says meanwhile, with the place of its results.
 loop::Task<std::string> no_room_text(engine::Run& run, std::string why) {
   const Result<std::vector<engine::HostResult>> results = co_await run.results();
-  std::string text = "No room for the results (" + why + ")";
+  std::string text = "No space for the results (" + why + ")";
   if (results && !results->empty()) text += ": they are in " + results->front().path;
-  if (results && results->size() > 1) text += " and the like of the other hosts";
-  co_return text + "; they are uploaded when there is room";
+  if (results && results->size() > 1) text += " and in the same folders of the other hosts";
+  co_return text + "; they will be uploaded when there is space";
 }
 
 /// Where S3 has no room, again until it does, or somebody stops the job.
@@ -514,7 +514,7 @@ loop::Task<Result<JobReport>> carry_out(loop::Loop& loop, std::unique_ptr<engine
   const Result<std::string> released = co_await run->release(keep);
   if (released) report.kept = *released;
   if (!report.trouble.empty() && !report.kept.empty())
-    report.trouble += "; they are kept in " + report.kept;
+    report.trouble += "; the results are kept in " + report.kept;
   if (!released && report.trouble.empty()) report.trouble = released.error().text;
   co_return report;
 }

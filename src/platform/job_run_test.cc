@@ -95,15 +95,16 @@ TEST_CASE("job run: results wait where they are for room in S3, until somebody s
     bench.job().no_room = gives_up ? 100 : 3;
     bench.host("algo-1").phase(Phase::training).outcome(Outcome::exited(0)).ends();
     bench.run([&]() -> loop::Task<> {
-      co_await bench.sink.until("No room for the results (the disk is full): they are in ");
+      co_await bench.sink.until("No space for the results (the disk is full): they are in ");
       if (gives_up) bench.requests.stop();
     });
     CHECK(bench.report.uploaded == (gives_up ? "" : "{}"));
-    CHECK(bench.report.trouble.starts_with(gives_up ? "the disk is full; they are kept in" : ""));
+    CHECK(bench.report.trouble.starts_with(gives_up ? "the disk is full; the results are kept in"
+                                                    : ""));
     const JobEnd::Status want = gives_up ? JobEnd::Status::failed : JobEnd::Status::completed;
     CHECK(bench.report.end.status == want);
-    const std::size_t told = bench.sink.text.find("No room");
-    CHECK(bench.sink.text.find("No room", told + 1) == std::string::npos);
+    const std::size_t told = bench.sink.text.find("No space");
+    CHECK(bench.sink.text.find("No space", told + 1) == std::string::npos);
   }
 }
 

@@ -432,7 +432,7 @@ TEST_CASE("life cycle: a host that does not end after the leader's success is ki
   CHECK(job.until(30s) == "kill algo-2; ");
   job.ends("algo-2", Outcome::signaled(9));
   job.steward("algo-2");
-  CHECK(job.cycle.end(0ms).reason == "host algo-2: killed: it did not end by itself");
+  CHECK(job.cycle.end(0ms).reason == "host algo-2: killed: it did not exit in time");
 }
 
 TEST_CASE("life cycle: a journal that cannot be read fails the job") {
@@ -479,7 +479,7 @@ TEST_CASE(
   late.kill();
   late.ends("algo-1", Outcome::signaled(9));
   late.steward("algo-1");
-  CHECK(late.cycle.end(0ms).reason == "host algo-1: killed: it did not end by itself");
+  CHECK(late.cycle.end(0ms).reason == "host algo-1: killed: it did not exit in time");
 }
 
 TEST_CASE("life cycle: hosts that are over are asked for nothing more") {

@@ -31,7 +31,7 @@ TEST_CASE("retries: losses are counted, preemptions are not") {
   CHECK(retries.after(taken(JobEnd::Taken::lost), true).again);
   const Retries::Answer last = retries.after(taken(JobEnd::Taken::lost), true);
   CHECK(!last.again);
-  CHECK(last.text == "not started again: a machine was lost 3 times");
+  CHECK(last.text == "not restarted: a machine was lost 3 times");
 }
 
 TEST_CASE("retries: three attempts that get nowhere are the last, also when they are preempted") {

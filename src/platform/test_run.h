@@ -23,7 +23,7 @@ class FakeSink final : public Sink {
  public:
   explicit FakeSink(loop::Loop& loop) : came_(loop), opened_(loop) {}
   void status(const StatusLine& line) override {
-    if (line.message.starts_with("Waiting") || line.message.starts_with("No room"))
+    if (line.message.starts_with("Waiting") || line.message.starts_with("No space"))
       text += "(" + line.message + ")";
     text += line.status + (line.beside ? "(beside);" : ";");
   }

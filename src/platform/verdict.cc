@@ -43,7 +43,7 @@ std::optional<Cause> certain_cause(const HostFacts& facts) {
   if (!facts.end) {
     if (!facts.steward) return std::nullopt;
     if (facts.steward->success() && !failing(facts.word))
-      return cause(facts, "steward", job::Outcome::failed("ended without saying how"),
+      return cause(facts, "steward", job::Outcome::failed("exited without reporting a result"),
                    facts.steward_time);
     if (facts.steward->success()) return std::nullopt;
     return cause(facts, "steward", *facts.steward, facts.steward_time);
@@ -114,7 +114,7 @@ job::Verdict verdict_over(const std::vector<HostFacts>& hosts) {
   if (const std::optional<Cause> lost = accused(hosts)) return lost->verdict;
   for (const HostFacts& facts : hosts)
     if (facts.killed)
-      return cause(facts, "host", job::Outcome::failed("killed: it did not end by itself"), {})
+      return cause(facts, "host", job::Outcome::failed("killed: it did not exit in time"), {})
           .verdict;
   for (const HostFacts& facts : hosts)
     if (facts.end && !facts.end->outcome.success())  // Stopped, yet no word of why.

@@ -183,7 +183,7 @@ loop::Task<RankEnd> HostSocket::State::follow_rank(loop::UnixChannel& channel, i
     if (frame->type == type_of(Message::rank_started)) {
       std::vector<Fd> fds = channel.take_fds();
       if (fds.size() != 2 && fds.size() != 3)
-        co_return RankEnd{job::Outcome::failed("rank: came without its output"), {}};
+        co_return RankEnd{job::Outcome::failed("rank: connected without its output"), {}};
       if (fds.size() == 3) launcher_channels.insert_or_assign(rank, std::move(fds[2]));
       callbacks.on_started(rank, std::move(fds[0]), std::move(fds[1]));
     }

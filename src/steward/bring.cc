@@ -74,7 +74,7 @@ loop::Task<Result<void>> fetch(Way way, job::HostSpec spec, job::InputChannel ch
   way.tell("channel " + channel.name + ": " + amount(*fetched, Clock::now() - begun),
            fetched->bytes);
   if (fetched->files == 0)
-    way.tell("channel " + channel.name + ": fewer objects than hosts, none is for " + spec.host, 0);
+    way.tell("channel " + channel.name + ": fewer objects than hosts, none for " + spec.host, 0);
   co_return Result<void>();
 }
 

@@ -159,8 +159,8 @@ bool CheckpointSync::State::is_wanted(const std::string& relative, const Stamp& 
   if (relative.size() > place->path_bytes_max()) {
     ++left_out;
     if (++told <= told_max)
-      tell("checkpoint left out: a path of " + std::to_string(relative.size()) +
-           " bytes, the limit is " + std::to_string(place->path_bytes_max()) + ": " +
+      tell("checkpoint skipped: a path of " + std::to_string(relative.size()) +
+           " bytes exceeds the limit of " + std::to_string(place->path_bytes_max()) + ": " +
            visible_line(relative.substr(0, shown_max)) + "...");
     return false;
   }
@@ -168,7 +168,7 @@ bool CheckpointSync::State::is_wanted(const std::string& relative, const Stamp& 
   ++beyond;
   if (!std::exchange(beyond_told, true))
     tell("checkpoints: more than " + std::to_string(options.files_max) +
-         " files, the limit; the others are not stored");
+         " files, the limit; the rest are not stored");
   return false;
 }
 
@@ -343,7 +343,7 @@ loop::Task<Result<void>> CheckpointSync::finish() {
   state.tasks.end();
   if (state.left_out > 0)
     state.tell("checkpoints: " + std::to_string(state.left_out) +
-               " files left out: their paths are too long");
+               " files skipped: their paths are too long");
   if (Result<void> all = state.within_limit(); !all) co_return all.error();
   if (state.failures == 0) co_return Result<void>();
   std::string text = state.first_failure;

@@ -168,9 +168,9 @@ TEST_CASE("checkpoints: a file with too long a key is told and left out, the oth
   });
   CHECK(bench.store->objects.size() == 1);
   CHECK(bench.told.size() == 11);
-  CHECK(bench.told[0].starts_with("checkpoint left out: a path of 122"));
-  CHECK(bench.told[0].find(" bytes, the limit is 1020: ddd") != std::string::npos);
-  CHECK(bench.told.back() == "checkpoints: 12 files left out: their paths are too long");
+  CHECK(bench.told[0].starts_with("checkpoint skipped: a path of 122"));
+  CHECK(bench.told[0].find(" bytes exceeds the limit of 1020: ddd") != std::string::npos);
+  CHECK(bench.told.back() == "checkpoints: 12 files skipped: their paths are too long");
 }
 
 TEST_CASE("checkpoints: more files than the limit fail the job, with their count") {

@@ -122,8 +122,8 @@ Result<void> ContainerHousing::become_user() {
   const std::int64_t most = rootless_ids(context_.env);
   if (ids_.rootless && std::max<std::int64_t>(user_.uid, user_.gid) >= most)
     return fail(Errc::unsupported, "the image runs as user " + std::to_string(user_.uid) +
-                                       ", and without root you have " + std::to_string(most) +
-                                       " here: subordinate ids give more");
+                                       ", but without root only ids below " + std::to_string(most) +
+                                       " are available here; add subordinate ids");
   return give_to_user(spec_, user_);
 }
 
@@ -143,8 +143,8 @@ Result<void> ContainerHousing::open_relay() {
 /// Names are the machine's to look up: its own resolver may be one that only it reaches.
 Result<void> ContainerHousing::open_name_service() {
   if (!network_->why_not().empty())
-    context_.log("warning", "the job reaches nothing outside: " + network_->why_not() +
-                                "; use --network none to avoid this line");
+    context_.log("warning", "the job has no outside network: " + network_->why_not() +
+                                "; use --network none to silence this warning");
   if (!network_->leads_outside()) return {};
   const std::string resolv_conf = read_file("/etc/resolv.conf").value_or("");
   const std::vector<std::string> servers = container::name_servers(resolv_conf);

@@ -38,12 +38,12 @@ Result<void> ContainerHousing::open_disk() {
   const std::int64_t bytes = TRY(container::volume_bytes(folder, wanted));
   if (Result<void> made = container::mount_volume(image_of(spec_), folder, bytes, context_.env);
       !made) {
-    context_.log("warning", asked + " limits nothing here: " + made.error().text);
+    context_.log("warning", asked + " has no effect here: " + made.error().text);
     return {};
   }
   if (bytes < wanted)
     context_.log("info", "the disk has " + size_text(bytes) + " of " + asked +
-                             ", which is what the machine has free");
+                             ", all that is free on the machine");
   volume_ = TRY(open_folder(folder));
   context_.full.watch("disk", size_text(bytes) + " of " + asked, "all files of " + asked,
                       TRY(open_folder(folder)));
@@ -88,9 +88,10 @@ std::vector<std::string> ContainerHousing::overruns(bool out_of_memory, bool lac
 /// Before results are taken from the disk: what it lost is worse than what it lacks.
 Result<void> ContainerHousing::check_disk() const {
   if (!volume_ || container::is_volume_whole(volume_.get())) return {};
-  return fail(Errc::system, "disk: the machine had no room for what the host wrote within its " +
-                                ("VolumeSizeInGB=" + std::to_string(spec_.spec.volume_gib)) +
-                                "; files of it are lost");
+  return fail(Errc::system,
+              "disk: the machine ran out of space for files that the host wrote within its " +
+                  ("VolumeSizeInGB=" + std::to_string(spec_.spec.volume_gib)) +
+                  "; some of its files are lost");
 }
 
 Result<void> ContainerHousing::close_disk() {

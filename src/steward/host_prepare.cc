@@ -65,7 +65,7 @@ loop::Task<Result<void>> HostRun::still_wanted() {
   loop::Timer moment(loop_);
   co_await moment.after(Duration::zero());
   if (unwanted_) co_return fail(Errc::closed, "this host is no longer needed");
-  if (stopped_ || kill_) co_return fail(Errc::closed, "stopped before it was started");
+  if (stopped_ || kill_) co_return fail(Errc::closed, "stopped before it started");
   if (journal_error_) co_return *journal_error_;
   co_return Result<void>();
 }

@@ -247,7 +247,7 @@ loop::Task<> HostRun::read_stream(Fd stream) {
 
 void HostRun::keep(const Frame& frame) {
   const Result<std::optional<std::string>> taken = word_.taken(frame);
-  if (!taken && !doubted_) log("warning", "passed over from the host: " + taken.error().text);
+  if (!taken && !doubted_) log("warning", "ignored a message from the host: " + taken.error().text);
   doubted_ = doubted_ || !taken;
   if (!taken || !*taken) return;
   const job::Message kind = static_cast<job::Message>(frame.type);
@@ -300,8 +300,8 @@ void HostRun::follow_cards() {
   Result<CardFaults> cards = CardFaults::follow(gpus);
   if (cards) cards_ = *std::move(cards);
   if (!cards)
-    log("info", "errors of GPUs (Xid) cannot be seen here: " + cards.error().text +
-                    "; reading it needs root or CAP_SYSLOG");
+    log("info", "GPU errors (Xid) cannot be read here: " + cards.error().text +
+                    "; reading them requires root or CAP_SYSLOG");
 }
 
 // From its end to nothing.
@@ -311,7 +311,7 @@ loop::Task<> HostRun::drained() {
   while (readers_ > 0) {
     const bool changed = co_await changed_.wait_until(deadline);
     if (changed) continue;
-    log("warning", "the host's output did not end with it");
+    log("warning", "the host's output stayed open after the host exited");
     co_return;
   }
 }
@@ -368,7 +368,8 @@ void HostRun::finish(job::Outcome outcome, bool out_of_memory, std::vector<std::
   std::string message;
   if (!end.outcome.success()) message = job::describe(end.outcome);
   if (out_of_memory)
-    message += std::string(message.empty() ? "" : "; ") + "the kernel killed a process for memory";
+    message += std::string(message.empty() ? "" : "; ") +
+               "the kernel killed a process because memory ran out";
   if (!end.outcome.success() && !end.stopped) {
     end.overruns = std::move(overruns);
     end.card = card;

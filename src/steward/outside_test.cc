@@ -155,7 +155,7 @@ TEST_CASE("outside: a machine that leads nowhere runs the host all the same, and
   CHECK(job.end("algo-1").outcome.success());
   bool said = false;
   for (const job::Record& record : job.records("algo-1"))
-    said = said || record.payload.find("the job reaches nothing outside: ") != std::string::npos;
+    said = said || record.payload.find("the job has no outside network: ") != std::string::npos;
   CHECK(said);
   CHECK(read_file(job.folder("algo-1") + "/bundle/resolv.conf")->find("nameserver") ==
         std::string::npos);

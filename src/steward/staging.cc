@@ -167,7 +167,7 @@ Result<std::vector<std::string>> collect_results(const job::HostSpec& spec, cons
     const std::string shown = std::string(job::ml_path) + name;
     struct stat info {};
     if (::lstat((ml + name).c_str(), &info) != 0 || !S_ISDIR(info.st_mode)) {
-      warnings.push_back(shown + " is no longer a folder; nothing of it is kept");
+      warnings.push_back(shown + " is no longer a folder; its contents are not kept");
       continue;
     }
     const LeftOut left_out = TRY(clean_tree(ml + name, {::geteuid(), ::getegid()}));

@@ -174,12 +174,12 @@ class Sweeper {
 }  // namespace
 
 Result<Swept> sweep(const SweepOptions& options, const Env& env) {
-  if (::geteuid() != 0) return fail(Errc::denied, "removing what jobs left needs root");
+  if (::geteuid() != 0) return fail(Errc::denied, "removing leftovers of jobs requires root");
   return Sweeper(options, env).run();
 }
 
 Result<Swept> clear_hosts(const std::string& job_folder, const Env& env) {
-  if (::geteuid() != 0) return fail(Errc::denied, "removing what hosts left needs root");
+  if (::geteuid() != 0) return fail(Errc::denied, "removing leftovers of hosts requires root");
   if (has_stewards(job_folder))
     return fail(Errc::denied, job_folder + ": a steward is still running");
   const SweepOptions options{.state_folder = fs::path(job_folder).parent_path().parent_path()};

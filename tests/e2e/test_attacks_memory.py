@@ -94,7 +94,7 @@ def test_long_paths_of_checkpoints_take_no_memory_of_the_steward(server):
     assert "made all" in job.text()
     found = server.client("s3").list_objects_v2(Bucket=BUCKET, Prefix="kept/")["Contents"]
     assert [each["Key"] for each in found] == ["kept/kept"]
-    assert f"checkpoints: {FILES} files left out: their paths are too long" in job.text()
+    assert f"checkpoints: {FILES} files skipped: their paths are too long" in job.text()
 
 
 def test_a_steward_killed_for_memory_fails_its_own_job_with_that_reason(server):

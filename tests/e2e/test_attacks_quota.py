@@ -151,7 +151,7 @@ def test_a_nearly_full_disk_takes_results_alone_and_they_wait_for_room(small_dis
         def said() -> str:
             return described("large")["SecondaryStatusTransitions"][-1].get("StatusMessage", "")
 
-        wait_until("large to wait", lambda: "No room for the results" in said(), SECONDS)
+        wait_until("large to wait", lambda: "No space for the results" in said(), SECONDS)
         where = re.search(r"they are in (\S+)[,;]", said())[1]
         assert (pathlib.Path(where) / "model" / "w").stat().st_size == 20 * MIB
         assert described("large")["SecondaryStatus"] == "Uploading"

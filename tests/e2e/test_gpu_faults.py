@@ -98,4 +98,4 @@ def test_a_log_that_cannot_be_read_is_said_once(machine, gpus, tmp_path):
     with mounted(closed, "/dev/kmsg"):
         job = machine.fit("print('runs')", "--gpus", "1", "--verbose")
         assert job.wait(GUARD_SECONDS) == 0, job.text
-    assert job.text.count("errors of GPUs (Xid) cannot be seen here: /dev/kmsg: ") == 1, job.text
+    assert job.text.count("GPU errors (Xid) cannot be read here: /dev/kmsg: ") == 1, job.text

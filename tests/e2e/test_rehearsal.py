@@ -92,7 +92,7 @@ def test_the_leader_is_lost_too_and_retries_bound_it(machine):
     wait_for_checkpoint(machine, job)
     lose(machine, "algo-2")
     assert job.wait(GUARD_SECONDS) == 1, job.text
-    assert "not started again: a machine was lost 2 times" in job.text
+    assert "not restarted: a machine was lost 2 times" in job.text
     assert "host algo-2: lost: its steward was killed" in job.text
     wait_for_jobs_to_go(machine)
 

@@ -262,7 +262,7 @@ def test_an_images_user_needs_an_id(make_user, tmp_path):
     succeed(bring(poor, tmp_path, bob))
     process = poor.sm("fit", "--image", "team/box:v1", "--output", poor.output)
     assert process.wait(GUARD_SECONDS) != 0
-    assert "runs as user 1000, and without root you have 1 here" in process.text
+    assert "runs as user 1000, but without root only ids below 1 are available here" in process.text
 
 
 @pytest.fixture

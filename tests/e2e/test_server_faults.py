@@ -109,7 +109,7 @@ with open(os.path.join(os.environ["SM_MODEL_DIR"], "weights"), "wb") as file:
         def said() -> str:
             return job.describe()["SecondaryStatusTransitions"][-1].get("StatusMessage", "")
 
-        wait_until("the results to wait", lambda: "No room for the results" in said(), SECONDS)
+        wait_until("the results to wait", lambda: "No space for the results" in said(), SECONDS)
         job.api.stop_training_job(TrainingJobName=job.name)
         assert job.at_end()["TrainingJobStatus"] == "Failed", job.text()
         listed = server.client("s3").list_objects_v2(Bucket=BUCKET, Prefix="out/")

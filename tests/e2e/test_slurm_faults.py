@@ -299,10 +299,10 @@ def test_results_that_cannot_be_unpacked_fail_the_job_and_are_kept(small):
     job = small.fit(LEAVES)
     assert job.wait(90) == 3, job.text
     assert "what algo-1 left on node" in job.text and "No space left on device" in job.text
-    assert "they are kept in" in job.text, job.text
+    assert "the results are kept in" in job.text, job.text
     find = ["find", small.state, "-name", "result.tar.partial", "-size", "+30000k"]
     kept = small.cluster.out("login", *find)
-    where = re.search(r"they are kept in ([^\s;]+)", job.text)[1]
+    where = re.search(r"the results are kept in ([^\s;]+)", job.text)[1]
     assert kept.startswith(where), kept
 
 

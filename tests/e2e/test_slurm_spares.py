@@ -104,10 +104,10 @@ def test_a_spare_that_is_lost_first_is_a_word_and_takes_a_place_when_it_is_back(
     before = submissions(place)
     job = begin(place, 60, hosts=2, processes=1)
     cluster.out("node3", "ip", "link", "set", "eth0", "down")
-    job.wait_for_output(b"node3, a spare, does not answer", 40)
+    job.wait_for_output(b"node3, a spare, does not respond", 40)
     assert "Restarting" not in job.text
     cluster.out("node3", "ip", "link", "set", "eth0", "up")
-    job.wait_for_output(b"node3, a spare, answers again", 40)
+    job.wait_for_output(b"node3, a spare, responds again", 40)
     cluster.out("node2", "ip", "link", "set", "eth0", "down")
     job.wait_for_output(b"node3, a spare, takes its place", 60)
     cluster.out("node2", "ip", "link", "set", "eth0", "up")

@@ -189,7 +189,7 @@ void CallWorld::kill_caller(std::size_t host, const std::string& name) {
   if (!node.own || node.own->name != name || node.caller_dead) return;
   node.caller_dead = true;
   job::Verdict verdict =
-      ended(name_of(host), "operator", -1, Outcome::failed("was stopped before its call"));
+      ended(name_of(host), "operator", -1, Outcome::failed("stopped before its call"));
   if (host == 0) {
     course_.ended(std::move(verdict), world_.now());
     turn();
