@@ -23,16 +23,16 @@ struct LeftOut {
   std::uint64_t more = 0;          ///< Beyond those that `lines` names.
 };
 
-/// Makes harmless what a stranger's program left in the folder `path`, whose own folder nobody but
-/// us can write to, and gives it to `owner`:
-/// - setuid, setgid and sticky bits, capabilities, access lists and every other extended attribute
-///   but "user.*" go;
+/// Makes files that an untrusted program left in the folder `path` harmless, and gives them to
+/// `owner`. Only this user may be able to write to the parent of `path`:
+/// - setuid, setgid and sticky bits, capabilities, access lists and all extended attributes except
+///   "user.*" are removed;
 /// - links stay links, and are never followed;
-/// - devices, pipes and sockets go, and what lies deeper than 128 folders or has a path (below
-///   `path`) of more than 3072 bytes: a path to all that stays can be opened.
-/// Nothing may run meanwhile that can write there. Where nothing needs to change nothing does.
-/// Blocks; takes one descriptor a level. Error: `denied`, `system` with the path; also where
-/// something is mounted.
+/// - devices, pipes and sockets are removed, and so are entries deeper than 128 folders or with a
+///   path (below `path`) of more than 3072 bytes. Every remaining path can be opened.
+/// No process that can write there may run meanwhile. Entries that are already harmless are not
+/// changed. Blocks; uses one descriptor per level. Error: `denied`, `system` with the path; also
+/// for a mount point.
 Result<LeftOut> clean_tree(const std::string& path, Owner owner);
 
 }  // namespace muster

@@ -15,7 +15,7 @@ std::string http_date(UnixMillis time);
 /// The three forms of RFC 9110 section 5.6.7; none for any other text.
 std::optional<UnixMillis> parse_http_date(std::string_view text);
 
-/// "2006-01-02 15:04:05"; `separator` stands between date and time.
+/// "2006-01-02 15:04:05"; `separator` is between date and time.
 std::string utc_text(UnixMillis time, char separator = ' ');
 /// "2006-01-02T15:04:05.000Z".
 std::string iso_date(UnixMillis time);

@@ -11,8 +11,8 @@
 
 namespace muster {
 
-/// Owns one file descriptor; closes it when it leaves scope. Close-on-exec from birth is the duty
-/// of whoever opens it (O_CLOEXEC, pipe2, SOCK_CLOEXEC).
+/// Owns one file descriptor; closes it when it leaves scope. The code that opens a descriptor must
+/// make it close-on-exec at once (O_CLOEXEC, pipe2, SOCK_CLOEXEC).
 class Fd {
  public:
   Fd() = default;
@@ -56,10 +56,10 @@ Result<void> read_pieces(int fd, const std::string& path, std::uint64_t offset,
                          std::size_t piece_bytes,
                          const std::function<bool(std::string_view)>& take);
 
-/// Replaces `path` whole or not at all (a temporary file beside it, then rename).
+/// Replaces `path` atomically: writes a temporary file next to it, then renames it.
 Result<void> write_file(const std::string& path, std::string_view text, unsigned mode = 0644);
 
-/// Writes everything to a blocking descriptor. Error: `closed` when nobody reads any more.
+/// Writes everything to a blocking descriptor. Error: `closed` if the reader has closed its end.
 Result<void> write_all(int fd, std::string_view bytes);
 
 /// Makes `path` and the folders above it; existing ones are fine.

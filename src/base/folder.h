@@ -9,15 +9,15 @@ namespace muster {
 
 /// What is in a folder. Removing trees: remove_tree.h; making folders: fd.h.
 
-/// A folder by its name in another one, for reading; links are not followed. Empty, with errno, if
-/// it cannot be had.
+/// Opens a folder inside another one for reading; does not follow links. Returns an empty Fd, with
+/// errno set, on failure.
 Fd open_folder(int parent, const std::string& name);
 
 /// The names in a folder but "." and "..", sorted. Blocks. Error: as opendir(3) and readdir(3),
 /// with the path.
 Result<std::vector<std::string>> names_in(const std::string& path);
-/// As above, of an open folder, whose place in a listing of its own does not move; `path` is what
-/// errors name.
+/// As above, for an open folder. The listing has its own position, so that of `folder` does not
+/// change; errors name `path`.
 Result<std::vector<std::string>> names_in(int folder, const std::string& path);
 
 }  // namespace muster

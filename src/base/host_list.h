@@ -8,7 +8,7 @@
 
 namespace muster {
 
-/// Most names that one list may stand for.
+/// Maximum number of names in one list.
 inline constexpr std::size_t host_list_max = 4096;
 
 /// The names of a list of hosts as people, pdsh and Slurm write it: "a,b,c", "node[1-3,07]",

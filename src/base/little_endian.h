@@ -7,7 +7,7 @@
 
 namespace muster {
 
-/// Numbers of 1 to 8 bytes as they stand in our messages and files: least significant byte first.
+/// Numbers of 1 to 8 bytes in muster's messages and files: least significant byte first.
 
 /// The bytes are there.
 inline std::uint64_t number_at(std::string_view bytes, std::size_t at, std::size_t width) {

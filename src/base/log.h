@@ -11,8 +11,8 @@ class Log {
  public:
   enum class Level { error, warning, info, debug };
 
-  /// `name` stands before every line: "train[algo-1]: ...". `times`: so does the time, for programs
-  /// that run for weeks: "2026-01-31T12:00:00.000Z sm server: ...".
+  /// Every line starts with `name`: "train[algo-1]: ...". With `times`, it starts with the time,
+  /// for programs that run for weeks: "2026-01-31T12:00:00.000Z sm server: ...".
   Log(int fd, std::string name, Level level, bool times = false)
       : fd_(fd), name_(std::move(name)), level_(level), times_(times) {}
 

@@ -14,17 +14,17 @@ namespace muster {
 /// muster's own folders hold keys, records and paths that it removes. If another user could change
 /// one of them, that user would decide what root reads, runs and removes.
 
-/// Why users other than root and `caller` can change what is in a folder with this status; empty if
-/// they cannot. `groups` is the text of /etc/group: a group that has only the owner may write. On
-/// the way to an own folder (`is_last` false) a sticky folder such as /tmp is fine, as nobody else
-/// can rename what is the caller's there. Pure.
+/// Why users other than root and `caller` can change files in a folder with this status; empty if
+/// they cannot. `groups` is the text of /etc/group: a group with the owner as its only member may
+/// write. If `is_last` is false, the folder is a parent, and a sticky one such as /tmp is fine:
+/// other users cannot rename the caller's files there. Pure.
 std::string why_not_own(const struct stat& status, uid_t caller, bool is_last,
                         std::string_view groups);
 
-/// Checks the folder at `path`, absolute, and all folders on the way, as why_not_own() does; links
-/// are followed as walk_given() does. What is missing may be made later, but in a sticky folder
-/// it is made at once (0700), before another user does. Once this succeeds, nobody but root and the
-/// caller can lead `path` elsewhere. To be called before this process enters a user namespace.
+/// Checks the folder at `path` (absolute) and all its parents, as why_not_own() does; follows links
+/// as walk_given() does. Missing folders may be created later, except in a sticky folder: there,
+/// this creates the folder at once (0700), before another user can. After success, only root and
+/// the caller can make `path` lead elsewhere. Call it before this process enters a user namespace.
 /// Errors: `denied` for a folder that others can change; those of walk_given().
 Result<void> check_own_folder(const std::string& path, uid_t caller = ::geteuid());
 

@@ -7,7 +7,7 @@
 namespace muster {
 
 inline constexpr int port_max = 65535;
-/// Where `sm server` listens, and clients look for it, unless told otherwise.
+/// The default port of `sm server` and its clients.
 inline constexpr std::uint16_t server_port = 7700;
 
 /// "7700", from 1 to port_max.

@@ -8,12 +8,13 @@
 
 namespace muster {
 
-/// The folders on this machine that belong to muster, whoever made them: states of `sm fit`, data
-/// of servers. They hold keys, journals and users' files, so no job may see any of them, not even
-/// one of another state folder. `register_file` has a line for each (docs/protocols/job-folder.md).
+/// The folders on this machine that belong to muster, of all users: state folders of `sm fit`, data
+/// folders of servers. They hold keys, journals and users' files, so jobs must not see any of them,
+/// not even one of another state folder. `register_file` has a line for each
+/// (docs/protocols/job-folder.md).
 ///
-/// Its place is not below a state folder, nor in /run: a server that was stopped keeps its secrets,
-/// and the machine may have been started anew since.
+/// The register is neither below a state folder nor in /run: secrets of a stopped server stay on
+/// disk, even after the machine has rebooted.
 inline constexpr const char* private_folder_register = "/var/lib/muster/folders";
 
 /// Where `sm fit` keeps its state if MUSTER_STATE says nothing else.

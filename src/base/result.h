@@ -38,11 +38,11 @@ struct [[nodiscard]] Error {
 
 /// Either a value or an error. Named like std::expected (which GCC 12 has only in C++23).
 ///
-/// `E` is an Error, one line for a person, unless a caller has to answer in a protocol's own words:
-/// then the error is that room's type (what S3 answers with, what HTTP refuses a head with). An
-/// error of another type becomes an `E` by itself, here and in TRY, if `E` has a constructor for it
-/// that is not explicit; where the words depend on the place, transform_error() names them. A value
-/// asked of an error, and an error asked of a value, end the process.
+/// `E` is an Error, one line for a person, unless a caller must answer in the terms of a protocol:
+/// then it is that room's own type (S3's error response, an HTTP refusal). An error of another type
+/// is converted to `E` automatically, here and in TRY, if `E` has a constructor for it that is not
+/// explicit. If the text depends on the context, use transform_error(). Accessing the value of an
+/// error, or the error of a value, ends the process.
 template <class T, class E = Error>
 class [[nodiscard]] Result {
  public:
@@ -124,7 +124,7 @@ inline Error fail(Errc code, std::string text) {
   return {code, std::move(text)};
 }
 
-/// "what: No such file or directory", from `errno` as it stands.
+/// "what: No such file or directory", from the current `errno`.
 std::string errno_text(const std::string& what);
 /// An Error of the kind that `errno` means, with `errno_text(what)`.
 Error fail_errno(const std::string& what);

@@ -22,8 +22,8 @@ std::string visible_json(std::string_view json);
 /// Writes what a program has to say, which may quote others, to a descriptor: on a terminal as
 /// visible() shows it, else as it is. Error: as write_all().
 Result<void> say(int fd, std::string_view text);
-/// Writes one message, in one write: "NAME: TEXT\n". On a terminal further lines of `text`
-/// are indented, so that none looks like a message of its own.
+/// Writes one message with a single write: "NAME: TEXT\n". On a terminal, further lines of `text`
+/// are indented, so that they do not look like separate messages.
 Result<void> say_line(int fd, std::string_view name, std::string_view text);
 
 }  // namespace muster

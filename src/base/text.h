@@ -20,8 +20,8 @@ std::string lower_case(std::string_view text);
 /// ASCII letters in any case are the same.
 bool same_letters(std::string_view a, std::string_view b);
 
-/// True if all of `text` is what `pattern` says, in which each '*' stands for any characters, and
-/// each `any_one`, where there is such, for any one of them.
+/// True if `pattern` matches all of `text`: '*' matches any characters, and `any_one`, if set,
+/// matches any single character.
 bool matches(std::string_view pattern, std::string_view text,
              std::optional<char> any_one = std::nullopt);
 
@@ -36,8 +36,8 @@ std::optional<std::string> from_hex(std::string_view text);
 /// passes through a shell.
 std::string shell_quoted(const std::vector<std::string>& words);
 
-/// Length of the well-formed UTF-8 sequence at the start of `bytes`, which are not empty; 0 if
-/// there is none.
+/// Length of the well-formed UTF-8 sequence at the start of `bytes` (not empty); 0 if it is
+/// malformed.
 std::size_t utf8_length(std::string_view bytes);
 /// True if `bytes` are well-formed UTF-8 (no surrogates, no overlong forms).
 bool is_utf8(std::string_view bytes);

@@ -9,7 +9,7 @@ using Clock = std::chrono::steady_clock;
 using TimePoint = Clock::time_point;
 using Duration = Clock::duration;
 
-/// Wall-clock milliseconds since 1970 (UTC), as they stand in journals and messages.
+/// Wall-clock milliseconds since 1970 (UTC), as in journals and messages.
 using UnixMillis = std::chrono::milliseconds;
 
 /// What the wall clock says. Pure code takes it as an argument, as it does `now`.

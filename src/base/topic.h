@@ -14,7 +14,7 @@ struct Topic {
   std::string_view group{};  ///< "Before a job starts"
   std::string_view name{};   ///< "needs-root": the section's anchor.
   std::string_view title{};
-  std::vector<std::string_view> says{};  ///< Messages; "…" stands for any text.
+  std::vector<std::string_view> says{};  ///< Messages; "…" matches any text.
   std::string_view text{};               ///< Paragraphs of Markdown.
 };
 
@@ -35,10 +35,10 @@ const Topic* find_topic(std::string_view name);
 /// The topic of a message's first line by name (what follows is quoted often: a program's last
 /// words); empty: it has none.
 std::string_view topic_name(std::string_view message);
-/// A message for a person: "needs root: run it with sudo (sm explain needs-root)", the note at the
-/// end of its first line. As it is where there is no topic, or the note stands there already.
+/// A message for a person: "needs root: run it with sudo (sm explain needs-root)", with the note at
+/// the end of its first line. Unchanged if no topic matches, or it already has the note.
 std::string with_topic(std::string message);
-/// The message without with_topic()'s note, for what is compared or told on. Pure.
+/// The message without the note of with_topic(), for comparing or forwarding it. Pure.
 std::string without_topic(std::string message);
 /// say_line() of an error: with_topic().
 Result<void> say_error(int fd, std::string_view name, std::string text);

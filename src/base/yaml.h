@@ -16,8 +16,8 @@ constexpr int yaml_nesting_max = 100;
 constexpr std::size_t yaml_weight_max = 4u << 20;
 
 struct YamlOptions {
-  /// What a node with a tag of the document's own (`!Ref X`) stands for; `tag` is "!Ref". Where
-  /// there is none, such a tag is an error.
+  /// The value of a node with a tag that the document defines (`!Ref X`); `tag` is "!Ref". If this
+  /// is null, such a tag is an error.
   std::function<Result<Json>(std::string_view tag, Json value)> tagged = nullptr;
   /// Numbers, truth values and dates stay the text that they were written as; only a plain empty
   /// value, `~` and `null` are null.
