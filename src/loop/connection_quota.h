@@ -42,8 +42,9 @@ class ConnectionQuota {
   };
   /// A newcomer from the address `peer`, idle and a stranger. One that may not stay is forgotten.
   Verdict accepted(Id id, std::string_view peer);
-  /// Something on it was proved. `party`: whose connections have a limit together; empty: nobody's.
-  /// One that may not stay is remembered until closed(): its owner answers "later" and closes it.
+  /// A peer proved its identity on this connection. Connections of one `party` share a limit; an
+  /// empty party has none. A connection over the limit is counted until closed(): its owner answers
+  /// "later" and closes it.
   Verdict proved(Id id, std::string_view party);
   /// The connection's request holds so many bytes now, in all. While strangers hold too much, the
   /// one that holds most goes; what was proved is not counted. One that may not stay is remembered.
@@ -80,7 +81,7 @@ class ConnectionQuota {
   void set_bytes(Id id, Connection& connection, std::uint64_t bytes);
   void enter(Id id, const Connection& connection);
   void leave(Id id, const Connection& connection);
-  /// The first in order, forgotten; none if there is none.
+  /// Removes and returns the first place in order; none if the set is empty.
   std::optional<Id> take_first(const std::set<Place>& places);
 
   Limits limits_;

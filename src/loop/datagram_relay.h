@@ -10,12 +10,12 @@
 
 namespace muster::loop {
 
-/// Hands questions on that come as datagrams, as DNS has them, and the answers back: whoever asks a
-/// socket, of whatever network namespace, is answered by a server of this process's own network.
+/// Relays requests that arrive as datagrams, such as DNS queries, and their responses. A client in
+/// any network namespace can use the socket; a server in this process's network namespace answers.
 ///
-/// Each question has a socket of its own, connected to the server that is asked: only that one can
-/// answer. One that does not within 3 s, or cannot be reached, is followed by the next; after 10 s
-/// nobody is asked any more.
+/// Each request has its own socket, connected to the server, so that only that server can answer.
+/// If the server does not answer within 3 s, or is unreachable, the next server is tried; after 10
+/// s the relay gives up.
 class DatagramRelay {
  public:
   struct Target {

@@ -7,8 +7,8 @@
 
 namespace muster::loop {
 
-/// A loop on a thread of its own, from the beginning to the end of this object. Reached from other
-/// threads by loop().post() and run_on() (loop/other_loop.h).
+/// A loop on its own thread, which lives as long as this object. Other threads reach it by
+/// loop().post() and run_on() (loop/other_loop.h).
 class LoopThread {
  public:
   LoopThread();

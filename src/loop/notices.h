@@ -9,7 +9,7 @@
 
 namespace muster::loop {
 
-/// Tells that something happened to one of some files or folders, not what (inotify(7)).
+/// Reports that one of some files or folders changed, but not how (inotify(7)).
 class Notices {
  public:
   /// Error: `system`.

@@ -9,15 +9,15 @@
 
 namespace muster::loop {
 
-/// Runs `work` as one of the tasks `there`, whose loop another thread runs, and gives its value
-/// back on `here`, the loop of the caller. Both loops run until then; `there` is not destroyed
-/// while its loop runs. Only values cross: neither side keeps a reference into the other. A caller
-/// that is destroyed meanwhile is not told any more.
+/// Runs `work` as one of the tasks `there`, whose loop runs on another thread, and returns its
+/// value on `here`, the caller's loop. Both loops must run until then; `there` must not be
+/// destroyed while its loop runs. Only values cross: neither side keeps a reference into the other.
+/// If the caller is destroyed meanwhile, the result is dropped.
 template <class T>
 Task<T> run_on(Loop& here, Tasks& there, std::function<Task<T>()> work) {
   struct Crossing {
     explicit Crossing(Loop& home) : done(home) {}
-    std::optional<T> value;  ///< Written there, before `here` is told.
+    std::optional<T> value;  ///< Written there, before `here` is notified.
     bool arrived = false;
     Event done;
   };

@@ -8,11 +8,11 @@
 
 namespace muster::loop {
 
-/// Hands TCP connections on: whoever connects to a listening socket, of whatever network
-/// namespace, reaches an address of this process's own. Bytes pass as they are.
+/// Relays TCP connections: clients that connect to a listening socket, in any network namespace,
+/// reach an address in this process's network namespace. Bytes are passed unchanged.
 ///
-/// A target on the loopback network sees each relay come from an address of its own there, so that
-/// it can tell them apart: whoever floods one relay is no burden to the others.
+/// If the target is on the loopback network, each relay connects from its own address there. So the
+/// target can tell relays apart, and a client that floods one relay does not affect the others.
 class Relay {
  public:
   struct Target {

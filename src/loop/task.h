@@ -15,12 +15,12 @@ namespace muster::loop {
 template <class T = void>
 class Task;
 
-/// Inside loop/ only: a task that was started, and whatever it awaits: a stack of coroutines, of
-/// which the innermost runs or waits. Destroying it destroys them all, innermost first, where they
-/// wait.
+/// Inside loop/ only: a started task and everything it awaits: a stack of coroutines whose
+/// innermost one runs or waits. Destroying it destroys all of them, innermost first, at the point
+/// where they wait.
 ///
-/// A coroutine that awaits another gives way to resume(), which goes on with the other: so a loop
-/// that awaits what is there already needs no more of the thread's stack than one turn of it.
+/// A coroutine that awaits another returns to resume(), which continues with the other one. So a
+/// loop that awaits values that are ready does not grow the thread's stack.
 class TaskRun {
  public:
   /// `ended` is called when the task has run to its end; it destroys the TaskRun.
@@ -141,9 +141,9 @@ inline Task<void> detail::Promise<void>::get_return_object() {
   return Task<void>(std::coroutine_handle<Promise>::from_promise(*this));
 }
 
-/// Inside loop/ only: where a task waits for what is no task. `teller()` is called once the value
-/// is there, from the loop (never from inside a task); later calls, and calls after the waiting
-/// task has ended, do nothing. Awaited once, by the coroutine whose local variable it is.
+/// Inside loop/ only: makes a task wait for a callback. Call `teller()` once the value is ready,
+/// from the loop (never from inside a task); later calls, and calls after the waiting task has
+/// ended, do nothing. Await it once, in the coroutine that has it as a local variable.
 template <class Value>
 class Wait {
   struct State {

@@ -30,8 +30,8 @@ class Tasks {
   /// From any thread.
   Loop& loop() const;
 
-  /// Waits until none is left, those included that are started meanwhile. Not from one of its own.
-  /// May outlive the group, whose end ends the wait.
+  /// Waits until no task is left, including tasks started meanwhile. Must not be called from one of
+  /// these tasks. May outlive the group; the wait ends with the group.
   Task<void> join() const;
   /// False if some are left at the deadline; they go on.
   Task<bool> join_until(TimePoint deadline) const;

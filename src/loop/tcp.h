@@ -23,8 +23,8 @@ struct TcpAddress {
 std::string numeric(const TcpAddress& address);
 std::uint16_t port_of(const TcpAddress& address);
 
-/// All addresses of `host`. A numeric one is taken as it is; a name is looked up by a thread of
-/// its own. Errors: `not_found`, `timeout`.
+/// All addresses of `host`. A numeric address is used as it is; a name is looked up on a separate
+/// thread. Errors: `not_found`, `timeout`.
 Task<Result<std::vector<TcpAddress>>> resolve(Loop& loop, std::string host, std::uint16_t port,
                                               TimePoint deadline);
 

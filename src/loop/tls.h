@@ -32,10 +32,10 @@ class TlsListener {
       Duration handshake_max = std::chrono::seconds(10), const std::string& address = {});
   virtual ~TlsListener() = default;
   virtual std::uint16_t port() const = 0;
-  /// The next peer that proved the key. Handshakes run side by side, each with a deadline of
-  /// `handshake_max`, at most 256 at once (peers not yet accepted count too) and 32 of one address:
-  /// for a newcomer the oldest goes that has proved nothing. Those that fail are told to `refused`
-  /// and closed. Error: `closed`.
+  /// The next peer that proved that it has the key. Handshakes run concurrently, each with a
+  /// deadline of `handshake_max`, at most 256 at once (including peers not yet accepted) and 32 per
+  /// address: a new connection replaces the oldest one that has proved nothing. Failed handshakes
+  /// are reported to `refused` and closed. Error: `closed`.
   virtual Task<Result<TlsPeer>> accept() = 0;
   virtual void on_refused(std::function<void(std::string address, std::string why)> refused) = 0;
   virtual void close() = 0;
@@ -45,10 +45,10 @@ class TlsListener {
 /// alone, or the loopback's.
 Task<std::string> own_address_of(Loop& loop, std::string host, TimePoint deadline);
 
-/// Connects and proves the key. A name is looked up beside the loop, so that a slow name server
-/// stops nobody. Errors: `not_found` (name), `system` (refused, unreachable), `denied` (the other
-/// side has not the key, or refused ours), `closed` (ended before the proof), `protocol` (speaks
-/// no TLS 1.3), `timeout`. None of the texts says who was called.
+/// Connects and proves that it has the key. Names are looked up on another thread, so a slow name
+/// server does not block the loop. Errors: `not_found` (name), `system` (refused, unreachable),
+/// `denied` (the other side does not have the key, or refused ours), `closed` (ended before the
+/// proof), `protocol` (no TLS 1.3), `timeout`. The texts do not name the peer.
 Task<Result<TlsPeer>> tls_connect(Loop& loop, std::string host, std::uint16_t port,
                                   std::string identity, std::string key, TimePoint deadline);
 

@@ -9,11 +9,11 @@
 
 namespace muster::loop {
 
-/// Tells of files below a folder whose writers have ended, by inotify(7). It does not look through
-/// folders: whoever does adds them, each before he looks, so that nothing comes between.
+/// Reports files below a folder when their writers close them, by inotify(7). It does not read
+/// folders: the caller adds each folder before reading it, so that no file is missed in between.
 class TreeWatch {
  public:
-  /// What it tells; all paths are relative to the root, "" is the root itself.
+  /// The events; all paths are relative to the root, "" is the root itself.
   struct Tell {
     std::function<void(const std::string& file)> written;     ///< Closed, or moved in.
     std::function<void(const std::string& folder)> appeared;  ///< "": events were lost.
@@ -23,14 +23,13 @@ class TreeWatch {
   static Result<std::unique_ptr<TreeWatch>> open(Loop& loop, Tell tell);
   TreeWatch(const TreeWatch&) = delete;
   TreeWatch& operator=(const TreeWatch&) = delete;
-  /// Nothing is told any more.
+  /// After this, no callback is called.
   ~TreeWatch();
 
-  /// `path` is how to reach the folder. One that is gone needs no watch. Error: `system`, when
-  /// there are no more watches to be had, or 4096 folders are watched already, or their paths
-  /// have 4 MiB.
+  /// `path` opens the folder. A folder that no longer exists needs no watch. Error: `system` if the
+  /// limit of watches is reached, 4096 folders are already watched, or their paths take 4 MiB.
   Result<void> add(const std::string& path, const std::string& relative);
-  /// Tells now what has come by now.
+  /// Reports the events that have arrived so far.
   void take();
 
  private:

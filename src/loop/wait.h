@@ -63,9 +63,9 @@ class Signals {
   std::unique_ptr<State> state_;
 };
 
-/// Waits on a descriptor that somebody else owns (pidfd, pipe, inotify); never closes it. The
-/// descriptor becomes non-blocking. Not for regular files: there both waits give false at once.
-/// The descriptor must outlive the Watch, and has no other Watch at the time.
+/// Waits on a descriptor that another object owns (pidfd, pipe, inotify); never closes it. Makes
+/// the descriptor non-blocking. Not for regular files: both waits return false for them at once.
+/// The descriptor must outlive the Watch, and can have one Watch at a time.
 class Watch {
  public:
   Watch(Loop& loop, int fd);

@@ -14,8 +14,8 @@
 
 namespace muster::loop {
 
-/// Bytes over one non-blocking socket that somebody else owns: TCP or unix (plain_wire), or TLS
-/// over it (loop/ssl_wire.h). Everything is tried; nothing in here waits.
+/// Bytes over one non-blocking socket that another object owns: TCP or unix (plain_wire), or TLS
+/// over it (loop/ssl_wire.h). All calls return at once; none waits.
 class Wire {
  public:
   enum class Kind { done, want_read, want_write, end, failed };
@@ -34,7 +34,7 @@ class Wire {
   virtual Attempt write(const iovec* pieces, int count, bool more, std::vector<Fd>* fds) = 0;
   /// Some bytes of a file. `end` if the file is shorter.
   virtual Attempt send_file(int fd, std::uint64_t offset, std::size_t bytes) = 0;
-  /// Bytes may be there that poll does not tell of.
+  /// True if there may be bytes that poll() does not report.
   virtual bool buffers() const { return false; }
   /// Says goodbye, if that can be done without waiting.
   virtual void goodbye() {}
