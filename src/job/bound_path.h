@@ -10,11 +10,11 @@ namespace muster::job {
 
 /// Rules of what hosts may see of a machine as it is (`sm fit --bind`), and where. Pure.
 
-/// Nothing may stand over what every host has: /opt/ml, the kernel's files, muster's own. Error:
-/// `invalid_input`: what `path` is not: absolute, without "." and "..", or whose it is.
+/// A bound path must not cover anything that every host has: /opt/ml, the kernel's files, muster's
+/// own. Error: `invalid_input`: the path is not absolute, contains "." or "..", or is reserved.
 Result<void> check_inside(const std::string& path);
 
-/// check_inside() of each, and that none stands in another one. Error: `invalid_input`.
+/// check_inside() of each, and that no path is inside another one. Error: `invalid_input`.
 Result<void> check_inside(const std::vector<BoundPath>& bound);
 
 /// What a machine is at the moment.

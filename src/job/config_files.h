@@ -42,7 +42,8 @@ Result<ResourceConfig> read_resource_config(const std::optional<std::string>& te
 /// A resource config from a dict that was read already.
 Result<ResourceConfig> resource_config_from(PyValue source, const std::string& path);
 
-/// A dict by channel name. Error: `invalid_input`: not an object, or a name that is no folder.
+/// A dict by channel name. Error: `invalid_input`: not an object, or a name that is not valid for a
+/// folder.
 Result<PyValue> read_channels(const std::optional<std::string>& text, const std::string& path);
 Result<PyValue> channels_from(PyValue channels, const std::string& path);
 

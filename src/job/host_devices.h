@@ -8,9 +8,8 @@
 #include "base/json.h"
 #include "base/result.h"
 
-// Pure: devices of the machine that one host is given, and what its programs need beside them. The
-// engine decides on them, from the machine's own files; nothing of it comes from who asks for a
-// job.
+// Pure: devices of the machine that one host gets, and the files that its programs need for them.
+// The engine chooses them from the machine's own files; nothing here comes from the job's request.
 
 namespace muster::job {
 
@@ -43,11 +42,11 @@ struct HostDevices {
   bool operator==(const HostDevices&) const = default;
 };
 
-/// Where hosts find the libraries of a GPU's driver, beside the folders of an image's own.
+/// Where hosts find the libraries of a GPU's driver, separate from an image's own folders.
 inline constexpr const char* driver_libraries_path = "/run/muster/gpu/lib";
 
-/// Device nodes below /dev and beside those that every host has, files nowhere that is muster's or
-/// the kernel's. Error: `invalid_input`.
+/// Device nodes must be below /dev and not among those that every host has; files must not be in
+/// folders of muster or the kernel. Error: `invalid_input`.
 Result<void> check(const HostDevices& devices);
 /// True for an absolute path without "//", "." and "..".
 bool is_plain_path(std::string_view path);

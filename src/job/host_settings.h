@@ -5,12 +5,12 @@
 #include "base/command.h"
 #include "base/result.h"
 
-// Pure: what a host's `train` or operators are told by MUSTER_* variables, where a program of the
-// user's is started first: as a file, so that the user's environment has none of them.
+// Pure: MUSTER_* settings for a host's `train` or operators if a user's program starts first. They
+// are passed in a file, so that the user's environment does not contain them.
 
 namespace muster::job {
 
-/// Where a host of the platform with an entry point of its own has that file, mode 0600.
+/// That file in a host of the platform whose image has its own entry point; mode 0600.
 inline constexpr const char* host_settings_path = "/run/muster/settings";
 
 /// All of the job's own variables for a host that a program of the node puts in an image, likewise:

@@ -32,14 +32,14 @@ inline constexpr const char* stewards_cgroup = "/muster-stewards";
 inline constexpr std::int64_t steward_memory_max = std::int64_t{256} << 20;
 
 /// What one steward of this machine needs to run one host of a job: the message from the local
-/// engine to its stewards, by a file of mode 0600 (docs/protocols/steward.md). Nobody else knows of
-/// it.
+/// engine to its stewards, in a file of mode 0600 (docs/protocols/steward.md). No other component
+/// uses it.
 struct HostSpec {
   Spec spec;
   std::string host;                ///< "algo-K", one of `hosts`.
   std::vector<HostAddress> hosts;  ///< All of the job, in SageMaker's sorted order.
-  /// No container: the machine's network, users and programs, with mounts and processes of its own
-  /// (docs/decisions/0048-light-hosts.md). `bridge`, `machine_subnet` and `first_id` mean nothing.
+  /// No container: the machine's network, users and programs, but separate mounts and processes
+  /// (docs/decisions/0048-light-hosts.md). `bridge`, `machine_subnet` and `first_id` are not used.
   bool light = false;
   /// A container of a scheduler's step: on the machine's own network, and in a control group below
   /// its steward's, so that the scheduler's limits hold. `bridge` and `machine_subnet` mean
@@ -51,8 +51,8 @@ struct HostSpec {
   std::string interface;
   std::string bridge;  ///< "mu" + 8 hex digits, one per job on this machine.
   int prefix_length = 24;
-  /// The job's own network of the machine's, "10.177.3.0/24": where its hosts are in a VPC, that
-  /// stands for them outside of it. Empty: the hosts' addresses are of it.
+  /// The job's network among the machine's, "10.177.3.0/24". Hosts in a VPC have these addresses
+  /// outside of it. Empty: the hosts' addresses are on this network.
   std::string machine_subnet;
   std::int64_t first_id = 0;  ///< The machine's number of a host's root; 0: it is root's own.
   std::string state_folder;   ///< muster's state on this machine (hidden from the host).
@@ -76,8 +76,8 @@ const std::string& own_address(const HostSpec& spec);
 /// machine_subnet. No two jobs of a machine have the same.
 std::string machine_address(const HostSpec& spec);
 
-/// What stands in the way of running it, naming the field; the job's own part as check(Spec) does.
-/// Error: `invalid_input`.
+/// Validates the spec and names the invalid field; check(Spec) validates the job's part. Error:
+/// `invalid_input`.
 Result<void> check(const HostSpec& spec);
 
 Json to_json(const HostSpec& spec);

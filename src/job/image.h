@@ -27,8 +27,8 @@ struct Image {
   Env environment{};                  ///< ENV.
   std::string folder{};               ///< WORKDIR, absolute; empty: the root.
   std::string user{};                 ///< USER: "", "app", "1000:1000", "app:users".
-  /// A file that whoever uses the layers holds a shared flock on, absolute: they stay as long.
-  /// Empty: they stay anyway.
+  /// Users of the layers hold a shared flock on this file (absolute), which keeps the layers.
+  /// Empty: they are kept anyway.
   std::string lease{};
 
   bool operator==(const Image&) const = default;
@@ -47,9 +47,9 @@ struct User {
 
   bool operator==(const User&) const = default;
 };
-/// `text` as an image's USER has it, names looked up in its passwd(5) and group(5) files; a number
-/// may be none of theirs. Error: `not_found` for a name that they do not have; `invalid_input` for
-/// a number beyond a host's ids.
+/// The user in an image's USER, with names looked up in its passwd(5) and group(5) files; a number
+/// need not be in them. Error: `not_found` for an unknown name; `invalid_input` for a number beyond
+/// a host's ids.
 Result<User> user_of(std::string_view text, std::string_view passwd, std::string_view group);
 
 /// Inside of muster's own part of a job. Errors: `invalid_input`, naming the field.

@@ -29,7 +29,7 @@ struct ImageWish {
   /// The registry has to give it to this job's login, also where it is here already: what another's
   /// login brought is not had without it. Not where `pull` is never.
   bool private_to_login = false;
-  std::string logins{};  ///< A file as ~/.docker/config.json, absolute; empty: nobody logs in.
+  std::string logins{};  ///< A file like ~/.docker/config.json, absolute; empty: no login.
 };
 
 }  // namespace muster::job

@@ -9,10 +9,9 @@
 
 namespace muster::job {
 
-// What the reference's log says before it starts the script (logging_config.py), without what
-// nobody may read in a log. Pure.
+// What the reference logs before it starts the script (logging_config.py), without secrets. Pure.
 
-/// What stands in place of a value that is not shown.
+/// Replaces a value that is not shown.
 constexpr const char* masked_value = "******";
 
 /// True if a value of this name is not for logs: it holds a word such as PASSWORD, SECRET,
@@ -28,9 +27,9 @@ struct Invocation {
   bool is_folded = false;  ///< The properties and variables are counted, not shown.
 };
 
-/// "Invoking user script", the properties of the job (json.dumps, indent=4), the variables that it
-/// adds, and the command, with secrets masked by name in all of them; a masked value of six bytes
-/// or more also wherever else it stands. What each rank runs follows as a line of its own.
+/// "Invoking user script", the job's properties (json.dumps, indent=4), the variables that it adds,
+/// and the command. Secrets are masked by name in all of them; a masked value of six bytes or more
+/// is also masked wherever else it occurs. The command of each rank follows on a separate line.
 std::string invocation_text(const Training& training, const Invocation& invocation);
 
 /// "Invoking script with the following command", `command`, and where that is a launcher what each

@@ -35,7 +35,7 @@ void append_record(std::string& out, std::uint64_t seq, UnixMillis time, Message
 /// Cuts records out of a journal's bytes as they are read. Pure.
 class JournalReader {
  public:
-  /// `offset`: where in the file the first byte that will be fed stands; a record's start.
+  /// `offset`: position in the file of the first byte that will be fed; the start of a record.
   explicit JournalReader(std::uint64_t offset = 0) : offset_(offset) {}
   void feed(std::string_view bytes) { buffer_.append(bytes); }
   /// The next whole record; none if more bytes are needed (in a living journal: not written yet;
@@ -102,14 +102,14 @@ struct LogLine {
 std::string encode(const LogLine& line);
 Result<LogLine> log_from(std::string_view payload);
 
-/// A `log` record whose text begins so tells that a file of a checkpoint is kept: what the job has
-/// done until then is not lost with its machine.
+/// A `log` record whose text starts with this reports that a checkpoint's file was stored: the
+/// job's progress up to then survives the loss of its machine.
 inline constexpr std::string_view checkpoint_stored = "checkpoints: stored ";
 
 /// What a host's GPUs had to do with its failure, as their driver says. Later ones are worse.
 enum class Card {
   working,       ///< Nothing, or no more than the program's own error.
-  memory_error,  ///< One broke under the program, and goes on.
+  memory_error,  ///< A GPU failed under the program, but remains usable.
   broken,        ///< One has to be reset, or worse.
 };
 

@@ -14,7 +14,7 @@ inline constexpr int ranks_max = hosts_max * processes_per_host_max;
 /// Further attempts of a job that lost its machines: RetryStrategy's MaximumRetryAttempts.
 inline constexpr int retries_max = 30;
 inline constexpr int retries_default = 2;
-/// Nodes that stand by for one that is lost.
+/// Standby nodes, each of which can replace a lost one.
 inline constexpr int spares_max = 16;
 /// Source: StoppingCondition of the CreateTrainingJob API, MaxRuntimeInSeconds.
 /// The shortest time without any sign of life after which a job may be said to hang.
@@ -32,7 +32,7 @@ inline constexpr std::int64_t memory_bytes_min = 8 << 20;
 /// The least processor time that the kernel can allot: 1 ms of each 100 ms.
 inline constexpr std::int64_t cpu_millis_min = 10;
 inline constexpr std::int64_t cpu_millis_max = 1000000;
-/// 0 stands for no limit.
+/// 0 means no limit.
 constexpr bool is_cpu_limit(std::int64_t millis) {
   return millis == 0 || (millis >= cpu_millis_min && millis <= cpu_millis_max);
 }

@@ -35,12 +35,12 @@ constexpr bool is_hosts_own(Mark mark) {
 /// Payload of a `mark` record or frame: {mark, bytes}. The record's time is the moment.
 struct Moment {
   Mark mark = Mark::root;
-  std::int64_t bytes = -1;  ///< What `inputs` brought; -1: not told.
+  std::int64_t bytes = -1;  ///< Bytes that `inputs` fetched; -1: unknown.
 
   bool operator==(const Moment&) const = default;
 };
 std::string encode(const Moment& moment);
-/// Error: `protocol`, or `invalid_input` for what is no JSON.
+/// Error: `protocol`, or `invalid_input` for text that is not JSON.
 Result<Moment> moment_from(std::string_view payload);
 
 }  // namespace muster::job

@@ -31,23 +31,23 @@ inline constexpr std::size_t node_job_bytes_max = 16u << 20;
 struct LinkTiming {
   std::chrono::milliseconds beat{2000};      ///< Between two beats.
   std::chrono::milliseconds silence{10000};  ///< Without a frame the connection counts as broken.
-  std::chrono::milliseconds begin{600000};   ///< A node waits so long to be told to begin.
-  /// After the host's end, and after the engine was last heard of, a node keeps the host's result
-  /// for so long.
+  std::chrono::milliseconds begin{600000};   ///< How long a node waits for the order to start.
+  /// How long a node keeps the host's result after the host has ended and the engine was last
+  /// heard.
   std::chrono::milliseconds linger{900000};
-  /// A host runs on for so long when nothing is heard of the engine; 0: as long as it likes.
+  /// How long a host continues without contact to the engine; 0: no limit.
   std::chrono::milliseconds alone{0};
 
   bool operator==(const LinkTiming&) const = default;
 };
 
-/// The image of a job's containers, as its node needs it beside its spec.
+/// The image of a job's containers, which its node needs in addition to its spec.
 struct NodeImage {
   std::string folder;    ///< Absolute: where the node keeps images.
   std::string manifest;  ///< The image's own documents.
   std::string config;
-  /// Where layers are found that the node lacks, each with its number behind this, and stay; empty:
-  /// beside the job's folder, and the node removes them.
+  /// Path prefix of layers that the node lacks, each followed by its number; they are kept. Empty:
+  /// next to the job's folder, and the node removes them.
   std::string layers{};
 
   bool operator==(const NodeImage&) const = default;
@@ -78,7 +78,7 @@ Json to_json(const NodeJob& job);
 /// Error: `invalid_input`, naming the field.
 Result<NodeJob> node_job_from(std::string_view text);
 
-/// The TLS identity of a node, "<nonce>/algo-2", and what stands in one; none if it is none.
+/// The TLS identity of a node, "<nonce>/algo-2", and its parts; none if it is malformed.
 struct NodeIdentity {
   std::string nonce;
   std::string host;
@@ -87,7 +87,7 @@ struct NodeIdentity {
 };
 std::string encode(const NodeIdentity& identity);
 std::optional<NodeIdentity> node_identity_from(std::string_view identity);
-/// What nodes are called that stand by: "spare-1" and so on.
+/// Names of standby nodes: "spare-1" and so on.
 std::vector<std::string> spare_names(int count);
 bool is_spare(std::string_view host);
 /// True for 16 lower-case hex digits.
@@ -111,7 +111,7 @@ struct NodeHello {
 std::string encode(const NodeHello& hello);
 Result<NodeHello> node_hello_from(std::string_view payload);  ///< Errors, here and below: protocol.
 
-/// What the engine has already: the node goes on from there.
+/// What the engine already has: the node continues from there.
 struct NodeWelcome {
   int version = node_link_version;
   std::string muster = {};
@@ -175,14 +175,14 @@ Result<NodeMeasure> node_measure_from(std::string_view payload);
 struct NodeUsage {
   std::uint64_t id = 0;  ///< The question's.
   Usage usage = {};
-  std::string why = {};  ///< Why it is not told; empty: it is.
+  std::string why = {};  ///< Why it was not passed on; empty: it was.
 
   bool operator==(const NodeUsage&) const = default;
 };
 std::string encode(const NodeUsage& answer);
 Result<NodeUsage> node_usage_from(std::string_view payload);
 
-/// When something happened is told as how long ago: nodes' clocks differ.
+/// The time of an event is sent as its age, because nodes' clocks differ.
 struct NodeSignalled {
   int signal = 0;
   std::chrono::milliseconds ago{0};
@@ -203,7 +203,7 @@ Result<NodeEnded> node_ended_from(std::string_view payload);
 
 struct NodeGiven {
   std::uint64_t bytes = 0;  ///< The tar's.
-  std::string error = {};   ///< One line: why there is none; empty otherwise.
+  std::string error = {};   ///< One line: why it has none; otherwise empty.
 
   bool operator==(const NodeGiven&) const = default;
 };

@@ -10,7 +10,7 @@ namespace muster::job {
 /// How a process or a host ended. A failed workload is data; it is not an Error.
 struct Outcome {
   enum class Kind {
-    exited,    ///< By itself; `number` is the exit code.
+    exited,    ///< It exited; `number` is the exit code.
     signaled,  ///< Killed; `number` is the signal.
     lost,      ///< A host that is not heard any more; `text` says how that was noticed.
     failed,    ///< Could not be run, or gave up; `text` is the one line that says why.
@@ -24,7 +24,7 @@ struct Outcome {
   static Outcome lost(std::string how) { return {Kind::lost, 0, std::move(how)}; }
   static Outcome failed(std::string why) { return {Kind::failed, 1, std::move(why)}; }
 
-  /// The end of a job that somebody asked to stop, by that signal.
+  /// The end of a job that was stopped on request, by that signal.
   static Outcome stopped(int signal) { return {Kind::signaled, signal, "stopped on request"}; }
 
   bool is_stopped() const { return *this == stopped(number); }
@@ -44,13 +44,13 @@ struct Verdict {
   bool out_of_memory = false;
   /// The failure file's first word; empty: ExecuteUserScriptError. InstallRequirementsError, ...
   std::string error_class = {};
-  /// What ended the process, one line, as its last words tell (job::Ending); empty: nothing tells.
+  /// What ended the process, one line, from its last lines (job::Ending); empty: unknown.
   std::string error = {};
-  /// `error` only tells of another process's end: this end may be its consequence.
+  /// `error` only reports another process's end: this end may be its consequence.
   bool blames_peer = false;
-  /// A rank by SIGKILL whose `sm rank` was killed: nobody saw how its program ended.
+  /// A rank whose `sm rank` was killed by SIGKILL, so that its program's end was not observed.
   bool unseen = false;
-  /// What the job's program wrote to output/failure on the host that tells this verdict; bounded.
+  /// What the job's program wrote to output/failure on the host that reports this verdict; bounded.
   std::string failure_file = {};
 
   bool success() const { return outcome.success(); }

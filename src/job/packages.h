@@ -2,8 +2,9 @@
 
 namespace muster::job {
 
-/// Where every host of the platform sees the Python packages that `sm` carries: a zip archive that
-/// Python imports from. Interpreters that have none of their own find it last on PYTHONPATH.
+/// Where every host of the platform has the Python packages that `sm` carries: a zip archive that
+/// Python can import from. It is last on PYTHONPATH, for interpreters that do not have these
+/// packages installed.
 inline constexpr const char* packages_path = "/run/muster/python.zip";
 
 }  // namespace muster::job

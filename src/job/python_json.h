@@ -36,7 +36,7 @@ struct PyValue {
   bool is_dict() const { return kind == Kind::dict; }
   /// Python's bool(value).
   bool truthy() const;
-  /// The member of a dict, null if there is none.
+  /// The member of a dict, null if it is missing.
   const PyValue* find(std::string_view key) const;
   /// Sets a member of a dict: as Python does, an old key keeps its place.
   void set(std::string key, PyValue value);

@@ -23,7 +23,7 @@ constexpr std::int64_t tagged_rank_most = 1'000'000;
 
 /// None: the line has no such tag, as those of a rank that is alone on its host. Pure.
 std::optional<RankTag> rank_tag_in(std::string_view line);
-/// Empty for what is no rank, -1. Pure.
+/// Empty if `rank` is -1. Pure.
 std::string rank_tag(int rank, const std::string& host, Stream stream);
 
 /// "stdout", "stderr".

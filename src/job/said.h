@@ -22,7 +22,7 @@ struct SaidLine {
   bool operator==(const SaidLine&) const = default;
 };
 
-/// Stands where something was left out.
+/// Marks omitted lines.
 inline constexpr std::string_view left_out = "[...]";
 
 /// The beginning and the end of a text that is longer than `bytes_max` (at least 64), whole

@@ -37,12 +37,12 @@ struct InputChannel {
   std::string folder{};  ///< Absolute path on the submitter's machine; never written to.
   S3Source s3{};
   std::string content_type{};
-  std::string record_wrapper = "None";  ///< Told to the job, done by nobody.
+  std::string record_wrapper = "None";  ///< Passed to the job, not applied.
 
   bool operator==(const InputChannel&) const = default;
 };
 
-/// How stewards reach S3. Secrets stand in files only.
+/// How stewards reach S3. Secrets are only in files.
 struct S3Access {
   std::string endpoint{};          ///< "http://127.0.0.1:7700"; empty: Amazon's.
   std::string region{};            ///< Empty: us-east-1.
@@ -87,11 +87,11 @@ enum class Network {
 const char* network_name(Network network);
 std::optional<Network> network_from(std::string_view name);
 
-/// One training job as it was asked for: a superset of SageMaker's CreateTrainingJob.
+/// One training job as requested: a superset of SageMaker's CreateTrainingJob.
 ///
-/// Pure. Source of names and limits: the CreateTrainingJob API; muster's own part stands in JSON
-/// under "Muster" (docs/protocols/steward.md). That part says what a root process reads, writes and
-/// shows to strangers' code: it comes from muster alone, never from who asks for a job.
+/// Pure. Source of names and limits: the CreateTrainingJob API; muster's own part is below "Muster"
+/// in the JSON (docs/protocols/steward.md). That part decides what a root process reads, writes and
+/// shows to untrusted code, so it comes from muster alone, never from the job's request.
 struct Spec {
   std::string name;  ///< TrainingJobName: 1 to 63 letters, digits and inner '-'.
   std::map<std::string, std::string>
@@ -110,11 +110,12 @@ struct Spec {
   /// Further attempts after machines were lost, where the engine can start a job again; 0: none,
   /// after a preemption neither.
   int retries = retries_default;
-  std::chrono::seconds hang_after{0};  ///< Silent and still for so long, it hangs; 0: never asked.
-  bool end_hung = false;               ///< A job that hangs is ended; else it is told.
-  int spares = 0;                      ///< Nodes that stand by: a host that is lost goes on there.
-  Args entrypoint;                     ///< ContainerEntrypoint: runs in place of `train`.
-  Args arguments;                      ///< ContainerArguments.
+  std::chrono::seconds hang_after{
+      0};  ///< The job hangs after this time without output or progress; 0: never checked.
+  bool end_hung = false;      ///< End a job that hangs; false: only report it.
+  int spares = 0;             ///< Standby nodes; a lost host continues on one of them.
+  Args entrypoint;            ///< ContainerEntrypoint: runs in place of `train`.
+  Args arguments;             ///< ContainerArguments.
   std::string s3_output;      ///< S3OutputPath: results go below <this>/<job>/output; may be empty.
   bool packed_output = true;  ///< As .tar.gz; else file by file (CompressionType NONE).
   std::string checkpoint_url;  ///< CheckpointConfig.S3Uri; empty: none are kept.
@@ -167,8 +168,8 @@ bool keeps_checkpoints(const Spec& spec);
 /// Where the job's results go in S3: "<s3_output>/<job>/output". Empty if nowhere.
 std::string s3_results(const Spec& spec);
 
-/// What stands in the way of running it, naming the field: names out of their alphabet, relative
-/// paths, text that is not UTF-8 or holds a NUL. Error: `invalid_input`.
+/// Validates the spec and names the invalid field: names outside their alphabet, relative paths,
+/// text that is not UTF-8 or contains a NUL. Error: `invalid_input`.
 Result<void> check(const Spec& spec);
 
 Json to_json(const Spec& spec);

@@ -1,6 +1,6 @@
 #pragma once
 
-// Inside job/ only: a job's groups of hosts, and how they stand in JSON.
+// Inside job/ only: a job's groups of hosts, and their JSON form.
 
 #include "job/spec.h"
 #include "job/spec_fields.h"

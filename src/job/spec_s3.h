@@ -1,6 +1,6 @@
 #pragma once
 
-// Inside job/ only: what of a specification is about S3 and folders, and how it stands in JSON.
+// Inside job/ only: the parts of a specification about S3 and folders, and their JSON form.
 
 #include "job/spec.h"
 #include "job/spec_fields.h"

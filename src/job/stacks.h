@@ -11,7 +11,7 @@
 
 namespace muster::job {
 
-/// One call that a thread stands in.
+/// One call on a thread's stack.
 struct Call {
   std::string function;
   std::string file;  ///< The source file; of a native call the library; may be empty.
@@ -20,7 +20,7 @@ struct Call {
   bool operator==(const Call&) const = default;
 };
 
-/// Where one thread stands.
+/// The stack of one thread.
 struct ThreadStack {
   std::string name;
   bool runs = false;        ///< On a processor, or ready to be.
@@ -33,15 +33,15 @@ struct ThreadStack {
   bool operator==(const ThreadStack&) const = default;
 };
 
-/// One process of a host and where its threads stand.
+/// One process of a host with the stacks of its threads.
 struct ProcessStacks {
   std::int64_t pid = 0;      ///< As the host counts.
-  std::int64_t parent = 0;   ///< Likewise; 0: none of those told.
+  std::int64_t parent = 0;   ///< Likewise; 0: not among the listed ones.
   int rank = -1;             ///< As its environment says; -1: none.
   std::string task;          ///< "ps 1", "scheduler": likewise, of what has no rank; empty: none.
   std::string command;       ///< The arguments, shortened.
   std::string waits_in;      ///< The kernel's function that its first thread waits in; empty: none.
-  std::int64_t started = 0;  ///< Ticks since the machine's start: tells pids used twice.
+  std::int64_t started = 0;  ///< Ticks since the machine's start: distinguishes reused pids.
   std::int64_t cpu_ms = 0;   ///< Used since its start, all threads.
   std::int64_t io_bytes = 0;         ///< Read and written since its start, by system calls.
   std::int64_t faults = 0;           ///< Pages of memory that it was given since its start.
@@ -51,19 +51,20 @@ struct ProcessStacks {
   std::vector<ThreadStack> threads;  ///< The first one first, where that is known.
 
   bool operator==(const ProcessStacks&) const = default;
-  /// One of those that a launcher has started, not what stands around them.
+  /// A process that a launcher started, not one of those around it.
   bool is_member() const { return rank >= 0 || !task.empty(); }
 };
 
-/// True if a thread stands in the same call as before, on whatever line of it. Outside of that
-/// call lines count. Native calls count by `place` and `state` where both are known.
+/// True if a thread is in the same call as before, on any line of it. Outside of that call, lines
+/// count. Native calls are compared by `place` and `state` if both are known.
 bool same_place(const ThreadStack& before, const ThreadStack& after);
 
-/// How many of a thread's native calls, the innermost first, are one that waits for others, and
-/// what that calls: what goes on in there is no progress of the thread. 0: it is in none.
+/// How many of a thread's native calls, innermost first, belong to a call that waits for other
+/// ranks. A change within them is not progress of the thread. 0: the thread does not wait in such a
+/// call.
 std::size_t calls_that_wait(const std::vector<Call>& calls);
 
-/// What one host told: its processes but muster's own.
+/// The stacks of one host: all its processes except muster's own.
 struct HostStacks {
   std::string host;
   std::vector<ProcessStacks> processes;
@@ -81,7 +82,7 @@ enum class Calls {
 };
 /// "python", "native", "moves"; in a message as {calls}.
 const char* calls_name(Calls calls);
-/// The message {calls}; what is none asks for Python's calls.
+/// The message {calls}; an invalid value requests Python's calls.
 std::string encode(Calls calls);
 Calls calls_from(std::string_view payload);
 
@@ -100,7 +101,7 @@ Result<HostStacks> host_stacks_from(std::string_view payload);
 Json to_json(const HostStacks& stacks);
 Result<HostStacks> host_stacks_from_json(const Json& json);
 
-/// All hosts of a job: {job, hosts}. Beyond 3 MiB hosts are told without their processes.
+/// All hosts of a job: {job, hosts}. Beyond 3 MiB, hosts are listed without their processes.
 Json to_json(const std::string& job, const std::vector<HostStacks>& hosts);
 /// The hosts of such a job. Error: `protocol`.
 Result<std::vector<HostStacks>> job_stacks_from_json(const Json& json);

@@ -18,7 +18,7 @@ std::string_view last_step(std::string_view lines);
 class Steps {
  public:
   static constexpr Duration every = std::chrono::seconds(1);
-  /// A longer text is no progress bar, and is shown.
+  /// A longer text is not a progress bar, and is shown.
   static constexpr std::size_t text_bytes_max = 4096;
 
   /// The text, if it is to be shown now; else it is kept in place of an earlier one.

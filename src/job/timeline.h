@@ -28,7 +28,8 @@ enum class Point {
   worked,  ///< Mark::launched.
   rank,
   first_line,    ///< The first line of a rank; of any program where the host has no `train`.
-  first_metric,  ///< The first line with a metric of the job's; whoever knows those puts it in.
+  first_metric,  ///< The first line with one of the job's metrics; set by the code that knows the
+                 ///< metrics.
   last_line,
   ended,   ///< The host's first process has ended.
   stored,  ///< What the host left is in place.
@@ -44,7 +45,7 @@ std::string_view phase_before(Point point);
 struct HostTimeline {
   std::string host;
   int attempt = 1;
-  std::int64_t input_bytes = -1;  ///< What came from S3; -1: not told.
+  std::int64_t input_bytes = -1;  ///< Bytes downloaded from S3; -1: unknown.
   std::optional<UnixMillis> at[point_count]{};
 
   const std::optional<UnixMillis>& when(Point point) const {

@@ -19,7 +19,7 @@ struct Traceback {
   std::string
       text;  ///< "ValueError: bad batch": the line at `error`, and lines that go on with it.
   Blame blame = Blame::own;
-  /// False: it stands below "Exception ignored in", "--- Logging error ---" and the like, so ended
+  /// False: it follows "Exception ignored in", "--- Logging error ---" or similar, so it ended
   /// nothing.
   bool fatal = true;
   bool late = false;       ///< Not `fatal`, and of what comes while Python ends.
@@ -28,9 +28,9 @@ struct Traceback {
   bool crash = false;      ///< C++'s, and a failed assert of C's.
 };
 
-/// The tracebacks in lines of one stream, in their order: Python's own form, also behind a prefix,
-/// and rich's. `exit_code`: of the program, -1 if not known: with another one than 1 no exception
-/// ended Python, and what stands below an error is no part of it. Pure.
+/// The tracebacks in lines of one stream, in order: Python's own form, also after a prefix, and
+/// rich's. `exit_code`: of the program, -1 if unknown. With a code other than 1, no exception ended
+/// Python, and the lines after an error are not part of it. Pure.
 std::vector<Traceback> tracebacks_of(const std::vector<SaidLine>& lines, int exit_code);
 
 /// "ValueError: bad batch", "main.<locals>.Error", "KeyboardInterrupt".

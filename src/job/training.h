@@ -126,11 +126,11 @@ bool asks_for(const Training& training, std::string_view hyperparameter);
 /// sagemaker_mpi_enabled, on a host of the distribution.
 bool mpi_enabled(const Training& training);
 /// sagemaker_mpi_num_of_processes_per_host, else GPUs, else neuron cores, else 1. Error:
-/// `invalid_input` for what is no whole number >= 1.
+/// `invalid_input` for a value that is not a whole number >= 1.
 Result<int> processes_per_host(const Training& training);
 /// sagemaker_mpi_num_processes. Error as above.
 Result<std::optional<int>> num_processes(const Training& training);
-/// A framework parameter that holds options for mpirun. Error: `invalid_input` if it is no text.
+/// A framework parameter that holds options for mpirun. Error: `invalid_input` if it is not text.
 Result<std::string> custom_mpi_options(const Training& training,
                                        std::string_view name = "sagemaker_mpi_custom_mpi_options");
 

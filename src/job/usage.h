@@ -30,7 +30,7 @@ struct Usage {
   std::int64_t processes = 0;
   Flow disk{};     ///< `in`: read from disks, `out`: written to them; no page cache's.
   Flow network{};  ///< Through the interfaces of the host; not known where it has the machine's.
-  std::vector<GpuUse> gpus{};  ///< The host's own, as far as their driver's tool tells.
+  std::vector<GpuUse> gpus{};  ///< The host's own GPUs, if their driver's tool reports them.
 
   bool operator==(const Usage&) const = default;
 };

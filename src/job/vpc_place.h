@@ -24,7 +24,7 @@ struct Passage {
 ///
 /// Pure. docs/decisions/0038-vpc-of-jobs.md says why so.
 struct VpcPlace {
-  std::string cidr;                  ///< The VPC's: what of it is no host of the job's is nothing.
+  std::string cidr;  ///< The VPC's network; its addresses without a host of the job are unused.
   std::vector<std::string> subnets;  ///< CIDRs, parts of `cidr`; not empty.
   std::vector<Passage> in;           ///< Between hosts.
   std::vector<Passage> out;          ///< Between hosts, and from them to the outside.
