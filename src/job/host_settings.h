@@ -10,7 +10,7 @@
 
 namespace muster::job {
 
-/// That file in a host of the platform whose image has its own entry point; mode 0600.
+/// The settings file in a host of the platform whose image has its own entry point; mode 0600.
 inline constexpr const char* host_settings_path = "/run/muster/settings";
 
 /// All of the job's own variables for a host that a program of the node puts in an image, likewise:

@@ -10,7 +10,7 @@ namespace muster::job {
 /// How a process or a host ended. A failed workload is data; it is not an Error.
 struct Outcome {
   enum class Kind {
-    exited,    ///< It exited; `number` is the exit code.
+    exited,    ///< Exited; `number` is the exit code.
     signaled,  ///< Killed; `number` is the signal.
     lost,      ///< A host that is not heard any more; `text` says how that was noticed.
     failed,    ///< Could not be run, or gave up; `text` is the one line that says why.
