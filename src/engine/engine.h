@@ -34,9 +34,9 @@ struct Event {
   std::string text{};       ///< One line of the engine's.
   std::string node{};       ///< The name of the machine that the host is on.
   std::string address{};    ///< Where the job's other hosts reach it.
-  job::Outcome outcome{};   ///< The steward's, not the host's: that stands in the journal.
-                            ///< Success where the engine cannot know it, after attach();
-                            ///< is_stopped() where others took the job out of their scheduler.
+  job::Outcome outcome{};   ///< The steward's end, not the host's, which is in the journal. Success
+                            ///< if the engine cannot know it, after attach(); is_stopped() if
+                            ///< another user removed the job from its scheduler.
   bool time_limit = false;  ///< `ended`: at a time limit of the scheduler's; `outcome` says so.
 };
 
@@ -81,8 +81,8 @@ constexpr Question question_about(job::Calls calls) {
 }
 using Answer = std::variant<Usage, job::HostStacks, Alive>;
 
-/// What a host left: `model/` and `output/` as they stood in its /opt/ml, below `path`. Whoever is
-/// given it may take it apart.
+/// The results of a host: `model/` and `output/` from its /opt/ml, below `path`. The receiver may
+/// modify them.
 struct HostResult {
   std::string host;
   std::string path;
@@ -97,7 +97,7 @@ struct Tally {
 };
 
 /// The hosts of one job, each with its steward. Destroying a Run ends nothing, unless the engine
-/// was told that jobs end with it; what waits on it then gets no more.
+/// was configured to end jobs with it; tasks that wait on it then get no more results.
 class Run {
  public:
   virtual ~Run() = default;
@@ -113,11 +113,11 @@ class Run {
   /// the ends of all hosts have come.
   virtual loop::Task<Result<Event>> next_event() = 0;
 
-  /// The records of the host's journal, of its latest attempt, from number `from` >= 1 on: what
-  /// there is of them by now, on this machine or brought here; none is no error. Cheapest where the
-  /// last call ended. Holds until release(), and an attempt that is over has all its records here
-  /// before its end is told. Errors: `not_found` for a host that the job has not; `protocol` where
-  /// the journal is damaged, after all that can be read; `system`.
+  /// The journal records of the host's latest attempt, from number `from` >= 1 on, as far as they
+  /// are on this machine by now; having no records is not an error. Cheapest when continued where
+  /// the last call ended. Valid until release(). When the end of an attempt is reported, all its
+  /// records are here. Errors: `not_found` for a host that is not of the job; `protocol` for a
+  /// damaged journal, after all readable records; `system`.
   virtual Result<Records> records(const std::string& host, std::uint64_t from) = 0;
   /// Waits until a journal may have grown since the last call. One waiter at a time. False once the
   /// Run is gone.
@@ -139,27 +139,27 @@ class Run {
   /// where the host does not run, or its steward cannot, nothing happens.
   virtual void note(const std::string& host, const std::vector<job::LogLine>& lines) = 0;
 
-  /// Starts hosts that are over anew, each as its next attempt, with a journal that begins at
-  /// record 1; all of them: the job's next attempt. No result of an earlier attempt counts. Errors:
-  /// `unsupported`; `invalid_input` for a host that is not over.
+  /// Restarts hosts that have ended, each as its next attempt, with a journal that starts at record
+  /// 1. All hosts: the job's next attempt. Results of an earlier attempt do not count. Errors:
+  /// `unsupported`; `invalid_input` for a host that has not ended.
   virtual loop::Task<Result<void>> replace(std::vector<std::string> hosts) = 0;
 
   /// The host's machine is broken: the next replace() does without it, where there are others.
   virtual void set_broken(const std::string& host) { static_cast<void>(host); }
-  /// Noted with the next replace() of all hosts, and known to whoever attaches after it.
+  /// Stored by the next replace() of all hosts; a later attach() returns it.
   virtual void set_tally(Tally) {}
   virtual Tally tally() const { return {}; }
 
-  /// After all have ended: stores what the hosts left where the job's spec says (S3). What was
-  /// stored, as JSON (docs/protocols/steward.md); "{}" if nothing is asked for; {"no_room": WHY}
-  /// where nothing could be, and may be later. Done again, by
-  /// whoever comes later, it does nothing more. `completed`: the job did. Error: one line that
-  /// names the object or the file.
+  /// After all have ended: stores the results of the hosts where the job's spec says (S3). Returns
+  /// JSON that lists what was stored (docs/protocols/steward.md); "{}" if the job has no such
+  /// place; {"no_room": WHY} if there is no space now, and a later try may work. Repeating it, even
+  /// from another process, does nothing more. `completed`: whether the job completed. Error: one
+  /// line that names the object or the file.
   virtual loop::Task<Result<std::string>> upload(bool completed) = 0;
-  /// True once upload() has done it, whoever called it.
+  /// True once upload() has succeeded, in any process.
   virtual bool uploaded() const = 0;
-  /// After all have ended: hands over what the hosts left, on this machine; what was elsewhere is
-  /// brought first. Errors: `system`, `closed` where it cannot be had any more.
+  /// After all have ended: returns the hosts' results, on this machine; fetches results from other
+  /// machines first. Errors: `system`, `closed` if they are no longer available.
   virtual loop::Task<Result<std::vector<HostResult>>> results() = 0;
 
   /// After all have ended: removes what the job still has; with `keep` it stays for inspection, and
@@ -177,14 +177,14 @@ class Engine {
   /// is destroyed meanwhile, the start was cut short. Errors: `invalid_input` for a name that is in
   /// use, or what the engine can never do; `denied`, `system`; then nothing of the job is left.
   virtual loop::Task<Result<std::unique_ptr<Run>>> start(job::Spec spec) = 0;
-  /// A job that another process started, or this one before it was restarted; its hosts may be over
-  /// by now. Errors: `not_found`; `system` where that cannot be told at the moment.
+  /// A job that another process started, or this one before a restart; its hosts may have ended.
+  /// Errors: `not_found`; `system` if this cannot be determined now.
   virtual loop::Task<Result<std::unique_ptr<Run>>> attach(std::string job) = 0;
-  /// The names in use, sorted: jobs that were started here and are not released, or kept. From the
-  /// engine's own notes; asks nobody.
+  /// The names in use, sorted: jobs that were started here and are not released, or kept. Reads
+  /// only the engine's notes.
   virtual std::vector<std::string> list() const = 0;
-  /// True where a scheduler of its own decides when a host starts: give it every job at once.
-  /// False: hosts start as they are asked for, so whoever asks sees to it that there is room.
+  /// True if an external scheduler decides when a host starts: submit every job at once. False:
+  /// hosts start immediately, so the caller must check that there is capacity.
   virtual bool schedules() const = 0;
 };
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// For tests only: an engine in memory. Nothing happens by itself: the test is every host's steward,
-// and moves the time.
+// For tests only: an engine in memory. Nothing happens on its own: the test plays every host's
+// steward and advances the time.
 
 #include <functional>
 #include <map>
@@ -18,7 +18,7 @@ namespace muster::engine {
 
 struct FakeJob;
 
-/// A host of a fake job. What the test tells of it the job's Runs hear at once.
+/// A host of a fake job. The job's Runs see at once what the test does to it.
 class FakeHost {
  public:
   /// What its steward does when it is asked to stop.

@@ -31,7 +31,7 @@ class JobFolder {
   Result<void> remove();
   /// Leaves it for inspection: `kept` marks it, so that a sweep passes it over.
   Result<void> keep();
-  /// A sweep passes the folder over although nobody holds its lock: whoever comes back for the job
+  /// Makes sweeps keep the folder although its lock is free, so that a process that resumes the job
   /// finds its journals.
   Result<void> mark_kept();
   void forget_kept();
@@ -43,7 +43,7 @@ class JobFolder {
   Fd lock_;
 };
 
-/// Removes the folder while the loop goes on.
+/// Removes the folder without blocking the loop.
 loop::Task<Result<void>> remove_beside(loop::Loop& loop, JobFolder folder);
 
 /// True while a living process holds the job folder's lock.

@@ -12,9 +12,9 @@
 
 namespace muster::engine {
 
-/// Reads the growing journals of a job's hosts. The kernel tells when one has grown (inotify); a
-/// journal that does not exist yet is waited for. No file stays open: a job of 1,000 hosts would
-/// take all descriptors that a process has by default.
+/// Reads the growing journals of a job's hosts. The kernel reports when one has grown (inotify);
+/// for a journal that does not exist yet, it waits. Keeps no file open: a job of 1,000 hosts would
+/// use up all descriptors that a process has by default.
 class Journals {
  public:
   struct Host {

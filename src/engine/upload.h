@@ -13,10 +13,10 @@ struct UploadProgram {
   Env env;
 };
 
-/// Stores what the hosts of a job left, for an engine's Run::upload(): `sm steward --upload` on
-/// `job_folder`, where job.json and the hosts' results lie (docs/protocols/steward.md). The program
-/// goes on without its caller if it must: whoever runs it again waits for its end. Error: its last
-/// line, which names the object or the file.
+/// Stores the results of a job's hosts, for an engine's Run::upload(): runs `sm steward --upload`
+/// on `job_folder`, which has job.json and the results (docs/protocols/steward.md). The program
+/// continues if its caller ends; a second run waits for it. Error: its last line, which names the
+/// object or the file.
 loop::Task<Result<std::string>> upload(supervise::Programs& programs, UploadProgram program,
                                        std::string job_folder, bool completed);
 /// True once that was done, by whomever.
