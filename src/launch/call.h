@@ -16,7 +16,7 @@ namespace muster::launch {
 /// What a rank that comes is to run.
 struct RankRun {
   Command command;
-  Args kept;  ///< Variables of its own environment that win over `command.env`.
+  Args kept;  ///< Variables of its environment that take precedence over `command.env`.
 };
 
 /// What one host brings to a collective call: the launch of a distributed program that every host
@@ -49,7 +49,7 @@ struct CallResult {
 /// Called once.
 using CallEnd = std::function<void(const CallResult&)>;
 
-/// Whether a launcher of its own is among them, whose ranks come to the host's socket.
+/// Whether one of them is a separate launcher, whose ranks connect to the host's socket.
 bool has_agent(const std::vector<HostProgram>& programs);
 
 /// The call that carries out a plan of Launcher::mpi or direct.

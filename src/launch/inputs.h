@@ -11,12 +11,12 @@ enum class EntryPoint { python_package, python_program, command };
 
 /// What the planners read of a job: job::Training, cut down to what decides.
 struct Inputs {
-  std::string entry_point;     ///< sagemaker_program, relative to the code folder.
-  Args args;                   ///< The user's arguments, from hyperparameters.
-  Args command;                ///< What an operator runs in place of an entry point, as it stands.
-  Env variables;               ///< SM_* and what else the job adds to the environment.
-  std::string host;            ///< The own host's name.
-  Args hosts;                  ///< Hosts that take part in the distribution; the first one leads.
+  std::string entry_point;  ///< sagemaker_program, relative to the code folder.
+  Args args;                ///< The user's arguments, from hyperparameters.
+  Args command;      ///< The command that an operator runs instead of an entry point, unchanged.
+  Env variables;     ///< SM_* and what else the job adds to the environment.
+  std::string host;  ///< The own host's name.
+  Args hosts;        ///< Hosts that take part in the distribution; the first one leads.
   int hosts_in_roll_call = 1;  ///< How many gather at one leader.
   Runner runner = Runner::process;
   int processes_per_host = 1;
@@ -28,8 +28,8 @@ struct Inputs {
   bool smddprun = false;  ///< SMDDP's own launcher of ranks is installed.
 };
 
-/// `runner`: none for the one that the hyperparameters ask for.
-/// Error: `invalid_input` for a value that is no number where one is expected.
+/// `runner`: none to choose the one in the hyperparameters. Error: `invalid_input` for a value that
+/// should be a number.
 Result<Inputs> inputs_from(const job::Training& training, std::optional<Runner> runner);
 
 /// Decides what this host runs. Pure.

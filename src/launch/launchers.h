@@ -52,8 +52,8 @@ struct Operator {
   Result<Operation> (*read)(OperatorLine line);
 };
 
-/// What a launcher wants that only its own plan cannot look for. A program that is missing is told
-/// by whoever starts it.
+/// Requirements of a launcher that only its own plan cannot check. A missing program is reported
+/// when it is started.
 struct Needs {
   bool mpirun = false;         ///< The plan must know the flavour of mpirun (Options::mpi).
   std::string_view module{};   ///< A Python module of the job's interpreter: "torch"; empty: none.
@@ -70,8 +70,8 @@ struct LauncherRow {
   std::string_view hyperparameter{};
   std::string_view custom_options{};  ///< The hyperparameter with options for mpirun; may be empty.
   Needs needs{};
-  /// The flag of `sm fit` and `sm submit` that asks for it, on both commands' pages, and the
-  /// hyperparameter that it sends as true; empty: there is none.
+  /// The flag of `sm fit` and `sm submit` that selects the launcher, on both commands' pages, and
+  /// the hyperparameter that the flag sets to true; empty if there is no flag.
   struct Asked {
     std::string_view flag{};
     std::string_view hyperparameter{};
@@ -86,7 +86,7 @@ struct LauncherRow {
 const std::vector<LauncherRow>& launchers();
 /// The modules that rows call usual.
 Args usual_modules();
-/// The row of a runner; aborts if there is none with a plan.
+/// The row of a runner; aborts if no row has a plan for it.
 const LauncherRow& launcher_of(Runner runner);
 /// Error: `invalid_input`: no launcher with a plan has this name; lists those that there are.
 Result<Runner> runner_named(std::string_view name);
@@ -97,7 +97,7 @@ struct OperatorRow {
 };
 OperatorRow operator_named(std::string_view name);
 
-// Operators' lines made their planners' requests, each beside its planner.
+// Converts operators' command lines to their planners' requests; each is next to its planner.
 
 Result<Operation> read_run(OperatorLine line);
 Result<Operation> read_torchrun(OperatorLine line);

@@ -25,8 +25,8 @@ inline bool is_hydra(const MpiFlavour& flavour) {
   return flavour.kind != MpiFlavour::Kind::open_mpi;
 }
 
-/// True for a variable that a launcher of any flavour tells its ranks: who they are and how they
-/// find each other. Nothing else gives it a right value. Observed on remote ranks; listed in
+/// True for a variable by which a launcher of any flavour gives its ranks their identity and
+/// addresses. Only the launcher can set it correctly. Observed on remote ranks; listed in
 /// docs/decisions/0004-mpirun.md and 0010-mpi-flavours.md.
 bool told_to_ranks(std::string_view name);
 

@@ -29,8 +29,9 @@ Args open_mpi_line(const MpiLine& line);
 void set_open_mpi_interfaces(Env& env, const Inputs& inputs, const Options& options,
                              const CustomOptions& custom);
 
-/// Open MPI 5 is told of its agent by mpirun's environment: on its line it takes the first word
-/// that is the program's path as the program, and our agent is the same file as `sm rank`.
+/// Open MPI 5 gets its agent from mpirun's environment: on the command line, it would take the
+/// first word that is the program's path as the program, and our agent is the same file as `sm
+/// rank`.
 void add_open_mpi_agent(Env& env, const Options& options);
 
 /// MPICH and Intel MPI. Source: docs/decisions/0010-mpi-flavours.md.

@@ -77,11 +77,12 @@ struct HostProgram {
   std::string name;  ///< For people: "worker 1", "ps 0", "scheduler", "torchrun".
   int rank = -1;     ///< The rank whose lines its output is; -1: the host's own.
   Command command;
-  /// When all programs that decide have ended well, on all hosts, the rest is ended and all is well
-  /// (a parameter server never ends by itself). One that fails, deciding or not, ends all.
+  /// When all programs that decide have succeeded, on all hosts, the others are ended and the job
+  /// succeeds (a parameter server never exits on its own). A program that fails ends the job,
+  /// deciding or not.
   bool decides = true;
-  /// A launcher of its own: its ranks come to the host's socket, as `sm rank`, and it is ended with
-  /// them. It is no process of the user's: a stop does not tell it.
+  /// A separate launcher: its ranks connect to the host's socket, as `sm rank`, and it is ended
+  /// with them. It is not a process of the user's, so a stop request does not signal it.
   bool agent = false;
 };
 
@@ -100,8 +101,8 @@ struct HostPlan {
   /// Variables that the user gave by mpirun's -x (or --prefix changes): the rank's given value wins
   /// over `rank.env`.
   Args kept_names;
-  /// How many of the job's ranks run here. mpirun fills host after host, so the last ones may have
-  /// none. An upper bound when custom options ask for a mapping of their own.
+  /// How many of the job's ranks run here. mpirun fills one host after another, so the last hosts
+  /// may have none. An upper bound if custom options set a different mapping.
   int ranks_here = 1;
   int ranks_total = 1;  ///< In the whole job; for launcher process, on this host.
   /// Once so many ranks have ended well, the launcher's own failure counts for nothing; 0: it does.

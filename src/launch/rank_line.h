@@ -6,7 +6,7 @@
 namespace muster::launch {
 
 // torch's launcher and DeepSpeed's start ranks themselves. Here they start `sm rank`, which starts
-// the rank's program and tells its host of it (docs/protocols/host-socket.md). Pure.
+// the rank's program and reports it to its host (docs/protocols/host-socket.md). Pure.
 
 /// `sm rank -- ARGV`: runs ARGV as the rank that RANK and LOCAL_RANK name.
 Args rank_line(const std::string& sm, const Args& argv);

@@ -9,9 +9,9 @@
 
 namespace muster::launch {
 
-// What `train` refuses before it starts the program, since the kernel or the shell would, in words
-// that say nothing. An image with an entry point of its own, and the server's API, take what
-// SageMaker takes. Pure; errors are `invalid_input`, one line that says what to do.
+// What `train` rejects before it starts the program: the kernel or the shell would reject it later,
+// with an unclear message. An image with its own entry point, and the server's API, accept what
+// SageMaker accepts. Pure; errors are `invalid_input`, one line that says what to do.
 
 /// Each hyperparameter becomes a variable, whose name holds no '='.
 Result<void> check_names(const job::PyValue& hyperparameters);

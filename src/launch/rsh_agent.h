@@ -46,9 +46,9 @@ Result<AgentCall> parse_agent_call(std::string_view text);
 /// that set_interfaces() named there, where it did. Error: `denied`.
 Result<Command> agent_command(std::string_view text, const Env& base);
 
-/// Whole lines that a launcher wrote, without its warning that it came too late to put the agent
-/// into a process group: the agent has one of its own by then, and mpirun goes on.
-/// Source: setup_launch() and launch_daemons() likewise; docs/decisions/0004-mpirun.md.
+/// Whole lines from a launcher, without its warning that it was too late to put the agent into a
+/// process group: by then the agent has its own group, and mpirun continues. Source: setup_launch()
+/// and launch_daemons() likewise; docs/decisions/0004-mpirun.md.
 std::string without_group_warning(std::string_view lines);
 
 }  // namespace muster::launch

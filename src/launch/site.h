@@ -11,8 +11,8 @@ namespace muster::launch {
 
 // What the planners of operators share. Pure.
 
-/// Where `site.self` stands among the hosts. Error: `invalid_input`: it is not there, no host is,
-/// or one is there twice.
+/// The index of `site.self` among the hosts. Error: `invalid_input`: it is missing, there are no
+/// hosts, or a host is listed twice.
 Result<int> place_of_self(const Site& site);
 
 /// What the other programs call a host by: its name, or 127.0.0.1 where a host is alone (outside a
