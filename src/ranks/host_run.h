@@ -77,10 +77,11 @@ class HostRun {
 
   Result<void> start(Program program);
 
-  /// A stop request: the user's programs, the ranks and all that they have started get SIGTERM
-  /// (supervise/stop.h), SIGKILL after `grace`. Launchers are left to end by themselves. A program
-  /// that begins later gets it then. A program's end is told when what it left in the foreground
-  /// has ended, too. A second call sends no signal, it can only shorten the grace.
+  /// A stop request: the user's programs, the ranks and all their child processes get SIGTERM
+  /// (supervise/stop.h), and SIGKILL after `grace`. Launchers are left to exit on their own. A
+  /// program that starts later gets the signal then. A program's end is reported once its
+  /// foreground processes have ended, too. A second call sends no signal; it can only shorten the
+  /// grace period.
   void stop(Duration grace);
   /// Ends everything: programs and ranks by SIGTERM, after `grace` by SIGKILL, then launchers and
   /// what else descends from us by SIGKILL. Returns when all are gone and their last lines have

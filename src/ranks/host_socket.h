@@ -16,7 +16,7 @@
 
 namespace muster::ranks {
 
-/// A rank that comes: what its launcher told it.
+/// A rank that connects, with the values from its launcher.
 struct RankHello {
   int rank = 0;
   int local_rank = 0;
@@ -75,9 +75,10 @@ class HostSocket {
   /// groups; a SIGTERM with a grace is a stop (supervise/stop.h). Through `sm rank`: one that is
   /// stopped itself (SIGSTOP) passes nothing on.
   void signal_ranks(int number, Duration grace = {});
-  /// Closes the channels of ranks to hydra's daemon, which are held until the launcher is gone. The
-  /// daemon takes the end of one for a crash, after cmd=finalize too (MPICH 5.0, where hydra is not
-  /// to clean up): mpiexec tells the other daemons, and fails where one of them has just ended.
+  /// Closes the channels of ranks to hydra's daemon, which are held until the launcher has exited.
+  /// The daemon takes a closed channel for a crash, even after cmd=finalize (MPICH 5.0, with
+  /// hydra's cleanup disabled): mpiexec informs the other daemons, and fails if one of them has
+  /// just ended.
   void close_launcher_channels();
   /// Lets go all ranks that have ended and were kept back, and answers those that wait.
   void release_ranks();

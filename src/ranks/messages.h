@@ -11,8 +11,8 @@
 
 namespace muster::ranks {
 
-// Payloads of what leader and members tell each other once the job has started. Pure.
-// Source: docs/protocols/rollcall.md.
+// Payloads of messages between leader and members once the job has started. Pure. Source:
+// docs/protocols/rollcall.md.
 
 struct SignalRequest {
   int signal = 15;
@@ -28,7 +28,7 @@ struct ExecEnd {
 };
 
 std::string signal_text(int signal, Duration grace);
-/// A payload that cannot be read is a SIGTERM with no grace: whoever sends one wants an end.
+/// A malformed payload counts as SIGTERM without a grace period: its sender wants the job to end.
 SignalRequest signal_from(std::string_view payload);
 std::string grace_text(Duration grace);
 Duration grace_from(std::string_view payload);

@@ -13,8 +13,8 @@ namespace muster::ranks {
 /// begins with "cmd=abort" and has exitcode=N.
 class AbortFilter {
  public:
-  /// What of `bytes`, and of what was held back before, goes on to the daemon: all but the abort
-  /// and what comes after it.
+  /// The part of `bytes`, and of bytes held back earlier, to forward to the daemon: everything
+  /// before an abort.
   std::string pass(std::string_view bytes);
   /// The exit code that the program is about to have, 1 to 255; none as long as it has not aborted.
   std::optional<int> code() const { return code_; }
@@ -25,9 +25,9 @@ class AbortFilter {
   std::optional<int> code_;
 };
 
-/// Stands between a rank's program and hydra's daemon, on the descriptor that PMI_FD names. On
-/// MPI_Abort the daemons kill all ranks at once, the one that failed among them, and its exit code
-/// is lost; so an abort stops here, and whoever holds the relay ends the rank with its code.
+/// Relays between a rank's program and hydra's daemon, on the descriptor in PMI_FD. On MPI_Abort
+/// the daemons kill all ranks at once, including the one that failed, and its exit code is lost. So
+/// the relay does not forward an abort, and its owner ends the rank with its code.
 class PmiRelay {
  public:
   /// `daemon` is the descriptor that hydra's daemon gave us; without one the relay does nothing.

@@ -75,7 +75,7 @@ struct Host {
     moved.notify();
   }
 
-  /// Starts a rank as mpirun would, and tells how `sm rank` itself ended.
+  /// Starts a rank as mpirun would, and reports how `sm rank` itself ended.
   pid_t start(int rank, Env env = {}, int err = STDERR_FILENO) {
     env.emplace("OMPI_COMM_WORLD_RANK", std::to_string(rank));
     env.emplace("OMPI_COMM_WORLD_LOCAL_RANK", std::to_string(rank % 2));
@@ -85,7 +85,7 @@ struct Host {
   pid_t start_with(int rank, Env env, int err = STDERR_FILENO, int kept = 2) {
     return start_line(rank, {}, std::move(env), err, kept);
   }
-  /// ... with a line of its own.
+  /// ... with its own command line.
   pid_t start_line(int rank, const Args& args, Env env, int err = STDERR_FILENO, int kept = 2) {
     env.emplace("MUSTER_SOCKET", path);
     const pid_t pid = fork_rank([&] { return rank_main(args, env); }, err, kept);

@@ -20,8 +20,9 @@ class SocketClient {
   Result<void> send(std::uint8_t type, std::string_view payload, const std::vector<int>& fds = {});
   /// Blocks for the next frame. Error: `closed` when `train` is gone.
   Result<Frame> receive();
-  /// What can be had without blocking: reads once; call when poll says so. None: no whole frame.
-  /// More may have come with it, of which poll knows nothing: take received() until there is none.
+  /// Receives without blocking: reads once; call it when poll() reports input. None: no complete
+  /// frame yet. More frames may have arrived in the same read, which poll() does not report: call
+  /// received() until it is empty.
   Result<std::optional<Frame>> receive_some();
   /// A frame that an earlier read brought along. Never reads.
   Result<std::optional<Frame>> received() { return reader_.next(); }

@@ -15,8 +15,8 @@
 
 namespace muster::ranks {
 
-/// Runs `entry` in a process of its own, as an exec of `sm` would leave it: default signals, none
-/// of our descriptors but 0, 1, 2 and `kept`. `err` becomes its stderr. The caller reaps it.
+/// Runs `entry` in a separate process, in the state after an exec of `sm`: default signals, and of
+/// our descriptors only 0, 1, 2 and `kept`. `err` becomes its stderr. The caller reaps it.
 inline pid_t fork_entry(const std::function<int()>& entry, int err = 2, int kept = 2) {
   const pid_t pid = ::fork();
   CHECK_THAT(pid >= 0, "a test can fork");
@@ -29,7 +29,8 @@ inline pid_t fork_entry(const std::function<int()>& entry, int err = 2, int kept
   ::_exit(entry());
 }
 
-/// ... a rank, as a launcher starts it: its standard output is no file, as the tests' own may be.
+/// ... a rank, as a launcher starts it: its standard output is not a file, unlike that of the tests
+/// may be.
 inline pid_t fork_rank(const std::function<int()>& entry, int err = 2, int kept = 2) {
   const auto piped = [&entry] {
     ::dup2(::open("/dev/null", O_WRONLY | O_CLOEXEC), STDOUT_FILENO);
