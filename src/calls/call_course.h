@@ -39,8 +39,8 @@ class CallCourse {
       launch,   ///< Start the launcher of `number`, here.
       release,  ///< After a stop: no rank runs any more, those kept back on `hosts` may go.
       drain,    ///< End what is left of the call on each of `hosts`, with `grace`.
-      answer,   ///< Give `result` to whoever called on each of `hosts`.
-      say,      ///< `text` to whoever watches.
+      answer,   ///< Send `result` to the caller on each of `hosts`.
+      say,      ///< Log `text`.
     };
     Kind kind = Kind::say;
     Number number = 0;
@@ -58,10 +58,10 @@ class CallCourse {
   void member_calls(const std::string& host, launch::HostCall call, TimePoint now);
   /// A host's own program has ended well: a call that waits for the host fails.
   void gone(const std::string& host);
-  /// On `verdict.host`: whoever called is gone, or, on a member, a process of its share has ended.
+  /// On `verdict.host`: the caller has exited or, on a member, a process of its share has ended.
   void ended(job::Verdict verdict, TimePoint now);
-  /// Likewise a rank of `verdict.host`, but its launcher starts it again: it is no end, unless
-  /// something fails for it soon, and for good: a rank that blames a peer, or the launcher.
+  /// As above for a rank of `verdict.host` whose launcher restarts it. This is not an end, unless a
+  /// permanent failure follows soon: of a rank that blames a peer, or of the launcher.
   void restarts(job::Verdict verdict, TimePoint now);
   /// All that decides in the share of a member has ended.
   void done(const std::string& host, TimePoint now);
@@ -80,7 +80,7 @@ class CallCourse {
   /// The job was asked to stop: what fails from now on is a consequence, so a call ends when all of
   /// it has ended; one that does not run yet fails at once.
   void stop(TimePoint now);
-  /// The job ends: nothing is decided any more, nobody is answered.
+  /// The job ends: makes no more decisions, and answers no caller.
   void close();
   /// Does what is due by `now`.
   void step(TimePoint now);

@@ -9,7 +9,7 @@ namespace muster::calls {
 
 struct HostContext;
 
-/// Whom a host's share of a call tells what happens in it.
+/// Receives the events of a host's share of a call.
 struct ShareEnds {
   ranks::HostRun::Sink lines;                  ///< Takes the users' programs' lines.
   std::function<void(job::Verdict)> ended;     ///< A process of the share, or what could not start.

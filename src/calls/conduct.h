@@ -42,7 +42,7 @@ struct HostContext {
   PreflightOptions preflight = {};
 };
 
-/// The end of a host's `process`, with nothing more to tell.
+/// The end of a host's `process`, without further details.
 job::Verdict verdict_of(job::Outcome outcome, const std::string& host, const std::string& process);
 
 /// A host's part of a job: the leader's (lead.h) or a member's (follow.h).
@@ -73,7 +73,7 @@ class Conduct {
 
   /// The own host makes a collective call. `whole_job`: it is the host's work.
   virtual Result<void> call(launch::Call call, launch::CallEnd on_end, bool whole_job) = 0;
-  /// Whoever made a call is gone before its answer.
+  /// The process that made a call has exited before its answer.
   virtual void call_gone(job::Verdict verdict) = 0;
   virtual void agent(ranks::AgentCall call) = 0;
   /// The own host's work has ended.
@@ -83,7 +83,7 @@ class Conduct {
   job::Verdict failed_here(const std::string& process, const Error& error) const;
   job::Verdict stopped_verdict(int signal) const;
 
-  /// What a leader and a member tell the roll call alike.
+  /// What a leader and a member both report to the roll call.
   template <class Options>
   Options roll_call() const {
     Options options;

@@ -35,7 +35,7 @@ class Follow final : public Conduct {
   void send_end(int id, const job::Outcome& outcome);
   loop::Task<> drain(Duration grace);
   loop::Task<> drain_call(Duration grace);
-  /// Tells the leader of a stop before the job has started, then goes.
+  /// Reports a stop to the leader before the job has started, then leaves.
   loop::Task<> leave();
   void settle(job::Verdict verdict);
 
@@ -44,8 +44,8 @@ class Follow final : public Conduct {
   bool program_may_run_ = false;          ///< The leader has said that the preflight is over.
   std::optional<launch::Call> own_call_;  ///< From the call to its end.
   launch::CallEnd on_call_end_;
-  int share_ =
-      0;  ///< The share whose ends the leader hears of; what outlives its drain is no later call's.
+  int share_ = 0;  ///< The share whose ends are reported to the leader; processes that outlive its
+                   ///< drain do not belong to a later call.
   std::optional<job::Verdict> verdict_;
   bool joined_ = false;
   bool leader_lost_ = false;

@@ -15,12 +15,12 @@ namespace muster::calls {
 /// For what is left of intermediate output when the job has ended.
 inline constexpr Duration upload_wait = std::chrono::minutes(30);
 
-/// Intermediate output: what a program writes below a folder while it runs goes to S3.
+/// Intermediate output: uploads files below a folder to S3 while a program writes them.
 ///
-/// A file goes when whoever wrote it has closed it, and when it was moved there; each time it is
-/// copied first, so that the program may write on. A file that is gone by then is left out; nothing
-/// is ever deleted from S3. A failure is a line in the log and never the job's.
-/// Source: the reference's intermediate_output (folder, keys, when it does nothing).
+/// A file is uploaded when its writer closes it, or when it is moved there. Each time it is copied
+/// first, so that the program may continue to write. A file that no longer exists by then is
+/// skipped; nothing is ever deleted from S3. A failure is a line in the log, and does not fail the
+/// job. Source: the reference's intermediate_output (folder, keys, when it does nothing).
 class Intermediate {
  public:
   struct Options {
@@ -30,10 +30,10 @@ class Intermediate {
     std::size_t copies_max = 1000;  ///< Copies whose upload has not ended; then copying waits.
   };
 
-  /// Starts if there is something to do: `s3_output` is set and `folder` does not exist (if it
-  /// does, somebody else takes care of it). Makes the folder; with "file://…" that is all. Null if
-  /// nothing is to do. Errors: `invalid_input`: another scheme, no bucket, credentials or an
-  /// endpoint that can not be; `system`.
+  /// Starts if it is needed: `s3_output` is set and `folder` does not exist (an existing folder is
+  /// handled by another process). Creates the folder; with "file://…" that is all. Null if it is
+  /// not needed. Errors: `invalid_input`: another scheme, no bucket, invalid credentials or
+  /// endpoint; `system`.
   static Result<std::unique_ptr<Intermediate>> start(loop::Loop& loop, const Env& env,
                                                      const Log& log, Options options);
   /// As above, over a store of the caller's.
@@ -45,8 +45,8 @@ class Intermediate {
   /// Ends at once: what was not uploaded is not.
   ~Intermediate();
 
-  /// Uploads all that is there and not yet in S3, then ends. Call it once, when nobody writes any
-  /// more. What is left at the deadline is counted in one line of the log.
+  /// Uploads all files that are not yet in S3, then ends. Call it once, when all writers have
+  /// ended. Files that remain at the deadline are counted in one line of the log.
   loop::Task<void> finish(TimePoint deadline);
 
  private:

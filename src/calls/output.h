@@ -14,14 +14,14 @@
 
 namespace muster::calls {
 
-/// Where `train` tells what happens on its host: the steward's stream if there is one
-/// (docs/protocols/steward.md), else its own standard output in the reference's form, where a
-/// terminal gets lines as visible() shows them.
+/// Where `train` reports what happens on its host: the steward's stream, if there is one
+/// (docs/protocols/steward.md). Otherwise its own standard output, in the reference's form; on a
+/// terminal, lines are printed as visible() shows them.
 class Output {
  public:
   Output(loop::Loop& loop, std::optional<int> steward_fd);
 
-  /// From now on lines of ranks carry their tag, where there is no steward to tell whose they are.
+  /// From now on, lines of ranks carry their tag, if there is no steward to attribute them.
   void tag_ranks() { tagged_ = true; }
 
   /// Lines of a rank of `host`; waits while the reader does not keep up.

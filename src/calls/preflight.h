@@ -40,7 +40,7 @@ Result<PreflightOptions> preflight_options(const Env& env, bool has_steward);
 std::string start_text(PreflightMode mode);
 PreflightMode mode_in(std::string_view start_payload);
 
-/// A host's part: its facts, its measurements. Blocking work goes to threads of its own.
+/// A host's part: its facts and its measurements. Blocking work runs on separate threads.
 class PreflightHost {
  public:
   PreflightHost(loop::Loop& loop, const job::Training& training, const PreflightOptions& options)
@@ -50,7 +50,7 @@ class PreflightHost {
   loop::Task<preflight::HostFacts> facts(bool listens);
   /// Call after facts(), once at a time.
   loop::Task<std::vector<preflight::PairFacts>> measure(preflight::PairTask task);
-  /// Nobody may connect any more.
+  /// Stops accepting connections.
   void close() { listener_.reset(); }
 
  private:
@@ -60,7 +60,7 @@ class PreflightHost {
   std::shared_ptr<preflight::Listener> listener_;
 };
 
-/// The leader's part: asks all hosts, waits for them with deadlines, judges, tells.
+/// The leader's part: asks all hosts, waits for them with deadlines, evaluates and reports.
 class PreflightLead {
  public:
   using Post = std::function<void(const std::string& to, job::Message type, std::string_view)>;

@@ -19,7 +19,7 @@ struct Stamp {
 
   bool operator==(const Stamp&) const = default;
 };
-/// None for what is no regular file, links followed.
+/// None if `path`, with links followed, is not a regular file.
 std::optional<Stamp> stamp_of(const std::string& path);
 
 /// Copies a file as long as it is now to a new one, sharing its blocks where the file system can;
@@ -29,7 +29,7 @@ loop::Task<Result<Stamp>> snapshot(loop::Loop& loop, std::string from, std::stri
 
 struct FolderEntry {
   std::string name;
-  bool is_folder = false;  ///< Itself; a link to one is none.
+  bool is_folder = false;  ///< The entry itself is a folder; a link to a folder does not count.
 };
 /// Sorted; empty if it cannot be read.
 std::vector<FolderEntry> entries_of(const std::string& folder);

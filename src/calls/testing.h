@@ -22,7 +22,7 @@
 
 namespace muster::calls {
 
-/// A file in memory that somebody writes and the test reads.
+/// A file in memory that the code under test writes and the test reads.
 struct Paper {
   Fd file{::memfd_create("paper", MFD_CLOEXEC)};
   std::string text() const {
@@ -34,7 +34,7 @@ struct Paper {
   bool has(std::string_view words) const { return text().find(words) != std::string::npos; }
 };
 
-/// What happens to be told between hosts, or to a steward.
+/// A message between hosts, or to a steward.
 struct Heard {
   job::Message type{};
   std::string payload;
@@ -106,7 +106,7 @@ struct OneHost {
     while (self.hold_work) co_await self.moved.wait();
     co_return self.work;
   }
-  /// What the steward was told by now.
+  /// The messages that the steward has received so far.
   std::vector<Heard> told() const {
     FrameReader reader;
     reader.feed(steward.text());
@@ -115,7 +115,7 @@ struct OneHost {
       all.push_back({static_cast<job::Message>((*next)->type), (*next)->payload});
     return all;
   }
-  /// The users' lines that the steward was told.
+  /// The users' lines that the steward has received.
   std::string lines() const {
     std::string text;
     for (const std::string& payload : payloads(told(), job::Message::lines))

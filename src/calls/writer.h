@@ -9,10 +9,9 @@
 
 namespace muster::calls {
 
-/// Writes to a descriptor without ever blocking the loop, in the order posted. A reader that does
-/// not keep up is felt by producers through room(). When nobody reads any more, what is posted is
-/// dropped: a vanished reader of our output must not end the job.
-/// Destroying it drops what has not been written.
+/// Writes to a descriptor in the order posted, without ever blocking the loop. Producers notice a
+/// slow reader through room(). Once the reader has closed its end, posted data is dropped: a
+/// vanished reader of our output must not end the job. Destroying the writer drops unwritten data.
 class Writer {
  public:
   /// `fd` stays the caller's. Its file status flags are left alone (others share them): where the
@@ -45,7 +44,7 @@ class Writer {
   bool terminal_ = false;
   std::string queue_;
   std::size_t written_ = 0;  ///< How much of it.
-  bool gone_ = false;        ///< Nobody reads.
+  bool gone_ = false;        ///< The reader has closed its end.
   loop::Event moved_;
   loop::Tasks tasks_;  ///< drain(), while there is something to write.
 };
