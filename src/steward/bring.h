@@ -22,11 +22,11 @@ bool needs_s3(const job::Spec& spec);
 /// often alone on its machine. Pure.
 std::string shared_channel(const job::HostSpec& spec, const job::InputChannel& channel);
 
-/// Tells of what was done, one line each, and how many bytes came by it.
+/// Reports what was fetched, one line each, and how many bytes.
 using Tell = std::function<void(const std::string& line, std::uint64_t bytes)>;
 
-/// Fetches channels and checkpoints into the job's and the host's folders. Error: the first thing
-/// that cannot be had, "channel train: s3://bucket/key: …". May be dropped as FetchStop says.
+/// Fetches channels and checkpoints into the job's and the host's folders. Error: the first
+/// failure, "channel train: s3://bucket/key: …". May be dropped as FetchStop says.
 loop::Task<Result<void>> bring(loop::Loop& loop, job::HostSpec spec,
                                std::shared_ptr<s3client::S3State> s3, s3client::FetchStop& stop,
                                Tell tell);

@@ -21,11 +21,11 @@ struct CheckpointFolder {
 Result<CheckpointFolder> open_checkpoint_folder(const std::string& path,
                                                 LinkOwner caller = ::geteuid());
 
-/// A folder of the machine's as the place of a job's checkpoints. It may belong to somebody who is
-/// not root: no link in it is followed, and what is stored is made under a hidden name and renamed
-/// when it is whole and on the disk. Files keep their time and their mode without what lends
-/// rights, and are `owner`'s, as folders that are made for them; none given: root's. Takes away
-/// what killed stewards have left half made.
+/// Stores a job's checkpoints in a folder of the machine, which may belong to a user other than
+/// root. No link in it is followed. A file is written under a hidden name, and renamed once it is
+/// complete and on disk. Files keep their time and their mode, without setuid and similar bits.
+/// They and the folders created for them belong to `owner`; without one, to root. Removes
+/// half-written files of killed stewards.
 std::unique_ptr<CheckpointPlace> checkpoints_in_folder(loop::Loop& loop,
                                                        const CheckpointFolder& folder,
                                                        const std::optional<Owner>& owner);

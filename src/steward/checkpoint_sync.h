@@ -15,11 +15,10 @@ namespace muster::steward {
 class CheckpointPlace {
  public:
   virtual ~CheckpointPlace() = default;
-  /// Stores the file that `path` opens under its path below the host's folder, whole or not at all;
-  /// of several hosts' files with one name the one that is stored last stays. Meanwhile the
-  /// descriptor behind `path` stays open, and `is_current`, from any thread, tells whether that
-  /// file still has its name and its bytes. Error: also where it has not; the text begins with
-  /// where to.
+  /// Stores the file that `path` opens under its path below the host's folder, atomically. If
+  /// several hosts store files with one name, the last one wins. Meanwhile the descriptor behind
+  /// `path` stays open, and `is_current`, from any thread, returns whether that file still has its
+  /// name and its content. Error: also if it does not; the text starts with the destination.
   virtual loop::Task<Result<void>> store(std::string path, std::string relative,
                                          std::function<bool()> is_current) = 0;
   /// The longest path that it takes.
@@ -30,21 +29,23 @@ class CheckpointPlace {
 std::unique_ptr<CheckpointPlace> checkpoints_in_s3(std::shared_ptr<s3client::ObjectStore> store,
                                                    s3wire::S3Url to);
 
-/// Keeps a folder's files in another place while a job writes them: each goes when whoever wrote it
-/// has closed it or moved it there, and once more at the end. Nothing is ever deleted there.
+/// Keeps a copy of a folder's files in another place while a job writes them: each file is stored
+/// when its writer closes it or moves it there, and once more at the end. Nothing is ever deleted
+/// there.
 ///
-/// The folder is a container's: its links are not followed, for they may lead anywhere on the
-/// machine. A file that changes while it is stored goes again; no mixture of both is kept. A
-/// failure while the job runs is told and tried again at the end. A path that is too long for the
-/// place is told and left out. Source: CreateTrainingJob's CheckpointConfig.
+/// The folder is a container's: its links are not followed, because they may lead anywhere on the
+/// machine. A file that changes while it is being stored is stored again; a mixture of both
+/// versions is never kept. A failure while the job runs is reported, and retried at the end. A path
+/// that is too long for the place is reported and skipped. Source: CreateTrainingJob's
+/// CheckpointConfig.
 class CheckpointSync {
  public:
   struct Options {
     std::string folder;                 ///< Exists.
     int uploads = 2;                    ///< At a time.
     std::size_t files_max = 2'000'000;  ///< 60 bytes of memory each, however long their paths are.
-    /// Told, by what begins with job::checkpoint_stored, that files were: soon of the first, then
-    /// at most once a minute.
+    /// Reports stored files, in lines that start with job::checkpoint_stored: soon after the first
+    /// file, then at most once a minute.
     std::function<void(const std::string& line)> tell_stored{};
   };
   /// What is in the folder now is taken as stored already (it was restored). Error: `system`.
@@ -56,7 +57,7 @@ class CheckpointSync {
   /// Ends at once: what was not stored is not.
   ~CheckpointSync();
 
-  /// Stores what is new or changed since, when nobody writes any more; once. Error: the first file
+  /// Stores new and changed files after all writers have ended; call it once. Error: the first file
   /// that could not be stored, and how many others; more files than `files_max`.
   loop::Task<Result<void>> finish();
 

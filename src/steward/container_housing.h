@@ -14,7 +14,7 @@
 
 namespace muster::steward {
 
-/// A container by runc, with a network, a root and a control group of its own.
+/// A container by runc, with its own network, root and control group.
 class ContainerHousing : public Housing {
  public:
   explicit ContainerHousing(HousingContext context);

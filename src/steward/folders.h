@@ -11,7 +11,8 @@ namespace muster::steward {
 /// `lock`, held by the engine and by the job's stewards (who inherit its descriptor), and each
 /// host folder `lock`, held by its steward.
 
-/// Takes the lock file `path`, which is made if need be. Error: `denied` if somebody holds it.
+/// Takes the lock file `path`, and creates it if it is missing. Error: `denied` if another process
+/// holds it.
 Result<Fd> take_lock(const std::string& path);
 
 /// Waits for the lock that a job's hosts take while they change what they share (the parent

@@ -30,16 +30,16 @@ namespace muster::steward {
 /// One host of a job, from its folders to its removal. Use: make it, start run(), turn the loop.
 class HostRun {
  public:
-  /// `lifeline`: a descriptor whose end of file means that nobody wants the host any more; none
-  /// if empty. `loop` outlives this object; nothing of it runs after run() has ended.
+  /// `lifeline`: a descriptor whose end of file means that the host is no longer needed; none if
+  /// empty. `loop` outlives this object, which leaves nothing on it after run() has ended.
   HostRun(loop::Loop& loop, job::HostSpec spec, Env env, JournalFile journal, Fd lifeline);
   HostRun(const HostRun&) = delete;
   HostRun& operator=(const HostRun&) = delete;
 
   /// Does everything, then stops the loop.
   loop::Task<> run();
-  /// True if all was done that had to be; known after run(). Error: the disk's, which the journal
-  /// has not on it for good: nobody else has told it.
+  /// True if all required work was done; known after run(). Error: the journal could not be written
+  /// to disk completely. This is the only report of that error.
   Result<bool> done() const;
 
  private:
@@ -110,7 +110,7 @@ class HostRun {
   FullPlaces places_;
   bool lacked_files_ = false;        ///< A program said that it might open no more.
   std::optional<CardFaults> cards_;  ///< Set for a host with GPUs.
-  std::vector<std::string> staged_;  ///< File systems of their own in /opt/ml: "/code".
+  std::vector<std::string> staged_;  ///< Separate file systems in /opt/ml: "/code".
   std::optional<container::Process> init_;
   std::optional<container::Process> copy_;  ///< Or a program that is run before the host.
   std::shared_ptr<s3client::S3Client> s3_;  ///< For a job that has anything there.
@@ -119,8 +119,8 @@ class HostRun {
   std::optional<Error> untold_;         ///< The journal's end is not on disk.
   std::optional<Error> store_error_;    ///< Checkpoints that were not kept.
   HostWord word_;
-  bool doubted_ = false;      ///< The host said what it may not, and that was told.
-  bool has_verdict_ = false;  ///< `train` told how the job ended.
+  bool doubted_ = false;      ///< The host sent an invalid message, which was logged.
+  bool has_verdict_ = false;  ///< `train` reported how the job ended.
   Fd init_lifeline_;          ///< Write end: the host ends when it is closed.
   supervise::LastWords words_;
   std::unique_ptr<Housing> housing_;

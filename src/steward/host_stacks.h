@@ -13,9 +13,9 @@ class Loop;
 
 namespace muster::steward {
 
-/// Where the processes below `init` stand, as `sm sampler` tells, whose words are checked as a
-/// stranger's: it reads what the host's processes wrote. Errors: `timeout` after ten seconds;
-/// `system` with what it said last; `protocol`.
+/// The stacks of the processes below `init`, from `sm sampler`. Its output is not trusted, because
+/// it reads data that the host's processes wrote. Errors: `timeout` after ten seconds; `system`
+/// with its last message; `protocol`.
 loop::Task<Result<job::HostStacks>> stacks_below(loop::Loop& loop, pid_t init, job::Calls calls,
                                                  Env env);
 

@@ -26,9 +26,8 @@ struct HousingContext {
   std::function<void(const Error&)> not_undone;  ///< Something is left on the machine.
 };
 
-/// What a host's processes run in: a container of its own, or no more than mounts and processes of
-/// its own (a light host). Called in the order of the functions; after any error end() and close()
-/// follow.
+/// What a host's processes run in: a separate container, or only separate mounts and processes (a
+/// light host). Call the functions in their order; after any error, call end() and close().
 class Housing {
  public:
   virtual ~Housing() = default;
@@ -42,8 +41,8 @@ class Housing {
   /// Makes checkpoints that were brought back the program's user's; nothing of the host runs yet.
   /// Blocks for as long as there are files.
   virtual Result<void> give_checkpoints() { return {}; }
-  /// All that the first process needs to be started. `staged`: what of /opt/ml are file systems of
-  /// their own ("/code").
+  /// Prepares everything that the first process needs to start. `staged`: the separate file systems
+  /// in /opt/ml ("/code").
   virtual Result<void> furnish(const std::vector<std::string>& staged) = 0;
   /// What is to be run before start(), one after the other; each may take minutes.
   virtual std::vector<Command> before_start() const { return {}; }

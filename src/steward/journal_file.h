@@ -21,17 +21,18 @@ struct JournalDisk {
   std::function<int(int)> sync = ::fdatasync;
 };
 
-/// Writes one host's journal. Records gather in memory until flush(), which costs one write; only
-/// finish() waits for the disk. A reserve of disk space is held back, so that the end can still
-/// be told when a job has filled the disk.
+/// Writes one host's journal. Records are kept in memory until flush(), which needs one write; only
+/// finish() waits for the disk. A reserve of disk space is held back, so that the end can still be
+/// recorded when a job has filled the disk.
 ///
-/// The first error of the disk is what every later call gives; a full disk's alone is forgiven, by
-/// finish(), which makes room.
+/// After the first disk error, every later call returns it. Only finish() recovers from a full
+/// disk, by freeing the reserve.
 class JournalFile {
  public:
-  /// Opens or makes `path`, cuts a torn tail and goes on behind the last record. `bytes_max`: what
-  /// its lines may take; lines beyond that are dropped, and the journal says so once. What is
-  /// before byte `from` is of earlier attempts, whose records do not count.
+  /// Opens or creates `path`, cuts off an incomplete last record and continues after the last
+  /// complete one. `bytes_max`: limit for its lines; lines beyond it are dropped, and the journal
+  /// notes this once. The bytes before `from` belong to earlier attempts, whose records do not
+  /// count.
   static Result<JournalFile> open(const std::string& path, std::uint64_t bytes_max,
                                   std::uint64_t from = 0, JournalDisk disk = {});
 
@@ -39,8 +40,8 @@ class JournalFile {
   void append(const job::PhaseChange& change) { append(job::Message::phase, encode(change)); }
   void append(const job::Moment& moment) { append(job::Message::mark, encode(moment)); }
   void append(const job::LogLine& line) { append(job::Message::log, encode(line)); }
-  /// Error: `system`, the disk's first. The file then ends with a whole record, what was not
-  /// written is lost; what is no line and comes after it is kept for finish().
+  /// Error: `system`, the disk's first. The file then ends with a complete record, and unwritten
+  /// records are lost. Later records other than lines are kept for finish().
   Result<void> flush();
   /// Gives the reserve free, writes what is there, after a write that failed too (it says why the
   /// host ended), and waits for the disk. Error: the disk's first, unless it was full.

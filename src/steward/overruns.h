@@ -21,12 +21,12 @@ struct Space {
   std::int64_t files_free = 0;
 };
 enum class Full { no, bytes, files };
-/// Whether it is full: to a hundredth, or, when a program has just complained of that (`told`), to
-/// a tenth: what it wanted to write did not fit. Pure.
+/// Whether it is full: less than a hundredth is free. If a program has just reported it (`told`),
+/// less than a tenth is enough: what it wanted to write did not fit. Pure.
 Full fullness(const Space& space, bool told);
 
-/// True for text in which a program says that there is no room: errno's words, Python's, a
-/// mapping of shared memory that could not be had. Pure.
+/// True for text in which a program reports a lack of space: errno's words, Python's, a failed
+/// mapping of shared memory. Pure.
 bool tells_of_no_room(std::string_view text);
 
 /// True for text in which a program says that it may open no more files. Pure.
@@ -40,7 +40,7 @@ class FullPlaces {
   /// Watches the file system of `folder`. found() says of it "`name`: `bytes` full", or
   /// "`name`: `files` full" where it can hold no more files.
   void watch(const std::string& name, std::string bytes, std::string files, Fd folder);
-  /// `told`: a program says that there is no room.
+  /// `told`: a program reports a lack of space.
   void look(bool told);
   std::vector<std::string> found() const;
   /// Lets go of the file systems; what was found stays.

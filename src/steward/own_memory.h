@@ -10,10 +10,10 @@
 
 namespace muster::steward {
 
-/// Keeps this process below job::steward_memory_max for as long as it lives: a stranger's file
-/// names must not take the machine's memory. As root by a control group, which counts the programs
-/// that it runs, too; the kernel then kills it (supervise::steward_outcome() tells). Where it may
-/// make none, by RLIMIT_DATA: then it exits, and says so.
+/// Keeps this process below job::steward_memory_max for its lifetime, so that an untrusted
+/// program's file names cannot use up the machine's memory. As root it uses a control group, which
+/// also counts the programs that it runs; the kernel then kills it (supervise::steward_outcome()
+/// reports this). If it may not create one, it uses RLIMIT_DATA: then it exits with a message.
 class OwnMemory {
  public:
   static OwnMemory of_steward(const job::HostSpec& spec, const Env& env);

@@ -34,23 +34,24 @@ struct Staged {
 /// Pure.
 std::vector<Staged> to_stage(const job::HostSpec& spec);
 
-/// Shows `staged.from` at its target, at no cost; where the kernel refuses, or other file systems
-/// are mounted inside, it starts a copy, to be awaited (copied()). Error: `invalid_input` for what
-/// is no folder;
-/// for the submitter's folders those of open_given_folder().
+/// Makes `staged.from` visible at its target, without a copy. If the kernel refuses, or other file
+/// systems are mounted inside, it starts a copy, to be awaited (copied()). Error: `invalid_input`
+/// if it is not a folder; for the submitter's folders those of open_given_folder().
 Result<std::optional<container::Process>> stage(const Staged& staged,
                                                 const std::vector<std::string>& mount_points,
                                                 const container::IdMap& ids,
                                                 LinkOwner caller = ::geteuid());
-/// Copies in a process of its own: a copy of gigabytes must not keep the steward from being told to
-/// stop. The steward has one thread, so the child may do as it likes. `copy` returns 0 or an errno.
+/// Copies in a separate process, because a copy of gigabytes must not keep the steward from
+/// receiving a stop request. The steward has one thread, so the child may call any function. `copy`
+/// returns 0 or an errno.
 Result<container::Process> start_copy(const std::function<int()>& copy);
 /// Waits for a copy that was started. Error: `system`: the disk is full, a file unreadable.
 loop::Task<Result<void>> copied(loop::Loop& loop, const Staged& staged, container::Process& copy);
 
-/// Moves /opt/ml/model and /opt/ml/output to result/ beside it, made harmless (base/clean_tree.h)
-/// and ours. The host has ended and nothing is mounted there any more. Warnings for people: what
-/// was left out, and which of the two was no folder any more (a link could point anywhere).
+/// Moves /opt/ml/model and /opt/ml/output to result/ next to it, made harmless (base/clean_tree.h)
+/// and owned by this user. The host must have ended, and nothing may be mounted there. Warnings for
+/// people: what was left out, and which of the two is no longer a folder (a link could lead
+/// anywhere).
 Result<std::vector<std::string>> collect_results(const job::HostSpec& spec, const Env& env);
 
 }  // namespace muster::steward

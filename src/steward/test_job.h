@@ -175,7 +175,7 @@ class TestJob {
     return host_spec;
   }
 
-  /// Starts a steward in a process of its own; `lifeline` is the end that it watches.
+  /// Starts a steward in a separate process; `lifeline` is the end that it watches.
   pid_t start(const std::string& host, const Pipe* lifeline = nullptr) {
     const std::string file = folder(host) + ".json";
     REQUIRE(write_file(file, to_text(job::to_json(host_spec(host))), 0600));
