@@ -46,10 +46,10 @@ class Leader {
   /// Once for each member lost after the start; `how` as in Outcome::lost ("no heartbeat for 5 s").
   void on_lost(std::function<void(const std::string& host, const std::string& how)> on_lost);
 
-  /// Waits until every member is there, then sends `start` to all: from that moment a member that
-  /// goes is lost. Until then members may go and come again. Call once.
-  /// Error: `timeout` at the deadline, naming who did not come; those that came have been told the
-  /// same and their sessions are closed. `closed` after cancel() or close().
+  /// Waits until every member has joined, then sends `start` to all: from then on, a member that
+  /// disconnects is lost. Until then, members may disconnect and rejoin. Call once. Error:
+  /// `timeout` at the deadline, naming the missing members; those that joined have been informed,
+  /// and their sessions are closed. `closed` after cancel() or close().
   loop::Task<Result<void>> gather();
   /// Ends the roll call before the start: members' join() fails with `why`, and so does gather().
   /// Nothing after the start.

@@ -37,7 +37,7 @@ class LeaderCall {
     enum class Kind {
       send,     ///< `type` and `text` (the payload) to `session`.
       close,    ///< End `session`; no closed() is wanted for it.
-      say,      ///< `text` to whoever watches.
+      say,      ///< Log `text`.
       start,    ///< Every member is there and has been sent `start`.
       give_up,  ///< The roll call failed; `text` says who is missing.
       lost,     ///< `host` is lost; `text` says how that was noticed.
@@ -55,11 +55,11 @@ class LeaderCall {
   void opened(Session session, const std::string& host, const std::string& address, TimePoint now);
   /// A frame came. True if it is the caller's to read, false if it was the roll call's own.
   bool frame(Session session, const Frame& frame, TimePoint now);
-  /// The session ended by itself.
+  /// The peer closed the session.
   void closed(Session session, const std::string& how, TimePoint now);
   /// While held, a host is not read from and its silence is not counted.
   void hold(const std::string& host, bool held, TimePoint now);
-  /// Ends the roll call before the start: members are told `why`.
+  /// Ends the roll call before the start: members receive `why`.
   void cancel(const std::string& why, TimePoint now);
   /// From now on members that go are not lost.
   void expect_end() { end_expected_ = true; }

@@ -51,7 +51,7 @@ class Member {
   loop::Task<Result<void>> room();
   /// Waits until all that was posted is with the kernel. Error: `closed`, `timeout`.
   loop::Task<Result<void>> flushed(TimePoint deadline);
-  /// From now on the leader's going is no loss (`end` came).
+  /// From now on, the leader's disconnection is not a loss (`end` has arrived).
   void expect_end();
   /// Ends everything; what waits here ends with `closed`. Also done by the destructor.
   void close();

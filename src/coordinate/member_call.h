@@ -39,7 +39,7 @@ class MemberCall {
       connect,  ///< Try until `deadline`, then say connected() or not_connected().
       send,     ///< `type` and `text` (the payload).
       close,    ///< End the connection; no closed() is wanted for it.
-      say,      ///< `text` to whoever watches.
+      say,      ///< Log `text`.
       started,  ///< The leader said `start`.
       fail,     ///< The roll call failed with `error`.
       lost,     ///< The leader is lost after the start; `text` says how that was noticed.
@@ -60,9 +60,9 @@ class MemberCall {
   void not_connected(const Error& why, TimePoint now);
   /// A frame came. True if it is the caller's to read, false if it was the roll call's own.
   bool frame(const Frame& frame, TimePoint now);
-  /// The connection ended by itself.
+  /// The peer closed the connection.
   void closed(const std::string& how, TimePoint now);
-  /// From now on the leader's going is no loss.
+  /// From now on, the leader's disconnection is not a loss.
   void expect_end() { end_expected_ = true; }
   void step(TimePoint now);
 
