@@ -42,7 +42,7 @@ class CauseReader {
     int rank = -1;
     UnixMillis time{0};
   };
-  /// Beyond that nobody counts victims.
+  /// More ends than this are not counted.
   static constexpr std::size_t ends_max = 300'000;
 
   std::vector<End> ends_;  ///< Processes that ended badly, in the order read.

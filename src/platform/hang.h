@@ -11,12 +11,12 @@
 
 namespace muster::platform {
 
-/// Finds out that a running job hangs: nothing is printed, and no rank gets on
-/// (docs/protocols/stacks.md, "Hangs"). While the job is silent whoever has this looks at all
-/// processes a few times (`next_look`, job::Calls::moves) and tells what was seen; while it hangs,
-/// too, to see whether it goes on.
+/// Detects that a running job hangs: it prints nothing, and no rank makes progress
+/// (docs/protocols/stacks.md, "Hangs"). While the job is silent, the caller looks at all processes
+/// a few times (`next_look`, job::Calls::moves) and reports what it has seen; it continues while
+/// the job hangs, to notice when it resumes.
 ///
-/// Pure: callers pass `now`, which must not go back.
+/// Pure: callers pass `now`, which must not go backwards.
 class HangWatch {
  public:
   /// `after`: how long nothing may happen; 0: never looks.
@@ -24,7 +24,8 @@ class HangWatch {
 
   enum class Finding { nothing, hangs, goes_on };
 
-  /// The job's hosts run, or something was printed. True: it was found to hang, and goes on.
+  /// The job's hosts run, or the job printed something. True: a hang had been detected, and is
+  /// over.
   bool active(TimePoint now);
   /// The job has said that it will be silent until then.
   void quiet_until(TimePoint until);
@@ -49,10 +50,10 @@ class HangWatch {
   std::vector<job::HostStacks> seen_;
 };
 
-/// True if nothing got on between two looks, `passed` apart: each rank (each process of a job
-/// without ranks) either used hardly any processor time, or ran, stood where it had stood, and
-/// neither read nor wrote nor got memory; and hosts hardly sent anything to each other.
-/// False where that cannot be told.
+/// True if there was no progress between two looks, `passed` apart: each rank (each process of a
+/// job without ranks) either used almost no processor time, or ran at the same place without
+/// reading, writing or allocating memory; and hosts sent almost nothing to each other. False if
+/// this is unknown.
 bool stood_still(const std::vector<job::HostStacks>& before,
                  const std::vector<job::HostStacks>& after, Duration passed);
 
@@ -61,7 +62,7 @@ bool stood_still(const std::vector<job::HostStacks>& before,
 /// line.
 std::optional<Duration> quiet_from(std::string_view line, Duration age);
 
-/// "no rank has got on for 60 s; rank 2 stands elsewhere than most": a hang in one line.
+/// Describes a hang in one line: its duration, and the ranks that are stuck elsewhere than most.
 std::string hang_text(const std::vector<job::HostStacks>& seen, Duration after);
 
 /// The verdict on a job that is ended for it: the odd rank's where there is one alone, else of the

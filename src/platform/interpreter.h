@@ -28,13 +28,13 @@ extern const char* const interpreter_question;
 /// What the interpreter printed. Pure. Error: `invalid_input`.
 Result<Interpreter> interpreter_from(std::string_view printed);
 
-/// Shows the Python packages that `sm` carries to the programs of a host with this environment, by
-/// the end of PYTHONPATH. For an interpreter without packages of its own: what PYTHONPATH names
-/// comes before what is installed.
+/// Adds the Python packages that `sm` carries to the end of PYTHONPATH for the programs of a host
+/// with this environment. For an interpreter that does not have these packages installed:
+/// PYTHONPATH takes precedence over installed packages.
 void add_packages(Env& environment);
 
-/// `path` with the interpreter's folder first, so that `python3` and what is installed beside it
-/// are the ones of the job.
+/// `path` with the interpreter's folder first, so that `python3` and the programs installed next to
+/// it are those of the job.
 std::string path_with(const Interpreter& interpreter, const std::string& path);
 
 }  // namespace muster::platform

@@ -12,7 +12,7 @@ namespace muster::platform {
 /// digits); at most 52 characters. Pure. Source: the SageMaker Python SDK's name_from_base().
 std::string default_job_name(std::string_view script, UnixMillis now, std::string_view random);
 
-/// Error: `invalid_input` for what is no job::is_job_name().
+/// Error: `invalid_input` if job::is_job_name() rejects it.
 Result<void> check_job_name(std::string_view name);
 
 }  // namespace muster::platform

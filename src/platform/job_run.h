@@ -26,7 +26,7 @@ struct JobReport {
   std::string trouble;   ///< What could not be done after the job's end, in one line; else empty.
 };
 
-/// Who is told what happens in a job, in order.
+/// Receives the events of a job, in order.
 class Sink {
  public:
   virtual ~Sink() = default;
@@ -44,8 +44,8 @@ class Sink {
   virtual void standstill(const std::optional<Standstill>&) {}
   /// Until they are asked next; 0: never.
   virtual Duration usage_pause() { return Duration(0); }
-  /// Called when there is nothing more for the moment, or much: waits until the sink can take
-  /// more. The job goes on meanwhile; its journals are on the disk.
+  /// Called when there are no more events for now, or many: waits until the sink can take more. The
+  /// job continues meanwhile; its journals are on disk.
   virtual loop::Task<> flush() = 0;
 };
 
@@ -66,7 +66,8 @@ class Requests {
   bool kill_wanted() const { return kill_; }
   loop::Event& changed() { return changed_; }
 
-  /// Where the job's processes stand, of all its hosts; those that cannot be asked say why.
+  /// Takes the stacks of the job's processes on all its hosts; a host that cannot be asked says
+  /// why.
   using Look = std::function<loop::Task<std::vector<job::HostStacks>>(job::Calls)>;
   /// Empty while no host runs.
   Look look() const { return look_; }
@@ -94,22 +95,21 @@ struct JobRunOptions {
   std::optional<Duration> hang_after{};
   /// After which a job without a hang limit is called silent; 0: never.
   std::chrono::milliseconds silent_after = platform::silent_after;
-  std::optional<Owner> owner{};  ///< The output folder's; none: whoever runs this.
-  /// Puts the job's log, which ends with `last`, into a folder, in a thread of its own; none: the
+  std::optional<Owner> owner{};  ///< Owner of the output folder; none: the current user.
+  /// Writes the job's log, which ends with `last`, into a folder, on a separate thread; none: the
   /// output folder gets no log.
   std::function<Result<void>(const std::string& folder, const StatusLine& last)> write_log{};
 };
 
-/// Runs a job from its start to its last file: starts its hosts, tells `sink`, ends it as
-/// life_cycle.h says, puts results to `spec.s3_output` and `spec.output_folder`, and removes what
-/// is left. Errors: as of Engine::start(). `engine`, `sink`
-/// and `requests` outlive the task.
+/// Runs a job from its start to its last file: starts its hosts, reports to `sink`, ends it as
+/// life_cycle.h says, stores results in `spec.s3_output` and `spec.output_folder`, and cleans up.
+/// Errors: as of Engine::start(). `engine`, `sink` and `requests` outlive the task.
 loop::Task<Result<JobReport>> run_job(loop::Loop& loop, engine::Engine& engine, job::Spec spec,
                                       JobRunOptions options, Sink& sink, Requests& requests);
 
-/// Goes on with a job that `engine` started before this process was: tells `sink` everything again
-/// from the start. `spec` is as it was then. Errors: `not_found`: nothing of it is there, also
-/// because its start was cut short, and it may be started anew; else as run_job().
+/// Resumes a job that `engine` started in an earlier process: reports everything to `sink` again
+/// from the start. `spec` is unchanged. Errors: `not_found`: the job does not exist, for example
+/// because its start was interrupted, and may be started again; else as run_job().
 loop::Task<Result<JobReport>> resume_job(loop::Loop& loop, engine::Engine& engine, job::Spec spec,
                                          JobRunOptions options, Sink& sink, Requests& requests);
 

@@ -8,9 +8,9 @@
 
 namespace muster::platform {
 
-/// Asks all hosts of `run` at once where their processes stand: an answer a host, in the job's
-/// order; a host that cannot be asked has none, and `trouble` says why. Asks in `tasks`: when those
-/// end, what has not been answered by then is closed, and whoever waits goes on.
+/// Asks all hosts of `run` at once for the stacks of their processes: one answer per host, in the
+/// job's order. For a host that cannot be asked, `trouble` says why. Asks in `tasks`: when those
+/// end, open requests are closed, and the caller continues.
 loop::Task<std::vector<job::HostStacks>> look_at_hosts(loop::Tasks& tasks, engine::Run& run,
                                                        job::Calls calls);
 

@@ -18,9 +18,9 @@ struct Reach {
   bool operator==(const Reach&) const = default;
 };
 
-/// Finds out whether the stewards of one job answer. Asks nobody by itself: whoever looks has those
-/// asked that owe no answer, and is told what is known by then. A steward whose engine knows no
-/// such question, or that is about to begin or to end, counts as not asked.
+/// Checks whether the stewards of one job respond. It does not ask on its own: each call asks the
+/// stewards that do not owe a response, and returns what is known by then. A steward counts as not
+/// asked if its engine does not support the question, or if it is about to start or end.
 class ReachWatch {
  public:
   /// How long an answer may take; a steward that works answers within milliseconds.

@@ -38,13 +38,13 @@ struct MergeOptions {
   std::function<Result<void>(const std::string& folder)> write_log{};
 };
 
-/// Puts the hosts' results, which it takes apart, together under `out`, which check_output_folder()
-/// accepted, and which is walked to as walk_given() does: `model/`, `output/` (without the success
-/// and failure marks) and `failure/algo-K`. Of files with equal names the one of the later host, by
-/// its number, stays; the others go to `conflicts/algo-K/`, but for such as are alike. Links are
-/// moved as links; sockets and devices are left out. Everything is made in a hidden folder and then
-/// renamed: what stands under these names is whole. Blocks. Errors: `denied`, `system` with the
-/// path; then nothing of it stays in `out`.
+/// Merges the hosts' results, which are consumed, under `out`. check_output_folder() accepted
+/// `out`, and it is walked to as walk_given() does. It gets `model/`, `output/` (without the
+/// success and failure marks) and `failure/algo-K`. Of files with equal names, that of the last
+/// host, by its number, stays; the others go to `conflicts/algo-K/`, unless they are identical.
+/// Links are moved as links; sockets and devices are left out. Everything is created in a hidden
+/// folder and then renamed, so entries with these names are complete. Blocks. Errors: `denied`,
+/// `system` with the path; then nothing of it stays in `out`.
 Result<Merged> merge_results(std::vector<engine::HostResult> hosts, const std::string& out,
                              const MergeOptions& options);
 

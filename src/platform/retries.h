@@ -13,8 +13,8 @@ namespace muster::platform {
 /// Pure. Source: decisions/0047-slurm.md, "Attempts".
 class Retries {
  public:
-  /// `most`: further attempts after a host was lost or a GPU broke; preemptions do not count; 0:
-  /// none at all. `before`: what earlier attempts came to, which somebody else has watched.
+  /// `most`: maximum number of restarts after a host was lost or a GPU failed; preemptions do not
+  /// count; 0: no restarts. `before`: the tally of earlier attempts, from another process.
   explicit Retries(int most, engine::Tally before = {}) : most_(most), tally_(before) {}
   /// Attempts one after the other, of any kind, that got nowhere.
   static constexpr int idle_most = 3;

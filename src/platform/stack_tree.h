@@ -7,9 +7,9 @@
 
 namespace muster::platform {
 
-/// One thread of a job, and where it stands.
+/// One thread of a job, and its place.
 struct Stander {
-  /// What else there is of a rank goes into trees of its own.
+  /// Other threads and child processes of a rank have separate trees.
   enum class Kind { main_thread, other_thread, child };
   Kind kind = Kind::main_thread;
   int rank = -1;     ///< -1: none; then `name` says who.
@@ -29,18 +29,18 @@ struct Stander {
 /// processes.
 std::vector<Stander> standers_of(const std::vector<job::HostStacks>& hosts);
 
-/// Threads that stand at one place.
+/// Threads at one place.
 struct StackGroup {
   std::vector<job::Call> calls;  ///< The outermost first.
   std::vector<std::size_t> who;  ///< Places in what was grouped.
 };
-/// The standers of `kind` by where they stand, the largest group first. Those whose calls are the
-/// same are one group, whatever lines they are on further out.
+/// The threads of `kind`, grouped by place, the largest group first. Threads with the same calls
+/// form one group, even if the lines of outer calls differ.
 std::vector<StackGroup> group(const std::vector<Stander>& all, Stander::Kind kind);
 
-/// The places in `all` of main threads that are not as most are. Processes that are stopped, if
-/// not all are: whoever waits for one waits for good. Else those that stand elsewhere than a
-/// majority; empty where there is none.
+/// Indices in `all` of main threads that differ from most. If some but not all processes are
+/// stopped, these are the ones: whoever waits for them waits forever. Otherwise, those elsewhere
+/// than the majority; empty without a majority.
 std::vector<std::size_t> odd_ones(const std::vector<Stander>& all);
 /// "stopped by a signal", "stuck elsewhere than most".
 const char* why_odd(const Stander& odd);

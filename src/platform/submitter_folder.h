@@ -10,9 +10,9 @@
 
 namespace muster::platform {
 
-/// Walks to the folder at `path`, absolute, as walk_given() does, and checks by trying that files
-/// can be put in it, or in the nearest folder above, in which it will be made. Errors begin with
-/// `what`: `invalid_input`: it is no folder, or takes no files; and those of walk_given().
+/// Walks to the folder at `path` (absolute) as walk_given() does, and tries whether files can be
+/// created in it, or in the nearest existing parent, where it will be created. Errors start with
+/// `what`: `invalid_input`: not a folder, or not writable; and those of walk_given().
 Result<GivenPath> check_place(const std::string& what, const std::string& path);
 
 /// Names of what check_place() tries with, and of the folder that results are made in, begin so.

@@ -13,12 +13,12 @@
 #include "loop/testing.h"
 #include "platform/job_run.h"
 
-/// For the tests of jobs that run: a job over an engine in memory, and what it tells.
+/// For tests of running jobs: a job on an engine in memory, and the events that it reports.
 namespace muster::platform {
 
 using namespace std::chrono_literals;
 
-/// Tells everything as one text, and the test when something came.
+/// Collects all events as one text, and notifies the test.
 class FakeSink final : public Sink {
  public:
   explicit FakeSink(loop::Loop& loop) : came_(loop), opened_(loop) {}

@@ -13,7 +13,7 @@ namespace muster::platform {
 /// What is known of one host of a job that is over.
 struct HostFacts {
   std::string host;
-  std::optional<job::Verdict> word;  ///< The job's verdict as the host's `train` told it.
+  std::optional<job::Verdict> word;  ///< The job's verdict as the host's `train` reported it.
   UnixMillis word_time{0};
   std::optional<job::HostEnd> end;  ///< The steward's exact word about the host itself.
   UnixMillis end_time{0};  ///< When the host was seen to end; before its results were kept.
@@ -22,7 +22,7 @@ struct HostFacts {
   /// The engine's word that the host is gone, since `steward_time`: lost, or taken away for others.
   std::optional<job::Outcome> gone;
   std::string trouble;  ///< The last error that its steward logged.
-  bool killed = false;  ///< We had it killed: its end tells nothing.
+  bool killed = false;  ///< We killed it, so its end means nothing.
 };
 
 /// The verdict over all hosts, in the order of the job's: the first is the leader. Its own first
