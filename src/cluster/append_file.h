@@ -15,8 +15,8 @@ namespace muster::cluster {
 class AppendFile {
  public:
   AppendFile() = default;
-  /// Opens or makes it; what is before byte `from` is not ours. Error: `system` with the path, also
-  /// for what is no plain file, or ends before `from`.
+  /// Opens or creates the file; bytes before `from` belong to others. Error: `system` with the
+  /// path, also if it is not a regular file, or ends before `from`.
   static Result<AppendFile> open(const std::string& path, std::uint64_t from = 0);
 
   explicit operator bool() const { return static_cast<bool>(fd_); }

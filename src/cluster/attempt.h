@@ -81,8 +81,8 @@ class Attempt {
   Attempt(int number, std::vector<HostState> hosts, bool delivered, Times times, TimePoint now,
           bool holds = false);
 
-  /// Slurm's answer: its row of the job, or none where it has none. A query that failed is no
-  /// answer, and nothing to be told here.
+  /// Slurm's row of the job, or none if Slurm does not list it. Do not call it after a query that
+  /// failed.
   Actions on_queue(const std::optional<slurm::QueuedJob>& job, UnixMillis time, TimePoint now);
   Actions on_delivered(const Result<void>& done, UnixMillis time, TimePoint now);
 
@@ -91,7 +91,7 @@ class Attempt {
                     UnixMillis time);
   /// A link that was silent is open again.
   Actions on_back(const std::string& host, UnixMillis time);
-  /// Somebody sent its steward SIGTERM.
+  /// Another process sent SIGTERM to the host's steward.
   Actions on_signalled(const std::string& host);
   /// Slurm's answer to whose signal that was: nodes are taken away for another job.
   Actions on_preempted();
@@ -116,7 +116,7 @@ class Attempt {
   /// A host was lost.
   bool lost_any() const;
   const std::vector<HostState>& states() const { return states_; }
-  /// What holds now, as somebody who comes later hears it.
+  /// The current state, as events for a process that attaches later.
   std::vector<engine::Event> present() const;
 
  private:

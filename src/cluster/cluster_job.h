@@ -36,10 +36,10 @@ class ClusterJob {
 
   /// Brings the job into Slurm's queue. Errors: of Slurm::submit(), of the disk.
   loop::Task<Result<void>> submit() { return submit(false); }
-  /// Another attempt, after all hosts are over: with a key of its own, so that strays of the last
-  /// are told to end, and without the nodes that were lost. It begins on the nodes that there are
-  /// where spares suffice, else with another submission. Errors: as of submit(); `invalid_input`
-  /// while a host runs.
+  /// Starts another attempt after all hosts have ended: with a new key, so that leftover stewards
+  /// of the last attempt are ordered to end, and without the lost nodes. It starts on the existing
+  /// nodes if there are enough spares, otherwise with another submission. Errors: as of submit();
+  /// `invalid_input` while a host runs.
   loop::Task<Result<void>> again();
   /// For a job of an earlier engine; false: it never came into the queue, as far as Slurm knows.
   loop::Task<Result<bool>> find_again();

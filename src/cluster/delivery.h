@@ -9,7 +9,7 @@
 
 namespace muster::cluster {
 
-/// Where a job's things lie on its nodes: in slurm::place_of(), to which nobody else can write.
+/// Paths of a job's files on its nodes: in slurm::place_of(), which other users cannot write to.
 struct NodePlaces {
   std::string archive;  ///< What the job's spec names, as tar.
   std::string folder;   ///< Made by `sm node`.

@@ -65,7 +65,7 @@ class LinkedAttempt final : public AttemptLinks {
     TimePoint heard;
     UnixMillis heard_time{0};
     std::string address;
-    // What was told of it.
+    // Events already reported for it.
     bool joined = false, began = false, signalled = false, silent = false, ended = false;
     // What was asked of it.
     std::optional<std::chrono::milliseconds> stop;
@@ -75,7 +75,7 @@ class LinkedAttempt final : public AttemptLinks {
     std::optional<TimePoint> no_room_since{};  ///< The result cannot be written.
     bool done = false;
     bool is_spare = false;
-    bool measures = false;  ///< The node tells what the host uses.
+    bool measures = false;  ///< The node can report the host's usage.
     bool left = false;      ///< For another attempt.
   };
   /// Also held by who waits for an event.

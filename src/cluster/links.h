@@ -17,12 +17,12 @@
 
 namespace muster::cluster {
 
-/// Something that the link of a node told.
+/// An event on the link of a node.
 struct LinkEvent {
   enum class Kind {
     joined,     ///< The node is there: `node`, `address`.
     began,      ///< The steward runs.
-    signalled,  ///< The node's scheduler told it to end; the host is being stopped.
+    signalled,  ///< The node's scheduler signalled it to end; the host is being stopped.
     silent,     ///< Nothing is heard of it; `time`: when it was last heard of. After end():
                 ///< as soon as the node has closed its connection, for it has heard that.
     back,       ///< The node is heard again.
@@ -46,11 +46,11 @@ struct ExpectedNodes {
   std::string nonce;               ///< 16 hex digits.
   std::string key;                 ///< 32 bytes.
   std::vector<std::string> hosts;  ///< "algo-K"; any order.
-  /// Exists. What comes of a host is in `<folder>/algo-K`: `journal`, a copy of its own, and
-  /// `result/`, whole once it has that name. What is there already is gone on from.
+  /// An existing folder. Files of a host go to `<folder>/algo-K`: `journal`, a copy, and `result/`,
+  /// which is complete once it has that name. Existing files are continued.
   std::string folder;
   engine::Chapters chapters{};  ///< Where this attempt's part of each journal begins.
-  /// So long a result that cannot be written here stays on its node and is tried again.
+  /// How long a result that cannot be written here stays on its node and is retried.
   Duration room_max = std::chrono::minutes(5);
   std::vector<std::string> spares{};  ///< "spare-K": nodes that join, and wait.
 };
@@ -62,14 +62,14 @@ class AttemptLinks {
  public:
   virtual ~AttemptLinks() = default;
 
-  /// The next thing that happened, of each host in order; `silent` and `back` that nobody took in
-  /// time cancel each other out. After a restart of the engine, what holds is told anew. One
-  /// waiter. Error: `closed` once the Links are gone.
+  /// The next event, in order for each host; `silent` and `back` cancel each other out if neither
+  /// was taken in time. After a restart of the engine, the current state is reported again. One
+  /// waiter. Error: `closed` once the Links are destroyed.
   virtual loop::Task<Result<LinkEvent>> next_event() = 0;
   /// Hosts may run. Once all have joined: their addresses are known then. `preempt_grace`: what
   /// their scheduler adds to its KillWait where it takes nodes away for another job.
   virtual void begin(std::chrono::milliseconds preempt_grace) = 0;
-  /// The scheduler takes the nodes away: that is why it told them to end, or will.
+  /// The scheduler is taking the nodes away, which is why it signals them to end.
   virtual void preempted() = 0;
   /// SIGTERM to the host, SIGKILL after `grace`. A second one with a shorter grace shortens it.
   virtual void stop(const std::string& host, std::chrono::milliseconds grace) = 0;
@@ -83,8 +83,9 @@ class AttemptLinks {
   virtual void again(const std::string& host, const job::NodeAgain& again) = 0;
   /// The node is there to hear that.
   virtual bool can_go_on(const std::string& host) const = 0;
-  /// Asks the host's node. Errors: `closed` where that is not connected, or answers that it cannot;
-  /// `unsupported` for what no node tells, or this one, of an older muster, does not; `timeout`.
+  /// Asks the host's node. Errors: `closed` if the node is not connected, or answers that it
+  /// cannot; `unsupported` if nodes do not support the question, or this one has an older muster;
+  /// `timeout`.
   virtual loop::Task<Result<engine::Answer>> ask(std::string host, engine::Question question) = 0;
   /// Lines for the host's journal; nothing happens where its node is not connected.
   virtual void note(const std::string& host, const std::vector<job::LogLine>& lines) = 0;
@@ -103,8 +104,8 @@ class Links {
     std::uint16_t port = 0;  ///< 0: a free one.
     std::string address{};   ///< Numeric; empty: all of this machine.
     job::LinkTiming timing{};
-    /// Told in one line: who was refused and why, a copy that cannot be written. At most 50 of
-    /// strangers.
+    /// Reports, in one line, a refused peer with the reason, or a copy that cannot be written. At
+    /// most 50 about unknown peers.
     std::function<void(std::string)> trouble{};
   };
   /// Error: `system` with the port.
@@ -114,7 +115,7 @@ class Links {
   virtual std::uint16_t port() const = 0;
   /// Errors: `system` with a path; `invalid_input` for a nonce that is expected already.
   virtual Result<std::shared_ptr<AttemptLinks>> expect(ExpectedNodes nodes) = 0;
-  /// Nodes of an attempt that is over are told to end, whatever they do.
+  /// Orders nodes of an attempt that has ended to end, whatever their state.
   virtual void fence(const std::string& nonce, const std::string& key) = 0;
 };
 

@@ -32,25 +32,25 @@ struct AttemptNote {
   std::string submitted{};              ///< The nonce of the attempt that sbatch was run for,
   std::string place{};                  ///< and its slurm::Submission::place and
   std::string word{};                   ///< word; both empty: an older muster's.
-  std::vector<std::string> spares{};    ///< Nodes that stand by: "spare-1".
+  std::vector<std::string> spares{};    ///< Standby nodes: "spare-1".
   std::vector<std::string> excluded{};  ///< Nodes that an earlier attempt broke on.
   engine::Chapters chapters{};
   /// The attempt is over, and its parts of the journals end here: the next one is about to begin.
   engine::Chapters ended{};
   engine::Tally tally{};          ///< Up to this attempt.
-  std::vector<LinkKey> fenced{};  ///< Earlier attempts, whose stewards are to be told to end.
+  std::vector<LinkKey> fenced{};  ///< Earlier attempts, whose stewards must be ordered to end.
 
   bool operator==(const AttemptNote&) const = default;
 };
 
 Result<void> write_note(const std::string& job_folder, const AttemptNote& note);
-/// None where no attempt was begun. Error: `protocol` for a file that is none of ours.
+/// None if no attempt was started. Error: `protocol` for a malformed file.
 Result<std::optional<AttemptNote>> read_note(const std::string& job_folder);
 
-/// `hosts.json` in the job's folder: what was told of its hosts in `attempt`.
+/// `hosts.json` in the job's folder: the state of its hosts in `attempt`.
 Result<void> write_hosts(const std::string& job_folder, int attempt,
                          const std::vector<HostState>& states);
-/// The hosts `names`; one of which nothing was told in `attempt` has no node. Error: as above.
+/// The hosts `names`; a host without a state in `attempt` has no node. Error: as above.
 Result<std::vector<HostState>> read_hosts(const std::string& job_folder, int attempt,
                                           const std::vector<std::string>& names);
 

@@ -14,7 +14,7 @@ namespace muster::cluster {
 /// A file that nodes take if it is what it was: they check its digest.
 struct SharedFile {
   std::string path{};
-  std::string digest{};  ///< "sha256:…"; empty, as the path: there is none.
+  std::string digest{};  ///< "sha256:…"; empty, like the path, if there is no such file.
 
   bool operator==(const SharedFile&) const = default;
 };
@@ -35,12 +35,12 @@ Result<SharedPlaces> make_shared(const std::string& shared, const std::string& j
                                  const std::string& program);
 /// Notes what has come into it.
 Result<void> write_shared(const std::string& job_folder, const SharedPlaces& places);
-/// None where the job has none. Error: `protocol` for a file that is none of ours.
+/// None if the job has none. Error: `protocol` for a malformed file.
 Result<std::optional<SharedPlaces>> read_shared(const std::string& job_folder);
 /// Removes the job's folder there, if it has one.
 Result<void> remove_shared(const std::string& job_folder);
 
-/// True for `path` itself and what is below, as the names stand; false where `folder` is empty.
+/// True for `path` itself and paths below it, compared as text; false if `folder` is empty.
 bool is_shared(const std::string& path, const std::string& folder);
 
 }  // namespace muster::cluster

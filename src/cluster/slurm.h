@@ -12,9 +12,9 @@
 
 namespace muster::cluster {
 
-/// Slurm's commands, asked and told. Errors of all: `unsupported` where the command is not there;
-/// `closed` where it is not known whether Slurm has heard (no answer, or a part of one); `system`
-/// with the command's last line where Slurm says no.
+/// Runs Slurm's commands. Errors of all: `unsupported` if the command is not installed; `closed` if
+/// it is unknown whether Slurm received the request (no response, or part of one); `system` with
+/// the command's last line if Slurm refuses.
 class Slurm {
  public:
   /// `env`: PATH finds the commands, SLURM_CONF Slurm.

@@ -67,7 +67,7 @@ class SlurmEngine final : public engine::Engine {
   const slurm::Site& site(const job::Spec& spec) const;
   /// Nodes more for the job.
   int spares(const job::Spec& spec) const;
-  /// What a node is told, without what is the attempt's own.
+  /// The order to a node, without the values of the attempt.
   Result<job::NodeJob> order(const job::Spec& spec, const slurm::Submission& submission) const;
   /// Asks for the cluster's KillWait, which orders hold from then on, and for the partition's
   /// GraceTime, unless that was answered within the last minutes.

@@ -13,7 +13,7 @@
 
 namespace muster::cluster {
 
-/// Somebody who follows a job of a SlurmEngine's.
+/// Follows a job of a SlurmEngine.
 class SlurmRun final : public engine::Run {
  public:
   /// Error: of Journals::open().
@@ -47,10 +47,11 @@ class SlurmRun final : public engine::Run {
   SlurmEngine& engine_;
   std::shared_ptr<ClusterJob> job_;
   bool whole_;
-  std::deque<engine::Event> events_;  ///< Not told yet, before the job's history from `told_` on.
+  std::deque<engine::Event>
+      events_;  ///< Events not yet reported, before the job's history from `told_` on.
   std::size_t told_ = 0;
   int attempt_ = 0;                             ///< The one whose journals these are.
-  std::shared_ptr<engine::Journals> journals_;  ///< Also of whoever waits for one to grow.
+  std::shared_ptr<engine::Journals> journals_;  ///< Shared with tasks that wait for one to grow.
 };
 
 }  // namespace muster::cluster

@@ -12,7 +12,7 @@ namespace muster::cluster {
 struct AttemptNode {
   std::string name{};      ///< "algo-2", "spare-1"
   std::string node{};      ///< Empty: its steward never came.
-  bool can_go_on = false;  ///< The link is open, and the node was not told to end.
+  bool can_go_on = false;  ///< The link is open, and the node was not ordered to end.
   std::string why_lost{};  ///< Empty: it was not.
 };
 
@@ -35,8 +35,8 @@ struct Swap {
   std::vector<Note> notes;          ///< For people: what became of the hosts that were lost.
 };
 
-/// A host whose node is there goes on there, another has the node of a spare. None where those are
-/// too few. Pure. Source: docs/decisions/0052-spares.md.
+/// A host whose node remains continues there; another one gets the node of a spare. None if there
+/// are too few spares. Pure. Source: docs/decisions/0052-spares.md.
 std::optional<Swap> plan_swap(const std::vector<AttemptNode>& hosts,
                               const std::vector<AttemptNode>& spares);
 
