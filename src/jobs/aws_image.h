@@ -14,7 +14,7 @@ namespace muster::jobs {
 // Pure. Source of accounts and repositories: sagemaker 2.257.7, image_uri_config/*.json; of tags:
 // github.com/aws/deep-learning-containers, available_images.md.
 
-/// What stands in such a name.
+/// The parts of such a name.
 struct AwsImage {
   std::vector<std::string> modules;  ///< What Python imports of it, "torch"; none: Python alone.
   std::string version;               ///< The first module's, "2.0.1"; empty: the tag has none.
@@ -23,7 +23,7 @@ struct AwsImage {
 };
 
 /// "763104351884.dkr.ecr.us-east-1.amazonaws.com/pytorch-training:2.0.1-cpu-py310". None for any
-/// other: somebody's own image in ECR is no image of AWS's, whatever it is called.
+/// other: a user's image in ECR is not AWS's, whatever its name.
 std::optional<AwsImage> aws_image(std::string_view name);
 
 /// What of the image `versions` (of an interpreter's modules, by module) do not have, for a person:

@@ -30,7 +30,7 @@ struct JobConfig {
     bool operator==(const Instance&) const = default;
   };
   struct Named {
-    std::string pattern;  ///< The name, in which each '*' stands for any characters.
+    std::string pattern;  ///< The name; each '*' matches any characters.
     Instance instance;
   };
   /// An image that is this machine's own root file system with muster's toolkit in it.
@@ -54,7 +54,7 @@ struct JobConfig {
   };
   std::map<std::string, CredentialsProvider> credentials_providers;  ///< By ARN.
   std::string image_policy;     ///< A policy.json for images; empty: all are taken.
-  std::string registry_logins;  ///< A file as ~/.docker/config.json; empty: nobody logs in.
+  std::string registry_logins;  ///< A file like ~/.docker/config.json; empty: no login.
   std::string python = "python3";
   std::chrono::seconds stop_grace{120};  ///< Between SIGTERM and SIGKILL; as long as SageMaker's.
   std::chrono::seconds hang_after{0};    ///< As Spec::hang_after, of jobs that do not say.

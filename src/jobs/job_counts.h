@@ -9,7 +9,7 @@
 
 namespace muster::jobs {
 
-/// What the jobs of this server's life came to, for whoever watches it. Belongs to the main loop.
+/// Counters of this server's jobs since its start, for monitoring. Belongs to the main loop.
 struct JobCounts {
   struct Phase {
     std::uint64_t count = 0;  ///< Hosts that had the phase.

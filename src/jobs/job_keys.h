@@ -14,17 +14,15 @@
 
 namespace muster::jobs {
 
-/// The keys of jobs: each has one of its own, which opens what the job may reach and dies with it.
-/// The store remembers it, the ring lets it in, a private file hands it to the job's stewards. A
-/// second key, which hosts never see, stores the job's results, since the job's own has a budget
-/// and may not write when the disk is nearly full.
-/// Belongs to the store's thread.
+/// Keys of jobs: each job has its own, which grants access to what the job may reach and is revoked
+/// with it. The store records it, the ring accepts it, and a private file passes it to the job's
+/// stewards. A second key, which hosts never see, stores the job's results, because the job's own
+/// key has a budget and may not write when the disk is nearly full. Belongs to the store's thread.
 class JobKeys {
  public:
   using FreshKey = std::function<store::AccessKey()>;
-  /// `folder`: where the files stand; made if missing. `store` and `ring` outlive this.
-  /// `read_manifest` is asked for the manifests of jobs that pin some. `s3_budget`: see
-  /// s3_budget_of().
+  /// `folder`: for the key files; created if missing. `store` and `ring` outlive this.
+  /// `read_manifest` reads the manifests of jobs that pin some. `s3_budget`: see s3_budget_of().
   JobKeys(store::Store& store, access::KeyRing& ring, std::string folder, FreshKey fresh_key,
           ReadManifest read_manifest = {}, std::optional<std::uint64_t> s3_budget = {})
       : store_(store),

@@ -46,9 +46,9 @@ class JobPreparation {
   /// `keys` outlives this.
   JobPreparation(JobKeys& keys, Options options) : keys_(keys), options_(std::move(options)) {}
 
-  /// The spec of a job that runs an image of its own lacks that image: it may have to be pulled.
-  /// Errors: `invalid_input` (also for an image that the config lists no more), `not_found` (a
-  /// Python), `system`.
+  /// If the job runs its own image, the spec lacks that image: it may have to be pulled. Errors:
+  /// `invalid_input` (also for an image that the config no longer lists), `not_found` (a Python),
+  /// `system`.
   loop::Task<Result<job::Spec>> prepare(store::Job job, api::JobRequest request);
 
  private:

@@ -38,10 +38,11 @@ Amounts needs_of(const job::Spec& spec, const JobConfig& config);
 /// the time that its results may take.
 Demand demand_of(const std::string& name, const job::Spec& spec, const JobConfig& config);
 
-/// What a job's own key may do: read its inputs, its code, its results and checkpoints, write the
-/// last two; of a remote function read and write the folder of its function and results. A channel
-/// is what its S3Uri names as S3Prefix or as one object; the others are folders or objects of that
-/// name, never more that begins like it. Error: `invalid_input` for what is no URL of S3.
+/// Permissions of a job's own key: read its inputs, code, results and checkpoints, and write the
+/// last two. The key of a remote function may read and write the folder of its function and
+/// results. A channel grants what its S3Uri names as S3Prefix or as one object; the others grant
+/// folders or objects of exactly that name, not all names with that prefix. Error: `invalid_input`
+/// for an invalid S3 URL.
 Result<access::KeyPolicy> policy_of(const job::Spec& spec);
 /// The right to store the job's results, and nothing else: of muster's own key.
 Result<access::KeyPolicy> results_policy_of(const job::Spec& spec);

@@ -18,7 +18,7 @@ struct Turn {
   UnixMillis submitted{0};
 };
 
-/// Where a job stands in the queue.
+/// A job's place in the queue.
 struct QueuePlace {
   std::size_t place = 0;  ///< From 1 on.
   std::size_t of = 0;
@@ -38,11 +38,10 @@ class Jobs {
   virtual Result<void, aws::Refusal> pin(api::JobRequest& request) const = 0;
   /// Refuses a job of a key that has as many jobs waiting as it may.
   virtual Result<void, aws::Refusal> check_room(const std::string& key) const = 0;
-  /// The job stands in the store, "InProgress" and "Pending"; it is to be started when its turn
-  /// comes.
+  /// The store has the job as "InProgress" and "Pending"; start it when its turn comes.
   virtual void submitted(const std::string& name, api::JobRequest request, Turn turn) = 0;
-  /// The priority that tags ask for; none if they do not. Refuses what is none, and more than the
-  /// access key may give.
+  /// The priority in the tags; none if they have none. Rejects an invalid priority, and one above
+  /// the access key's limit.
   virtual Result<std::optional<int>, aws::Refusal> priority(const store::Tags& tags,
                                                             const std::string& key) const = 0;
   /// A tag of the job says so now. Nothing happens to one that does not wait.
@@ -53,7 +52,7 @@ class Jobs {
   virtual std::optional<platform::Standstill> standstill(const std::string& name) const = 0;
   /// Why the job has not started, for a person; empty if it does not wait for its turn.
   virtual std::string why_waiting(const std::string& name) const = 0;
-  /// The job stands in the store as "Stopping". It may not have started yet.
+  /// The store has the job as "Stopping". It may not have started yet.
   virtual void stop(const std::string& name) = 0;
   /// The job's grace, if it is being stopped with one, ends here.
   virtual void kill(const std::string& name) = 0;

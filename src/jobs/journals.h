@@ -19,9 +19,9 @@ class Journals {
 
   /// The path of a host's journal, while the job runs and when it has ended.
   std::string file(const std::string& job, const std::string& host) const;
-  /// Keeps the hosts' journals beyond the engine's removal of the job, under another name of the
-  /// same files or, on another disk, as copies: whoever reads one goes on. A host without a journal
-  /// is passed over. Done again, it does nothing more. Error: `system` with the path.
+  /// Keeps the hosts' journals when the engine removes the job: as hard links or, on another disk,
+  /// as copies. Processes that are reading a journal can continue. Skips a host without a journal.
+  /// Repeating it does nothing more. Error: `system` with the path.
   Result<void> keep(const std::string& job, const std::vector<std::string>& hosts) const;
   /// Removes what was kept. Error: `system`.
   Result<void> forget(const std::string& job) const;

@@ -29,8 +29,8 @@ inline constexpr std::size_t manifest_bytes_max = 8u << 20;
 /// All of a job's manifests together: its key remembers each name.
 inline constexpr std::size_t manifest_names_max = 100'000;
 
-/// Notes the manifests' ETags in `spec`, none if there is no `read`. Errors: those of `read`,
-/// naming the channel; `invalid_input` for a URL that is none.
+/// Records the manifests' ETags in `spec`, none without `read`. Errors: those of `read`, naming the
+/// channel; `invalid_input` for an invalid URL.
 Result<void> pin_manifests(job::Spec& spec, const ReadManifest& read);
 /// The pins as the store keeps them: {"channel": "etag"}; empty: there are none.
 std::string pins_text(const job::Spec& spec);

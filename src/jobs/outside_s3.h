@@ -24,14 +24,14 @@ struct OutsideS3 {
 /// Pure. Error: `invalid_input`, naming the key.
 Result<OutsideS3> outside_s3_from(const Json& json);
 
-/// The keys as they stand in the file now. Error: `invalid_input`: no profile default with both;
-/// those of read_private().
+/// The keys currently in the file. Error: `invalid_input`: no default profile with both keys; those
+/// of read_private().
 Result<aws::Credentials> credentials_of(const OutsideS3& s3);
 
 /// What an S3 client of the server's own needs. Pure.
 Env environment_for(const OutsideS3& s3);
 
-/// Answers whoever asks this server for S3.
+/// Answers S3 requests to this server.
 loop::Task<void> answer_no_s3(http::Exchange& exchange);
 
 }  // namespace muster::jobs

@@ -16,8 +16,8 @@ constexpr const char* priority_tag = "muster:priority";
 
 using Tags = std::vector<std::pair<std::string, std::string>>;
 
-/// What `tags` say; none if they say nothing of it. Refuses what is no priority, and more than the
-/// config lets the key give, which `makers` made (store::AccessKey). Pure.
+/// The priority in `tags`; none if they have none. Rejects an invalid priority, and one above the
+/// limit in the config for the key, which `makers` created (store::AccessKey). Pure.
 Result<std::optional<int>, aws::Refusal> priority_asked_for(
     const Tags& tags, const std::string& key, const JobConfig& config,
     const std::vector<std::string>& makers = {});

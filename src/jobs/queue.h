@@ -11,7 +11,7 @@
 
 namespace muster::jobs {
 
-/// How things stand for those that wait, at one moment.
+/// The state of waiting jobs at one moment.
 struct Outlook {
   UnixMillis now{0};
   Plan plan;

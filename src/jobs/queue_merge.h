@@ -15,8 +15,8 @@ inline double score_of(const std::map<std::string, double>& scores, const std::s
   return found == scores.end() ? 0 : found->second;
 }
 
-/// The places of all keys in one order, those alone that `Wanted` has; it may want less as time
-/// goes on.
+/// The places of all keys in one order, limited to those that `Wanted` selects; it may select fewer
+/// over time.
 template <class Wanted>
 class Merge {
  public:

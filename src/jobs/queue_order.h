@@ -14,17 +14,17 @@ namespace muster::jobs {
 /// Who is to start before whom (docs/decisions/0035-queue.md). Pure.
 
 constexpr int priority_max = 9;
-/// The level of a job that has waited so long that it comes before every priority.
+/// The level of a job that has waited long enough to precede every priority.
 constexpr int level_first = priority_max + 1;
 
 struct QueueRules {
-  /// The first job of a line rises by one level for so long a wait.
+  /// The first job of a line rises by one level each time it has waited this long.
   UnixMillis ageing = std::chrono::hours(6);
-  /// What a key used so long ago counts half.
+  /// Usage of this age counts half.
   UnixMillis half_life = std::chrono::hours(24);
 };
 
-/// The jobs of one key that have one priority stand in a line, by order of submission.
+/// The jobs of one key with one priority form a line, by order of submission.
 using LineId = std::pair<std::string, int>;
 
 /// How much of the machine a key had on average lately: 0 to 1, if the capacity did not shrink.
@@ -54,7 +54,7 @@ struct Waiting {
   bool promised = false;  ///< See KeyOrder.
 };
 
-/// Where a job stands in the order of its key. Those of all keys together are merged by rank().
+/// A job's place in the order of its key. The places of all keys are merged by rank().
 struct Place {
   const Waiting* job = nullptr;
   std::size_t kind = 0;  ///< As the job's, next to its length: a pass skips most places by these.

@@ -6,8 +6,8 @@
 
 #include "jobs/queue.h"
 
-/// For tests: the order and the plan of jobs::Queue, made anew from all that waits. Slow and
-/// simple; the queue has to come to the same.
+/// For tests: the order and the plan of jobs::Queue, computed from scratch from all waiting jobs.
+/// Slow and simple; the queue must give the same result.
 namespace muster::jobs::reference {
 
 /// All that decides about the order.

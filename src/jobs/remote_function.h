@@ -16,8 +16,8 @@ namespace muster::jobs {
 // Pure. Source: sagemaker 2.257.7, remote_function/job.py and runtime_environment/; 3.27.0's
 // sagemaker.core.remote_function is alike but for the module's name.
 
-/// The folder of the job's function, arguments and results, "s3://bucket/…"; empty for a job that
-/// is none of a function.
+/// The folder of the job's function, arguments and results, "s3://bucket/…"; empty if the job does
+/// not run a function.
 std::string function_url(const job::Spec& spec);
 
 /// Where the script lies that starts the job's function by mpirun, "s3://bucket/…/job_driver.sh";

@@ -10,9 +10,9 @@ class Reserve final {
  public:
   explicit Reserve(std::string path) : path_(std::move(path)) {}
 
-  /// Takes the space, if it can be had. Costs nothing if it is there.
+  /// Allocates the space if possible. Costs nothing if it is already allocated.
   void take() const;
-  /// Leaves it to whoever writes next; false if there was none.
+  /// Frees it for the next writer; false if it was not allocated.
   bool give() const;
 
  private:

@@ -41,11 +41,11 @@ using BringImage = std::function<loop::Task<Result<HeldImage>>(job::ImageWish wi
 using OpenElsewhere = std::function<Result<std::optional<job::Image>>(
     const job::ImageWish& wish, const std::string& instance_type)>;
 
-/// Runs the store's jobs on an engine: each in its turn, from its hosts' start to its last file,
-/// and takes up again what an earlier server left. Belongs to the main loop.
+/// Runs the store's jobs on an engine, each in its turn, from its hosts' start to its last file;
+/// resumes jobs of an earlier server. Belongs to the main loop.
 ///
-/// A job outlives the server: its hosts go on, and start() reads their journals again from the
-/// beginning. What the store knows already is not told twice.
+/// A job outlives the server: its hosts continue, and start() reads their journals again from the
+/// start. Events that the store already has are not stored twice.
 class Runner final : public Jobs {
  public:
   struct Options {
@@ -89,7 +89,7 @@ class Runner final : public Jobs {
   std::string journal_of(const std::string& job, const std::string& host) const {
     return journals_.file(job, host);
   }
-  /// Where the processes of a job that runs stand. Error: `closed` where none of its hosts runs.
+  /// The stacks of a running job's processes. Error: `closed` if none of its hosts runs.
   loop::Task<Result<std::vector<job::HostStacks>>> look(std::string name, job::Calls calls);
   /// All jobs that run together; see platform::ReachWatch.
   platform::Reach reach() const;

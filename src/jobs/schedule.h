@@ -44,7 +44,7 @@ struct Reservation {
   std::string job;
   UnixMillis at{0};
   std::string after;  ///< The job whose end is the last that it waits for.
-  Amounts spare;      ///< How much of what it needs is free at that time beside it.
+  Amounts spare;      ///< How much of the needed resources is free at that time in addition.
 };
 
 struct Plan {
@@ -89,7 +89,7 @@ std::vector<std::string> short_of(const Amounts& capacity, const Amounts& held,
 
 /// True if `held` leaves what `needs` names, or `spare` has it. Pure.
 bool fits(const Amounts& capacity, const Amounts& held, const Amounts& needs);
-/// True if there is room for the job beside the reserved one. Pure.
+/// True if there is room for the job in addition to the reserved one. Pure.
 bool spares(const Reservation& reserved, const Demand& job);
 /// True if a job that starts now is out of the way when the reserved one starts. Pure.
 bool leaves(const Reservation& reserved, const Demand& job, UnixMillis now);

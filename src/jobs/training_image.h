@@ -15,7 +15,7 @@ namespace muster::jobs {
 
 struct TrainingImage {
   std::string python;                   ///< The interpreter, where this machine is the image.
-  std::optional<job::ImageWish> image;  ///< In its place: an image of its own.
+  std::optional<job::ImageWish> image;  ///< Instead of it: the job's own image.
 };
 
 /// Names that mean this machine come first, then what was pushed to this server (only users' keys
@@ -26,8 +26,8 @@ Result<TrainingImage, aws::Refusal> training_image(const std::string& asked,
                                                    const std::string& provider,
                                                    const JobConfig& config);
 
-/// The repository of this server that the image was pushed to, the only one that its job's key
-/// reads; empty: it is no image of this server's registry.
+/// The repository of this server that the image was pushed to, the only one that the job's key can
+/// read; empty if the image is not from this server's registry.
 std::string own_repository(const std::string& asked, const JobConfig& config);
 
 /// The note of a job that runs an image: "runs image docker.io/team/box:v1, sha256:…".

@@ -9,8 +9,9 @@
 
 namespace muster::jobs {
 
-/// Does `work`, however often it fails: a full disk gets what is kept for that, then time, and the
-/// log is told once. `job` is what the work is about. `reserve` and `log` outlive the task.
+/// Repeats `work` until it succeeds. After a full disk it first frees the reserve, then waits; it
+/// logs the failure once. `job` is the job that the work is about. `reserve` and `log` outlive the
+/// task.
 loop::Task<> until_stored(loop::Loop& loop, const Reserve& reserve, const Log& log, std::string job,
                           std::function<Result<void>()> work);
 

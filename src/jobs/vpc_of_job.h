@@ -18,9 +18,9 @@ namespace muster::jobs {
 /// are not looked at.
 std::vector<vpc::Need> needs_between_hosts(const job::Spec& spec);
 
-/// Where the job's hosts are; none if VpcConfig has no effect: there is none, or it names ids that
-/// there are not and the config takes any. Refuses ids that there are not, several VPCs, subnets
-/// without room, groups that forbid what needs_between_hosts() says.
+/// The place of the job's hosts; none if VpcConfig has no effect: it is missing, or names unknown
+/// ids and the config accepts any. Rejects unknown ids, several VPCs, subnets without enough
+/// addresses, and groups that forbid connections in needs_between_hosts().
 Result<std::optional<job::VpcPlace>, aws::Refusal> vpc_of(const api::JobRequest& request,
                                                           const JobConfig& config,
                                                           const vpc::Networks& networks);

@@ -18,7 +18,7 @@
 
 namespace muster::jobs {
 
-/// How a job's end stands in the store. Pure.
+/// A job's end in the store's form. Pure.
 store::JobFinish finish_of(const platform::JobReport& report);
 
 /// FailureReason's limit in characters. Source: the API's model.
@@ -30,7 +30,8 @@ using Standstills = std::map<std::string, platform::Standstill>;
 /// What a Watch works with; all of it outlives every Watch.
 struct WatchContext {
   loop::Loop& loop;
-  loop::Tasks& tasks;  ///< The group of whoever owns the metrics: a log is tried beside its job.
+  loop::Tasks&
+      tasks;  ///< The group of the metrics' owner: logs are parsed independently of their jobs.
   store::Store& store;
   logs::Metrics& metrics;
   const Reserve& reserve;
@@ -39,17 +40,17 @@ struct WatchContext {
   Standstills& standstills;
 };
 
-/// Tells the store what one job does, in order and each thing once: its statuses as they come, its
-/// metrics as its log grows, what its hosts use, and its end, before the engine removes what a
-/// server that starts again would read.
+/// Stores the events of one job, in order and each once: its statuses as they arrive, its metrics
+/// as its log grows, its hosts' usage, and its end, before the engine removes what a restarted
+/// server would read.
 class Watch final : public platform::Sink {
  public:
   struct AtEnd {
     std::function<Result<void>()> keep_journals;
     std::function<loop::Task<>(store::JobFinish end)> finish;
   };
-  /// `secondary`: the job's secondary status in the store. What an earlier server told up to there
-  /// is not told again.
+  /// `secondary`: the job's secondary status in the store. Statuses that an earlier server stored
+  /// are not stored again.
   Watch(WatchContext context, std::string job, std::string_view secondary, AtEnd at_end);
 
   void status(const platform::StatusLine& line) override;
