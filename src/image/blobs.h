@@ -23,9 +23,9 @@ class BlobDraft {
   /// Hashes and writes what comes next. Errors: `protocol` beyond what the draft may hold;
   /// `system`: the disk is full.
   Result<void> append(std::string_view bytes);
-  /// How many came: where a transfer that broke goes on.
+  /// Bytes received so far: where an interrupted transfer continues.
   std::uint64_t bytes() const { return bytes_; }
-  /// Begins anew, for a source that cannot go on where it broke.
+  /// Starts from the beginning, for a source that cannot continue an interrupted transfer.
   Result<void> restart();
   /// Error: `protocol`: what came has another digest; nothing stays.
   Result<void> commit();
@@ -60,9 +60,10 @@ class Blobs {
   /// draft of it this waits for its end, so that what two want comes once: never ask twice for one
   /// digest in one task.
   Result<std::optional<BlobDraft>> draft(const std::string& digest, std::uint64_t bytes_max);
-  /// Begins one whose digest its end will tell. Whatever ends the process, remove_rests() finds it.
+  /// Starts a blob whose digest is known only at its end. If the process ends before,
+  /// remove_rests() finds it.
   Result<BlobDraft> upload(std::uint64_t bytes_max);
-  /// Keeps bytes that are there whole; waits for nobody's draft.
+  /// Stores bytes that are complete; does not wait for another draft of the same blob.
   Result<void> put(const std::string& digest, std::string_view bytes);
   /// One of at most document_bytes_max. Errors: `not_found`; `protocol`: it was changed on disk.
   Result<std::string> read(const std::string& digest) const;

@@ -22,7 +22,7 @@ class Bytes {
   virtual Result<std::string_view> next() = 0;
 };
 
-/// A file's, from where it stands.
+/// The bytes of a file, from its current position.
 std::unique_ptr<Bytes> bytes_of(Fd file);
 /// As they are; at their end they must have had this digest, else that is a `protocol` error.
 std::unique_ptr<Bytes> checked(std::unique_ptr<Bytes> bytes, std::string digest);
@@ -30,10 +30,10 @@ std::unique_ptr<Bytes> checked(std::unique_ptr<Bytes> bytes, std::string digest)
 Result<std::string> digest_of_file(const std::string& path);
 /// Who unpacks gzip's bytes, but for a few, which are sooner unpacked than a process starts.
 enum class Gunzip { zlib, igzip };
-/// What gzip (of any number of members) or zstd packed, told by how they begin; else as they are.
-/// By igzip (see igzip.h) only for who checks the digest of what comes.
+/// Unpacks gzip (with any number of members) or zstd, detected by the first bytes; other data is
+/// passed unchanged. Use igzip (see igzip.h) only if the caller checks the digest of the result.
 std::unique_ptr<Bytes> unpacked(std::unique_ptr<Bytes> bytes, Gunzip by = Gunzip::zlib);
-/// Read in a thread of its own, a few pieces ahead of who takes them.
+/// Reads on a separate thread, a few pieces ahead of the reader.
 std::unique_ptr<Bytes> read_ahead(std::unique_ptr<Bytes> bytes);
 
 }  // namespace muster::image

@@ -20,7 +20,7 @@ struct Challenge {
   std::map<std::string, std::string> parameters;  ///< Names in small letters, values unquoted.
 
   bool operator==(const Challenge&) const = default;
-  /// Empty if there is none of that name.
+  /// Empty if no value has that name.
   std::string value(const std::string& name) const;
 };
 
@@ -28,8 +28,8 @@ struct Challenge {
 /// longer than 8 KiB, more than 16 challenges or 32 parameters, one given twice, not the grammar.
 Result<std::vector<Challenge>> challenges_from(std::string_view header);
 
-/// The token of a token service's JSON answer ("token", or "access_token" as OAuth 2 has it), fit
-/// to stand in a header. Error: `protocol`.
+/// The token in a token service's JSON response ("token", or "access_token" in OAuth 2), valid for
+/// a header. Error: `protocol`.
 Result<std::string> token_from(std::string_view answer);
 
 }  // namespace muster::image

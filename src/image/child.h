@@ -11,8 +11,8 @@
 
 namespace muster::image {
 
-/// A program that helps with an image. It leads a process group of its own; both end with this, and
-/// with the thread that started it.
+/// A helper program for images. It leads its own process group; both end with this object, and with
+/// the thread that started them.
 class Child {
  public:
   /// Errors: those of supervise::spawn().

@@ -26,10 +26,10 @@ struct LoginOptions {
   aws::RetryOptions retry{};  ///< For ECR's API.
 };
 
-/// The login for an image: what was given, else the first that login_files() of `env` or the
-/// helpers that they name have, else for a registry of Amazon's a token that AWS's credentials of
-/// `env` get; none if there is none of these. Errors: as read_file() and login_in() (the file is
-/// named), `denied` (a helper failed; an ECR registry without AWS credentials), ask_helper()'s.
+/// The login for an image, in this order: the one passed in; the first in login_files() of `env` or
+/// their helpers; for an Amazon registry, a token for the AWS credentials in `env`; none if all are
+/// missing. Errors: as read_file() and login_in() (the file is named), `denied` (a helper failed;
+/// an ECR registry without AWS credentials), ask_helper()'s.
 loop::Task<Result<std::optional<FoundLogin>>> find_login(loop::Loop& loop, const Log& log, Env env,
                                                          Reference image, LoginOptions options);
 

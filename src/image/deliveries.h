@@ -23,7 +23,7 @@ class Deliveries {
   bool has_any(const std::string& digest) const;
   /// Error: `system`.
   Result<void> note(const std::string& digest, const Source& source);
-  /// Forgets all but these, given by their hex digits, while nobody notes any.
+  /// Forgets all except these, given by their hex digits, while no other process adds any.
   Result<void> keep_only(const std::set<std::string>& hexes);
 
  private:

@@ -27,8 +27,8 @@ class DockerArchive {
   /// A manifest of our own (document_of()), whose layers are as the archive has them.
   const std::string& manifest() const { return manifest_; }
   const std::string& config() const { return config_; }
-  /// The bytes of one layer, as they stand in the archive; they outlive neither it nor the next
-  /// call's. Error: `protocol`.
+  /// The bytes of one layer, as they are in the archive; valid until the archive is destroyed or
+  /// the next call. Error: `protocol`.
   Result<std::unique_ptr<Bytes>> layer(std::size_t number) const;
 
  private:

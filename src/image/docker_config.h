@@ -15,7 +15,7 @@ namespace muster::image {
 /// Pure: texts in, values out; no error repeats what a file or a helper says.
 /// Source: docker/cli, "docker login" (credential stores); containers-auth.json(5).
 
-/// What a registry, or its token service, is told of who asks.
+/// Credentials for a registry, or its token service.
 struct Login {
   std::string user;
   std::string password;
@@ -40,8 +40,9 @@ Result<ConfiguredLogin> login_in(std::string_view config, const std::string& reg
 
 /// How helpers, and Docker's own file, call a registry.
 std::string helper_name_of(const std::string& registry);
-/// The answer to `docker-credential-HELPER get`; none: it knows no such registry. `succeeded`: by
-/// its exit code. Error: `denied`, without its words; `protocol` for what is no answer.
+/// The response to `docker-credential-HELPER get`; none: it does not know the registry.
+/// `succeeded`: whether it exited with 0. Error: `denied`, without its message; `protocol` for a
+/// malformed response.
 Result<std::optional<Login>> login_from_helper(std::string_view answer, bool succeeded);
 
 }  // namespace muster::image

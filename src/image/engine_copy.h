@@ -14,9 +14,9 @@ namespace muster::image {
 
 struct CopyOptions {
   Env env{};  ///< Where skopeo is (PATH), and which engine is meant (DOCKER_HOST ...).
-  /// Told five times a second what has come.
+  /// Called five times a second with the bytes received.
   std::function<void(std::uint64_t bytes)> on_progress{};
-  Duration idle_max = std::chrono::minutes(10);  ///< Nothing comes for so long: it hangs.
+  Duration idle_max = std::chrono::minutes(10);  ///< Fails as hung after this time without data.
   std::uint64_t bytes_max = 512ull << 30;        ///< skopeo keeps an image twice meanwhile.
 };
 

@@ -25,17 +25,17 @@ struct LayerReport {
   static constexpr std::size_t said_max = 20;
 };
 
-/// Unpacks a layer's tar, whatever packed it, into the empty folder `root` as an overlay's lower
-/// folder over `lowers` (the highest first): owners, modes with setuid, links as they are, holes of
-/// files (also those that were packed as zeros), whiteouts in the overlay's form. `diff_id` is what
-/// the tar must hash to; empty: whoever gives the bytes answers for them. Names are made to fit
-/// below `root`, as if it were "/"; nothing else is touched. What is read and written, and the
-/// processor time for it, count in `budget`, which is for all layers of an image.
+/// Unpacks a layer's tar, compressed or not, into the empty folder `root` as an overlay's lower
+/// folder over `lowers` (the highest first): owners, modes with setuid, links unchanged, holes of
+/// files (also those packed as zeros), whiteouts in the overlay's form. The tar must have the
+/// digest `diff_id`; if that is empty, the caller has verified the bytes. Names are resolved below
+/// `root`, as if it were "/"; nothing else is changed. Bytes read and written, and processor time,
+/// count in `budget`, which all layers of an image share.
 ///
-/// Blocks. On an error `root` holds a part of it, which is the caller's to remove. Errors:
-/// `protocol` (damaged, cut short, another tar, beyond a limit; by igzip it may name another cause
-/// than zlib would), `system` (the disk is full).
-/// Source: OCI image specification 1.1, layer.md; the kernel's filesystems/overlayfs.rst.
+/// Blocks. On an error `root` has part of the layer, and the caller removes it. Errors: `protocol`
+/// (damaged, truncated, wrong digest, beyond a limit; with igzip the cause may differ from zlib's),
+/// `system` (the disk is full). Source: OCI image specification 1.1, layer.md; the kernel's
+/// filesystems/overlayfs.rst.
 Result<LayerReport> unpack_layer(std::unique_ptr<Bytes> bytes, const std::string& diff_id,
                                  const std::string& root, const std::vector<std::string>& lowers,
                                  const LayerLimits& limits, Budget& budget,

@@ -16,7 +16,7 @@
 
 namespace muster::image {
 
-/// What a member of a layer has beside its bytes.
+/// A layer entry's attributes other than its content.
 struct Attributes {
   uid_t user = 0;
   gid_t group = 0;
@@ -63,7 +63,8 @@ class LayerTree {
   /// Puts in place what was noted, and times of folders. Call once, last.
   Result<void> finish();
 
-  /// Entries whose owner is nobody in the user namespace of this process: they are its own user's.
+  /// Entries whose owner is unmapped in this process's user namespace; they get this process's
+  /// user.
   std::uint64_t strangers() const { return strangers_; }
 
  private:

@@ -17,13 +17,13 @@ struct OwnNames {
   std::vector<std::string> hosts;  ///< "127.0.0.1:7700": where its registry answers.
 };
 
-/// The name under which this machine's store knows an image that the text means,
-/// "registry.muster.internal/team/box:v1"; with a digest "…@sha256:…". None: the image is another
-/// registry's, or the text is no registry's name.
+/// The name in this machine's store of the image that the text means,
+/// "registry.muster.internal/team/box:v1"; with a digest "…@sha256:…". None: the image is in
+/// another registry, or the text is not a registry name.
 ///
-/// Own are ACCOUNT.dkr.ecr.REGION.amazonaws.com of this account and region (another region's is
-/// AWS's own, for who gives the server their real account), the server's addresses, and the name
-/// itself. Pure.
+/// Own names are ACCOUNT.dkr.ecr.REGION.amazonaws.com of this account and region (other regions
+/// belong to AWS, for servers with a real account), the server's addresses, and the name itself.
+/// Pure.
 std::optional<std::string> own_image(std::string_view text, const OwnNames& own);
 
 /// The repository, and the tag or digest, of a name that own_image() gave; none for others.

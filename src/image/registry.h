@@ -24,7 +24,7 @@ class Registry {
   struct Options {
     Duration connect_max = std::chrono::seconds(10);
     Duration idle_max = std::chrono::seconds(30);
-    /// A body that brings less than this on average, for so long, is given up and asked for anew.
+    /// A body that stays below this average for this time is cancelled and requested again.
     std::uint64_t bytes_a_second_min = 8u << 10;
     Duration slow_max = std::chrono::seconds(30);
     aws::RetryOptions retry{};
@@ -32,7 +32,7 @@ class Registry {
     bool plain_http = false;   ///< Speak http; without it only to this machine, if it knows no TLS.
     bool public_only = false;  ///< See http::Client::Options.
   };
-  /// Called when the registry asks for a login, each time anew. None: there is none.
+  /// Called each time the registry asks for a login. None: no login exists.
   using FindLogin = std::function<loop::Task<Result<std::optional<FoundLogin>>>()>;
 
   /// `image` is of Transport::registry. `log` gets a warning for each try that failed.
@@ -42,15 +42,15 @@ class Registry {
   Registry& operator=(const Registry&) = delete;
   ~Registry();
 
-  /// The bytes of a manifest or an index, by tag or digest, as they stand there; at most 4 MiB.
-  /// They hash to the digest, where one was asked for or the registry told one. Errors:
-  /// `not_found`, `denied` (a login is needed, or it does not do; the certificate), `protocol`
-  /// (other bytes than said, no registry), `closed` and `timeout` after as many tries as are worth
-  /// it. Each begins with the image's name; none holds a secret.
+  /// The bytes of a manifest or an index, by tag or digest, unchanged; at most 4 MiB. They match
+  /// the digest if one was requested, or the registry sent one. Errors: `not_found`, `denied`
+  /// (missing or rejected login; the certificate), `protocol` (wrong bytes, not a registry),
+  /// `closed` and `timeout` after the last retry. Each starts with the image's name; none contains
+  /// a secret.
   loop::Task<Result<std::string>> manifest(std::string which);
 
-  /// Who was shown to the registry so far, and where that login came from; empty: nobody. No
-  /// secret.
+  /// The user that was sent to the registry so far, and where that login is from; empty: none was
+  /// sent. Contains no secret.
   std::string login() const;
 
   /// Gives the blob to `take` in its order, each byte once, whatever happens on the way; success:

@@ -65,7 +65,7 @@ class RegistryCalls {
   http::Client http_;
   std::optional<http::Origin> origin_;
   std::string authorization_;  ///< The header's value; a secret.
-  std::string login_origin_;   ///< Where the login in it came from; empty: nobody's.
+  std::string login_origin_;   ///< Where its login is from; empty: no login.
   std::string login_;          ///< With its user's name.
   unsigned passes_ = 0;        ///< How often it was renewed.
   bool renewing_ = false;

@@ -52,7 +52,7 @@ class Repositories {
 
   /// Error: `system`, also for a file that is damaged.
   Result<std::optional<Repository>> find(const std::string& name) const;
-  /// Another text after each change of the repository; empty: there is none.
+  /// A text that changes with each change of the repository; empty if it does not exist.
   Result<std::string> version(const std::string& name) const;
   /// Sorted.
   Result<std::vector<std::string>> names() const;
@@ -67,9 +67,9 @@ class Repositories {
   std::string folder_;
 };
 
-/// Takes from a repository what nobody can ask for any more and was not used for `grace`: manifests
-/// without a tag that no index names, and blobs that no manifest names. `named_by` tells the
-/// digests that a manifest names. Pure.
+/// Removes from a repository what clients can no longer request and has not been used for `grace`:
+/// manifests without a tag that no index names, and blobs that no manifest names. `named_by`
+/// returns the digests that a manifest names. Pure.
 using NamedBy = std::function<std::vector<std::string>(const std::string& manifest)>;
 Repository without_rests(Repository repository, const NamedBy& named_by, UnixMillis now,
                          Duration grace);

@@ -6,10 +6,10 @@
 
 namespace muster::image {
 
-/// Where the bytes of an image come from. Digests stand in logs and in lists of what an image
-/// holds, so knowing one is no right to its bytes: a layer that is here is part of an image only
-/// after the image's own source has delivered that layer, too. Pulls share what is under way only
-/// within one source, so that nobody waits for a stranger's bytes.
+/// Where the bytes of an image come from. Digests appear in logs and in manifests, so knowing one
+/// does not give a right to its bytes: an existing layer is part of an image only after the image's
+/// own source has delivered that layer, too. Pulls share downloads in progress only within one
+/// source, so that none waits for another source's bytes.
 ///
 /// Pure. Source: docs/decisions/0029-image-store.md, "Sources".
 class Source {

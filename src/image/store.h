@@ -81,20 +81,20 @@ enum class NameFrom {
   archive,   ///< The image's own file: anybody may have written any name into it.
 };
 
-/// What else add() is told.
+/// Options of add().
 struct AddOptions {
   NameFrom name_from = NameFrom::user;
   /// A layer's bytes as its manifest means them, by its number; empty: the source's drafts.
   std::function<Result<std::unique_ptr<Bytes>>(const Descriptor& layer, std::size_t number)> open;
-  /// Told before the bytes of layer `number` of `all` are read: to unpack it, or to see that the
-  /// source has what is there.
+  /// Called before the bytes of layer `number` of `all` are read: to unpack the layer, or to verify
+  /// that the source has it.
   std::function<void(std::size_t number, std::size_t all)> on_layer;
   /// Lines on what of the image was left out.
   std::function<void(const std::string& line)> say;
   LayerLimits limits;
   std::shared_ptr<Budget> budget;  ///< The image's; none: budget_for() the store.
-  /// What `open` gives are pack_layer()'s of another store of this user's, with digests of their
-  /// own: whoever brings them sees to it that nobody else could change them.
+  /// `open` returns layers that pack_layer() of another store of this user made, with their own
+  /// digests: the caller ensures that no one else could change them.
   bool repacked = false;
 };
 
@@ -144,8 +144,7 @@ class Store {
   Result<std::string> read_blob(const std::string& digest) const { return blobs_.read(digest); }
   /// For an image that comes into this store. Error: `system`.
   Result<std::shared_ptr<Budget>> budget() const { return budget_for(folder_); }
-  /// While it is open nothing is removed: whoever brings an image has it from the first missing()
-  /// until add() is done.
+  /// While it is open, nothing is removed. Hold it from the first missing() until add() is done.
   Result<Fd> hold() const;
   /// An empty folder, on the disk that images are on.
   Result<StoreScratch> scratch() const;
@@ -163,18 +162,18 @@ class Store {
   /// Nothing half made stays.
   Result<Image> add(const Source& source, const std::string& name, const std::string& manifest,
                     const std::string& config, const AddOptions& options = {});
-  /// What a name means now that add() got or own_image() gave; a digest means itself. None: nobody
-  /// brought or pushed it.
+  /// The current meaning of a name from add() or own_image(); a digest means itself. None: the name
+  /// was neither imported nor pushed.
   Result<std::optional<Meaning>> look_up(const std::string& name) const;
-  /// None if it, or a layer of it, is not there, or if nobody delivered it whole.
+  /// None if the image or one of its layers is missing, or no source delivered it completely.
   Result<std::optional<Image>> find(const Meaning& meaning) const;
 
   /// Keeps who signed an image, in place of what was known of it, for as long as the image is
   /// there.
   Result<void> keep_evidence(const std::string& digest, const Evidence& evidence);
-  /// Who signed the image: of one that was pushed by the signatures that were pushed, too; of
-  /// others as keep_evidence() was told. Nothing that is not known is an error. Errors: `protocol`,
-  /// `system` (what is there is damaged).
+  /// Who signed the image: for a pushed image, also by the signatures that were pushed; for others,
+  /// as passed to keep_evidence(). Missing evidence is not an error. Errors: `protocol`, `system`
+  /// (damaged evidence).
   Result<Evidence> evidence(const Meaning& meaning) const;
 
   /// Unpacks what is missing of an image that was pushed to this machine. None: it was deleted
@@ -182,7 +181,7 @@ class Store {
   Result<std::optional<Image>> unpack(const Meaning& pushed, const AddOptions& options = {});
   /// What was pushed. Who changes it, or reads blobs that it names, does so within hold().
   Repositories& repositories() { return repositories_; }
-  /// A blob whose digest its end will tell, at most `bytes_max`.
+  /// A blob whose digest is known only at its end, at most `bytes_max`.
   Result<BlobDraft> upload(std::uint64_t bytes_max) { return blobs_.upload(bytes_max); }
   /// The digests that a manifest names: an image's configuration and layers, an index's manifests.
   /// None of one that cannot be read.
@@ -199,13 +198,13 @@ class Store {
   Result<std::optional<OpenBlob>> open_blob(const std::string& digest) const;
   /// Removes uploads that no process is at.
   Result<void> remove_rests() { return blobs_.remove_rests(); }
-  /// For whoever runs it, before the first use of its folders; notes the time. Error: `not_found`:
-  /// it was removed meanwhile.
+  /// Call it before the first use of the image's folders; it records the time. Error: `not_found`:
+  /// the image was removed meanwhile.
   Result<Lease> lease(const Image& image) const;
   Result<std::vector<ListedImage>> list() const;
 
-  /// Forgets a name, of a pushed image its tag; false if there is no such. What nobody needs any
-  /// more goes with it, unless images are just being brought: then by the next prune().
+  /// Removes a name, for a pushed image its tag; false if it does not exist. Also removes data that
+  /// is no longer needed, unless images are being added: then the next prune() does.
   Result<bool> remove(const std::string& name);
   /// Removes what no image needs; never what a lease is for. A pushed image keeps its bytes
   /// whatever the options say, only its unpacked layers go. None: images are just being brought.
