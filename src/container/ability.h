@@ -13,16 +13,16 @@ struct Ability {
   std::string
       no_root{};  ///< Why this process is not root; empty: it is, of its namespaces at least.
   bool has_runtime = false;
-  std::string no_mounts{};  ///< Why a file system of its own could not be mounted; empty: it was.
+  std::string no_mounts{};  ///< Why a separate file system could not be mounted; empty: it could.
   std::string no_group{};   ///< Likewise of a control group below this process's.
 };
 
 /// The first thing that is missing, as the end of "no container: …"; none: nothing is. Pure.
 std::optional<std::string> lack_of(const Ability& ability);
 
-/// Tries it: mounts in a mount namespace that goes at once, a control group likewise, but not for
-/// root of a namespace of its own, whose hosts are in this process's group. `no_root`: why it is
-/// not that. Blocks for milliseconds.
+/// Tries it: creates mounts in a temporary mount namespace, and a temporary control group (not as
+/// root of a user namespace, whose hosts are in this process's group). `no_root`: why it is not
+/// root. Blocks for milliseconds.
 Ability find_ability(const Env& env, std::string no_root);
 
 }  // namespace muster::container

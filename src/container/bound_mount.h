@@ -9,16 +9,16 @@
 
 namespace muster::container {
 
-/// Shows a folder or file of the machine at `target`, which is made, with all that is mounted in
-/// it; nothing in it is a device or gives rights by its mode. No link leads there any more:
-/// `bound.outside` was resolved before.
+/// Makes a folder or file of the machine visible at `target`, which is created, with everything
+/// mounted inside it, without devices and without setuid bits. `bound.outside` was resolved before,
+/// so no link in it is followed.
 ///
-/// Read-only, owners are those that the machine has, by number; a file system that cannot translate
-/// them shows what anybody may read, and a line says so. Writable, a host's root is
-/// `bound.user` there and nobody else, so that what it makes is theirs; all that is theirs in it
-/// must be on file systems that can translate owners. `private_folders`: muster's on the machine.
-/// Errors: `invalid_input` as job::check_outside(), or for what is no folder or file, or another
-/// user's by now; `system` as the kernel says.
+/// Read-only, files keep the machine's numeric owners; if the file system cannot translate them,
+/// only files readable by everyone are visible, and the returned line says so. Writable, a host's
+/// root is `bound.user` there, so that files it creates belong to that user; all file systems in it
+/// that belong to the user must be able to translate owners. `private_folders`: muster's on the
+/// machine. Errors: `invalid_input` as job::check_outside(), or if it is no longer a folder or file
+/// of that user; `system` from the kernel.
 Result<std::string> mount_bound(const job::BoundPath& bound, const std::string& target,
                                 const IdMap& ids, std::vector<std::string> private_folders);
 

@@ -19,13 +19,14 @@ struct Facts {
   std::string network_namespace;    ///< A path that opens it, valid in the runtime's view.
   std::string user_namespace;       ///< Likewise; empty: the machine's own users.
   std::vector<IdExtent> ids;        ///< What the user namespace has.
-  bool rootless = false;            ///< See IdMap; no control group can be had then.
+  bool rootless = false;            ///< See IdMap; control groups are not available then.
   std::vector<std::string> binds;   ///< RootView::binds.
   std::vector<std::string> masks;   ///< Paths in the host that are covered, if they exist.
-  std::vector<std::string> staged;  ///< Below /opt/ml, file systems of their own: "/code".
+  std::vector<std::string> staged;  ///< Separate file systems below /opt/ml: "/code".
   job::User user;                   ///< Who PID 1 is in an image; root of the host elsewhere.
   HostLimits limits;
-  std::string cpus;  ///< Processors of its own, as cpu_list() names them; empty: all, by time.
+  std::string
+      cpus;  ///< The host's own processors, as cpu_list() names them; empty: all, shared by time.
   std::int64_t processors = 1;          ///< The machine's.
   std::uint64_t open_files_max = 1024;  ///< The steward's own hard limit.
   Args args;  ///< What PID 1 runs; empty: `sm init` over `train`, as hosts do.
@@ -42,12 +43,12 @@ struct Bind {
 
   bool operator==(const Bind&) const = default;
 };
-/// What of ml_folder() a host sees below /opt/ml, "" for all of it; what is staged stands beside
-/// that. Pure.
+/// Paths in ml_folder() that a host sees below /opt/ml, "" for all of it; staged ones are mounted
+/// separately. Pure.
 std::vector<std::string> ml_places(const job::HostSpec& spec, const Facts& facts);
 
-/// In the order that they are mounted in: what stands inside another comes after it. The bundle
-/// finds the i-th at shown_place(i). Pure.
+/// In mount order: a mount inside another one follows it. The bundle finds the i-th at
+/// shown_place(i). Pure.
 std::vector<Bind> binds(const job::HostSpec& spec, const Facts& facts);
 
 /// What a light host sees besides its machine's files, likewise; `program` is the running `sm`.
@@ -71,8 +72,8 @@ constexpr int preserved_fds = 2;
 /// Leads to the first process's steward_stream_fd in a light host, whatever its number is.
 inline constexpr const char* light_stream_path = "/run/muster/stream";
 
-/// Places inside a host_folder.
-/// All that a host has on disk: a file system of its own where the job limits that.
+/// Places inside a host_folder. Everything that a host has on disk; a separate file system if the
+/// job limits its size.
 std::string disk_folder(const job::HostSpec& spec);
 std::string layers_folder(const job::HostSpec& spec);  ///< What it writes over other folders.
 std::string ml_folder(const job::HostSpec& spec);      ///< /opt/ml
@@ -95,14 +96,14 @@ std::string step_cgroup_name(const job::HostSpec& spec);
 /// Source: OCI runtime specification 1.0.2; settings as runc 1.1 takes them.
 std::string bundle_config(const job::HostSpec& spec, const Facts& facts);
 
-/// Files beside config.json that are bound over the machine's own: name -> text
-/// ("hosts", "hostname", "resolv.conf"). `machine_hosts`: the machine's /etc/hosts, which a light
-/// host has, too. Pure.
+/// Files next to config.json that are bound over the machine's own: name -> text ("hosts",
+/// "hostname", "resolv.conf"). `machine_hosts`: the machine's /etc/hosts, which a light host also
+/// has. Pure.
 std::map<std::string, std::string> etc_files(const job::HostSpec& spec,
                                              const std::string& machine_hosts = {});
 
-/// What stands in /opt/ml/input/config: name -> text. Pure.
-/// Source: SageMaker's "How Amazon SageMaker provides training information".
+/// The files in /opt/ml/input/config: name -> text. Pure. Source: SageMaker's "How Amazon SageMaker
+/// provides training information".
 std::map<std::string, std::string> config_files(const job::HostSpec& spec);
 
 /// The environment of the container's first process; with an entry point of the job's own it has no
@@ -110,8 +111,8 @@ std::map<std::string, std::string> config_files(const job::HostSpec& spec);
 /// which muster's own parts find each other. Pure.
 Env host_environment(const job::HostSpec& spec);
 
-/// The MUSTER_* part of it as a file beside config.json, "settings", for a host with an entry point
-/// of its own: job/host_settings.h. Pure.
+/// Its MUSTER_* part as a file next to config.json, "settings", for a host with its own entry
+/// point: job/host_settings.h. Pure.
 std::string host_settings(const job::HostSpec& spec);
 
 }  // namespace muster::container

@@ -32,9 +32,9 @@ std::string memory_cgroup(const std::string& proc_cgroup);
 /// above it. To be asked likewise.
 bool refused_processes(const std::string& path);
 
-/// The group that runc makes of the relative path `name` for a caller in the group `own`: below it,
-/// or with version 2, where a group that has processes has no others with limits, beside it. Pure
-/// but for the version, which it looks up.
+/// The group that runc creates from the relative path `name` for a caller in the group `own`: below
+/// it, or with version 2, where a group with processes cannot have limited children, next to it.
+/// Pure except for the version, which it looks up.
 std::string cgroup_below(const std::string& own, const std::string& name);
 
 /// A group's own limits; none: it has none, or the machine does not count that.

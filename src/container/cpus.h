@@ -10,7 +10,7 @@ namespace muster::container {
 /// Processors by number, ascending.
 using Cpus = std::vector<int>;
 
-/// "0-2,5" as the kernel lists processors; none: it is no such list. Pure, both.
+/// "0-2,5", the kernel's list of processors; none if it is malformed. Both are pure.
 std::optional<Cpus> cpus_from(std::string_view list);
 std::string cpu_list(const Cpus& cpus);
 
@@ -19,8 +19,8 @@ std::string cpu_list(const Cpus& cpus);
 std::optional<Cpus> choose_cpus(const Cpus& all, const std::vector<Cpus>& taken,
                                 std::size_t wanted);
 
-/// Processors of this machine, and those of each host that has some of its own. `all` is empty on a
-/// machine without control groups for that.
+/// The machine's processors, and those reserved for single hosts. `all` is empty on a machine
+/// without control groups for them.
 struct CpuShares {
   Cpus all;
   std::vector<Cpus> taken;

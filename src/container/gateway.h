@@ -10,10 +10,10 @@
 
 namespace muster::container {
 
-/// Gateways of this machine: what of a job's way outside stands in the machine's own network
-/// (docs/protocols/job-folder.md). Each is noted in /run/muster/gateways before it is made, so that
-/// whoever comes later can take away what a killed steward left. Functions block for as long as
-/// `nft` takes, some 30 ms.
+/// Gateways of this machine: the part of a job's outside connection in the machine's own network
+/// (docs/protocols/job-folder.md). Each is noted in /run/muster/gateways before it is created, so
+/// that later processes can remove those of a killed steward. Functions block for as long as `nft`
+/// takes, some 30 ms.
 
 /// Loads the job's rules, then makes the gateway between the machine's network, in which the
 /// calling thread is, and `inner`, the namespace of the job's bridge. Of its inner end nothing is
@@ -21,11 +21,11 @@ namespace muster::container {
 /// left then.
 Result<Outside> open_gateway(const job::HostSpec& spec, int inner, const Env& env);
 
-/// Name of a gateway's end beside the bridge.
+/// Name of a gateway's end next to the bridge.
 inline constexpr const char* inner_gateway = "outside";
 
-/// Takes the rules away, and the gateway where it still is; with the last one what was set on the
-/// machine to hand packets on. Fine if there is none. Error: `system`: nft could not.
+/// Removes the rules, and the gateway if it still exists; with the last one, also the machine's
+/// forwarding settings. Succeeds if there is none. Error: `system`: nft failed.
 Result<void> close_gateway(const std::string& bridge, const Env& env);
 
 /// The bridges of gateways whose job folder is one that `is_living` says no of. Whether a gateway

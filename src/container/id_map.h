@@ -25,8 +25,8 @@ std::vector<IdExtent> ids_from(std::uint32_t first);
 /// no extent may lie over both.
 std::vector<IdExtent> ids_of_rootless(std::int64_t count);
 
-/// A host's ids on the machine. `user_namespace` belongs to whoever made this; -1: a host's ids are
-/// the machine's own, and root is root.
+/// A host's ids on the machine. The code that created this owns `user_namespace`; -1: a host's ids
+/// are the machine's own, and root is root.
 struct IdMap {
   int user_namespace = -1;
   std::uint32_t first = 0;  ///< The machine's number of id 0 inside.

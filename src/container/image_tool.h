@@ -20,7 +20,7 @@ struct ToolPlace {
   std::string outside;
   std::string inside;
   std::vector<std::string> shown{};  ///< Paths that the image shows as the host sees them.
-  bool changes_root = false;         ///< The host writes beside what is shown.
+  bool changes_root = false;         ///< The host writes outside of the folders shown.
   bool gives_gpus = false;           ///< NVIDIA's; likewise AMD's.
   bool gives_rocm = false;
   Env env{};  ///< Who the user is, and PATH.
@@ -33,7 +33,8 @@ struct ToolPlan {
 /// Error: `unsupported` for a path that the program's command line cannot name.
 Result<ToolPlan> plan_image_tool(const job::Image& image, const ToolPlace& place);
 
-/// In ToolPlace::outside: what enroot's containers run in place of their own start script.
+/// In ToolPlace::outside: the script that enroot's containers run instead of their own start
+/// script.
 inline constexpr const char* tool_script_name = "rc";
 inline constexpr const char* tool_script = "exec \"$@\"\n";
 

@@ -10,8 +10,8 @@
 
 namespace muster::container {
 
-/// A host without a container (docs/decisions/0048-light-hosts.md): mounts, a hostname and, where
-/// the machine allows it, processes of its own; all else is the machine's.
+/// A host without a container (docs/decisions/0048-light-hosts.md): separate mounts, a separate
+/// hostname and, if the machine allows it, separate processes; everything else is the machine's.
 struct LightHost {
   std::string name;               ///< The hostname.
   std::vector<Bind> binds;        ///< Only `source`, `target` and `read_only` count.
@@ -20,8 +20,8 @@ struct LightHost {
   Command command;                ///< The first process.
 };
 
-/// Begins the calling process's own mounts, as root in the machine's users, else in a user
-/// namespace of its own. True in the latter case. Error: `denied`, what the machine refuses.
+/// Gives the calling process its own mounts: as root with the machine's users, otherwise in a new
+/// user namespace, and then returns true. Error: `denied`, with what the machine refuses.
 Result<bool> enter_light_mounts();
 
 /// Starts the first process of `host` from the mounts of the calling process, which is a child

@@ -14,7 +14,7 @@ Result<void> make_cable(const std::string& name, const std::string& peer, int na
 /// Makes a bridge.
 Result<void> make_bridge(const std::string& name);
 
-/// Removes an interface, a cable with both ends; fine if there is none.
+/// Removes an interface, of a cable both ends; succeeds if it does not exist.
 Result<void> remove_link(const std::string& name);
 
 /// Through a socket of the namespace that is meant (any AF_INET socket made inside it).

@@ -9,13 +9,12 @@
 
 namespace muster::container {
 
-/// Membership of the calling process in a control group of its own, which limits its memory and
-/// that of the programs that it starts. The destructor moves the process back to where it was and
-/// removes the group, with those above it that are empty.
+/// Puts the calling process into a new control group, which limits its memory and that of its child
+/// processes. The destructor moves the process back and removes the group, with its empty parents.
 class MemoryGroup {
  public:
-  /// `path`: as in container/cgroup.h; nobody else is in it. Errors: `unsupported` where the
-  /// machine counts no memory in groups; `system` where it lets us make none.
+  /// `path`: as in container/cgroup.h; no other process is in it. Errors: `unsupported` if the
+  /// machine does not account memory in groups; `system` if it does not allow creating one.
   static Result<MemoryGroup> join(const std::string& path, std::int64_t bytes_max);
   MemoryGroup(MemoryGroup&& other) noexcept
       : path_(std::exchange(other.path_, {})), before_(std::move(other.before_)) {}

@@ -11,14 +11,13 @@
 
 namespace muster::container {
 
-/// A host's network: a namespace of its own whose `eth0` hangs on the job's bridge; in a VPC on the
-/// router that stands in the bridge's place (container/segment.h).
+/// A host's network: a separate namespace whose `eth0` is connected to the job's bridge or, in a
+/// VPC, to the router that replaces the bridge (container/segment.h).
 ///
-/// The bridge stands in a namespace that has nothing else, one for each job: no address, socket or
-/// other job's cable of the machine can be reached over it, whatever a host binds or forges. It is
-/// held by descriptors of the job's stewards and goes with the last of them, and its cables with
-/// it. Nothing of it shows on the machine but the gateway of a job that reaches the outside
-/// (container/gateway.h).
+/// The bridge is in an otherwise empty namespace, one per job: no address, socket or other job's
+/// cable of the machine can be reached over it, whatever a host binds or forges. The descriptors of
+/// the job's stewards hold it; it disappears with the last of them, with its cables. On the
+/// machine, only the gateway of a job with outside access is visible (container/gateway.h).
 class HostNetwork {
  public:
   /// Joins the job's bridge, or makes it if no living steward of the job holds one; `host` is the
@@ -34,9 +33,8 @@ class HostNetwork {
   /// has to.
   Result<void> close(const job::HostSpec& spec, const Env& env);
 
-  /// Listens inside of the host's own network, at `address` (numeric IPv4), which becomes one of
-  /// its loopback interface's if it is none yet.
-  /// Error: `system`: somebody in there listens on it already.
+  /// Listens inside the host's own network, at `address` (numeric IPv4), which is added to its
+  /// loopback interface if needed. Error: `system`: a process in there already listens on it.
   Result<Fd> listen(const std::string& address, std::uint16_t port) const;
   /// Takes datagrams likewise.
   Result<Fd> take_datagrams(const std::string& address, std::uint16_t port) const;
@@ -58,8 +56,8 @@ class HostNetwork {
 /// Opens what `fd` does, for other processes too, while this one lives and keeps it.
 std::string path_of(const Fd& fd);
 
-/// How a host reaches a server outside of its own network, which leads nowhere: by the same URL,
-/// through a relay that listens inside.
+/// How a host reaches a server outside of its isolated network: by the same URL, through a relay
+/// that listens inside.
 struct Doorway {
   std::string address;  ///< Where to listen inside, numeric IPv4.
   std::uint16_t port = 0;
@@ -68,8 +66,8 @@ struct Doorway {
 
   bool operator==(const Doorway&) const = default;
 };
-/// To the job's S3. None for Amazon's own, and for an IPv6 address. Pure.
-/// Error: `invalid_input`: the endpoint is no URL.
+/// The doorway to the job's S3. None for Amazon's own, and for an IPv6 address. Pure. Error:
+/// `invalid_input`: the endpoint is not a URL.
 Result<std::optional<Doorway>> doorway(const job::S3Access& access);
 
 /// "<bridge>-K" for algo-K.

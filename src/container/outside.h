@@ -20,7 +20,7 @@ struct Outside {
   std::string subnet_start;    ///< "10.177.3.0", with the 24 bits of `subnet`.
   std::string subnet;          ///< "10.177.3.0/24": the hosts and both ends of the gateway.
   std::string bridge_address;  ///< Where the hosts' default route leads.
-  std::string inner_address;   ///< The gateway's end beside the bridge.
+  std::string inner_address;   ///< The gateway's end next to the bridge.
   std::string outer_address;   ///< The machine's end.
   std::string uplink;          ///< The interface of the machine's default route.
   bool guards_uplink = false;  ///< Only for jobs does the machine hand on what comes in there.
@@ -34,8 +34,8 @@ inline constexpr int gateway_prefix_length = 31;
 inline constexpr const char* forbidden_outside =
     "0.0.0.0/8, 127.0.0.0/8, 169.254.0.0/16, 224.0.0.0/3, 100.100.100.200, 168.63.129.16";
 
-/// Connections of one job that the machine keeps in mind, of 262,144 or so that it can altogether:
-/// a job that opens them without end is no burden to others.
+/// Tracked connections of one job, of about 262,144 on the machine: a job that opens connections
+/// without end does not affect others.
 inline constexpr int outside_connections_max = 16384;
 
 /// Error: `invalid_input`: hosts that are not in one /24, which leaves no room for a gateway.

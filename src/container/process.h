@@ -12,12 +12,13 @@ namespace muster::container {
 /// a recycled pid is never hit. Dropping it neither kills nor reaps.
 class Process {
  public:
-  /// `pid` has not been reaped, and nobody else of this process reaps it. Error: `not_found`.
+  /// `pid` has not been reaped, and no other code of this process reaps it. Error: `not_found`.
   static Result<Process> open(pid_t pid);
 
   pid_t pid() const { return pid_; }
-  /// True if it would see the signal: it catches or blocks it, or is no first process of a pid
-  /// namespace (for which the kernel drops what it does not expect). False while it is still runc.
+  /// True if the process would see the signal: it catches or blocks it, or is not the first process
+  /// of a pid namespace (for which the kernel drops unhandled signals). False while it is still
+  /// runc.
   bool takes(int number) const;
   /// Nothing happens if it has ended.
   void signal(int number) const;

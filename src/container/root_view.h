@@ -12,14 +12,14 @@ namespace muster::container {
 /// Source: docs/decisions/0022-allow-list.md.
 
 struct RootView {
-  /// Folders, each a writable view of its own at its own path, whose writes are the host's. Sorted;
-  /// none inside another, but where something is mounted between them: no view crosses that.
+  /// Folders with a separate writable view at their own paths; the host keeps the writes. Sorted;
+  /// none inside another, except across a mount: views do not cross mounts.
   std::vector<std::string> trees;
-  /// Programs beside those trees, read-only at their own path: folders of PATH. Sorted; none inside
-  /// another or in a tree, likewise.
+  /// Programs outside those trees, read-only at their own paths: folders in PATH. Sorted; none
+  /// inside another or in a tree, likewise.
   std::vector<std::string> programs;
-  /// Files and folders that a host sees read-only, because it has a file system of its own where
-  /// they lie (/tmp, /run, /dev/shm). Sorted; none inside another.
+  /// Files and folders that a host sees read-only, because its own file system is at their place
+  /// (/tmp, /run, /dev/shm). Sorted; none inside another.
   std::vector<std::string> binds;
   /// Homes and muster's own folders inside of these, which stay covered. Sorted.
   std::vector<std::string> masks;
@@ -46,10 +46,10 @@ bool is_shown_in_etc(std::string_view name);
 /// Names in /etc of which hosts get a part, "ssl" for "ssl/certs": only they are looked into. Pure.
 bool is_partly_shown_in_etc(std::string_view name);
 
-/// The lines of a passwd(5) or group(5) file that every machine has: those of numbers below 1000
-/// and of nobody. Pure.
+/// The lines of a passwd(5) or group(5) file that every machine has: those with numbers below 1000,
+/// and "nobody". Pure.
 std::string system_accounts(std::string_view file);
-/// The home folders that a passwd(5) file tells, of root and of people (from 1000 on). Pure.
+/// The home folders in a passwd(5) file, of root and of people (from 1000 on). Pure.
 std::vector<std::string> homes_in(std::string_view passwd);
 
 /// Folders that a host needs for the programs in `folder`, one of a PATH: itself and, if it is the

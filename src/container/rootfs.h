@@ -44,8 +44,8 @@ Result<void> mount_overlay(const std::string& lower, const std::string& layer,
 Result<void> mount_image_root(const std::vector<std::string>& layers, const std::string& layer,
                               const IdMap& ids);
 
-/// A regular file of what is mounted at `root`, links in it followed as its own processes would; at
-/// most `size_max` bytes. Errors: `not_found`, `invalid_input` for what is no file or larger,
+/// Reads a regular file of the file system at `root`, following links as its processes would; at
+/// most `size_max` bytes. Errors: `not_found`, `invalid_input` if it is not a file or is larger,
 /// `system`.
 Result<std::string> read_in_root(const std::string& root, const std::string& path,
                                  std::size_t size_max);
@@ -64,10 +64,10 @@ Result<void> mount_bind(const std::string& source, const std::string& target, co
 Result<void> mount_read_only(const std::string& source, const std::string& target,
                              const IdMap& ids);
 
-/// Shows the character device `node`, if it still is the one that was chosen, so that it can be
-/// opened as its mode allows. The mount is read-only: data goes both ways, and neither mode nor
-/// owner of the machine's node can be changed. Error: `system` for what is no such device, or lies
-/// on a file system without devices.
+/// Mounts the character device `node`, if it is still the chosen one, so that it can be opened as
+/// its mode allows. The mount is read-only: data passes in both directions, but mode and owner of
+/// the machine's node cannot be changed. Error: `system` if it is not that device, or is on a file
+/// system without devices.
 Result<void> mount_device(const job::DeviceNode& node, const std::string& target);
 
 /// Mounts at host_root() what `view` shows of the machine, each tree writable: what a host writes,

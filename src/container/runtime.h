@@ -17,7 +17,7 @@ struct ContainerStdio {
   Fd lifeline;        ///< Becomes lifeline_fd.
 };
 
-/// runc(8), always as a process of its own. Its state stands in /run/muster/runc.
+/// runc(8), always as a separate process. Its state is in /run/muster/runc.
 class Runtime {
  public:
   /// Looks for `runc` on PATH and in the system's folders. Error: `not_found`, with what to
@@ -30,7 +30,8 @@ class Runtime {
   /// A container that did not start is removed.
   loop::Task<Result<Process>> start(loop::Loop& loop, const job::HostSpec& spec,
                                     ContainerStdio stdio) const;
-  /// Kills what is left in it and removes it; fine if there is none. `log_folder` exists.
+  /// Kills its remaining processes and removes it; succeeds if it does not exist. `log_folder`
+  /// exists.
   loop::Task<Result<void>> remove(loop::Loop& loop, std::string id, std::string log_folder) const;
 
  private:
@@ -52,7 +53,7 @@ struct KnownContainer {
 };
 std::vector<KnownContainer> known_containers();
 
-/// The last error in a log that runc wrote as JSON lines; empty if there is none. Pure.
+/// The last error in a log that runc wrote as JSON lines; empty without one. Pure.
 std::string runtime_error(std::string_view log);
 
 }  // namespace muster::container

@@ -8,7 +8,7 @@
 
 namespace muster::container {
 
-/// A folder of limited size: a file system of its own in a sparse file. Why so, and what it costs:
+/// A folder of limited size: a separate file system in a sparse file. Reasons and costs:
 /// docs/decisions/0034-volumes.md.
 
 /// What a volume can be made of: `asked`, or what the file system of `folder` has free, if less.
