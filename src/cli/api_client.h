@@ -27,9 +27,9 @@ class ApiClient {
   /// Whether a call waits for a server that is away, about half a minute.
   enum class Patience { none, some };
 
-  /// Endpoint, keys and region out of `env` as AWS's clients read them; connects to nobody yet.
-  /// `log` gets a warning for each further try. Error: `invalid_input`: no endpoint (Amazon's own
-  /// is never meant by accident), or one that is no URL; half of a key pair.
+  /// Reads endpoint, keys and region from `env` as AWS's clients do; does not connect yet. `log`
+  /// gets a warning for each retry. Error: `invalid_input`: no endpoint (Amazon's own is never used
+  /// by accident), an endpoint that is not a URL, or half of a key pair.
   static Result<std::unique_ptr<ApiClient>> open(loop::Loop& loop, const Env& env, const Log& log);
   ~ApiClient();
   ApiClient(const ApiClient&) = delete;

@@ -8,9 +8,9 @@
 
 namespace muster::cli {
 
-/// What a job's card (platform::to_json(Cause)) says beside the reason and the last lines, as name
-/// and value: When, Then, Hint; less where less is known. A server's words, so without control
-/// characters. Pure.
+/// Details from a job's card (platform::to_json(Cause)) other than the reason and the last lines,
+/// as name and value: When, Then, Hint; fewer if less is known. Control characters in a server's
+/// texts are removed. Pure.
 std::vector<std::pair<std::string, std::string>> cause_fields(const Json& cause);
 
 /// All of them as lines below the reason: "  when: …\n".

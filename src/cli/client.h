@@ -16,7 +16,7 @@ struct Client {
   Out& out;          ///< Standard output; flushed when the command ends.
   bool colour;       ///< On standard output.
   std::string name;  ///< "sm jobs"
-  /// Said when a signal ends the command: what goes on without it. Empty: nothing.
+  /// Printed when a signal ends the command: what continues without it. Empty: nothing.
   std::string farewell{};
   /// A folder that goes when a signal ends the command; empty: none.
   std::string unfinished{};
@@ -28,8 +28,8 @@ struct Client {
 /// goes.
 void show_progress(const std::string& text);
 
-/// Runs `work` to its end, which is the exit code: its own, or that of its Error, which is told.
-/// SIGINT, SIGTERM and SIGHUP end the command at once; nothing on the server changes by that.
+/// Runs `work` to its end and returns the exit code: its own, or that of its Error, which is
+/// printed. SIGINT, SIGTERM and SIGHUP end the command at once, without any effect on the server.
 int run_client(const std::string& name, const Env& env,
                const std::function<loop::Task<Result<int>>(Client& client)>& work);
 

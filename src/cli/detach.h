@@ -14,17 +14,17 @@ namespace muster::cli {
 
 struct Forked;
 
-/// `sm fit --detach`: the process that carries the job is a child of the one that was called, on
-/// its terminal and with its end, until the machine has taken the job; then it goes on by itself.
+/// `sm fit --detach`: a child process runs the job. It shares the parent's terminal and ends with
+/// the parent until the machine has accepted the job; then it continues independently.
 class Detachment {
  public:
   /// Forks, with no thread running yet; returns in both, in the parent when the child has left or
   /// ended.
   static Result<Forked> fork();
 
-  /// Leaves the terminal, its session and its folder, and tells the parent. Standard error goes to
-  /// `log_file` from now on, which nothing long may be written to. Error: `closed`: the parent is
-  /// gone; `system`.
+  /// Leaves the terminal, its session and its folder, and notifies the parent. From now on,
+  /// standard error goes to `log_file`, so write only short texts to it. Error: `closed`: the
+  /// parent has exited; `system`.
   Result<void> leave(const std::string& log_file, const Json& word);
 
  private:
@@ -38,7 +38,8 @@ struct Forked {
   int exit_code = 0;                  ///< In the parent without a word: the child's.
 };
 
-/// Tells what became of a job that was to be detached, and what to type next. The exit code.
+/// Prints the result of starting a detached job, and the next commands to use. Returns the exit
+/// code.
 int tell_detached(const Forked& forked, bool json);
 
 }  // namespace muster::cli

@@ -13,8 +13,8 @@
 
 namespace muster::cli {
 
-/// An address of this machine alone that leads a browser of this user's on to a link, once. The
-/// address may stand in an argv, where all users read it, and the link may not
+/// An address on this machine only that redirects a browser of this user to a link, once. The
+/// address may be in an argv, which all users can read; the link must not be
 /// (docs/decisions/0056-browsers.md).
 class Doorway {
  public:
@@ -25,9 +25,9 @@ class Doorway {
 
   /// "http://127.0.0.1:43210/"
   std::string address() const;
-  /// Waits until somebody was led on. False: nobody was by `deadline`, or close() was called.
+  /// Waits until a browser was redirected. False: `deadline` passed first, or close() was called.
   loop::Task<bool> used(TimePoint deadline);
-  /// Nobody comes any more, as far as the caller knows.
+  /// The caller expects no more browsers.
   void close();
   /// Lets the answer out; the last word.
   loop::Task<void> stop();
@@ -48,9 +48,8 @@ class Doorway {
 /// /proc/net/tcp; none: it is not there. Pure.
 std::optional<uid_t> owner_of(std::string_view lines, std::uint16_t own, std::uint16_t other);
 
-/// True for a request by which a browser opens the address since its user, or a program of his,
-/// wants that: no page has led or linked it there, and no name of others' stands for the address.
-/// Pure.
+/// True for a request from a browser in which the user, or a program of the user, opened the
+/// address: no page redirected or linked to it, and no other name resolves to it. Pure.
 bool is_opened_by_hand(const http::Incoming& request, std::uint16_t port);
 
 }  // namespace muster::cli

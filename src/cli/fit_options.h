@@ -26,7 +26,7 @@ struct BindWish {
   bool operator==(const BindWish&) const = default;
 };
 
-/// What `sm fit` was told. Paths as they were given.
+/// Options of `sm fit`. Paths as the user wrote them.
 struct FitOptions {
   std::string script;         ///< Empty: what `image` runs.
   std::string image;          ///< Empty: hosts see this machine's programs.
@@ -45,7 +45,7 @@ struct FitOptions {
   std::string python;                  ///< Empty: `python3` of PATH.
   std::string pip_conf;                ///< Empty: what PIP_CONFIG_FILE names.
   int retries = job::retries_default;  ///< After nodes of a cluster were lost.
-  int spares = 0;                      ///< Nodes that stand by for lost ones.
+  int spares = 0;                      ///< Standby nodes that can replace lost ones.
   bool preflight = false;              ///< A full one.
   std::chrono::seconds timeout{86400};
   std::chrono::milliseconds max_wait{0};    ///< Whole seconds; 0: no limit.
@@ -62,11 +62,11 @@ struct FitOptions {
   bool overwrite = false;
   bool keep = false;
   std::optional<machine::SlurmCluster> slurm{};  ///< None: hosts are on this machine.
-  bool detach = false;                           ///< The job goes on without a terminal.
+  bool detach = false;                           ///< The job continues without a terminal.
   bool json = false;
   bool raw = false;
   bool verbose = false;
-  bool timeline = false;  ///< Told at the job's end.
+  bool timeline = false;  ///< Printed at the job's end.
   bool print_plan = false;
   Args arguments;  ///< Behind `--`: the script's own.
 };

@@ -10,7 +10,7 @@
 
 namespace muster::cli {
 
-/// What whoever starts a job in this machine's own network has to know.
+/// A note for users who start a job in this machine's own network.
 inline constexpr const char* host_network_note =
     "network: host: this job reaches all that listens on this machine, also what is for the "
     "machine alone, and its ports are the machine's";

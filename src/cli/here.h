@@ -17,7 +17,7 @@ struct Here {
   bool colour;        ///< On standard output.
   std::string name;   ///< "sm logs"
   std::string state;  ///< Where the machine keeps its jobs.
-  /// Said when a signal ends the command: what goes on without it. Empty: nothing.
+  /// Printed when a signal ends the command: what continues without it. Empty: nothing.
   std::string farewell{};
 
   void complain(const std::string& text) const;

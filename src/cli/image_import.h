@@ -11,7 +11,7 @@ namespace muster::cli {
 Result<image::Imported> import_shown(const std::string& command, image::Store& store,
                                      const image::Reference& from, const std::string& name,
                                      const Env& env);
-/// What standard output tells of it, as a line or as JSON.
+/// The output about the import, as a line or as JSON.
 std::string imported_text(const image::Imported& imported, bool json);
 
 /// "1 layer", "2 layers".

@@ -12,9 +12,8 @@
 
 namespace muster::cli {
 
-/// A job as SageMaker's API describes it, for people. Pure: texts of answers that may lack any
-/// member. What a server says stands in lines without control
-/// characters (visible_line()).
+/// A job as SageMaker's API describes it, for people. Pure: reads responses that may lack any
+/// member. A server's texts are printed without control characters (visible_line()).
 
 /// ListTrainingJobs' summaries as a table, with its head; "no jobs" if there are none. `now`: for
 /// how long the running ones have been at it. With jobs of this machine among them there is a last
@@ -61,7 +60,7 @@ std::string ended_line(const Json& job);
 /// The last object of --json, with its newline: docs/protocols/fit-json.md.
 std::string end_object(const Json& job);
 
-/// The text at `name`; empty if there is none. The time there, from epoch seconds.
+/// The text at `name`; empty if it is missing. The time at `name`, from epoch seconds.
 std::string member_text(const Json& json, std::string_view name);
 std::optional<UnixMillis> member_time(const Json& json, std::string_view name);
 

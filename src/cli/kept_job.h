@@ -25,8 +25,8 @@ class NoRender final : public Render {
   void log(const std::string&, UnixMillis, const job::LogLine&) override {}
 };
 
-/// What `sm fit` does beside showing its job: keeps a record of it, with its log, for `sm jobs`,
-/// `sm logs`, `sm describe` and `sm stop`; lets go of the terminal where that is asked for.
+/// What `sm fit` does in addition to showing its job: keeps a record of the job, with its log, for
+/// `sm jobs`, `sm logs`, `sm describe` and `sm stop`; detaches from the terminal if requested.
 class KeptJob final : public platform::Sink {
  public:
   struct Options {
@@ -34,11 +34,11 @@ class KeptJob final : public platform::Sink {
     std::optional<Detachment> detachment{};  ///< None: the job is shown.
     /// What `sm fit` ends with, once its job has.
     std::function<int(const platform::JobReport& report)> exit_code{};
-    std::vector<job::MetricDefinition> metrics{};    ///< What lines tell.
+    std::vector<job::MetricDefinition> metrics{};    ///< Metrics in the log's lines.
     machine::CarrierCalls calls{};                   ///< For `sm stop` and `sm stacks`.
     std::function<void(const std::string&)> tell{};  ///< A warning.
   };
-  /// All outlive this; `shown` is told everything, too.
+  /// All arguments outlive this; `shown` also receives all events.
   static Result<std::unique_ptr<KeptJob>> prepare(loop::Loop& loop, machine::Machine& machine,
                                                   const job::Spec& spec, platform::Sink& shown,
                                                   Options options);
@@ -51,7 +51,7 @@ class KeptJob final : public platform::Sink {
   void health(const std::string& node, const std::string& record) override;
   loop::Task<> flush() override { return shown_.flush(); }
 
-  /// The job as its record tells it.
+  /// The job's description in its record.
   const Json& description() const { return record_->description(); }
   /// For platform::JobRunOptions::write_log.
   std::function<Result<void>(const std::string& folder, const platform::StatusLine& last)>
@@ -70,7 +70,7 @@ class KeptJob final : public platform::Sink {
   bool accepted_ = false;
   std::set<std::string> seen_;         ///< Hosts whose journals are kept.
   std::optional<OwnMetrics> metrics_;  ///< Where it defines any.
-  /// All that was told so far; also read by the thread that writes the log.
+  /// All statuses so far; the thread that writes the log reads them, too.
   std::shared_ptr<std::vector<platform::StatusLine>> statuses_;
 };
 

@@ -11,8 +11,8 @@
 
 namespace muster::cli {
 
-// How the processes of a job's hosts are started and connected, as `sm fit` and `sm submit` are
-// told it. The flags of launchers are those of the table in launch/launchers.h. Pure.
+// How the processes of a job's hosts are started and connected, from the options of `sm fit` and
+// `sm submit`. The flags of launchers come from the table in launch/launchers.h. Pure.
 
 /// The flags as they are typed.
 struct LaunchWords {
@@ -30,7 +30,7 @@ struct LaunchChoice {
   std::optional<int> processes_per_host;
   std::string custom_mpi_options;
 
-  /// How many ranks tell who they are in a job of so many hosts.
+  /// How many ranks identify themselves in a job of this many hosts.
   int ranks(int hosts) const { return mpi ? hosts * processes_per_host.value_or(1) : 1; }
 };
 /// Error: `invalid_input`, naming the flag: values out of range, two launchers, a flag that the

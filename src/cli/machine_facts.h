@@ -8,7 +8,7 @@
 
 namespace muster::cli {
 
-/// What every job stands on: cheap to look at before each.
+/// What every job depends on: cheap to check before each job.
 struct MachineFacts {
   bool root = false;
   std::int64_t rootless_ids = 0;      ///< See base/rootless.h; 0: not rootless.

@@ -9,8 +9,8 @@
 
 namespace muster::cli {
 
-/// A program's own output. Text gathers until flush(), which never blocks the loop where the kernel
-/// allows that (terminals and pipes). When nobody reads any more, what comes is dropped.
+/// A program's own output. Text is buffered until flush(), which does not block the loop if the
+/// kernel allows that (terminals and pipes). Once the reader has closed its end, output is dropped.
 class Out {
  public:
   /// `fd` stays the caller's; its flags, which others share, are left alone.

@@ -7,9 +7,9 @@
 
 namespace muster::cli {
 
-/// For commands that need root: makes an ordinary user root of namespaces of his own, see
-/// machine::enter_rootless(), and tells on standard error in the name of `command` what jobs lack
-/// there, if `told`. An exit code where the machine refuses, which is said.
+/// For commands that need root: makes an ordinary user root of new namespaces, see
+/// machine::enter_rootless(). If `told`, lists on standard error, in the name of `command`, what
+/// jobs lack there. Prints the reason and returns an exit code if the machine refuses.
 std::optional<int> enter_own_namespace(const std::string& command, Env& env, bool told);
 
 }  // namespace muster::cli

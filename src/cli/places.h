@@ -33,23 +33,22 @@ Result<Places> find_places(const FitOptions& options, const std::string& cwd,
 /// other users'. Error: `invalid_input` for a link that is not followed.
 Result<void> resolve_links(FitOptions& options, const std::string& cwd);
 
-/// The folder at `path`, absolute, links resolved as walk_given() does. Error: `invalid_input`,
-/// after `what`: it is none, or one that may not be read.
+/// The folder at `path` (absolute), with links resolved as walk_given() does. Error:
+/// `invalid_input`, starting with `what`: it is not a folder, or not readable.
 Result<std::string> real_folder(const std::string& what, const std::string& path);
 
-/// The file that pip is to read in the hosts, links resolved as walk_given() does: `given`, else
-/// the one that the caller's own pip reads by PIP_CONFIG_FILE; empty if there is none. Looks at the
-/// disk. Error: `invalid_input`: what was given is no file.
+/// The file that pip reads in the hosts, with links resolved as walk_given() does: `given`, else
+/// the file that PIP_CONFIG_FILE names for the caller's pip; empty if neither is set. Reads the
+/// disk. Error: `invalid_input`: `given` is not a file.
 Result<std::string> pip_conf_of(const std::string& given, const Env& env, const std::string& cwd);
 
-/// The virtual environment that somebody meant whose script runs under `program`, which is not of
-/// it: the one that VIRTUAL_ENV names or, through sudo, which drops that name, `.venv` or `venv`
-/// beside the script or in `cwd`. Empty if there is none, or `program` is its own. Looks at the
-/// disk.
+/// The virtual environment that the user probably meant although `program` is not in it: the one
+/// that VIRTUAL_ENV names or, under sudo, which drops that variable, `.venv` or `venv` next to the
+/// script or in `cwd`. Empty if there is none, or `program` is in it. Reads the disk.
 std::string lost_venv(const Env& env, const std::string& program, const Places& places,
                       const std::string& cwd);
 
-/// Who runs `sm fit` through sudo, to whom its results belong; none: whoever runs it directly.
+/// The user who runs `sm fit` through sudo and owns its results; none if it runs without sudo.
 /// Pure. Source: sudo(8), SUDO_UID and SUDO_GID.
 std::optional<Owner> submitter(const Env& env);
 

@@ -13,7 +13,7 @@
 
 namespace muster::cli {
 
-/// Everything that is told of a job, as text for a person or for a program. Pure: `out` grows.
+/// Converts all events of a job to text for a person or for a program. Pure: `out` grows.
 class Render {
  public:
   virtual ~Render() = default;
@@ -58,9 +58,9 @@ class PlainRender final : public Render {
   struct Writer {
     std::string tag;
     std::string waiting;    ///< The beginning of a line whose rest has not come.
-    bool open = false;      ///< A line of it stands unfinished in `out`.
+    bool open = false;      ///< `out` ends with an unfinished line of it.
     bool progress = false;  ///< Shows the states of a progress bar.
-    bool rewinds = false;   ///< What stands in `out` is such a state, to be written over.
+    bool rewinds = false;   ///< The end of `out` is such a state, which will be overwritten.
     job::Steps steps{};
   };
   Writer& writer(const std::string& host, int rank, job::Stream stream);
@@ -99,7 +99,7 @@ class JsonRender final : public Render {
 void append_json_string(std::string& out, std::string_view text);
 
 /// The end of a failed, stopped or timed out job for a person; empty for a completed one. `last`:
-/// told of one that ran out of time.
+/// shown for a job that exceeded its time limit.
 std::string verdict_text(const platform::JobReport& report, const LastLines& last, bool colour);
 /// "Training seconds" and "Billable seconds" as SageMaker's SDK prints them: of all hosts, from
 /// whole seconds of one.

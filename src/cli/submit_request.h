@@ -21,7 +21,7 @@ struct SubmitWords {
   bool encrypted = false, wait = false, json = false, raw = false;
 };
 
-/// What `sm submit` was told. Paths as they were given. Pure: values only.
+/// Options of `sm submit`. Paths as the user wrote them. Pure: values only.
 struct SubmitOptions {
   std::string name;           ///< Empty: made from the script's name and the time.
   std::string json_file;      ///< Then nothing else of the job counts but `name`.
@@ -69,8 +69,8 @@ bool is_s3(const std::string& text);
 Json create_request(const SubmitOptions& options, const SubmitPlaces& places,
                     const std::string& account);
 
-/// The request of a file, by the name given, if there is one. Error: `invalid_input`: it is no JSON
-/// object, or neither has a name.
+/// The request in a file, with the name from the command line, if it is set. Error:
+/// `invalid_input`: it is not a JSON object, or neither has a name.
 Result<Json> request_from(const std::string& text, const std::string& name);
 
 }  // namespace muster::cli

@@ -9,7 +9,8 @@ namespace muster::cli {
 
 /// What a job needs of this machine.
 struct SubmitFiles {
-  std::string folder;  ///< With the code; empty: it is in S3 already, or there is none.
+  std::string
+      folder;  ///< The folder with the code; empty: the code is in S3 already, or the job has none.
   std::string script;  ///< In it.
   bool whole = false;  ///< The whole folder, else the script alone.
   Pairs inputs;        ///< Channel, folder or s3://…

@@ -21,7 +21,7 @@ using Pairs = std::vector<std::pair<std::string, std::string>>;
 Error wrong_value(const std::string& flag, const std::string& expected, const std::string& got);
 /// From 1 to `most`; `otherwise` for an empty text.
 Result<int> whole_number(const char* flag, const std::string& text, int most, int otherwise);
-/// "30s", "10m", "2h", "1d"; none: it is no such span.
+/// "30s", "10m", "2h", "1d"; none if it is not a valid duration.
 std::optional<std::chrono::seconds> span_in(std::string_view text);
 /// What a flag that takes a time takes, and what it means where it is not given.
 struct TimeRange {
@@ -34,8 +34,8 @@ Result<std::chrono::milliseconds> time_span(const char* flag, const std::string&
                                             const TimeRange& range);
 /// How long a job may run: a time_span() in whole seconds; a day if `text` is empty.
 Result<std::chrono::seconds> timeout_of(const std::string& text);
-/// "512m", "2g", "1.5G", "64GiB", or bytes: the suffixes k, m, g and t stand for powers of 1024, as
-/// Docker has them. `otherwise` for an empty text.
+/// "512m", "2g", "1.5G", "64GiB", or bytes: the suffixes k, m, g and t are powers of 1024, as in
+/// Docker. `otherwise` for an empty text.
 Result<std::int64_t> byte_count(const char* flag, const std::string& text, std::int64_t least,
                                 std::int64_t otherwise);
 /// A number with a fraction, given in thousandths: "1.5" is 1500. `otherwise` for an empty text.
