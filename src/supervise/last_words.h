@@ -38,7 +38,7 @@ class LastWords {
 
    private:
     std::string text_;
-    bool returned_ = false;  ///< A '\r' came last: what comes stands in the line's place.
+    bool returned_ = false;  ///< The last byte was '\r': the next output overwrites the line.
     std::uint64_t began_ = 0;
     std::uint64_t ended_ = 0;
   };

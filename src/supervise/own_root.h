@@ -10,18 +10,16 @@
 
 namespace muster::supervise {
 
-/// An ordinary user's process that is root of namespaces of its own
-/// (docs/decisions/0046-rootless.md).
+/// An ordinary user's process that is root of its own namespaces (docs/decisions/0046-rootless.md).
 struct OwnRoot {
   std::int64_t ids = 1;      ///< User and group ids of its user namespace, from 0 on.
   std::string why_one_id{};  ///< Empty: there are more.
 };
 
-/// Makes the calling process, which has one thread and is not root, root of a user and mount
-/// namespace of its own, with a /run/muster of its own; it stays the same process, but for its
-/// parent-death signal, which the kernel takes away. `env` becomes that of such a process
-/// (rootless_variable). Blocks for as long as newuidmap takes. Error: `denied`, and why the
-/// machine refuses it; `system`.
+/// Makes the calling process, which has one thread and is not root, root of a new user and mount
+/// namespace, with its own /run/muster. It stays the same process, but the kernel clears its
+/// parent-death signal. `env` becomes the environment of such a process (rootless_variable). Blocks
+/// for as long as newuidmap takes. Error: `denied`, with why the machine refuses; `system`.
 Result<OwnRoot> become_own_root(Env& env);
 
 /// Subordinate ids of a user.

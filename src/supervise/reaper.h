@@ -23,8 +23,8 @@ class Reaper {
   Reaper& operator=(const Reaper&) = delete;
 
   /// Calls `on_end` once, from the loop and never from inside this call, when the child `pid` has
-  /// ended; also if it had already, for of the last 256 that nobody watched the ends are kept. Best
-  /// called before the loop turns after the child was made.
+  /// ended; also if it has already ended: the last 256 ends of children without a watcher are kept.
+  /// Best called before the loop next runs after the fork.
   void watch(pid_t pid, std::function<void(job::Outcome)> on_end);
 
   /// Signals a watched child that has not been reaped; nothing otherwise.
@@ -56,8 +56,8 @@ job::Outcome outcome_of(int code, int status);
 /// All descendants of `root`, nearest first, from /proc. A snapshot: they may fork meanwhile.
 std::vector<pid_t> descendants(pid_t root);
 
-/// Whether a child lives or waits to be reaped. Exact, unlike any look at /proc: a subreaper's
-/// descendants all hang on a child of its own.
+/// Whether a child is alive or waits to be reaped. Exact, unlike reading /proc: all descendants of
+/// a subreaper are below one of its own children.
 bool has_children();
 
 }  // namespace muster::supervise

@@ -20,7 +20,7 @@ struct Stdio {
 };
 
 struct SpawnOptions {
-  bool own_group = false;    ///< The child leads a process group of its own.
+  bool own_group = false;    ///< The child leads a new process group.
   bool own_session = false;  ///< setsid: no terminal's Ctrl-C reaches it.
   /// SIGPIPE is ignored in place of its default; so it is in what the child starts, unless that
   /// asks for the default itself, as spawn() does.
@@ -35,8 +35,8 @@ struct SpawnOptions {
 /// too long, or with a NUL inside).
 Result<pid_t> spawn(const Command& command, const Stdio& stdio, const SpawnOptions& options);
 
-/// Becomes the program: this process goes on as it, with these descriptors only, default signal
-/// handlers and an empty mask. Returns only if that fails; errors as spawn().
+/// Replaces this process by the program, with only these descriptors, default signal handlers and
+/// an empty mask. Returns only on failure; errors as spawn().
 Error replace_self(const Command& command, const Stdio& stdio = {});
 
 /// Where `name` is on the PATH of `env`; a name with a slash is taken as it is. What is relative

@@ -25,12 +25,12 @@ struct StewardStart {
   int lock = -1;  ///< The job folder's, for it to hold too.
 };
 
-/// Starts the steward of `spec`, whose host folder exists and gets `spec.json` and `steward.log`,
-/// its standard error, in a session of its own. Errors: `system`; as spawn().
+/// Starts the steward of `spec` in a new session. Its host folder exists; it gets `spec.json` and
+/// `steward.log`, the steward's standard error. Errors: `system`; as spawn().
 Result<pid_t> start_steward(const job::HostSpec& spec, const StewardStart& start);
 
-/// How a steward ended: as the kernel says, or by what it said last if it failed by itself; or that
-/// the kernel killed it for memory, in its control group, which is still there then.
+/// How a steward ended: as the kernel reports or, if it failed on its own, by its last message; or
+/// that the kernel killed it because of memory, in its control group, which still exists then.
 job::Outcome steward_outcome(job::Outcome outcome, const std::string& host_folder);
 
 /// The control group of a job's steward, `name` its host, or of the upload of its results.
@@ -40,21 +40,22 @@ inline constexpr const char* upload_group = "upload";
 std::string killed_for_memory(const std::string& job_folder, const std::string& name);
 std::string out_of_memory_words();
 
-/// Asks the host's steward to stop it with that grace. False: nobody listens, since it was just
-/// started or is about to end.
+/// Asks the host's steward to stop it with that grace period. False: the steward does not listen,
+/// because it was just started or is about to end.
 loop::Task<bool> ask_steward_to_stop(loop::Loop& loop, std::string host_folder,
                                      std::chrono::milliseconds grace);
 
-/// Has the host's steward write lines into its journal. Nobody listens: nothing happens.
+/// Makes the host's steward write lines into its journal. If the steward does not listen, nothing
+/// happens.
 loop::Task<> tell_steward(loop::Loop& loop, std::string host_folder,
                           std::vector<job::LogLine> lines);
 
-/// Asks the host's steward for a sign of life, and waits for it however long that takes. Error:
-/// `closed` where nobody listens, or when the steward ends.
+/// Asks the host's steward whether it is alive, and waits for the response without a limit. Error:
+/// `closed` if it does not listen, or when it ends.
 loop::Task<Result<void>> ask_steward(loop::Loop& loop, std::string host_folder);
 
-/// Asks the steward of a running host where its processes stand. Errors: `closed` where nobody
-/// listens or the host does not run; `protocol`; `timeout`.
+/// Asks the steward of a running host for the stacks of its processes. Errors: `closed` if it does
+/// not listen or the host is not running; `protocol`; `timeout`.
 loop::Task<Result<job::HostStacks>> ask_steward_for_stacks(loop::Loop& loop,
                                                            std::string host_folder,
                                                            job::Calls calls);

@@ -15,20 +15,21 @@ std::vector<pid_t> children_of(pid_t parent);
 /// Whether `pid` runs the file that we do, under whatever name.
 bool runs_our_file(pid_t pid);
 
-/// A stop of a program and of all that it has started, from SIGTERM until what is waited for has
-/// ended. Whoever holds it calls look() again and again until then, and decides how long the grace
-/// is. What is started meanwhile is neither told nor waited for: it may be how a program saves.
+/// A stop of a program and of all processes that it started, from SIGTERM until the awaited
+/// processes have ended. The owner calls look() repeatedly until then, and decides how long the
+/// grace period is. Processes started meanwhile are neither signalled nor awaited: they may be how
+/// a program saves its state.
 class Stop {
  public:
   /// How soon to look again.
   static constexpr Duration look_again = std::chrono::milliseconds(20);
 
-  /// Finds `main` and its descendants, and tells who is to be told now.
+  /// Finds `main` and its descendants, and signals those that are due now.
   explicit Stop(pid_t main);
-  /// ... `main` and all other descendants of `top`, which itself is not told.
+  /// ... `main` and all other descendants of `top`, which itself is not signalled.
   Stop(pid_t main, pid_t top);
 
-  /// Tells who is due by now. False once nobody is waited for.
+  /// Signals those that are due by now. False once no process is awaited.
   bool look();
   /// How many are still waited for, as look() found.
   int waiting() const { return waiting_; }

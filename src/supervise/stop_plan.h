@@ -27,8 +27,8 @@ struct StopProcess {
 enum class StopRole {
   user,
   shell,     ///< Says nothing by its end of what it started.
-  launcher,  ///< Ends its ranks when it is told to end, or sees the first of them end badly.
-  muster,    ///< An operator, or another `train`: what is below it is its own to tell.
+  launcher,  ///< Ends its ranks when it is signalled, or when the first of them fails.
+  muster,    ///< An operator, or another `train`, which signals the processes below it itself.
 };
 StopRole role_of(const StopProcess& process);
 

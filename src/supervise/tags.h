@@ -7,9 +7,9 @@
 
 namespace muster::supervise {
 
-/// Gives lines the reference package's tags, `[1,mpirank:R,algo-K]<stdout>:`, so that lines of two
-/// ranks never stand on one line: an unfinished line that another writer breaks into is ended, and
-/// its rest gets a tag of its own. Pure.
+/// Adds the reference package's tags to lines, `[1,mpirank:R,algo-K]<stdout>:`, so that output of
+/// two ranks is never on one line: if another writer interrupts an unfinished line, that line is
+/// ended, and its rest gets a new tag. Pure.
 class TagWriter {
  public:
   /// The text to write for `lines` of a rank on `host`. Lines of rank -1 get no tag.

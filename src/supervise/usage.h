@@ -46,7 +46,7 @@ struct GroupPlace {
 /// of version 2. Looks up what is mounted at `mounted`.
 std::vector<GroupPlace> group_places(std::string_view text,
                                      const std::string& mounted = "/sys/fs/cgroup");
-/// The processes that stand in such a folder itself, 10,000 at most.
+/// The processes directly in such a folder, at most 10,000.
 std::vector<pid_t> processes_of_group(const std::string& folder);
 
 /// The sum over all disks of io.stat (version 2). Pure.
