@@ -23,8 +23,8 @@ class AccessLog {
   /// Opens or makes `path` (0600). Errors: as open(2).
   static Result<std::unique_ptr<AccessLog>> open(std::string path);
   void add(const http::Served& served);
-  /// Opens the path anew, for whoever has renamed the file. Errors: as open(2); the old file stays
-  /// in use then.
+  /// Reopens the path after the file was renamed. Errors: as open(2); the old file stays in use
+  /// then.
   Result<void> reopen();
 
  private:

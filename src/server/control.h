@@ -10,12 +10,13 @@
 
 namespace muster::server {
 
-/// The socket of a running server's data folder, by which commands on the same machine tell it
-/// something. Only root and the server's own user get through. Source:
-/// docs/protocols/server-config.md, "The data folder".
+/// The socket in a running server's data folder, by which commands on the same machine notify it.
+/// Only root and the server's own user can connect. Source: docs/protocols/server-config.md, "The
+/// data folder".
 ///
-/// A command first changes the store and then tells the server, and a server listens before it
-/// reads the store: so a server that cannot be told knows the change already, or will.
+/// A command first changes the store and then notifies the server, and a server listens before it
+/// reads the store. So a server that cannot be notified has read the change already, or will read
+/// it.
 
 /// What a server answers to: `request` is an object; its "do" says what.
 using ControlHandler = std::function<Result<Json>(const Json& request)>;
@@ -38,9 +39,9 @@ class Control {
   loop::Tasks tasks_;
 };
 
-/// Tells the server that works on `data`, and waits for what it answers: blocks, half a minute at
-/// most. Null if there is none, or if it ends meanwhile. Errors: `timeout`, `protocol`, `denied`;
-/// `system` with the server's own words.
+/// Sends a request to the server that works on `data`, and waits for its response: blocks, at most
+/// half a minute. Null if no server runs, or if it ends meanwhile. Errors: `timeout`, `protocol`,
+/// `denied`; `system` with the server's own words.
 Result<Json> tell_server(const std::string& data, const Json& request);
 
 }  // namespace muster::server

@@ -9,15 +9,15 @@
 
 namespace muster::server {
 
-/// DescribeTrainingJob's answer: what was submitted, unknown members too, and where the job stands.
-/// Holds what clients index without asking, whether the request had it or not.
-/// `waits_for`: why it waits now, told with its last transition; that is in no store, since each
-/// job that ends changes it for all that wait. Empty: it does not wait. Pure. Source:
-/// docs/protocols/api.md, "A job as it is described".
+/// DescribeTrainingJob's response: the submitted request, including unknown members, and the job's
+/// state. Always contains the members that clients read without checking. `waits_for`: why the job
+/// waits now, shown in its last transition; it is not stored, because each job that ends changes it
+/// for all waiting jobs. Empty: the job does not wait. Pure. Source: docs/protocols/api.md, "A job
+/// as it is described".
 Json describe_job(const store::Job& job, const std::vector<store::MetricSample>& final_metrics,
                   const std::string& waits_for);
 
-/// Where nobody has a job of the name that a request gives.
+/// For a request that names an unknown job.
 aws::Refusal no_such_job();
 
 /// [{"Key", "Value"}].

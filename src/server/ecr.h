@@ -74,7 +74,7 @@ class Ecr {
 api::Answer answer_ecr(image::Store& store, LastListing& last, const api::Request& request,
                        const api::Realm& realm, const std::string& host, UnixMillis now);
 
-/// True for "HOST" and "HOST:PORT" that can stand before an image's name. Pure.
+/// True for "HOST" and "HOST:PORT" that can precede an image's name. Pure.
 bool is_host(std::string_view host);
 
 }  // namespace muster::server

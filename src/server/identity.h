@@ -7,13 +7,13 @@
 
 namespace muster::server {
 
-/// A caller, as GetCallerIdentity and AssumeRole tell it.
+/// A caller, as in responses of GetCallerIdentity and AssumeRole.
 struct Identity {
   std::string user_id;
   std::string arn;
 };
 Identity identity_of(const api::Request& request, const api::Realm& realm);
-/// Whoever has a key that AssumeRole made; `session`: "ROLE/NAME".
+/// The holder of a key that AssumeRole created; `session`: "ROLE/NAME".
 Identity assumed_identity(const std::string& session, const api::Realm& realm);
 
 /// Services whose answers need no state: STS's GetCallerIdentity, IAM's GetRole (every role exists)

@@ -26,7 +26,7 @@ struct ClientSettings {
 /// Pure.
 std::string export_lines(const store::AccessKey& key, const ClientSettings& settings);
 
-/// A key that the config names: its secret stands in a private file of its own.
+/// A key in the config: its secret is in a separate private file.
 struct ConfigKey {
   std::string id;
   std::string secret_file;
@@ -63,8 +63,8 @@ class UserKeys {
   /// Errors: `invalid_input` (check_comment(); there are keys_max), `system`.
   Result<store::AccessKey> make(const std::string& comment, UnixMillis now,
                                 const std::string& maker = {});
-  /// A temporary key with the rights of `maker`, a user's lasting key. None: there are
-  /// sessions_max of it. Errors: `not_found`: nobody has that key; `system`.
+  /// A temporary key with the rights of `maker`, a user's permanent key. None: it already has
+  /// sessions_max. Errors: `not_found`: the key does not exist; `system`.
   Result<std::optional<access::AccessKey>> lend(const std::string& maker, const std::string& name,
                                                 UnixMillis now, UnixMillis expires);
   /// When a key ends; none: it lasts, or is unknown.

@@ -5,7 +5,7 @@
 
 namespace muster::server {
 
-/// Rows of either list that the web page gets; the counts tell how many there are.
+/// Maximum number of rows of either list on the web page; the counts include the others.
 inline constexpr std::size_t machine_rows_max = 200;
 
 /// What there is, what holds how much of it, and who waits for what, for the web page:

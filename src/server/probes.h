@@ -22,7 +22,7 @@ class Probes {
     std::function<void(Exposition&)> write;
     std::function<void(Exposition&)> write_here;  ///< On any thread.
     const access::KeyRing& keys;
-    std::string token;  ///< Bearer token for /metrics; empty: there is none.
+    std::string token;  ///< Bearer token for /metrics; empty: no token.
     std::function<UnixMillis()> now;
   };
   explicit Probes(Options options) : options_(std::move(options)) {}

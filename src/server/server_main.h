@@ -8,8 +8,8 @@ namespace muster::server {
 /// Exit codes as in docs/protocols/exit-codes.md.
 int server_main(const Args& args, const Env& env);
 
-/// `sm key`: makes, lists and deletes users' access keys in a server's data folder; a server that
-/// runs is told.
+/// `sm key`: creates, lists and deletes users' access keys in a server's data folder; notifies a
+/// running server.
 int key_main(const Args& args, const Env& env);
 
 }  // namespace muster::server

@@ -19,15 +19,15 @@
 
 namespace muster::server {
 
-/// What `sm server` was told, by its flags and its config file. Flags win.
-/// Source: docs/protocols/server-config.md.
+/// The settings of `sm server`, from its flags and its config file. Flags take precedence. Source:
+/// docs/protocols/server-config.md.
 struct ServerConfig {
   std::string host = "127.0.0.1";  ///< Numeric.
   std::uint16_t port = server_port;
   std::string data;  ///< Absolute or as it was typed.
   std::string certificate;
   std::string key;
-  std::string ca;    ///< PEM: who stands behind `certificate`, if this machine does not know.
+  std::string ca;    ///< PEM: the CA of `certificate`, if this machine does not trust it.
   std::string name;  ///< Name or address by which others call the server; empty: `host`.
   bool insecure_http = false;
   std::string s3_domain;
@@ -37,7 +37,7 @@ struct ServerConfig {
   std::optional<machine::SlurmCluster> slurm;  ///< Jobs run there; none: on this machine.
   bool web_page = true;                        ///< Served below /ui/.
   std::vector<std::string> page_names;  ///< By which browsers may call the server, besides `name`.
-  vpc::Networks networks;               ///< What jobs may name beside the networks of stacks.
+  vpc::Networks networks;  ///< Networks that jobs may name, in addition to those of stacks.
   std::optional<std::uint64_t> disk_free_bytes;  ///< See free_min_of().
   std::string access_log;          ///< A file with a line for each request; empty: none.
   std::string metrics_token_file;  ///< Private; who has its text may read /metrics; empty: none.
@@ -61,9 +61,11 @@ std::optional<command::Stop> parse_flags(const Args& args, ServerFlags& flags);
 /// without TLS or --insecure-http, and so on.
 Result<ServerConfig> config_of(const ServerFlags& flags, const std::string& file, const Env& env);
 
-/// Makes the paths of files absolute: stewards, and those who read what we print, stand elsewhere.
+/// Makes the paths of files absolute, because stewards and readers of our output have other working
+/// folders.
 void make_absolute(ServerConfig& config);
-/// Hosts see this machine's files, and whoever has one of these has the server.
+/// Files that grant control of the server, and must be hidden from hosts, which see this machine's
+/// files.
 std::vector<std::string> secret_files(const ServerConfig& config);
 
 /// What clients may call the server's S3: as the config says, and as the machine is named.

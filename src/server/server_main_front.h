@@ -18,10 +18,10 @@ class Front {
  public:
   struct Options {
     loop::Tasks& calls;      ///< On the main loop, with what `api` uses: calls under way.
-    http::Handler s3;        ///< Answers what is no other service's.
+    http::Handler s3;        ///< Answers requests that belong to no other service.
     http::Handler registry;  ///< Answers what is unsigned, below /v2/.
     http::Handler probes;    ///< Answers what is unsigned and Probes takes.
-    http::Handler web;       ///< Answers what is unsigned, below /ui/; null: nobody does.
+    http::Handler web;       ///< Answers unsigned requests, below /ui/; null: they are refused.
     /// CreateWebLink: a path that opens the web page once, for the key that has signed for it.
     std::function<Result<std::string>(const std::string& key)> web_link;
     access::Verifier& verifier;

@@ -36,7 +36,7 @@ class Service {
   Result<Json> job_counts() const;  ///< By status.
   Json machine() const;             ///< As machine_view().
   Result<WebLog> web_log(const std::string& name);
-  /// All networks that jobs may name: the config's and those of stacks. As things stand.
+  /// All networks that jobs may name: the config's and those of stacks, at this moment.
   const vpc::Networks& networks() const { return stacks_.networks(); }
   /// Why this server cannot do its work, in a line that anybody may read; empty: it can.
   std::string trouble();

@@ -10,8 +10,8 @@
 
 namespace muster::server {
 
-/// What CloudFormation tells of a stack: `row` and `stack` as the store keeps them, `request` what
-/// CreateStack was given. Pure.
+/// CloudFormation's description of a stack: `row` and `stack` as stored, `request` as passed to
+/// CreateStack. Pure.
 
 Json stack_answer(const store::StackRow& row, const stacks::Stack& stack, const Json& request);
 Json summary_answer(const store::StackRow& row, const stacks::Stack& stack);
@@ -21,7 +21,7 @@ Json resource_answers(const store::StackRow& row, const stacks::Stack& stack,
 /// Newest first, from CREATE_IN_PROGRESS of the stack on.
 Json event_answers(const store::StackRow& row, const stacks::Stack& stack);
 
-/// CreateStack's input without the values of parameters: the stack has those that may be told.
+/// CreateStack's input without the values of parameters: the stack has those that may be shown.
 Json without_secrets(Json input);
 
 /// Adds to `tags` what the stack's things have: their own tags, the stack's, CloudFormation's.

@@ -30,7 +30,7 @@ Result<std::map<std::string, std::string>, aws::Refusal> parameters_in(const Jso
 
 /// Networks as JSON has them: both, with what `more` has behind.
 Json joined(Json networks, const Json& more);
-/// The ids of a row's networks. None of a text that is no JSON.
+/// The ids of a row's networks. Empty for text that is not JSON.
 std::set<std::string> ids_in(const std::string& networks);
 
 }  // namespace muster::server

@@ -33,7 +33,7 @@ class Stacks {
   /// Reads the store's stacks. Lines about those whose networks no longer fit the config's, which
   /// are left out. Error: the store's.
   Result<std::vector<std::string>> start();
-  /// All that jobs may name, the config's and the stacks'. As things stand: it changes.
+  /// All networks that jobs may name, the config's and the stacks', at this moment: they change.
   const vpc::Networks& networks() const { return networks_; }
   /// The resources' tags, by id.
   const std::map<std::string, store::Tags>& tags() const { return tags_; }
@@ -66,7 +66,7 @@ class Stacks {
 
   /// The living one of that name, or any of that ARN.
   Result<Kept, aws::Refusal> named(const std::string& name);
-  /// The living one of that name or ARN; null if there is none.
+  /// The existing stack with that name or ARN; null if it does not exist.
   const Kept* living(const std::string& name) const;
   Result<void, aws::Refusal> check_count() const;
 
@@ -85,7 +85,7 @@ class Stacks {
   /// Why the networks of `before` cannot become `networks`: a job that has not ended or another
   /// stack is in what goes, or they do not fit the others'. Empty: they can.
   Result<std::string, aws::Refusal> why_not(const Kept& before, const Json& networks);
-  /// One of `ids` and who is in it: "training job j is in its subnet-1". Empty: nobody.
+  /// One of `ids` and its user: "training job j is in its subnet-1". Empty if none is in use.
   Result<std::string, aws::Refusal> use_of(const std::set<std::string>& ids,
                                            const std::string& arn);
   /// The stack's row is `row` from now on.

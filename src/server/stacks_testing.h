@@ -23,7 +23,7 @@ inline constexpr const char* net_template = R"({"Description": "d",
       "CidrBlock": "10.0.1.0/24"}}},
   "Outputs": {"One": {"Value": {"Ref": "One"}}, "Vpc": {"Value": {"Ref": "Vpc"}}}})";
 
-/// Stacks over a store of their own, beside a VPC of the config.
+/// Stacks on a separate store, next to a VPC of the config.
 struct StackWorld {
   std::string folder = *make_private_folder("/tmp", "muster-stacks-");
   store::Store store = *store::Store::open(folder + "/store.db");

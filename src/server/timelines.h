@@ -10,8 +10,8 @@
 namespace muster::server {
 
 /// DescribeTrainingJobTimeline, muster's own operation: what each host of a job did, and when
-/// (docs/protocols/timeline.md). Read from the journals in a thread, one job's at a time, so that
-/// whoever asks for many waits himself. Belongs to the store's thread.
+/// (docs/protocols/timeline.md). A separate thread reads the journals, one job's at a time, so a
+/// client that requests many waits longer, and others do not. Belongs to the store's thread.
 class Timelines {
  public:
   using JournalOf = std::function<std::string(const std::string& job, const std::string& host)>;

@@ -31,13 +31,14 @@ struct LogPart;
 struct LogWish;
 class UserKeys;
 
-/// What the page has to know of a job's log, as things stand.
+/// What the page needs to know about a job's log, at this moment.
 struct WebLog {
   std::int64_t job = 0;                        ///< Another job of the same name has another.
   std::vector<logs::MergedLog::Host> hosts{};  ///< Empty: no host has begun.
   bool ended = false;
 };
-/// What the page asks the server's state, beside the API's operations. On the main loop.
+/// The page's requests for the server's state, in addition to the API's operations. On the main
+/// loop.
 struct WebState {
   /// Jobs by status.
   std::function<Result<Json>()> counts;

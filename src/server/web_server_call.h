@@ -20,11 +20,11 @@ namespace muster::server {
 
 /// What a call of the page is answered that cannot be.
 aws::Refusal bad_call(std::string text);
-/// True where nobody else listens: secrets go over TLS, or stay on this machine.
+/// True if others cannot eavesdrop: the connection uses TLS, or stays on this machine.
 bool secrets_may_pass(const http::Incoming& incoming);
 /// A part of the query of a GET; empty: it has none.
 std::string asked(const http::Exchange& exchange, std::string_view wanted);
-/// A name for a file about `job`: whatever came that is no job's name becomes none.
+/// A file name about `job`; text that is not a valid job name is left out.
 std::string file_name(const std::string& job, std::string_view ending);
 /// The head of a file that a browser keeps.
 http::Reply file_head(const std::string& type, const std::string& name);
@@ -76,7 +76,7 @@ struct WebServer::Book {
   const std::uint64_t edition;
   std::atomic<std::uint64_t> lines = 0;  ///< As of the last catch_up(); needs no mutex.
   logs::MergedLog log;
-  std::list<View> views;   ///< What was used last stands first.
+  std::list<View> views;   ///< Most recently used first.
   std::uint64_t used = 0;  ///< The higher the later; WebServer's mutex guards it.
 
   /// The view for a wish, which has looked on at the log for a while. Error: `system`; `denied` if
