@@ -111,8 +111,8 @@ std::map<std::string, std::string> config_files(const job::HostSpec& spec);
 /// which muster's own parts find each other. Pure.
 Env host_environment(const job::HostSpec& spec);
 
-/// The MUSTER_* part of the environment as a file next to config.json, "settings", for a host with its own entry
-/// point: job/host_settings.h. Pure.
+/// The MUSTER_* part of the environment as a file next to config.json, "settings", for a host with
+/// its own entry point: job/host_settings.h. Pure.
 std::string host_settings(const job::HostSpec& spec);
 
 }  // namespace muster::container
