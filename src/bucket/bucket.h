@@ -22,10 +22,10 @@ enum class WriteEnd { done, precondition_failed, no_such_key, no_such_bucket };
 using WriteCheck = std::function<WriteEnd(const ObjectRecord* present)>;
 
 /// A bucket on disk: a file for each object, named by a hash of its key, so that "foo" and
-/// "foo/bar" stand side by side. Any number of threads; everything blocks for the disk.
+/// "foo/bar" can both exist. Any number of threads; all calls block for the disk.
 ///
-/// A write is seen whole or not at all, also after a power cut, and has reached the disk when it
-/// returns (removals reach it soon after). Reads take no lock: what was opened stays as it was.
+/// A write is visible completely or not at all, even after a power failure, and is on disk when it
+/// returns (removals are on disk soon after). Reads take no lock: an opened object does not change.
 /// Source: docs/protocols/bucket.md.
 class Bucket {
  public:
@@ -100,7 +100,7 @@ class Bucket {
   UploadIndex upload_index_;
   mutable std::array<std::mutex, stripes_max> stripes_;
   std::array<std::mutex, 16> upload_mutexes_;
-  std::atomic<bool> tagged_ = false;   ///< Some object has tags in a file of their own.
+  std::atomic<bool> tagged_ = false;   ///< At least one object has tags in a separate file.
   std::atomic<bool> retired_ = false;  ///< Set with all stripes held.
 };
 

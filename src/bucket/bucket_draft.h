@@ -11,9 +11,10 @@
 
 namespace muster::bucket {
 
-/// A file of an object that is being written: bytes, then its record. It lies in a folder for
-/// temporary files under a name of its own until it is put in its place, whole; destroyed before,
-/// it is gone. Short objects stay in memory until then. Blocks for disk I/O.
+/// A file of an object that is being written: bytes, then its record. It is in a folder for
+/// temporary files, under a unique name, until it is moved to its place as a complete file; if it
+/// is destroyed before, it is removed. Short objects stay in memory until then. Blocks for disk
+/// I/O.
 class Draft {
  public:
   /// `folder` (a descriptor of a folder on the same file system as the object's place) outlives it.
@@ -77,11 +78,11 @@ Result<void> restore_file(int temporary, int place, const std::string& name,
 /// Writes a small file whole or not at all.
 Result<void> write_small(int temporary, int place, const std::string& name, std::string_view text);
 
-/// What stands in a file of an object.
+/// The content of an object's file.
 struct OpenedObject {
   ObjectRecord record;
   Fd file;            ///< The first record.size bytes are the object's.
-  std::string small;  ///< All bytes, of an object of at most 32 KiB; then `file` is none.
+  std::string small;  ///< All bytes of an object of at most 32 KiB; then `file` is empty.
   bool is_small = false;
 };
 /// Errors: `not_found`, `closed` (torn), `protocol` (damaged), `system`. `read_small`: fills

@@ -22,17 +22,17 @@
 
 namespace muster::bucket {
 
-/// Makes small objects durable many at a time: their files are written and put in their places
-/// without a sync, what they hold is appended here, and one sync of this is for all that wait.
-/// Any number of threads; blocks for the disk.
+/// Makes small objects durable in groups: their files are written and moved to their places without
+/// a sync, their content is appended here, and one sync of this log serves all waiting writers. Any
+/// number of threads; blocks for the disk.
 ///
-/// A sync or a write that fails is for good (what the disk has of the files is not known any more):
-/// the first error is told once and is what every later caller gets; the log takes no more and
-/// forgets nothing. A full disk is no failure: there is room again later.
+/// A failed sync or write is permanent (the state of the files on disk is then unknown): the first
+/// error is reported once, and every later call returns it; the log accepts and forgets nothing
+/// more. A full disk is not a failure: there may be space later.
 ///
-/// Two files take turns. Once one is full, all that it speaks of is brought to disk (syncfs(2), in
-/// a thread of its own) and it is empty again; the other goes on meanwhile.
-/// Source: docs/protocols/bucket.md, docs/decisions/0019-small-objects.md.
+/// Two files alternate. Once one is full, all files that it refers to are synced (syncfs(2), on a
+/// separate thread), and it is emptied; the other one is used meanwhile. Source:
+/// docs/protocols/bucket.md, docs/decisions/0019-small-objects.md.
 class BucketLog {
  public:
   /// What is asked of the disk: as the system calls, errno and all. From any thread.
@@ -44,7 +44,7 @@ class BucketLog {
   struct Options {
     std::uint64_t bytes_max = 32u << 20;  ///< Limit of each of the two files.
     Disk disk = {};
-    /// Told once that the disk has failed. From any thread; must not call the log.
+    /// Called once when the disk has failed. From any thread; must not call the log.
     std::function<void(const Error&)> failed = {};
   };
   /// `folder` (a descriptor, on the file system of the objects) holds the two files and outlives
@@ -55,12 +55,13 @@ class BucketLog {
   /// Waits for the disk if it is being asked to take what a full file spoke of.
   ~BucketLog();
 
-  /// Tells what became of each file, the last only, and empties the log when the disk has it.
-  /// `apply` sees to it that things are so (after a power cut they may not be) and need not sync.
+  /// Passes the last state of each file to `apply`, and empties the log once everything is on disk.
+  /// `apply` restores that state, which a power failure may have lost; it need not sync.
   Result<void> replay(const std::function<Result<void>(const LogEntry&)>& apply);
 
-  /// Says what stands at `file` now; callers hold the lock of its key. For wait(). Error: `closed`:
-  /// there is no room at the moment, or the disk has failed: the caller syncs the file itself.
+  /// Logs the current content of `file`; callers hold the lock of its key. The result is for
+  /// wait(). Error: `closed`: there is no space now, or the disk has failed: the caller syncs the
+  /// file itself.
   Result<std::uint64_t> written(const std::string& file, std::string_view bytes);
   /// Says that a file was removed or (`settled`) brought to disk otherwise. Nothing to be said, nor
   /// to wait for: none. Errors: `closed`: the disk is full; the disk's first.
@@ -103,7 +104,7 @@ class BucketLog {
   std::uint64_t fillings_ = 0;
   std::uint64_t last_ = 0;       ///< Entries so far.
   std::optional<Error> broken_;  ///< The disk's first error.
-  // Beside the mutex, so that those who wait do not queue for it when they wake.
+  // Outside of the mutex, so that waiting threads do not queue for it when they wake.
   std::atomic<std::uint64_t> durable_ = 0;  ///< Entries that are on disk.
   std::atomic<std::uint32_t> syncs_ = 0;    ///< Syncs that came to their end: what is waited on.
   std::atomic<bool> syncing_ = false;

@@ -13,7 +13,7 @@ namespace muster::bucket {
 /// Pure: values and bytes. Source: docs/protocols/bucket.md.
 enum class LogKind : char {
   written = 'w',  ///< The file's bytes are in the entry.
-  removed = 'r',  ///< There is none.
+  removed = 'r',  ///< The file does not exist.
   settled = 's',  ///< What is on disk counts; earlier entries do not.
 };
 
@@ -23,8 +23,8 @@ struct LogEntry {
   std::string_view bytes;  ///< All of the file, its record too; of `written` only.
 };
 
-/// Entries of one filling of a log file have its number, so that nobody takes what is left of an
-/// earlier one for them.
+/// Entries of one filling of a log file have its number, so that leftovers of an earlier one are
+/// not mistaken for them.
 struct LogFilling {
   std::uint64_t number = 0;
   std::uint64_t order = 0;  ///< The later of two fillings of one run has the higher.

@@ -13,7 +13,7 @@
 
 namespace muster::bucket {
 
-/// What a bucket keeps of an object beside its bytes, and how it stands behind them in one file.
+/// An object's metadata in a bucket, and its form after the bytes in one file.
 ///
 /// Pure: values and bytes. Source: docs/protocols/bucket.md.
 
@@ -46,7 +46,7 @@ Result<std::size_t> record_bytes(std::string_view end_of_file);
 /// Reads what encode_record() made; `bytes` are exactly its. Error: `protocol`: damaged.
 Result<ObjectRecord> decode_record(std::string_view bytes);
 
-/// Tags as they stand in a file of their own, and back. Error: `protocol`.
+/// Converts tags to the content of their separate file, and back. Error: `protocol`.
 std::string encode_tags(const std::string& id, const aws::Pairs& tags);
 struct KeptTags {
   std::string id;

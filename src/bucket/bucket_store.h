@@ -22,14 +22,15 @@ struct WholeObject {
 /// time: the owner of the data folder's lock.
 class BucketStore {
  public:
-  /// Makes the folder if needed, clears away drafts that a crash left. Error: `system`, `denied`.
-  /// `failed` is told, from any thread, the first error of a disk that takes no more of a bucket's
-  /// log. Until the next start each small object is synced by itself; for those that the log speaks
-  /// of, writes and deletions are errors, as a power cut would bring back what the log says.
+  /// Creates the folder if needed, and removes drafts that a crash left. Error: `system`, `denied`.
+  /// `failed` receives, from any thread, the first error of a disk that accepts no more of a
+  /// bucket's log. Until the next start, each small object is synced separately; writes and
+  /// deletions of objects in the log are errors, because a power failure would restore the log's
+  /// version.
   static Result<std::unique_ptr<BucketStore>> open(const std::string& folder,
                                                    std::function<void(const Error&)> failed = {});
 
-  /// Null if there is none.
+  /// Null if it does not exist.
   std::shared_ptr<Bucket> find(std::string_view name) const;
   /// A whole object. Errors name it: `not_found`, `invalid_input` (it has more bytes), `system`.
   Result<WholeObject> read(const s3wire::S3Url& url, std::uint64_t bytes_max) const;

@@ -66,7 +66,7 @@ class BucketUploads {
   Bucket& bucket_;
 };
 
-/// What S3 says of a disk that failed; a full one is told apart.
+/// S3's response to a failed disk; a full disk has a different one.
 aws::Refusal disk_failure(const Error& error);
 
 }  // namespace muster::bucket

@@ -67,7 +67,7 @@ class Hold {
   Hold& operator=(const Hold&) = delete;
   ~Hold() { end(); }
 
-  /// `present`: the size of what has that name. Whoever calls this sees to it that changed() is not
+  /// `present`: the size of the object with that name. The caller ensures that changed() is not
   /// called for the name meanwhile.
   void begin(std::shared_ptr<Budget> budget, std::string name,
              std::optional<std::uint64_t> present);
