@@ -14,7 +14,7 @@ namespace muster::api {
 /// Deeper nesting than any operation's is refused before it costs a stack.
 constexpr int nesting_max = 64;
 
-/// "/service/<any>/operation/GetMetricData" gives "GetMetricData"; empty if it is no such path.
+/// "/service/<any>/operation/GetMetricData" gives "GetMetricData"; empty for any other path.
 std::string_view cbor_operation(std::string_view path);
 
 /// An object; an empty body is an empty one; timestamps (tag 1) become epoch seconds. Refuses what

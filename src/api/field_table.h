@@ -12,15 +12,15 @@ namespace muster::api {
 
 enum class Treatment : std::uint8_t {
   heeded,          ///< Decides what is done or answered.
-  echoed,          ///< Kept, and told again by the calls that describe; nothing else.
+  echoed,          ///< Stored, and returned by the describing calls; no other effect.
   without_effect,  ///< Taken, changes nothing.
   refused,         ///< A request that has it is refused.
 };
 
 /// Members of an operation's input that fare alike.
 struct FieldRow {
-  /// Paths with spaces between: "StartTime Metric.Name". Elements of lists are no step of theirs. A
-  /// path stands for all that is below it and has no longer path in the table.
+  /// Paths separated by spaces: "StartTime Metric.Name". Elements of lists have no step in a path.
+  /// A path covers everything below it that has no longer path in the table.
   std::string_view paths;
   Treatment treatment;
   /// What holds instead, or which values are heeded, for users to read; may be empty.

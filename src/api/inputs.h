@@ -20,14 +20,14 @@ bool flag_of(const Json& input, const char* name);
 std::vector<std::string> texts_of(const Json& input, const char* name);
 /// Epoch seconds, as all protocols give them.
 std::optional<UnixMillis> time_of(const Json& input, const char* name);
-/// A member that is a list; null if it is none.
+/// A member that is a list; null if it is missing or not a list.
 const Json* list_of(const Json& input, const char* name);
-/// A member that is a structure; null if it is none.
+/// A member that is a structure; null if it is missing or not a structure.
 const Json* object_of(const Json& input, const char* name);
 
-/// The structure that `names` lead to, one inside the other; an empty one if there is none.
+/// The nested structure at the path `names`; an empty one if it is missing.
 const Json& inside(const Json& input, std::initializer_list<const char*> names);
-/// The elements of a member that is a list; none if it is none.
+/// The elements of a member that is a list; empty if it is not a list.
 const Json& elements(const Json& input, const char* name);
 
 /// Epoch seconds with their milliseconds, as answers hold times.

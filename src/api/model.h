@@ -86,7 +86,7 @@ struct Service {
 std::span<const Service* const> services();
 /// Null if muster serves none of that name.
 const Service* find_service(std::string_view name);
-/// By what X-Amz-Target has before its dot. Null if there is none.
+/// The service for the part of X-Amz-Target before the dot. Null if it is unknown.
 const Service* find_target(std::string_view target);
 /// Null if muster does not serve it.
 const Operation* find_operation(const Service& service, std::string_view name);

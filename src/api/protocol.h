@@ -47,7 +47,7 @@ aws::Refusal body_too_large();
 /// in.
 ApiHead api_head(const aws::RequestHead& head);
 
-/// How an answer must look, whatever it is; kept beside the request until it is answered.
+/// The form of any response to a request; kept with the request until it is answered.
 struct Reply {
   Protocol protocol = Protocol::json_1_1;
   std::string service = {};    ///< Empty if none could be read.
@@ -70,16 +70,16 @@ bool is_of_an_api(const ApiHead& head);
 /// size or its signature is answered in its protocol too.
 Reply reply_for(const ApiHead& head, std::string request_id);
 
-/// A request, or why it is none; the reply knows the operation where one could be read.
+/// A request, or why it is invalid; the reply has the operation if it could be read.
 struct RequestRead {
   Reply reply;
   Result<Request, aws::Refusal> request;
 };
 
 /// Codes: UnknownOperationException (InvalidAction in Query), SerializationException
-/// (MalformedInput in Query), InvalidSignatureException (SignatureDoesNotMatch) where the scope is
-/// of another service than the operation, or there is none. Members of structures that are null are
-/// taken out of the input; its values are not checked otherwise: validate() it.
+/// (MalformedInput in Query), InvalidSignatureException (SignatureDoesNotMatch) if the scope is
+/// missing, or of another service than the operation. Removes members with the value null from
+/// structures of the input; other values are not checked: validate() it.
 RequestRead read_request(const ApiHead& head, std::string_view body, std::string request_id);
 
 /// Never fails: in XML what does not fit the model is left out.

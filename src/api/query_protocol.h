@@ -11,7 +11,7 @@ namespace muster::api {
 /// The Query protocol: form fields in, XML out, and EC2's variation of it. Pure.
 /// Source: smithy.io/2.0/aws/protocols/aws-query-protocol.html and aws-ec2-query-protocol.html.
 
-/// The value of `Action` in a form; empty if there is none.
+/// The value of `Action` in a form; empty if it is missing.
 std::string query_action(std::string_view form);
 
 /// The operation's input from `Name.member.1=...` fields, with types by the model. Fields that the

@@ -9,14 +9,15 @@
 
 namespace muster::api {
 
-/// Operations that AWS does not have, each sent by a name of its own and read as one of AWS's. An
-/// operation, not a flag of that one's: a server that does not know it does nothing else instead.
+/// Operations that AWS does not have. Each has its own name, and is read like one of AWS's. They
+/// are separate operations, not flags, so that a server that does not know one does nothing else
+/// instead.
 enum class Own {
   none,
   check,     ///< CheckTrainingJob: CreateTrainingJob, up to where the job would be stored. For a
              ///< client that has data to upload before, and wants to know first.
   web_link,  ///< CreateWebLink, with ListTrainingJobs' input: a path that opens the web page once.
-  stacks,    ///< DescribeTrainingJobStacks: where the processes of DescribeTrainingJob's job stand.
+  stacks,  ///< DescribeTrainingJobStacks: the stacks of the processes of DescribeTrainingJob's job.
   native_stacks,  ///< DescribeTrainingJobNativeStacks: and calls that are not Python's.
   timeline,       ///< DescribeTrainingJobTimeline: of DescribeTrainingJob's job, what its hosts did
                   ///< when.
