@@ -36,19 +36,19 @@ struct Request {
 struct Head {
   int status = 0;
   Headers headers;
-  /// Empty if there is none; names compare without regard to case.
+  /// Empty if it is missing; names are compared case-insensitively.
   std::string value(std::string_view name) const;
 };
 
 /// Gets the body piece by piece, at most 64 KiB at a time. An Error ends the exchange with it.
 using OnBody = std::function<Result<void>(const Head& head, std::string_view bytes)>;
 
-/// The CA roots to trust: the file or folder that AWS_CA_BUNDLE or SSL_CERT_FILE of `env` names,
-/// else where Debian, RHEL, SUSE or Alpine keep them. Empty if there is none of these.
+/// The CA roots to trust: the file or folder in AWS_CA_BUNDLE or SSL_CERT_FILE of `env`, else where
+/// Debian, RHEL, SUSE or Alpine have them. Empty if none exists.
 std::string find_ca_roots(const Env& env);
 
-/// An HTTP/1.1 client. Exchanges run side by side, each on a connection of its own; a connection
-/// that could be kept is used again.
+/// An HTTP/1.1 client. Exchanges run concurrently, each on a separate connection; kept-alive
+/// connections are reused.
 class Client {
  public:
   struct Options {
@@ -65,11 +65,11 @@ class Client {
   Client& operator=(const Client&) = delete;
   ~Client();
 
-  /// Sends the request and reads the response to its end; any status is a success. Goes on if the
+  /// Sends the request and reads the response to its end; any status is a success. Continues if the
   /// client is destroyed meanwhile. Errors: `invalid_input` (a header with a line break, a file
-  /// shorter than said), `not_found` (the host's name), `system` (refused, reset, CA roots),
-  /// `denied` (the certificate, the address), `timeout`, `closed` (ended too early), `protocol` (no
-  /// HTTP/1.1, a head beyond the limit), and whatever `on_body` returned.
+  /// shorter than declared), `not_found` (the host's name), `system` (refused, reset, CA roots),
+  /// `denied` (the certificate, the address), `timeout`, `closed` (ended too early), `protocol`
+  /// (not HTTP/1.1, a head beyond the limit), and any error that `on_body` returns.
   loop::Task<Result<Head>> exchange(Origin origin, Request request, OnBody on_body);
 
  private:

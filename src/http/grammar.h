@@ -21,11 +21,11 @@ std::size_t head_end(std::string_view bytes, std::size_t from);
 /// False once `bytes` cannot become a request: a client that speaks TLS to a server that does not
 /// waits for an answer, and so would the server.
 bool may_begin_request(std::string_view bytes);
-/// False once `bytes`, of whatever number, cannot become an answer any more: whoever waits for its
-/// end would wait in vain.
+/// False if `bytes`, of any number, cannot be the start of a response, so that waiting for its end
+/// would be in vain.
 bool may_begin_answer(std::string_view bytes);
 
-/// Why a head is none, and what a server answers to such a request: 400, 431, 501, 505.
+/// Why a head is invalid, and a server's status for such a request: 400, 431, 501, 505.
 struct BadHead {
   int status = 400;
   std::string_view why;
@@ -67,7 +67,7 @@ class Body {
   enum class Framing { length, chunks, to_end };
   using Step = ChunkDecoder::Step;
 
-  /// `bytes`: with Framing::length. By default there is none.
+  /// `bytes`: with Framing::length. By default there is no body.
   explicit Body(Framing framing = Framing::length, std::uint64_t bytes = 0)
       : framing_(framing), left_(bytes) {}
   Framing framing() const { return framing_; }

@@ -54,9 +54,9 @@ class Exchange {
   /// first call sends "100 Continue" if the client waits for it. Errors: `closed` (the client
   /// went, or the server stops), `timeout` (nothing came for idle_max), `protocol` (bad chunks).
   virtual loop::Task<Result<std::string_view>> read() = 0;
-  /// Answers; once, and not together with start(). To HEAD the body stays unsent, its length is
-  /// told. What is left of the request's body is passed over, or the connection ends. An error
-  /// (`closed`, `timeout`, `system`) ends the connection by itself: a handler may drop it.
+  /// Answers; once, and not together with start(). For HEAD, the body is not sent, only its length.
+  /// The unread rest of the request's body is skipped, or the connection ends. An error (`closed`,
+  /// `timeout`, `system`) ends the connection automatically: a handler may ignore it.
   virtual loop::Task<Result<void>> reply(Reply reply) = 0;
   /// Answers with a body whose length is not known yet: `head` without body, then write() as
   /// often as needed; its end is the handler's return. finish_broken() in between cuts the
@@ -66,11 +66,11 @@ class Exchange {
   virtual void finish_broken() = 0;
   /// True once reply() or start() was called.
   virtual bool answered() const = 0;
-  /// The request is signed by the known key `key`: from now on its connection is no stranger's.
-  /// `party`: whose connections have a limit together (a job's); empty: nobody's. False: the party
-  /// has too many at work; the request is to be answered "later" and its connection closed.
+  /// The request is signed by the known key `key`: from now on, its connection counts as
+  /// authenticated. Connections of one `party` (a job) share a limit; an empty party has none.
+  /// False: the party has too many active requests; answer "later" and close the connection.
   virtual bool proved(std::string_view key, std::string_view party) = 0;
-  /// For whoever counts: which service the request is for; a literal.
+  /// For statistics: which service the request is for; a literal.
   virtual void is_for(std::string_view service) = 0;
   /// The handler keeps so many bytes of the request, in all. False: strangers keep too much
   /// together, and this one most; it is to be answered "later" and its connection closed.
@@ -98,14 +98,15 @@ struct Served {
 /// has answered 500. May not be destroyed while an exchange is under way.
 using Handler = std::function<loop::Task<void>(Exchange& exchange)>;
 
-/// An HTTP/1.1 server: keep-alive, pipelined requests one by one, chunked bodies both ways.
+/// An HTTP/1.1 server: keep-alive, pipelined requests one after another, chunked bodies in both
+/// directions.
 ///
-/// Threads. The server's loop (`main`) accepts; each connection then lives on one of `threads`
-/// further loops, in turn, each on a thread of its own, and everything of it, the handler too,
-/// happens on that thread. So a handler may block for short disk I/O, and what several handlers
-/// share must be safe for threads. What belongs to `main` (jobs, SQLite's door, timers of others)
-/// is reached by run_on() of loop/other_loop.h only. With `threads` = 0 all is on `main`,
-/// and no handler may block. open(), stop() and the destructor belong to main's thread.
+/// Threads. The server's loop (`main`) accepts; each connection is then assigned in turn to one of
+/// `threads` further loops, each on its own thread. Everything of the connection, including the
+/// handler, runs on that thread. So a handler may block for short disk I/O, and data that handlers
+/// share must be thread-safe. Reach what belongs to `main` (jobs, SQLite, other timers) only by
+/// run_on() of loop/other_loop.h. With `threads` = 0, everything runs on `main`, and no handler may
+/// block. open(), stop() and the destructor belong to main's thread.
 class Server {
  public:
   struct Options {
@@ -114,7 +115,7 @@ class Server {
     int threads = 0;
     std::size_t head_bytes_max = 64u << 10;
     Duration idle_max = std::chrono::seconds(60);  ///< A body, sent or read, without a byte.
-    /// A request's body may be waited for so long, and longer by what came of it at this rate.
+    /// Limit for waiting for a request's body, extended at this rate by the bytes received.
     Duration body_wait = std::chrono::seconds(30);
     std::uint64_t body_bytes_a_second_min = 16u << 10;
     Duration keep_alive_max = std::chrono::seconds(75);  ///< Between requests.
@@ -122,7 +123,7 @@ class Server {
     loop::ConnectionQuota::Limits limits{};  ///< Limits of connections open at the same time.
     std::string certificate_file{};          ///< PEM chain; with it: TLS 1.2 or newer.
     std::string key_file{};                  ///< PEM.
-    /// Told of each exchange when it is over, on the thread of its connection; none: nobody is.
+    /// Called after each exchange, on its connection's thread; may be empty.
     std::function<void(const Served&)> on_served{};
   };
   /// Errors: `system` ("127.0.0.1:7700: Address already in use", certificate or key unreadable or

@@ -17,13 +17,13 @@ struct Origin {
 
   bool operator==(const Origin&) const = default;
   auto operator<=>(const Origin&) const = default;
-  /// As it stands in the Host header: "name", "name:8080", "[::1]:8080".
+  /// As in the Host header: "name", "name:8080", "[::1]:8080".
   std::string authority() const;
 };
 
 struct Url {
   Origin origin;
-  std::string target;  ///< Path and query as they stand; begins with "/".
+  std::string target;  ///< Path and query, unchanged; starts with "/".
 };
 /// "http://host:port/path?query". Error: `invalid_input`: no http(s) URL, or with a user, a
 /// fragment, or a character that no URL holds. The text does not repeat the URL: it may hold a
