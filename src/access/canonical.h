@@ -9,8 +9,8 @@
 
 namespace muster::access {
 
-/// The path as it is signed. `of_s3`: decoded and encoded again, once; else without "." and ".."
-/// and with what stands there encoded.
+/// The path as it is signed. `of_s3`: decoded and encoded again, once; otherwise without "." and
+/// "..", and encoded once more.
 void put_canonical_path(std::string& out, std::string_view path, bool of_s3);
 /// Names and values decoded, encoded and sorted; without the parameter `without`.
 void put_canonical_query(std::string& out, std::string_view query, std::string_view without);

@@ -33,9 +33,9 @@ struct Claim {
   std::string_view kept(std::string text) { return decoded.emplace_front(std::move(text)); }
 };
 
-/// The only reader of signatures: nobody else looks into Authorization or the query's X-Amz-
-/// parameters. One signature, in one of the two places; there each part that Version 4 has exactly
-/// once and no other. `missing`, `unsupported` and so on if not.
+/// The only code that reads signatures: no other code reads Authorization or the query's X-Amz-
+/// parameters. There must be one signature, in one of the two places, with each part of Version 4
+/// exactly once and no other part. Otherwise `missing`, `unsupported` and so on.
 Result<Claim, AuthRefusal> read_claim(const aws::RequestHead& head);
 
 }  // namespace muster::access

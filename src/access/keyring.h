@@ -22,7 +22,7 @@ namespace muster::access {
 ///
 /// Pure: values and one table in memory; times come in. The table may be used by several threads.
 
-/// How much a right is for. A prefix of bytes is none: "run1" would be a right to "run10", too.
+/// What a right covers. It is never a prefix of bytes: "run1" would also grant "run10".
 enum class Extent {
   folder,  ///< All below `key`, which is empty (the bucket) or ends with '/'.
   object,  ///< `key` alone.
@@ -64,7 +64,8 @@ struct AccessKey {
   std::string session_token;  ///< Empty: a lasting key. Else each request has to bring it.
   std::optional<UnixMillis> expires;
   KeyPolicy policy;
-  std::string owner;  ///< For whoever made it, say a job's name; means nothing here.
+  std::string
+      owner;  ///< Chosen by the code that created the key, e.g. a job's name; not interpreted here.
   /// The lasting key that a temporary one was made of, whose rights it has; empty: a lasting one.
   std::string maker = {};
   std::string session = {};  ///< "ROLE/NAME" of AssumeRole's; empty otherwise.
@@ -76,9 +77,9 @@ struct AccessKey {
 /// True if a bucket has an object `place.key`, or one in the folder of that name.
 using IsThere = std::function<bool(const Place& place)>;
 
-/// True if `key` may do `op`, which is no listing, to `name` of `bucket`; for what is about a
-/// bucket that is empty; a copy's source is a get_object of its own. `is_there` is asked for places
-/// to read with Extent::start alone.
+/// True if `key` may do `op`, other than a listing, on `name` of `bucket`; `name` is empty for
+/// operations on a bucket; the source of a copy is a separate get_object. `is_there` is called only
+/// for places to read with Extent::start.
 bool allowed(const AccessKey& key, s3wire::S3Op op, std::string_view bucket, std::string_view name,
              const IsThere& is_there);
 
@@ -104,7 +105,7 @@ class KeyRing {
   Result<void> add(AccessKey key);
   /// From now on unknown. False if it was.
   bool revoke(std::string_view id);
-  /// Revokes all keys with this owner; how many. None of nobody ("").
+  /// Revokes all keys with this owner, and returns how many. None if `owner` is empty.
   std::size_t revoke_owned(std::string_view owner);
   /// None if unknown. Keys that expired are found: the answer to them is another one.
   std::shared_ptr<const AccessKey> find(std::string_view id) const;

@@ -16,17 +16,17 @@
 
 namespace muster::access {
 
-/// Tells whose request it is: AWS Signature Version 4, in the Authorization header or in the query
-/// (presigned). Version 2 (SHA-1, and it covers less) is taken in the query alone, for what is
-/// harmless: boto3 and others make such URLs unless they are told otherwise.
+/// Identifies the sender of a request: AWS Signature Version 4, in the Authorization header or in
+/// the query (presigned). Version 2 (SHA-1, and it covers less) is accepted only in the query, for
+/// harmless operations: boto3 and others create such URLs by default.
 ///
-/// Pure: the head, the keys and the time come in. Source: AWS General Reference, "Signing AWS API
+/// Pure: head, keys and time are arguments. Source: AWS General Reference, "Signing AWS API
 /// requests"; Amazon S3 API Reference, "Authenticating requests". Checked against the vectors of
 /// AWS's test suite (verify_test.cc) and signatures that botocore made.
 
 /// What the signature says of the body.
 enum class Payload {
-  hash,       ///< SHA-256 is Verified::payload_hash: whoever reads the body compares.
+  hash,       ///< SHA-256 is Verified::payload_hash: the reader of the body compares it.
   unsigned_,  ///< Nothing.
   chunked_unsigned_trailer,  ///< aws-chunked with a trailer, neither signed.
   chunked_signed,            ///< aws-chunked, each chunk signed.
@@ -55,7 +55,7 @@ struct Verified {
 /// True for what a URL of Version 2 may ask for: to read an object, or write one or a part of one.
 bool harmless_by_version_2(s3wire::S3Op op);
 
-/// Why a request is nobody's.
+/// Why a request could not be authenticated.
 enum class AuthFailure {
   missing,           ///< No signature at all.
   two_signatures,    ///< One in the header, one in the query.
@@ -79,7 +79,7 @@ enum class AuthFailure {
   denied,            ///< A good signature of a key that may not do this.
 };
 
-/// A request that is nobody's. What is answered depends on the dialect: answer_to().
+/// A request that could not be authenticated. The response depends on the dialect: answer_to().
 struct AuthRefusal {
   AuthFailure failure{};
   std::string detail;  ///< What S3 adds to its text, or the text itself; no secret.

@@ -15,7 +15,7 @@ bool is_version_2(const aws::RequestHead& head);
 /// parameter would let others change what is asked. Source: Amazon S3 User Guide, "Signing and
 /// authenticating REST requests", query string authentication.
 Result<Claim, AuthRefusal> claim_of_version_2(const aws::RequestHead& head);
-/// What is signed. `bucket`: that of the Host header; empty: it stands in the path.
+/// The signed text. `bucket`: that of the Host header; empty: it is in the path.
 std::string version_2_text(const aws::RequestHead& head, std::string_view bucket);
 /// Base64 of the HMAC with SHA-1.
 std::string version_2_signature(std::string_view secret, std::string_view text);
