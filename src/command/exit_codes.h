@@ -2,8 +2,8 @@
 
 namespace muster::command {
 
-// How commands for people end. What each of them means by it stands in its page (page.h);
-// docs/protocols/exit-codes.md has them all.
+// Exit codes of commands for people. Each command's page (page.h) explains its own;
+// docs/protocols/exit-codes.md lists all.
 constexpr int exit_success = 0;
 constexpr int exit_failed = 1;    ///< The job or program failed.
 constexpr int exit_usage = 2;     ///< What the user gave is wrong; nothing was started.

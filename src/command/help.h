@@ -14,7 +14,7 @@ std::vector<std::string> synopsis(const Page& page);
 std::string shown(const Flag& flag);
 /// What it does, and whether it may be given again.
 std::string described(const Flag& flag);
-/// What `sm COMMAND --help` prints; `more` stands above the exit codes.
+/// The output of `sm COMMAND --help`; `more` is printed above the exit codes.
 std::string help_of(const Page& page, const std::string& more = {});
 /// What `sm --help` prints.
 std::string overview();

@@ -26,20 +26,20 @@ Stop wrong_line(const Page& page, const std::string& text);
 std::string text_of(const Stop& stop);
 /// Prints text_of(): help on standard output, else on standard error. The exit code.
 int tell(const Stop& stop);
-/// Tells in one line of a log, as programs do that others start: the lines of all hosts of a job
-/// stand in one log.
+/// Prints one line of a log, for programs that other programs start: the lines of all hosts of a
+/// job are in one log.
 int tell(const Stop& stop, const Log& log);
-/// A command that is none of `known`, with the nearest one. `below`: "key", or empty for `sm`
-/// itself. Pure.
+/// For a command that is not in `known`: suggests the nearest one. `below`: "key", or empty for
+/// `sm` itself. Pure.
 Stop no_command(std::string_view below, const std::string& word,
                 const std::vector<const Page*>& known);
 
 /// The command of `below` that the first word names; or why none runs: help, or it is unknown.
 std::variant<const Page*, Stop> command_below(std::string_view below, const Args& args);
 
-/// One command line. Flags and operands are its page's: each is told where its value goes, and
-/// parse() aborts if one was not. Values that begin with '-' are values; '_' and '-' are the same
-/// in a flag's name.
+/// One command line. Flags and operands are those of its page: register the destination of each;
+/// parse() aborts if one is missing. Values may start with '-'; '_' and '-' are the same in a
+/// flag's name.
 class Line {
  public:
   explicit Line(const Page& page);

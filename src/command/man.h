@@ -9,8 +9,8 @@ namespace muster::command {
 
 // Manual pages as roff with the macros of man(7). Pure.
 
-/// Text that roff prints as it stands: backslashes, hyphens (which else are no '-' that a shell
-/// knows), quotes, characters beyond ASCII, and a line's first '.' or '\''. Lines stay lines.
+/// Text that roff prints unchanged: escapes backslashes, hyphens (otherwise not the shell's '-'),
+/// quotes, characters beyond ASCII, and a line's first '.' or '\''. Keeps line breaks.
 std::string escaped(std::string_view text);
 /// "sm-key-create"; "sm" for the name "".
 std::string man_name(std::string_view name);

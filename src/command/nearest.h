@@ -10,9 +10,9 @@ namespace muster::command {
 /// none touched twice (optimal string alignment). Pure.
 std::size_t edit_distance(std::string_view a, std::string_view b);
 
-/// The known word that somebody who typed `word` most likely meant: the nearest one, the first of
+/// The known word that the user who typed `word` most likely meant: the nearest one, the first of
 /// several, if at most a third of the letters differ (one may always). Dashes before a flag do not
-/// count, '_' is '-'. Empty if none is near. Pure.
+/// count, '_' is '-'. Empty if none is similar. Pure.
 std::string_view nearest(std::string_view word, const std::vector<std::string_view>& known);
 
 }  // namespace muster::command

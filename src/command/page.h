@@ -22,7 +22,7 @@ struct Flag {
   bool takes_value() const { return !value.empty(); }
 };
 
-/// A word of a line that is no flag.
+/// A word of a command line other than a flag.
 struct Operand {
   std::string_view name;  ///< "SCRIPT"
   std::string_view help;
@@ -75,12 +75,12 @@ inline constexpr std::string_view lines_note =
     "Each line starts with its host and rank. | marks standard output, ! marks standard error. A ! "
     "does not mean failure: Python writes progress bars and logs to standard error.";
 
-/// What stands behind a command's own words.
+/// What follows a command's own words.
 enum class Rest {
   none,
   behind_dashes,  ///< All words behind "--".
-  program,  ///< From the first word on that is no flag of the command's, or behind "--": a program
-            ///< and its arguments, untouched.
+  program,  ///< From the first word that is not a flag of the command, or after "--": a program and
+            ///< its arguments, unchanged.
 };
 
 /// Where `sm --help` shows a command.
@@ -117,7 +117,7 @@ struct Page {
 const std::vector<Page>& pages();
 /// None if there is no such command.
 const Page* find_page(std::string_view name);
-/// For a name that the program itself gives: aborts if there is none.
+/// For a name in the source code: aborts if the page does not exist.
 const Page& page_of(std::string_view name);
 /// "key create", "key list" and "key delete" for "key".
 std::vector<const Page*> pages_below(std::string_view name);
@@ -139,7 +139,7 @@ std::vector<Flag> around_launch_flags(std::vector<Flag> before, const std::vecto
 /// What operators and `train` say alike of the job's hosts where no platform's file does.
 std::vector<Flag> host_flags();
 
-// The parts of pages(), each in a file of its own: table_*.cc.
+// The parts of pages(), each in a separate file: table_*.cc.
 std::vector<Page> pages_here();
 std::vector<Page> pages_image();
 std::vector<Page> pages_server();
