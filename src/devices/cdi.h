@@ -42,10 +42,10 @@ struct CdiFile {
 /// True for kinds whose class is "gpu".
 bool is_gpu_kind(std::string_view kind);
 
-/// Reads one file, as YAML where its name ends so, else as JSON. What of it needs no doing (user
-/// ids, file modes, groups, cache settings, hooks) is passed over. Error: `invalid_input`, naming
-/// the field: also for what muster does not give (block devices, devices to be read alone, file
-/// systems made anew, places that a host has of its own).
+/// Reads one file, as YAML if its name ends so, else as JSON. Parts that need no action (user ids,
+/// file modes, groups, cache settings, hooks) are ignored. Error: `invalid_input`, naming the
+/// field: also for features that muster does not support (block devices, read-only devices, new
+/// file systems, paths that every host has).
 Result<CdiFile> read_cdi(std::string_view name, std::string_view text);
 
 }  // namespace muster::devices

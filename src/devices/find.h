@@ -12,9 +12,9 @@ namespace muster::devices {
 
 /// Where a machine says which devices it has.
 struct Places {
-  std::vector<std::string> cdi;  ///< Folders; a device in a later one stands.
+  std::vector<std::string> cdi;  ///< Folders; a device in a later one takes precedence.
   std::string dev = "/dev";
-  /// True for root of an ordinary user's namespace alone, where the machine's root is nobody.
+  /// True only for root of an ordinary user's namespace, where the machine's root is unmapped.
   bool rootless = false;
   std::string driver = "/proc/driver/nvidia/gpus";
 };
@@ -23,15 +23,15 @@ struct Places {
 /// ':', else the specification's: /etc/cdi, /var/run/cdi.
 Places places_of(const Env& env);
 
-/// The machine's GPUs: those of CDI files (*.json, *.yaml), where there are none NVIDIA's plain
-/// device files. Folders and files must be root's, and nobody else may write to them: what they say
-/// is done by root; where that is an ordinary user's, with his rights alone, who of the others they
-/// belong to is not known. Errors: `denied` for such a file; `invalid_input`, with the file's name;
-/// `system`.
+/// The machine's GPUs: those of CDI files (*.json, *.yaml) or, without such files, NVIDIA's plain
+/// device files. Folders and files must belong to root and be writable only by root, because root
+/// acts on them; as an ordinary user, with that user's rights alone, other owners cannot be
+/// distinguished. Errors: `denied` for a file that others can change; `invalid_input`, with the
+/// file's name; `system`.
 Result<std::vector<Gpu>> find_gpus(const Places& places);
 
-/// The driver's numbers, N of /dev/nvidiaN, by places on the bus (bus_name()), as files
-/// `told`/*/information say; none where there are none.
+/// The driver's numbers, N of /dev/nvidiaN, by bus address (bus_name()), from files
+/// `told`/*/information; empty without such files.
 std::map<std::string, int> gpu_places(const std::string& told);
 
 /// GPUs that a scheduler gave to this step of its, by its numbers. Those are places in a list: as
@@ -39,9 +39,9 @@ std::map<std::string, int> gpu_places(const std::string& told);
 /// `denied` for a device file that the step may not open.
 Result<std::vector<Gpu>> find_given(const Places& places, const std::vector<int>& numbers);
 
-/// Makes what hosts get complete: the numbers of device nodes, and names of libraries by which
-/// programs look for them, where `driver_libraries_path` leads. Error: `system` for a node that is
-/// not there or is no character device.
+/// Completes what hosts get: the numbers of device nodes, and the names of libraries by which
+/// programs search for them at `driver_libraries_path`. Error: `system` for a node that is missing
+/// or not a character device.
 Result<job::HostDevices> complete(job::HostDevices devices);
 
 /// `cache`: the answer of `ldconfig -p`. For GPUs without a CDI file.

@@ -20,17 +20,17 @@ struct Gpu {
   Edits own;
   Edits common;  ///< Together with others of the file.
 
-  /// The device files, sorted, or its name where it has none of its own: who has the same has the
-  /// same GPU, by whatever name.
+  /// The device files, sorted, or its name if it has none of its own: equal lists mean the same
+  /// GPU, under any name.
   std::vector<std::string> files() const;
-  /// The vendor's number of it; none where its name tells none.
+  /// The vendor's number of it; none if its name has no number.
   std::optional<std::int64_t> number() const;
 };
 
 /// A CDI file as it was found.
 struct FoundFile {
   std::string path;
-  int priority = 0;  ///< The folder's: a device of a higher one stands.
+  int priority = 0;  ///< The folder's priority: a device with a higher one takes precedence.
   CdiFile file;
 };
 

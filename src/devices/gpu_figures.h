@@ -9,7 +9,7 @@
 
 #include "base/command.h"
 
-// Pure: what the driver's tool tells of GPUs that work (docs/decisions/0059-gpu-figures.md).
+// Pure: the driver tool's figures of working GPUs (docs/decisions/0059-gpu-figures.md).
 
 namespace muster::devices {
 
@@ -25,7 +25,7 @@ struct GpuFigures {
 
   bool operator==(const GpuFigures&) const = default;
 };
-/// None for a line that is none, or of a GPU that does not tell: "[N/A]" of a part of a card.
+/// None for a malformed line, or a GPU that reports nothing: "[N/A]" for a part of a card.
 std::optional<GpuFigures> figures_from(std::string_view line);
 
 /// A whole number of 0 to `most`, spaces around it or not; none for any other text.

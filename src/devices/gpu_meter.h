@@ -14,11 +14,11 @@
 
 namespace muster::devices {
 
-/// What this machine's GPUs are used for, by the driver's tool, of which one runs as long as this
-/// lives (docs/decisions/0059-gpu-figures.md). Where the machine has no such tool nothing is told.
+/// Usage of this machine's GPUs, from the driver's tool, which runs as long as this object lives
+/// (docs/decisions/0059-gpu-figures.md). Without that tool there are no figures.
 class GpuMeter {
  public:
-  /// `env`: finds the tool. `told`: a folder where the driver says which GPU has which number,
+  /// `env`: finds the tool. `told`: a folder in which the driver maps GPUs to numbers,
   /// `/proc/driver/nvidia/gpus`; empty: GPUs have the tool's own numbers.
   GpuMeter(supervise::Programs& programs, Env env, const std::string& told);
   GpuMeter(const GpuMeter&) = delete;

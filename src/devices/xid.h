@@ -27,7 +27,7 @@ std::optional<Xid> xid_in(std::string_view record);
 enum class XidBlame {
   nobody,   ///< Nothing has failed by it, or nothing is known of the number.
   program,  ///< The program did what it may not.
-  memory,   ///< The card's memory broke under this program alone; the card goes on.
+  memory,   ///< The card's memory failed under this program alone; the card remains usable.
   machine,  ///< The card has to be reset, or worse.
 };
 
