@@ -5,7 +5,7 @@
 
 namespace muster::machine {
 
-/// See cluster::ask_slurm(). Nobody else of the process has children meanwhile.
+/// See cluster::ask_slurm(). The process must have no other children meanwhile.
 loop::Task<Result<std::string>> ask_slurm(loop::Loop& loop, Env env, Args argv);
 
 }  // namespace muster::machine

@@ -16,11 +16,11 @@ struct ImagePlace {
   Env env;              ///< MUSTER_STATE names the state folder that images are below.
 };
 
-/// Finds the image, or pulls it, as the wish says, by `sm image pull`: a process of its own, since
-/// it reads what strangers packed, and works for minutes. `on_pull` is called before that.
-/// Destroying the task ends the pull. Errors: `not_found` (it is not here, and is not to be
-/// pulled), `invalid_input` (why the pull failed, what took too long, or that its policy refuses
-/// it), `denied`, `timeout`, `system`.
+/// Finds the image, or pulls it, as the wish says, by `sm image pull`: a separate process, because
+/// it reads untrusted archives and works for minutes. `on_pull` is called before that. Destroying
+/// the task ends the pull. Errors: `not_found` (missing, and must not be pulled), `invalid_input`
+/// (why the pull failed, what took too long, or that its policy rejects it), `denied`, `timeout`,
+/// `system`.
 loop::Task<Result<UsedImage>> bring_image(supervise::Programs& programs, ImagePlace place,
                                           job::ImageWish wish, std::function<void()> on_pull);
 

@@ -8,9 +8,10 @@
 
 namespace muster::machine {
 
-/// Asks `python` (a name for the PATH of `env`, or an absolute path) who it is, by running it once:
-/// in / and with -I, so that nothing of the caller's folder or of PYTHONPATH is imported outside of
-/// a host. Errors: `not_found`, `denied`; `invalid_input` when what was found is no Python 3.
+/// Finds out the version and paths of `python` (a name on the PATH of `env`, or an absolute path)
+/// by running it once: in / and with -I, so that it imports nothing from the caller's folder or
+/// PYTHONPATH outside of a host. Errors: `not_found`, `denied`; `invalid_input` if it is not Python
+/// 3.
 loop::Task<Result<platform::Interpreter>> find_interpreter(supervise::Programs& programs,
                                                            std::string python, Env env);
 

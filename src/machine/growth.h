@@ -9,8 +9,8 @@
 
 namespace muster::machine {
 
-/// Tells when something comes into a folder, or is renamed into it, or one of some files grows, by
-/// whatever name it is written to (inotify).
+/// Reports when an entry is created in a folder or renamed into it, or one of some files grows,
+/// under any name (inotify).
 class Growth {
  public:
   /// Error: `system` with the folder's name.

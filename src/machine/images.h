@@ -38,7 +38,7 @@ Result<void> obey_policy(const image::Store& store, const std::string& policy_fi
 Result<image::Reference> obey_policy_of_place(const std::string& policy_file,
                                               image::Reference from);
 
-/// Who is told while an image comes.
+/// Callbacks while an image is fetched.
 struct ImageTelling {
   std::function<void(const std::string& text)> progress{};  ///< A terminal's; empty: it goes.
   std::function<void(const std::string& line)> say{};       ///< What of the image was left out.

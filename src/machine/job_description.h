@@ -17,7 +17,7 @@ namespace muster::machine {
 /// The job as it was asked for. Variables of its environment may be secrets, and are left out.
 Json description_of(const job::Spec& spec, UnixMillis now);
 
-/// What its status is now. Of one status the last message stands.
+/// Sets the current status. For consecutive messages of one status, the last one is kept.
 void add_status(Json& description, const platform::StatusLine& line);
 
 /// Marks the job as one that hangs or is silent; none: removes the mark.
@@ -32,7 +32,7 @@ bool has_ended(const Json& description);
 /// The process that carried it was gone without a word by `time`, and its hosts with it.
 void add_loss(Json& description, UnixMillis time);
 
-/// What ListTrainingJobs tells of it.
+/// The job's entry in ListTrainingJobs.
 Json summary_of(const Json& description);
 
 }  // namespace muster::machine

@@ -20,16 +20,16 @@ struct CarrierCalls {
   /// Called when a stop is asked for. True: it was before, and the job is killed now.
   std::function<bool()> stop;
   std::function<platform::Requests::Look()>
-      look;  ///< Where the job's processes stand, as Requests.
+      look;  ///< The stacks of the job's processes, as Requests.
 };
 
-/// A job of `sm fit` as others find it while it runs and afterwards: `<state>/records/<job>`, mode
-/// 0700 (docs/protocols/job-record.md). This end is held by the process that carries the job, and
-/// tells that it lives by the lock on the record's `lock`.
+/// The record by which other processes find a job of `sm fit` while it runs and afterwards:
+/// `<state>/records/<job>`, mode 0700 (docs/protocols/job-record.md). The process that runs the job
+/// holds this object; the lock on the record's `lock` shows that it is alive.
 class JobRecord {
  public:
-  /// Makes it under a name that nobody looks for; earlier jobs' records beyond the limits go.
-  /// Error: `denied`, `system`.
+  /// Creates it under a hidden name; removes earlier jobs' records beyond the limits. Error:
+  /// `denied`, `system`.
   static Result<std::unique_ptr<JobRecord>> prepare(loop::Loop& loop, const std::string& state,
                                                     Json description, CarrierCalls calls);
   JobRecord(const JobRecord&) = delete;
@@ -40,7 +40,7 @@ class JobRecord {
   /// that name makes way. Without it nothing is left. Error: `system`.
   Result<void> publish(const std::string& name);
 
-  // Errors here are told by nobody: the job goes on, and only its record is late.
+  // Errors here are not reported: the job continues, and only its record is late.
   void take(const platform::StatusLine& line);
   void take(const std::optional<platform::Standstill>& what);
   /// Keeps the host's journal, which may not be there yet, also when the job's folder is gone.
@@ -69,7 +69,7 @@ class JobRecord {
   loop::Tasks tasks_;
 };
 
-/// A job of this machine, as its record tells.
+/// A job of this machine, from its record.
 struct FoundJob {
   std::string name;
   std::string folder;  ///< The record's.
@@ -90,8 +90,8 @@ Result<std::vector<FoundJob>> find_jobs(const std::string& state);
 /// Asks the carrier to stop the job. True: it was asked before, so it kills the job now. Error:
 /// `closed` for one that has ended; `system`.
 loop::Task<Result<bool>> ask_to_stop(loop::Loop& loop, FoundJob job);
-/// Asks the carrier where the job's processes stand. Errors: `closed` for one whose hosts do not
-/// run; `timeout`; `protocol`.
+/// Asks the process that runs the job for its stacks. Errors: `closed` if its hosts are not
+/// running; `timeout`; `protocol`.
 loop::Task<Result<std::vector<job::HostStacks>>> ask_for_stacks(loop::Loop& loop, FoundJob job,
                                                                 job::Calls calls);
 /// Waits until the job's carrier has ended, however.

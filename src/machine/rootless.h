@@ -18,10 +18,10 @@ struct Rootless {
   std::string why_no_outside{};
 };
 
-/// Makes the calling process, which has one thread, root of a user and mount namespace of its own,
-/// with a /run/muster of its own; it stays the same process. `env` becomes that of such a process:
-/// it names the state folder, and no sudo. None where it is root anyway, which changes nothing.
-/// Blocks for as long as newuidmap takes. Error: what the machine refuses.
+/// Makes the calling process, which has one thread, root of a new user and mount namespace, with
+/// its own /run/muster; it stays the same process. `env` becomes the environment of such a process:
+/// it names the state folder, and has no sudo variables. None if it is root already; then nothing
+/// changes. Blocks for as long as newuidmap takes. Error: what the machine refuses.
 Result<std::optional<Rootless>> enter_rootless(Env& env);
 
 /// What jobs cannot have here, each a phrase for a list. Pure.
