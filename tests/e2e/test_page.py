@@ -56,7 +56,7 @@ def test_a_link_lets_one_browser_in_once(served):
         second.open(link)
         second.wait_text("the link was used already")
         first.open(f"{served.server.url}/ui/access")
-        first.wait_text("(this one)")
+        first.wait_text("(this browser)")
         first.click_text("Log out", "td button")
         first.wait_text("sm ui")
 
@@ -104,7 +104,7 @@ def test_the_address_holds_what_the_table_shows(served, browser):
     browser.open(f"{served.server.url}/ui/jobs?name=goo&sort=name&order=up")
     browser.wait("document.querySelectorAll('tbody tr').length === 1")
     browser.type("input[type=search]", "nothing")
-    browser.wait_text("No job is like that")
+    browser.wait_text("No matching jobs")
 
 
 def test_jobs_are_filtered_by_tag_type_and_dates(served, browser):
@@ -117,7 +117,7 @@ def test_jobs_are_filtered_by_tag_type_and_dates(served, browser):
     browser.type("input[name=tag]", "team=x")
     browser.wait(f"{rows} === 'bad'")
     browser.type("input[name=type]", "ml.none")
-    browser.wait_text("No job is like that")
+    browser.wait_text("No matching jobs")
     assert "tag=team%3Dx" in browser.url() and "type=ml.none" in browser.url()
     for query, fits in (("tag=team", True), ("tag=team%3Dy", False),
                         ("age=dates&from=2020-01-01&to=2099-01-01", True),
@@ -125,7 +125,7 @@ def test_jobs_are_filtered_by_tag_type_and_dates(served, browser):
                         ("type=%27", False)):  # fmt: skip
         browser.open(f"{served.server.url}/ui/jobs?{query}")
         browser.wait(f"{rows}.includes('bad')" if fits else
-                     "document.body.innerText.includes('No job is like that')")  # fmt: skip
+                     "document.body.innerText.includes('No matching jobs')")  # fmt: skip
     listed = served.sm("jobs", "--tag", "team=x")
     assert "bad" in listed and "good" not in listed
     assert "bad" not in served.sm("jobs", "--instance-type", "ml.none")
@@ -146,9 +146,9 @@ def test_a_failed_job_says_why_and_where(served, browser):
 def test_a_job_tells_how_to_run_it_again(served, browser):
     browser.open(f"{served.server.url}/ui/jobs/good")
     for kind in ("aws", "boto3", "sm submit"):
-        browser.wait("document.querySelector('[aria-label=By]')")
+        browser.wait("document.querySelector('[aria-label=Tool]')")
         browser.click_text(kind, ".chip")
-        pressed = "document.querySelector('[aria-label=By] [aria-pressed=true]').innerText"
+        pressed = "document.querySelector('[aria-label=Tool] [aria-pressed=true]').innerText"
         browser.wait(f"{pressed} === '{kind}'")
     text = browser.run("return document.querySelector('pre.text').textContent")
     subprocess.run(["bash", "-ec", text], env=served.server.env() | {"PATH": path_with_sm()},
@@ -207,7 +207,7 @@ def test_a_running_job_is_followed_and_stopped(served, browser):
     browser.wait("document.querySelector('.log')?.innerText.includes('begun')", SECONDS)
     browser.click_text("Overview")
     browser.wait("document.querySelector('.job-head .status')?.innerText.includes('Running')")
-    browser.click_text("Stop …")
+    browser.click_text("Stop…")
     browser.click_text("Yes, stop it")
     browser.wait("/Stopped/.test(document.querySelector('.job-head .status').innerText)", SECONDS)
 
@@ -225,7 +225,7 @@ def test_a_job_that_hangs_is_marked_in_the_list_and_in_its_head(served, browser)
     try:
         browser.open(f"{served.server.url}/ui/jobs?name=sleeps")
         row = "document.querySelector('table.jobs tbody tr')?.innerText"
-        browser.wait(f"/Hangs[^]*Training, no progress for [0-9]+ s/.test({row})", SECONDS)
+        browser.wait(f"/Hanging[^]*Training, no progress for [0-9]+ s/.test({row})", SECONDS)
         browser.click_text("sleeps", "td a")
         browser.wait_text("the job hangs: no output and no progress for 10 s")
         browser.click_text("Log", ".tabs a")
@@ -237,7 +237,7 @@ def test_a_job_that_hangs_is_marked_in_the_list_and_in_its_head(served, browser)
         (pid,) = in_host("algo-1", lambda words: words[-1].endswith("sleeps.py"))
         os.kill(pid, signal.SIGUSR1)
         browser.wait("document.querySelector('.job-head .status').innerText.includes('Running')")
-        browser.wait_text("Stacks from when it hung")
+        browser.wait_text("Stacks captured during the hang")
         assert "The job hangs" not in browser.text()
         browser.wait("document.querySelector('.log').innerText.includes('no longer hangs')")
     finally:
@@ -252,15 +252,15 @@ pathlib.Path(os.environ["SM_OUTPUT_DATA_DIR"], "report.txt").write_text("good")
 
 
 def test_stacks_of_a_running_job_are_shown_when_they_are_asked_for(served, browser):
-    served.sm("submit", "waits.py", "--name", "stands")
+    served.sm("submit", "waits.py", "--name", "stacks")
     try:
-        browser.open(f"{served.server.url}/ui/jobs/stands")
+        browser.open(f"{served.server.url}/ui/jobs/stacks")
         browser.wait(f"{ROW}.some((each) => each.innerText.startsWith('running'))", SECONDS)
-        browser.click_text("Where do all ranks stand?")
+        browser.click_text("Show stacks of all ranks")
         browser.wait("document.body.innerText.includes('1 process on 1 host, at 1 place')")
         assert "waits.py" in browser.run("return document.querySelector('main').innerText")
     finally:
-        served.sm("stop", "--wait", "stands")
+        served.sm("stop", "--wait", "stacks")
 
 
 def test_what_a_job_leaves_is_listed_and_comes_as_files(served, browser):
@@ -288,11 +288,11 @@ def test_what_a_job_leaves_is_listed_and_comes_as_files(served, browser):
             expected = (expected * 31 + byte) % 1000003
         assert (head, size, digest) == (f'attachment; filename="{name}"', len(kept), expected)
         assert f"{len(kept)} bytes" in browser.text() or " KB" in browser.text()
-    browser.click("[aria-label='Look inside of model.tar.gz']")
+    browser.click("[aria-label='Contents of model.tar.gz']")
     browser.wait("/weights.bin\\s+30/.test(document.querySelector('dialog').innerText)")
     browser.keys("\ue00c")  # Escape.
     browser.wait("!document.querySelector('dialog[open]')")
-    browser.click("[aria-label='Look inside of output.tar.gz']")
+    browser.click("[aria-label='Contents of output.tar.gz']")
     browser.wait("document.querySelector('dialog').innerText.includes('report.txt')")
 
 

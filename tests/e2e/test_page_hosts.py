@@ -37,8 +37,8 @@ for i in range(30):
     select.select([], [], [], 0.1)
 """
 ENDS = "print('done', flush=True)"
-MEASURES = ["Processors busy", "Memory, MiB", "Read from disks, MiB/s", "Written to disks, MiB/s",
-            "Network in, MiB/s", "Network out, MiB/s"]  # fmt: skip
+MEASURES = ["CPUs in use", "Memory (MiB)", "Disk reads (MiB/s)", "Disk writes (MiB/s)",
+            "Network in (MiB/s)", "Network out (MiB/s)"]  # fmt: skip
 
 
 def put_usage(served: Served, job: str, rows) -> None:
@@ -160,10 +160,10 @@ def test_as_many_hosts_are_shown_as_there_are_colours(served, browser):
     keys = "[...document.querySelectorAll('.compared li .key')].map((e) => e.parentNode.innerText)"
     assert browser.run(f"return {keys}") == [f"algo-{i}" for i in range(1, 9)]
     browser.run("[...document.querySelectorAll('button')].find((e) => "
-                "e.innerText === 'Hosts behind').focus()")  # fmt: skip
+                "e.innerText === 'Next hosts').focus()")  # fmt: skip
     browser.keys("\ue007")
     browser.wait(f"{keys}[0] === 'algo-9'")
-    browser.click_text("Hosts behind")
+    browser.click_text("Next hosts")
     browser.wait(f"{keys}.join() === 'algo-17,algo-18,algo-19,algo-20'")
     assert "skip=16" in browser.url()
     browser.reload()
@@ -189,7 +189,7 @@ def test_a_job_without_figures_says_so(served, browser):
     served.sm("submit", "ends.py", "--wait", "--name", "brief")
     put_usage(served, "brief", [])
     show(served, browser, "brief")
-    browser.wait_text("No figures of its hosts")
+    browser.wait_text("No host metrics")
 
 
 def test_the_slow_rank_stands_out(served, browser):
@@ -216,7 +216,7 @@ def test_the_slow_rank_stands_out(served, browser):
                  ".startsWith('rank 2, algo-2')")  # fmt: skip
     browser.run("const e = document.querySelector('[aria-label=\"Metric by rank\"]');"
                 "e.value = 'none'; e.dispatchEvent(new Event('change'))")  # fmt: skip
-    browser.wait_text("No line has told it")
+    browser.wait_text("No values yet")
     assert "metric=none" in browser.url()
 
 

@@ -106,7 +106,7 @@ def read_its_log(browser):
     press(browser, "Log")
     browser.wait("document.querySelector('.line span')")
     reach(browser, "Log")
-    reach(browser, "Search in the log")
+    reach(browser, "Search the log")
     browser.keys("epoch 29")
     tally = "document.querySelector('.tally').innerText"
     browser.wait(f"{tally} === '222'")
@@ -116,7 +116,7 @@ def read_its_log(browser):
     browser.wait(f"{tally} === '2 of 222'")
     press(browser, "Previous match", back=True)
     browser.wait(f"{tally} === '1 of 222'")
-    reach(browser, "Search in the log", back=True)
+    reach(browser, "Search the log", back=True)
     browser.chord(SHIFT, ENTER)
     browser.wait(f"{tally} === '222 of 222'")
     reach(browser, "Log")
@@ -136,7 +136,7 @@ def read_a_part_of_it(browser):
     reach(browser, "Host")
     browser.keys("All")
     browser.wait("!location.search.includes('host=')")
-    press(browser, "One row for what several ranks wrote alike", SPACE, back=True)
+    press(browser, "Combine equal lines of several ranks", SPACE, back=True)
     browser.wait("location.search.includes('fold=1')")
     browser.wait("document.querySelector('.log').innerText.includes('algo-1–algo-2') || "
                  "document.querySelector('.log').innerText.includes('ranks 0–1')")  # fmt: skip
@@ -153,17 +153,17 @@ def read_a_part_of_it(browser):
 def see_its_time(browser):
     press(browser, "All", SPACE)
     browser.wait("location.search.includes('scale=all')")
-    press(browser, "To the first line", back=True)
+    press(browser, "Until first line", back=True)
     browser.wait("!location.search.includes('scale=')")
 
 
 def look_into_its_model(browser):
-    press(browser, "Look inside of model.tar.gz")
+    press(browser, "Contents of model.tar.gz")
     browser.wait("document.querySelector('dialog')?.innerText.includes('weights.bin')")
-    reach(browser, "Members")
+    reach(browser, "Archive contents")
     press(browser, "Close")
     browser.wait("!document.querySelector('dialog[open]')")
-    press(browser, "Look inside of model.tar.gz")
+    press(browser, "Contents of model.tar.gz")
     browser.wait("document.querySelector('dialog[open]')?.innerText.includes('weights.bin')")
     browser.keys(ESCAPE)
     browser.wait("!document.querySelector('dialog[open]')")
@@ -184,8 +184,8 @@ def stop_a_job(browser):
     press(browser, "waits")
     status = "document.querySelector('.job-head .status')?.innerText"
     browser.wait(f"{status}?.includes('Running')", SECONDS)
-    press(browser, "Stop …")
+    press(browser, "Stop…")
     press(browser, "No")
-    press(browser, "Stop …")
+    press(browser, "Stop…")
     press(browser, "Yes, stop it")
     browser.wait(f"{status}?.includes('Stopped')", SECONDS)

@@ -125,7 +125,7 @@ def test_a_job_is_seen_from_its_first_moment_to_its_last(served, browser):
     browser.wait(f"{ROW}.some((each) => each.innerText.startsWith('results'))", SECONDS)
     browser.wait("!document.querySelector('.timeline').innerText.includes('so far')")
     browser.wait_text("first metric")
-    assert "Stop …" not in browser.text() and "Why it failed" not in browser.text()
+    assert "Stop…" not in browser.text() and "Why it failed" not in browser.text()
     assert browser.complaints() == []
 
 
@@ -147,7 +147,7 @@ def test_a_job_that_is_stopped_while_it_is_looked_at_ends(served, browser):
     submit(served, "halted")
     browser.open(f"{served.server.url}/ui/jobs/halted")
     browser.wait(f"{ROW}.some((each) => /^running[^]*so far/.test(each.innerText))", SECONDS)
-    browser.click_text("Stop …")
+    browser.click_text("Stop…")
     browser.click_text("Yes, stop it")
     browser.wait(f"{STATUS}?.includes('Stopped')", SECONDS)
     browser.wait("!document.querySelector('.timeline').innerText.includes('so far')", SECONDS)

@@ -14,7 +14,7 @@ from page import SECONDS, page_server
 pytestmark = [pytest.mark.page, pytest.mark.skipif(not HAS_BROWSER, reason=WHY_NOT)]
 FILE = re.compile(r"/ui/[0-9a-f]{16}/(.*)")
 SENTENCE = "getComputedStyle(document.getElementById('failed')).visibility === 'visible'"
-LOGIN = "It prints a link that opens this page once"
+LOGIN = "It prints a login link that works once"
 
 
 @contextlib.contextmanager
@@ -60,7 +60,7 @@ def spoiled(server, is_aborted):
         proxy.server_close()
 
 
-def test_a_page_whose_files_each_fail_once_loads_again(tmp_path):
+def test_a_page_whose_files_each_fail_once_reloads(tmp_path):
     with page_server(tmp_path) as server, Browser() as browser:
         with spoiled(server, lambda _, asked: asked == 1) as (url, asked):
             browser.open(f"{url}/ui/jobs")
@@ -70,14 +70,14 @@ def test_a_page_whose_files_each_fail_once_loads_again(tmp_path):
             assert not browser.run("return document.getElementById('failed')")
 
 
-def test_a_page_whose_module_never_comes_says_so_and_has_a_link(tmp_path):
+def test_a_page_with_a_missing_module_says_so_and_has_a_link(tmp_path):
     aborts = ["app/text.js"]
     with page_server(tmp_path) as server, Browser() as browser:
         with spoiled(server, lambda file, _: file in aborts) as (url, asked):
             browser.open(f"{url}/ui/jobs")
             browser.wait(SENTENCE, SECONDS)
-            assert "The page could not load" in browser.text()
+            assert "The page failed to load" in browser.text()
             assert asked["/ui/jobs"] == 4
             aborts.clear()
-            browser.click_text("Load it again")
+            browser.click_text("Reload")
             browser.wait_text(LOGIN, SECONDS)

@@ -22,7 +22,7 @@ print(f"ValueError: of rank {{rank}}", file=sys.stderr, flush=True)
 """
 TEXTS = ("[...document.querySelectorAll('.line')].map((each) => "
          "[...each.childNodes].at(-1).textContent)")  # fmt: skip
-ROWS = "Number(/(\\d+) rows(?! …)/.exec(document.querySelector('.log-tools').innerText)?.[1])"
+ROWS = "Number(/(\\d+) rows(?! \\(\\d)/.exec(document.querySelector('.log-tools').innerText)?.[1])"
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +58,7 @@ def test_lines_of_a_rank_a_stream_and_a_level(served, browser):
     browser.type("input.rank", "1\ue007")
     browser.wait(f"{ROWS} === 1")
     browser.type("input.rank", "77\ue007")
-    browser.wait_text("No line is like that")
+    browser.wait_text("No matching lines")
     browser.click_text("Show all lines")
     browser.wait("document.querySelectorAll('.line').length > 10")
     assert "rank" not in browser.url() and "level" not in browser.url()
@@ -81,7 +81,7 @@ def test_what_ranks_wrote_alike_is_one_row(served, browser):
     browser.wait(f"{row}?.includes('ranks 0–3') && {row}.includes('epoch 7 <b>')")
     assert "mpirank" not in browser.run(f"return {row}")
     number = browser.run("return document.querySelector('.line.current a').innerText")
-    browser.click("[aria-label='One row for what several ranks wrote alike']")
+    browser.click("[aria-label='Combine equal lines of several ranks']")
     browser.wait(f"{tally} === '{RANKS}'")
     assert "fold" not in browser.url()
     browser.wait(f"{row}?.startsWith('{number}')")

@@ -36,11 +36,11 @@ def test_what_runs_and_what_waits_for_what_is_shown_as_it_changes(served, browse
     browser.open(f"{served.server.url}/ui/jobs")
     browser.wait("document.querySelector('nav a[href=\"/ui/machine\"]')")
     browser.click_text("Machine", "nav a")
-    browser.wait_text("Nothing runs.")
+    browser.wait_text("No running jobs.")
     browser.reload()
-    browser.wait_text("Nothing runs.")
-    assert "Nothing waits." in browser.text() and "Disk of the data folder" in browser.text()
-    assert "of the disk are free" in browser.text()
+    browser.wait_text("No running jobs.")
+    assert "No waiting jobs." in browser.text() and "Disk (data folder)" in browser.text()
+    assert "of disk space is free" in browser.text()
     served.sm("submit", "waits.py", "--name", "first")
     served.sm("submit", "waits.py", "--name", "second")
     try:
@@ -53,7 +53,7 @@ def test_what_runs_and_what_waits_for_what_is_shown_as_it_changes(served, browse
         browser.wait(f"{section('Waiting')}?.includes('second')")
         served.sm("stop", "--wait", "first")
         browser.wait(f"{section('Running')}?.includes('second')", SECONDS)
-        browser.wait_text("Nothing waits.")
+        browser.wait_text("No waiting jobs.")
     finally:
         served.sm("stop", "--wait", "second", code=None)
 
@@ -62,8 +62,8 @@ def test_a_key_is_made_shown_once_used_and_deleted(served, browser):
     browser.open(f"{served.server.url}/ui/access")
     browser.wait("document.querySelector('input[name=comment]')")
     browser.type("input[name=comment]", MARKUP)
-    browser.click_text("Make a key", "button")
-    browser.wait_text("The secret is shown this once.")
+    browser.click_text("Create key", "button")
+    browser.wait_text("The secret is shown only once.")
     key, secret = browser.run(
         "return [...document.querySelectorAll('.command code')].map((each) => each.innerText)")
     assert len(secret) == 40

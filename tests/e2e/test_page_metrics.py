@@ -153,7 +153,7 @@ def test_all_of_it_works_by_keys(served, browser):
     browser.run("document.querySelector('.chart summary').focus()")
     browser.keys(" ")
     browser.wait("document.querySelectorAll('.chart tbody tr').length > 10")
-    browser.click_text("Whole time")
+    browser.click_text("Reset zoom")
     browser.wait("!location.search.includes('from=')")
     cells = "[...document.querySelectorAll('.chart td')]"
     browser.wait(f"{cells}.some((e) => e.innerText === '{SPIKE}')")
@@ -188,7 +188,7 @@ def test_jobs_are_compared(served, browser):
     assert any(row.split() == ["depth", "7", "7", "no"] for row in others)
     differs = [row.endswith("yes") for row in [first, *others]]
     assert differs == sorted(differs, reverse=True)
-    browser.click("[aria-label='Compare no more with two']")
+    browser.click("[aria-label='Remove two from the comparison']")
     browser.wait("!location.search.includes('with=')")
 
 

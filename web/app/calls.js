@@ -1,11 +1,11 @@
-// Calls of the server, and who is logged in, as the calls' responses show.
+// Calls to the server. Their responses also show who is logged in.
 
 import { signal as stateOf } from "../vendor/signals-core.mjs";
 
-export const visit = stateOf(undefined); // Undefined: not known yet. Null: nobody is logged in.
+export const visit = stateOf(undefined); // Undefined: not known yet. Null: not logged in.
 export const mayLogIn = stateOf(false);
 
-/** `status`: that of HTTP; 0: the server could not be reached, or its response is incomplete. */
+/** `status`: the HTTP status; 0: the server could not be reached, or its response was incomplete. */
 export class Refused extends Error {
   constructor(status, text) {
     super(text);
@@ -13,7 +13,7 @@ export class Refused extends Error {
   }
 }
 
-/** Throws `Refused`, or the reason of `signal` once that is aborted. */
+/** Throws `Refused`, or the signal's reason if the call was aborted. */
 export async function call(name, input = {}, signal = undefined) {
   let answer;
   try {
@@ -25,13 +25,12 @@ export async function call(name, input = {}, signal = undefined) {
     });
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw new Refused(0, "The server does not answer.");
+    throw new Refused(0, "The server is not responding.");
   }
   const told = await answer.json().catch(() => {
-    // A response that broke off midway, or that a view which has gone asked for, is not an empty one. A refusal
-    // may come without JSON.
+    // Do not treat an incomplete or aborted response as an empty one. A refusal may have no JSON body.
     if (signal?.aborted) throw signal.reason;
-    if (answer.ok) throw new Refused(0, "The server's answer broke off.");
+    if (answer.ok) throw new Refused(0, "The response from the server was incomplete.");
     return {};
   });
   if (answer.status === 401) {

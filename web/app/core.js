@@ -18,7 +18,7 @@ export function useSignal(source) {
   return value;
 }
 
-// The address is the state of the view: nothing that a reload should keep stands elsewhere.
+// The address holds the state of the view: everything that a reload should keep.
 
 const read = () => placeOf(location);
 export const place = signal(read());
@@ -29,13 +29,13 @@ export function go(path, query = {}, replaces = false) {
   place.value = read();
 }
 
-/** Changes parts of the query; an empty part goes. */
+/** Changes parts of the query; empty parts are removed. */
 export function ask(changes, replaces = true) {
   const { path, query } = place.peek();
   go(path, { ...query, ...changes }, replaces);
 }
 
-// News of the server.
+// News from the server.
 
 const news = newsOf({
   open: (job) => new EventSource(address("/ui/call/events", { job })),
@@ -72,7 +72,7 @@ export function useLog(work, job, keys, kinds = ["log", "jobs"]) {
   }, keys);
 }
 
-/** The time in seconds. The component is drawn again now and then: its texts grow old without news. */
+/** The time in seconds. Redraws the component regularly, because its texts become outdated without news. */
 export function useNow() {
   const [, redraw] = useState(0);
   useEffect(() => {
@@ -96,7 +96,7 @@ export function Link({ to, children, ...rest }) {
 }
 
 const SIGNS = { InProgress: "◐", Stopping: "◌", Completed: "✓", Failed: "✕", Stopped: "■", Waiting: "○", Hangs: "▲" };
-const WORDS = { InProgress: "Running" };
+const WORDS = { InProgress: "Running", Hangs: "Hanging" };
 
 /** A job's status by colour, sign and word. */
 export function Status({ job }) {
@@ -117,7 +117,7 @@ export function Copy({ text, what }) {
     try {
       await navigator.clipboard.writeText(text);
     } catch {
-      // Without TLS browsers have no clipboard: the old way.
+      // Browsers have no clipboard API without TLS.
       const area = document.createElement("textarea");
       area.value = text;
       document.body.append(area);
@@ -136,7 +136,7 @@ export function Trouble({ error, children }) {
   return error ? html`<p class="trouble" role="alert">${error.message} ${children}</p>` : null;
 }
 
-/** What lies over the page until it is closed. */
+/** A modal dialog. */
 export function Dialog({ title, close, children }) {
   const box = useRef(null);
   useEffect(() => box.current.showModal(), []);

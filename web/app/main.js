@@ -1,4 +1,4 @@
-// Begins the page: lets the browser in, and shows the view that the address names.
+// Starts the page: logs the browser in and shows the view that the address names.
 
 import { Copy, Empty, Link, Trouble, go, html, place, render, signal, useSignal, useState } from "./core.js";
 import { passOf, viewOf } from "./address.js";
@@ -29,9 +29,9 @@ function Login({ trouble }) {
   return html`<main class="center"><div class="card login">
     <h1>muster</h1>
     <${Trouble} error=${error || (trouble ? { message: trouble } : null)} />
-    <p>Where you use <code>sm</code>, with your key, run</p>
+    <p>On the machine where you use <code>sm</code> with your key, run:</p>
     <div class="command"><code>sm ui</code><${Copy} text="sm ui" what="the command" /></div>
-    <p class="quiet">It prints a link that opens this page once, within a minute.</p>
+    <p class="quiet">It prints a login link that works once, within one minute.</p>
     ${may
       ? html`<form onSubmit=${submit}>
           <h2>Or log in with an access key</h2>
@@ -39,7 +39,7 @@ function Login({ trouble }) {
           <label>Secret<input name="secret" type="password" autocomplete="current-password" required /></label>
           <button class="main">Log in</button>
         </form>`
-      : html`<p class="quiet">Access keys are not taken here: others could listen on this way.</p>`}
+      : html`<p class="quiet">You cannot log in with an access key here, because this connection is not encrypted.</p>`}
   </div></main>`;
 }
 
@@ -48,7 +48,7 @@ const VIEWS = { jobs: Jobs, machine: Machine, access: Access, job: Job, metrics:
 function View({ path, query }) {
   const { view, name } = viewOf(path);
   if (!view)
-    return html`<${Empty} title="There is no such page">
+    return html`<${Empty} title="Page not found">
       <${Link} to="/ui/jobs">All jobs<//><//>`;
   return html`<${VIEWS[view]} key=${`${view} ${name}`} name=${name} query=${query} />`;
 }
@@ -79,13 +79,13 @@ function App() {
   const { path, query } = useSignal(place);
   const who = useSignal(visit);
   const text = useSignal(problem);
-  if (who === undefined) return html`<main class="center"><p class="quiet">Loading …</p></main>`;
+  if (who === undefined) return html`<main class="center"><p class="quiet">Loading…</p></main>`;
   if (who === null) return html`<${Login} trouble=${text} />`;
   return html`<${Top} path=${path} /><main id="main" tabindex="-1">
     <${View} path=${path} query=${query} /></main>`;
 }
 
-/** A link of `sm ui` brings its pass behind the #, which goes to no server and no log. */
+/** A link of `sm ui` has its one-time pass behind the #, which browsers do not send to servers. */
 async function begin() {
   const pass = passOf(location.hash);
   if (pass) {

@@ -1,22 +1,22 @@
 // News from the server, and how often views act on them.
 
-/** How soon a server that did not answer is asked again. */
+/** Pause before a retry when the server did not respond. */
 export const AGAIN_MS = 2000;
-/** How often a view of a job's log is brought up to date: lines may come many times a second. */
+/** How often a log view is updated: lines can arrive many times a second. */
 const NEWS_MS = 1000;
-const CLOSED = 2; // As EventSource.CLOSED, which is nowhere but in browsers.
+const CLOSED = 2; // EventSource.CLOSED, which only browsers define.
 const KINDS = ["jobs", "log"];
 
 /**
- * One stream of events for all who listen, since a browser opens few connections to one server. The stream of a job
- * has the news of all jobs, too. A hidden page has no stream.
+ * One stream of events for all listeners, since browsers limit the connections to one server. The stream of a job
+ * includes news of all jobs. A hidden page has no stream.
  *
- * `open(job)` returns an EventSource; `isHidden()` is asked at each tune(). The caller tunes when the answer changes.
+ * `open(job)` returns an EventSource. tune() calls `isHidden()`; call tune() when its result changes.
  */
 export function newsOf({ open, isHidden }) {
   const listeners = new Set();
   let source = null;
-  let streamed = null; // The job of the stream; "": of none.
+  let streamed = null; // The job of the stream; "": no job.
   let again = null;
 
   const wanted = () => {
@@ -24,7 +24,7 @@ export function newsOf({ open, isHidden }) {
     return [...listeners].map((each) => each.job).find(Boolean) || "";
   };
   const hand = (kind, data) => {
-    // A copy: a listener may stop listening, or another one begin, while it is called.
+    // A copy, because listeners may be added or removed during the calls.
     for (const each of Array.from(listeners)) if (each.kinds.includes(kind)) each.tell(kind, data);
   };
   function tune() {
@@ -37,7 +37,7 @@ export function newsOf({ open, isHidden }) {
     if (job === null) return;
     source = open(job);
     for (const kind of KINDS) source.addEventListener(kind, (event) => hand(kind, event.data));
-    // A browser opens a stream that has ended again, but not one that was refused.
+    // Browsers reconnect a stream that ended, but not one that the server refused.
     source.addEventListener("error", () => {
       if (source?.readyState === CLOSED) again = setTimeout(tune, AGAIN_MS);
     });
@@ -56,8 +56,8 @@ export function newsOf({ open, isHidden }) {
 }
 
 /**
- * Runs `work(signal)` one at a time, and hands its value or error to `done`. run() while it runs makes one more run
- * of it. After end() the signal is aborted and nothing more is handed over.
+ * Runs `work(signal)` one at a time and passes its value or error to `done`. Any number of run() calls during a run
+ * cause one more run. end() aborts the signal; after it, `done` is not called.
  */
 export function inTurn(work, done) {
   const ended = new AbortController();

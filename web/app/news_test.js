@@ -84,7 +84,7 @@ test("news: each listener hears of the kinds that it named", async () => {
   assert.deepEqual(heard, [["a", "jobs", "1"], ["b", "jobs", "1"], ["b", "log", "2"]]);
 });
 
-test("news: who listens to no kind needs no stream", async () => {
+test("news: a listener without kinds needs no stream", async () => {
   const page = new Page();
   const leave = page.news.listen([], "a", ignore);
   await settled();
@@ -93,7 +93,7 @@ test("news: who listens to no kind needs no stream", async () => {
   assert.equal(page.streams.length, 0);
 });
 
-test("news: a listener that begins while news are told hears of the next ones only", async () => {
+test("news: a listener added during an event receives only later events", async () => {
   const page = new Page();
   let late = 0;
   page.news.listen(["jobs"], "", () => page.news.listen(["jobs"], "", () => ++late));
@@ -163,7 +163,7 @@ test("news: runs in turn, and any number of news during a run make one more", as
   assert.equal(runs.length, 3);
 });
 
-test("news: a run that fails is told, and the next one comes all the same", async () => {
+test("news: a failed run passes its error on, and the next run follows", async () => {
   const { runs, run } = work();
   const told = [];
   const turns = inTurn(run, (done) => told.push(done));
@@ -177,7 +177,7 @@ test("news: a run that fails is told, and the next one comes all the same", asyn
   assert.deepEqual(told, [{ error }, { value: undefined }]);
 });
 
-test("news: after the end no run begins and nothing is told", async () => {
+test("news: after the end no run starts and no result is passed on", async () => {
   for (const how of ["done", "fail"]) {
     const { runs, run } = work();
     const told = [];

@@ -1,4 +1,4 @@
-// Dates, spans of time, sizes and numbers as people read them. Pure, but for the reader's time zone and language.
+// Human-readable dates, durations, sizes and numbers. Pure, except that they use the reader's time zone and language.
 
 const dates = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
 const padded = (number, size = 2) => String(number).padStart(size, "0");
@@ -22,7 +22,7 @@ export function shortDate(seconds, now = new Date()) {
   return date.toDateString() === now.toDateString() ? timeText(date) : `${dayText(date)} ${timeText(date)}`;
 }
 
-/** The same moment for programs, for a tooltip and for a table. Null: no time, or one that no calendar has. */
+/** A moment as text for programs, for a tooltip and for a table. Null: missing or invalid time. */
 export function whenTexts(seconds, now = new Date()) {
   const date = new Date((seconds || NaN) * 1000);
   if (Number.isNaN(date.getTime())) return null;
@@ -40,20 +40,20 @@ export function span(seconds) {
   return `${Math.floor(minutes / 1440)} d ${Math.floor((minutes % 1440) / 60)} h`;
 }
 
-/** As span(), without a last part that is zero: for marks of an axis. */
+/** As span(), without a trailing zero part: for axis labels. */
 export const shortSpan = (seconds) => (seconds === 0 ? "0" : span(seconds).replace(/\.0 s$/, " s").replace(/ 0 (s|min|h)$/, ""));
 
-/** How long nothing has happened: whole minutes, from one on. */
+/** A period without activity; whole minutes if at least one. */
 const pause = (seconds) => shortSpan(seconds < 60 ? Math.round(Math.max(seconds, 0)) : Math.floor(seconds / 60) * 60);
 
-/** What a job is at a glance: its status, or "Waiting", or "Hangs". */
+/** A job's status as shown: TrainingJobStatus, "Waiting" or "Hangs". */
 export function kindOf(job) {
   if (job.TrainingJobStatus !== "InProgress") return job.TrainingJobStatus;
   if (job.MusterHang) return "Hangs";
   return job.SecondaryStatus === "Pending" ? "Waiting" : "InProgress";
 }
 
-/** For how long a running job has given no sign of life; empty where nothing says that it gives none. */
+/** How long a running job has shown no activity; empty if it is active. */
 export function stillText(job, now) {
   if (job.MusterHang) return `no progress for ${pause(now - job.MusterHang.since)}`;
   return job.MusterSilentSince ? `silent for ${pause(now - job.MusterSilentSince)}` : "";
@@ -64,7 +64,7 @@ const SIZES = ["KB", "MB", "GB", "TB"];
 export function sizeText(bytes) {
   if (bytes < 1000) return `${bytes} bytes`;
   let [value, step] = [bytes / 1000, 0];
-  // 999.95 would be shown as 1000.0 of the smaller unit.
+  // 999.95 would otherwise be shown as 1000.0 of the smaller unit.
   for (; value >= 999.95 && step < SIZES.length - 1; ++step) value /= 1000;
   return `${value.toFixed(1)} ${SIZES[step]}`;
 }

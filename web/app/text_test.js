@@ -32,7 +32,7 @@ test("text: a running job hangs, waits or runs; any other is as its status", () 
   for (const [job, want] of cases) assert.equal(kindOf(job), want);
 });
 
-test("text: how long a job gives no sign of life is told in whole minutes, from one on", () => {
+test("text: inactivity is shown in whole minutes from one minute on", () => {
   const cases = [[0, "0"], [-5, "0"], [9.4, "9 s"], [59, "59 s"], [60, "1 min"], [719, "11 min"], [7800, "2 h 10 min"]];
   for (const [seconds, want] of cases) {
     assert.equal(stillText({ MusterSilentSince: 1000 }, 1000 + seconds), `silent for ${want}`);
@@ -86,7 +86,7 @@ test("text: a moment has texts for programs, for a tooltip and for a table", () 
   assert.match(texts.full, /2001/);
 });
 
-test("text: a time that no calendar has is none", () => {
+test("text: an invalid time has no text", () => {
   for (const seconds of [1e15, -1e15, 8.64e12 + 1, 0, null, undefined, NaN, Infinity, -Infinity])
     assert.equal(whenTexts(seconds), null, String(seconds));
   assert.notEqual(whenTexts(8.64e12), null);

@@ -1,12 +1,12 @@
-// The head of a job's views: its name and status, the views, and that it hangs, with the stacks of all ranks.
+// The head of a job's views: name, status and links to the views; if the job hangs, a notice with the stacks of all ranks.
 
 import { Link, Status, Trouble, When, html, place, useNow, useState } from "../app/core.js";
 import { jobPath } from "../app/address.js";
 import { call } from "../app/calls.js";
 import { stillText } from "../app/text.js";
 
-/** Where all ranks stand at the moment, taken when it is asked for; `text` is the button's. */
-function useStacks(name, text) {
+/** The current stacks of all ranks, captured when the user presses the button. */
+function useStacks(name) {
   const [told, tell] = useState(null);
   const [error, setError] = useState(null);
   const [busy, setBusy] = useState(false);
@@ -16,31 +16,31 @@ function useStacks(name, text) {
     await call("stacks", { job: name }).then(tell, setError);
     setBusy(false);
   };
-  const shown = html`<p><button type="button" disabled=${busy} onClick=${look}>${told ? "Look again" : text}</button></p>
+  const shown = html`<p><button type="button" disabled=${busy} onClick=${look}>${told ? "Refresh" : "Show stacks of all ranks"}</button></p>
     <${Trouble} error=${error} />
     ${told && html`<p role="status">${told.headline}</p><pre class="text" tabindex="0">${told.text}</pre>`}`;
   return { told, shown };
 }
 
-/** Of a job that hangs the head has them. */
+/** If the job hangs, its head shows the stacks instead. */
 export function Stacks({ job }) {
-  const { told, shown } = useStacks(job.TrainingJobName, "Where do all ranks stand?");
+  const { told, shown } = useStacks(job.TrainingJobName);
   if ((job.SecondaryStatus !== "Training" || job.MusterHang) && !told) return null;
   return html`<section class="card"><h2>Stacks</h2>${shown}</section>`;
 }
 
-/** Stacks that somebody reads stay when the job goes on. */
+/** Stacks stay visible when the job no longer hangs, as the user may be reading them. */
 function Hang({ job }) {
-  const { told, shown } = useStacks(job.TrainingJobName, "Show stacks of all ranks");
+  const { told, shown } = useStacks(job.TrainingJobName);
   const hang = job.MusterHang;
-  if (!hang) return told && html`<section class="card"><h2>Stacks from when it hung</h2>${shown}</section>`;
+  if (!hang) return told && html`<section class="card"><h2>Stacks captured during the hang</h2>${shown}</section>`;
   return html`<section class="card cause" aria-label="The job hangs"><div role="status"><h2>The job hangs</h2>
       <p class="reason">${hang.verdict}</p>
-      <p>Last sign of life: <${When} seconds=${hang.since} />. Noticed: <${When} seconds=${hang.noticed} />.
-        <span class="quiet"> The next line or progress removes this mark.</span></p></div>${shown}</section>`;
+      <p>Last activity: <${When} seconds=${hang.since} />. Detected: <${When} seconds=${hang.noticed} />.
+        <span class="quiet"> This notice disappears when the job prints a line or makes progress.</span></p></div>${shown}</section>`;
 }
 
-/** `job`: its description, once that is known. */
+/** `job`: the job's description, once it is known. */
 export function JobHead({ name, job, children }) {
   const here = place.peek().path;
   const now = useNow();
@@ -58,7 +58,7 @@ export function JobHead({ name, job, children }) {
       <span class="grow"></span>${children}
     </div>
     ${job && html`<${Hang} job=${job} />`}
-    <nav class="tabs" aria-label="Views of the job">${tab("", "Overview")}${tab("metrics", "Metrics")}${
+    <nav class="tabs" aria-label="Job views">${tab("", "Overview")}${tab("metrics", "Metrics")}${
       tab("hosts", "Hosts")}${tab("log", "Log")}</nav>
   </header>`;
 }

@@ -1,4 +1,4 @@
-// One job: how it stands, why it failed, what it was asked to do, and how to run it again.
+// One job: its status, why it failed, its settings, and commands to run it again.
 
 import { Copy, Dialog, Empty, Link, Status, Trouble, When, html, useEffect, useNews, useState } from "../app/core.js";
 import { address, jobPath } from "../app/address.js";
@@ -12,7 +12,7 @@ function Again({ job }) {
   const texts = againTexts(job);
   const [kind, set] = useState("sm submit");
   return html`<section class="card"><div class="row"><h2>Run again</h2><span class="grow"></span>
-      <div class="chips" role="group" aria-label="By">${Object.keys(texts).map((each) =>
+      <div class="chips" role="group" aria-label="Tool">${Object.keys(texts).map((each) =>
         html`<button type="button" class="chip" aria-pressed=${each === kind}
           onClick=${() => set(each)}>${each}</button>`)}</div>
       <${Copy} text=${texts[kind]} what="the command" /></div>
@@ -41,7 +41,7 @@ function Facts({ facts }) {
 
 function Steps({ job }) {
   const steps = job.SecondaryStatusTransitions || [];
-  return html`<section class="card"><h2>What happened</h2><ol class="steps">${steps.map(
+  return html`<section class="card"><h2>History</h2><ol class="steps">${steps.map(
     (step, i) => html`<li key=${i} class=${step.EndTime ? "" : "now"}>
       <b>${step.Status}</b> <${When} seconds=${step.StartTime} />
       ${step.EndTime ? html` <span class="quiet">${span(step.EndTime - step.StartTime)}</span>` : null}
@@ -56,7 +56,7 @@ function Table({ title, rows, head }) {
   </table></div></section>`;
 }
 
-/** What is in an archive, without downloading it. */
+/** The contents of an archive, without downloading it. */
 function Inside({ job, object, close }) {
   const [told, tell] = useState(null);
   const [error, setError] = useState(null);
@@ -66,38 +66,38 @@ function Inside({ job, object, close }) {
       left.signal.aborted || setError(wrong));
     return () => left.abort();
   }, []);
-  return html`<${Dialog} title=${`Inside of ${object.name}`} close=${close}>
+  return html`<${Dialog} title=${`Contents of ${object.name}`} close=${close}>
     <${Trouble} error=${error} />
-    ${!told && !error && html`<p class="quiet">Looking through the archive …</p>`}
+    ${!told && !error && html`<p class="quiet">Reading the archive…</p>`}
     ${told && told.members.length === 0 && !told.more && html`<p class="quiet">The archive is empty.</p>`}
-    ${told && told.members.length > 0 && html`<div class="scroll" tabindex="0" role="region" aria-label="Members"><table>
-      <thead><tr>${["Name", "Size", "Changed"].map((each) => html`<th>${each}</th>`)}</tr></thead>
+    ${told && told.members.length > 0 && html`<div class="scroll" tabindex="0" role="region" aria-label="Archive contents"><table>
+      <thead><tr>${["Name", "Size", "Modified"].map((each) => html`<th>${each}</th>`)}</tr></thead>
       <tbody>${told.members.map(([name, kind, bytes, time, target]) => html`<tr>
         <td>${name}${target && ` → ${target}`}</td>
         <td class="number">${kind === "file" ? sizeText(bytes) : kind}</td>
         <td><${When} seconds=${time} /></td></tr>`)}</tbody></table></div>`}
-    ${told?.more && html`<p class="note">There is more: these are the first ${told.members.length}.</p>`}<//>`;
+    ${told?.more && html`<p class="note">Showing only the first ${told.members.length} entries.</p>`}<//>`;
 }
 
-/** What the job has put into the server's own S3 so far. Asked for at each `step` of the job. */
+/** The files that the job has stored in the server's own S3 so far. Fetched again at each `step` of the job. */
 function Objects({ name, step }) {
   const [inside, look] = useState(null);
   const { value: told, error } = useNews((signal) => call("objects", { job: name }, signal), [], "", [name, step]);
   if (!told || told.objects.length === 0) return html`<${Trouble} error=${error} />`;
-  return html`<${Table} title="Artifacts" head=${["Object", "Of", "Size", "Written"]} rows=${told.objects.map((each) => [
+  return html`<${Table} title="Artifacts" head=${["File", "Type", "Size", "Modified"]} rows=${told.objects.map((each) => [
       html`<a download href=${address("/ui/call/object", { job: name, place: each.place, name: each.name })}>${each.name}</a>${
-        isArchive(each.name) && html` <button type="button" class="small" aria-label=${`Look inside of ${each.name}`}
-          onClick=${() => look(each)}>Inside</button>`}`,
+        isArchive(each.name) && html` <button type="button" class="small" aria-label=${`Contents of ${each.name}`}
+          onClick=${() => look(each)}>Contents</button>`}`,
       html`<span class="short">${each.place}</span>`, html`<span class="short">${sizeText(each.bytes)}</span>`, html`<${When} seconds=${each.modified / 1000} />`])} />
     ${inside && html`<${Inside} job=${name} object=${inside} close=${() => look(null)} />`}
-    ${told.more && html`<p class="note">There are more; aws s3 ls lists them all.</p>`}`;
+    ${told.more && html`<p class="note">Not all files are shown. Use <code>aws s3 ls</code> to list them.</p>`}`;
 }
 
 function Stop({ job }) {
   const [sure, setSure] = useState(false);
   const [error, setError] = useState(null);
   if (ENDED.includes(job.TrainingJobStatus)) return null;
-  if (job.TrainingJobStatus === "Stopping") return html`<button type="button" disabled>Stopping …</button>`;
+  if (job.TrainingJobStatus === "Stopping") return html`<button type="button" disabled>Stopping…</button>`;
   const stop = async () => {
     setSure(false);
     await call("StopTrainingJob", { TrainingJobName: job.TrainingJobName }).catch(setError);
@@ -105,7 +105,7 @@ function Stop({ job }) {
   return html`<${Trouble} error=${error} />${sure
     ? html`<button type="button" class="danger" onClick=${stop}>Yes, stop it</button>
         <button type="button" onClick=${() => setSure(false)}>No</button>`
-    : html`<button type="button" class="danger" onClick=${() => setSure(true)}>Stop …</button>`}`;
+    : html`<button type="button" class="danger" onClick=${() => setSure(true)}>Stop…</button>`}`;
 }
 
 function Overview({ job, query }) {
@@ -115,10 +115,10 @@ function Overview({ job, query }) {
   return html`
     ${waits && html`<p class="note" role="status">${place && html`<b>${place}.</b> `}${waits}</p>`}
     <${Cause} job=${job} />
-    <div class="columns"><section class="card"><h2>Facts</h2><${Facts} facts=${[
+    <div class="columns"><section class="card"><h2>Details</h2><${Facts} facts=${[
       ["Status", html`<${Status} job=${job} />`],
       ["Created", html`<${When} seconds=${job.CreationTime} />`],
-      ["Training took", job.TrainingStartTime && span(end - job.TrainingStartTime)],
+      ["Training time", job.TrainingStartTime && span(end - job.TrainingStartTime)],
       ["Hosts", hostsText(job.ResourceConfig)],
       ["Image", job.AlgorithmSpecification?.TrainingImage],
       ["Time limit", job.StoppingCondition?.MaxRuntimeInSeconds && span(job.StoppingCondition.MaxRuntimeInSeconds)],
@@ -132,13 +132,13 @@ function Overview({ job, query }) {
       ended=${ENDED.includes(job.TrainingJobStatus)} step=${job.SecondaryStatusTransitions?.length} />
     <${Stacks} job=${job} />
     <${Objects} name=${job.TrainingJobName} step=${job.SecondaryStatusTransitions?.length} />
-    <${Table} title="Last values of metrics" head=${["Metric", "Value", "At"]}
+    <${Table} title="Latest metrics" head=${["Metric", "Value", "Time"]}
       rows=${(job.FinalMetricDataList || []).map((each) =>
         [each.MetricName, String(each.Value), html`<${When} seconds=${each.Timestamp} />`])} />
     <${Table} title="Hyperparameters" head=${["Name", "Value"]}
       rows=${Object.entries(job.HyperParameters || {}).sort()} />
-    <${Table} title="Inputs" head=${["Channel", "From"]} rows=${(job.InputDataConfig || []).map((each) =>
-      [each.ChannelName, each.DataSource?.S3DataSource?.S3Uri || "another source"])} />
+    <${Table} title="Inputs" head=${["Channel", "Source"]} rows=${(job.InputDataConfig || []).map((each) =>
+      [each.ChannelName, each.DataSource?.S3DataSource?.S3Uri || "other"])} />
     <${Again} job=${job} />
     <section class="card"><details><summary><h2>Request</h2></summary>
       <pre class="text" tabindex="0">${indented(requestOf(job))}</pre></details></section>`;
@@ -149,7 +149,7 @@ export function Job({ name, query }) {
   const { value: job, error } = useNews(
     (signal) => call("DescribeTrainingJob", { TrainingJobName: name }, signal), ["jobs"], "", [name]);
   if (!job && error)
-    return html`<${Empty} title=${`There is no job ${name}`}>
+    return html`<${Empty} title=${`Cannot show job ${name}`}>
       <p class="quiet">${error.message}</p><${Link} to="/ui/jobs">All jobs<//><//>`;
   return html`<${JobHead} name=${name} job=${job}>
       ${job && html`<${Stop} job=${job} />`}<//>

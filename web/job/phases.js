@@ -2,7 +2,7 @@
 
 import { span } from "../app/text.js";
 
-/** Points in their order, each with the phase that it ends. */
+/** Points in order, each with the name of the phase that ends there. */
 const PHASES = {
   launched: "queued", root: "root file system", inputs: "inputs", begun: "container", joined: "roll call",
   gathered: "other hosts", checked: "preflight", code: "code", packages: "pip", worked: "plan", rank: "launcher",
@@ -15,10 +15,10 @@ const SCALE = 1000;
 const NARROWEST = 2;
 
 /**
- * A host's phases since the job was submitted, in seconds. Each begins where the one before ends, so that they add up
- * to the whole: a point that a host's clock puts before the last one ends a phase of 0 s.
+ * A host's phases since the job was submitted, in seconds. Each phase begins where the previous one ends, so they add up
+ * to the total time. If a host's clock puts a point before the previous one, the phase takes 0 s.
  *
- * `now`, in milliseconds: the host still runs, and its last phase grows. Null: it does not.
+ * `now`, in milliseconds: the host still runs, so its last phase grows. Null: the host has ended.
  */
 export function phasesOf(host, submitted, now) {
   const at = new Map(host.points.map((each) => [each.point, each.ms]));
@@ -34,7 +34,7 @@ export function phasesOf(host, submitted, now) {
   const end = now === null || last?.point === "stored" ? begin : Math.max((now - submitted) / 1000, begin);
   if (end > begin) {
     if (last?.point === "last_line") Object.assign(last, { end, grows: true });
-    else phases.push({ point: null, name: AFTER_LINES.includes(last?.point) ? "running" : "under way", begin, end, grows: true });
+    else phases.push({ point: null, name: AFTER_LINES.includes(last?.point) ? "running" : "in progress", begin, end, grows: true });
   }
   return phases;
 }
@@ -47,21 +47,21 @@ export const whole = (phases) => phases.at(-1)?.end || 0;
 export const tookText = (seconds) => (seconds < 0.9995 ? `${Math.round(seconds * 1000)} ms` : span(seconds));
 export const megabytes = (bytes) => `${(bytes / 1e6).toFixed(1)} MB`;
 
-/** How much longer (or, with a minus, shorter) a phase took than another one, as text. */
+/** How much longer (+) or shorter (-) a phase took than another one. */
 export function differenceText(seconds) {
   const ms = Math.round(seconds * 1000);
   if (ms === 0) return "±0 ms";
   return (ms > 0 ? "+" : "-") + tookText(Math.abs(ms) / 1000);
 }
 
-/** Where a phase's bar begins and how wide it is, in thousandths of `length` seconds. No bar is too narrow to be seen. */
+/** Where a phase's bar begins and how wide it is, in thousandths of `length` seconds. Every bar is wide enough to be visible. */
 export function barOf(phase, length) {
   const from = Math.min((phase.begin / length) * SCALE, SCALE - NARROWEST);
   const width = Math.max(((phase.end - phase.begin) / length) * SCALE, NARROWEST);
   return { from, width: Math.min(width, SCALE - from) };
 }
 
-/** Many hosts as one: each phase's least, median and most seconds, and the host that took most. */
+/** Summary of many hosts: minimum, median and maximum seconds of each phase, and the slowest host. */
 export function summaryOf(hosts) {
   const rows = ORDER.map((point) => {
     const times = hosts.flatMap(({ host, phases }) => phases.filter((phase) => phase.point === point)

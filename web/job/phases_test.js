@@ -23,12 +23,12 @@ test("phases: points come in their order, however they are reported, and unknown
 
 test("phases: the last phase of a host that runs grows", () => {
   const cases = [
-    [{}, 3000, ["under way", 0, 2]],
-    [{ launched: 3000 }, 4000, ["under way", 2, 3]],
+    [{}, 3000, ["in progress", 0, 2]],
+    [{ launched: 3000 }, 4000, ["in progress", 2, 3]],
     [{ launched: 3000, first_line: 9000 }, 11_000, ["running", 8, 10]],
     [{ launched: 3000, first_line: 9000, first_metric: 9500 }, 11_000, ["running", 8.5, 10]],
     [{ launched: 3000, first_line: 9000, last_line: 10_000 }, 11_000, ["running", 8, 10]],
-    [{ launched: 3000, last_line: 10_000, ended: 10_500 }, 11_000, ["under way", 9.5, 10]],
+    [{ launched: 3000, last_line: 10_000, ended: 10_500 }, 11_000, ["in progress", 9.5, 10]],
   ];
   for (const [points, now, want] of cases) {
     const last = phasesOf(host("a", points), 1000, now).at(-1);
@@ -48,7 +48,7 @@ test("phases: a start ends with the first line", () => {
   assert.deepEqual([waited([]), whole([])], [0, 0]);
 });
 
-test("phases: times and differences are told by the millisecond below a second", () => {
+test("phases: times and differences below a second are in milliseconds", () => {
   const times = [[0, "0 ms"], [0.0004, "0 ms"], [0.25, "250 ms"], [0.9994, "999 ms"], [0.9996, "1.0 s"], [1, "1.0 s"], [75, "1 min 15 s"]];
   for (const [seconds, want] of times) assert.equal(tookText(seconds), want, String(seconds));
   const differences = [[0, "±0 ms"], [0.0004, "±0 ms"], [-0.0004, "±0 ms"], [0.25, "+250 ms"], [-0.25, "-250 ms"],
@@ -66,7 +66,7 @@ test("phases: bars touch, and none is too narrow or too wide to be seen", () => 
   for (const [phase, length, want] of cases) assert.deepEqual(barOf(phase, length), want);
 });
 
-test("phases: a summary has each phase's least, median and most, and whose that is", () => {
+test("phases: a summary has each phase's minimum, median, maximum and slowest host", () => {
   const hosts = [A, B].map((each) => ({ host: each, phases: phasesOf(each, 1000, null) }));
   assert.deepEqual(summaryOf(hosts), [
     { name: "queued", least: 2, median: 4, most: 4, host: "b" },

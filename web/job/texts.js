@@ -1,8 +1,8 @@
-// Texts about one job: commands that run it again, why it failed, what it runs on. Pure.
+// Texts about one job: commands to run it again, the cause of its failure, its hosts. Pure.
 
 export const ENDED = ["Completed", "Failed", "Stopped"];
 
-/** The parts of DescribeTrainingJob's response that CreateTrainingJob accepts. */
+/** The fields of DescribeTrainingJob's response that CreateTrainingJob accepts. */
 const ASKED = ["TrainingJobName", "AlgorithmSpecification", "RoleArn", "HyperParameters", "InputDataConfig",
                "OutputDataConfig", "ResourceConfig", "StoppingCondition", "Environment", "VpcConfig",
                "CheckpointConfig", "EnableNetworkIsolation", "EnableInterContainerTrafficEncryption",
@@ -14,7 +14,7 @@ export function requestOf(job) {
   return request;
 }
 
-/** One word of a shell's command, whatever is in it. */
+/** Quotes any text as one word of a shell command. */
 export const quoted = (word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);
 
 export const indented = (json) => JSON.stringify(json, null, 2);
@@ -25,7 +25,7 @@ const PYTHON = { true: "True", false: "False", null: "None" };
 export const python = (json) =>
   indented(json).replace(/"(?:\\.|[^"\\])*"|\b(?:true|false|null)\b/g, (word) => PYTHON[word] || word);
 
-/** By the name of a program: the text that has it create a job like this one, with another name. */
+/** For each tool: the command that creates a job like this one, with another name. */
 export function againTexts(job) {
   const request = requestOf(job);
   request.TrainingJobName = `${job.TrainingJobName.replace(/-again-\d+$/, "").slice(0, 50)}-again-1`;
@@ -40,8 +40,8 @@ export function againTexts(job) {
 const exactly = (ms) => `${(ms / 1000).toFixed(2)} s`;
 
 /**
- * Why a job failed. `lines`: what it printed last. `seconds`: when it failed, where that is known; `place` then
- * follows that time, and else is a sentence. Null: it has not failed.
+ * Why a job failed. `lines`: its last output. `seconds`: when it failed, or 0 if unknown; `place` continues that time,
+ * or is a sentence of its own. Null: the job has not failed.
  */
 export function causeOf(job) {
   if (!job.FailureReason) return null;
@@ -65,5 +65,5 @@ export function hostsText(resources = {}) {
   return groups.join(", ") || `${resources.InstanceCount} × ${resources.InstanceType}`;
 }
 
-/** Whether the server can list what is in the object of that name. */
+/** Whether the server can list the contents of the object with this name. */
 export const isArchive = (name) => /\.(tar|tgz|tar\.gz)$/.test(name);

@@ -55,7 +55,7 @@ test("texts: a job that has not failed has no cause", () => {
   for (const job of [{}, { FailureReason: "" }, { MusterCause: { host: "algo-1" } }]) assert.equal(causeOf(job), null);
 });
 
-test("texts: a cause says what failed, when, where, and whom it took along", () => {
+test("texts: a cause says what failed, when, where, and which ranks ended because of it", () => {
   const plain = { reason: "AlgorithmError: x", lines: "", seconds: 0, place: "", victims: "", advice: "" };
   const cases = [
     [undefined, {}],

@@ -1,4 +1,4 @@
-// What each host of a job did, and how long each phase took: a waterfall (docs/protocols/timeline.md).
+// The phases of each host of a job as a waterfall chart (docs/protocols/timeline.md).
 
 import { Link, Trouble, ask, html, useEffect, useLog, useState } from "../app/core.js";
 import { jobPath } from "../app/address.js";
@@ -15,15 +15,15 @@ function Bar({ phase, length }) {
     <rect x=${from} y="1" width=${width} height="8" /></svg>`;
 }
 
-/** `before`: the phases of the host that this one is compared with; none: with nobody. */
+/** `before`: the phases to compare this host's with, if any. */
 function Host({ host, phases, length, all, before }) {
   const then = new Map((before || []).map((phase) => [phase.point, phase.end - phase.begin]));
   const since = (phase) => (then.has(phase.point) && !phase.grows ? differenceText(phase.end - phase.begin - then.get(phase.point)) : "");
   const attempt = host.attempt > 1 ? `, attempt ${host.attempt}` : "";
   const shown = (phase) => all || isStart(phase) || phase.grows;
-  return html`<h3>${host.host}${attempt} <span class="quiet">${tookText(whole(phases))} in all</span></h3>
+  return html`<h3>${host.host}${attempt} <span class="quiet">${tookText(whole(phases))} total</span></h3>
     <table class="timeline"><caption class="hidden">Phases of ${host.host}${attempt}</caption>
-    <thead class="hidden"><tr><th scope="col">Phase</th><th scope="col">Took</th>${before && html`<th scope="col">Than the last run</th>`}<th scope="col">Bar</th></tr></thead>
+    <thead class="hidden"><tr><th scope="col">Phase</th><th scope="col">Duration</th>${before && html`<th scope="col">Difference from last run</th>`}<th scope="col">Bar</th></tr></thead>
     <tbody>${phases.map((phase) => html`<tr key=${phase.point} class=${phase.grows ? "now" : ""}>
       <th scope="row">${phase.name}</th>
       <td class="number">${tookText(phase.end - phase.begin)}${phase.grows ? " so far" : ""}${
@@ -33,13 +33,13 @@ function Host({ host, phases, length, all, before }) {
 }
 
 function Summary({ hosts }) {
-  return html`<div class="scroll"><table><thead><tr>${["Phase", "Least", "Median", "Most", "By"].map((each) =>
+  return html`<div class="scroll"><table><thead><tr>${["Phase", "Minimum", "Median", "Maximum", "Slowest host"].map((each) =>
     html`<th scope="col">${each}</th>`)}</tr></thead><tbody>${summaryOf(hosts).map((row) => html`<tr>
       <td>${row.name}</td>${[row.least, row.median, row.most].map((each) => html`<td class="number">${tookText(each)}</td>`)}
       <td>${row.host}</td></tr>`)}</tbody></table></div>`;
 }
 
-/** The seconds that tick while a job runs, without asking. */
+/** The current time, updated every second while the job runs. */
 function useNow(runs) {
   const [now, set] = useState(Date.now());
   useEffect(() => {
@@ -51,8 +51,8 @@ function useNow(runs) {
 }
 
 /**
- * Asked for at each step of the job, and with its log until every host has begun to tell; from then on only
- * bars grow, as the server reads whole journals for it.
+ * Fetches the timeline at each step of the job and, until every host has printed its first line, when the log grows.
+ * Afterwards only the bars grow: the server reads whole journals for each request.
  */
 function useTimeline(name, ended, step) {
   const [state, set] = useState({});
@@ -68,7 +68,7 @@ function useTimeline(name, ended, step) {
   return state;
 }
 
-/** The last job that ran the same code on as many hosts, with the phases of its slowest host; null: there is none. */
+/** The last job that ran the same code on the same number of hosts, with the phases of its slowest host; null: no such job. */
 function useLastRun(name) {
   const [last, set] = useState(null);
   useEffect(() => {
@@ -79,7 +79,7 @@ function useLastRun(name) {
       const hosts = told ? hostsOf(told, null) : [];
       if (!ended.signal.aborted) set(hosts.length ? { job, ...slowestOf(hosts) } : null);
     };
-    look().catch(() => set(null)); // A timeline is shown without what it could be compared with.
+    look().catch(() => set(null)); // Without an earlier job, the timeline shows no comparison.
     return () => ended.abort();
   }, [name]);
   return last;
@@ -102,11 +102,11 @@ export function Timeline({ name, query, ended, step }) {
     onClick=${() => ask({ scale: value })}>${text}</button>`;
   return html`<section class="card" aria-label="Timeline"><div class="row"><h2>Timeline</h2><span class="grow"></span>
       ${many && html`<select aria-label="Host" value=${shown[0].host.host} onChange=${(event) => ask({ host: event.target.value })}>
-        ${hosts.map(({ host }) => html`<option value=${host.host}>${host.host}${host === slowest.host ? " (last to begin)" : ""}</option>`)}</select>`}
-      <div class="chips" role="group" aria-label="Time that is shown">${chip("", "To the first line")}${chip("all", "All")}</div></div>
+        ${hosts.map(({ host }) => html`<option value=${host.host}>${host.host}${host === slowest.host ? " (started last)" : ""}</option>`)}</select>`}
+      <div class="chips" role="group" aria-label="Time range">${chip("", "Until first line")}${chip("all", "All")}</div></div>
     <${Trouble} error=${error} />
-    ${last && html`<p class="quiet">${slowest.host.host}, the last to begin, against ${last.host.host} of <${Link} to=${jobPath(last.job)}>${last.job}<//>,
-      the last run of the same code: + took longer, - shorter.</p>`}
+    ${last && html`<p class="quiet">${slowest.host.host} (started last) compared with ${last.host.host} of <${Link} to=${jobPath(last.job)}>${last.job}<//>,
+      the last run of the same code: + is longer, - is shorter.</p>`}
     ${many && html`<${Summary} hosts=${hosts} />`}
     ${shown.map(({ host, phases }) => html`<${Host} key=${host.host} host=${host} phases=${phases} length=${length} all=${all}
       before=${last && host === slowest.host ? last.phases : null} />`)}

@@ -1,11 +1,11 @@
-// The table of jobs. The server filters, sorts and pages; the address holds what is asked for.
+// The table of jobs. The server filters, sorts and pages; the address holds the query.
 
 import { Empty, Link, Status, Trouble, When, ask, go, html, useEffect, useNews, useNow, useState } from "../app/core.js";
 import { jobPath } from "../app/address.js";
 import { call } from "../app/calls.js";
 import { STATUSES, inputOf, nowText, tookText, turned } from "./query.js";
 
-/** A text of the query, which changes once typing pauses. */
+/** A text field of the query. The query changes once the user stops typing. */
 function TextFilter({ query, part, text, most }) {
   const known = query[part] || "";
   const [typed, set] = useState(known);
@@ -16,7 +16,7 @@ function TextFilter({ query, part, text, most }) {
     return () => clearTimeout(timer);
   }, [typed]);
   return html`<label><span class="hidden">${text}</span>
-    <input type="search" name=${part} placeholder=${`${text} …`} value=${typed} maxlength=${most}
+    <input type="search" name=${part} placeholder=${`${text}…`} value=${typed} maxlength=${most}
       spellcheck="false" onInput=${(event) => set(event.target.value)} /></label>`;
 }
 
@@ -42,9 +42,9 @@ function Filters({ query, counts }) {
           ask({ age: event.target.value, from: "", to: "", after: "" }, false)}>
         <option value="">Any time</option><option value="1h">Last hour</option>
         <option value="1d">Last day</option><option value="7d">Last 7 days</option>
-        <option value="30d">Last 30 days</option><option value="dates">Between dates …</option>
+        <option value="30d">Last 30 days</option><option value="dates">Date range…</option>
       </select></label>
-    ${query.age === "dates" && html`${day("from", "From")}${day("to", "to")}`}
+    ${query.age === "dates" && html`${day("from", "From")}${day("to", "To")}`}
   </div>`;
 }
 
@@ -59,7 +59,7 @@ function Head({ query }) {
         <span aria-hidden="true">${own ? (up ? " ↑" : " ↓") : ""}</span></button></th>`;
   };
   return html`<thead><tr>${cell("name", "Name")}${cell("status", "Status")}${cell("created", "Created")}
-    <th>Took</th><th>Now</th></tr></thead>`;
+    <th>Duration</th><th>Activity</th></tr></thead>`;
 }
 
 function Row({ job, now }) {
@@ -75,9 +75,9 @@ function Row({ job, now }) {
 function None({ counts }) {
   if (counts && Object.keys(counts).length === 0)
     return html`<${Empty} title="No jobs yet">
-      <p>Submit one, where you use <code>sm</code>:</p>
+      <p>Submit one on the machine where you use <code>sm</code>:</p>
       <div class="command"><code>sm submit train.py --wait</code></div><//>`;
-  return html`<${Empty} title="No job is like that">
+  return html`<${Empty} title="No matching jobs">
     <button type="button" onClick=${() => go("/ui/jobs")}>Show all jobs</button><//>`;
 }
 

@@ -1,4 +1,4 @@
-// What the table of jobs asks the server for, and the texts of its rows. Pure: callers pass `now`, in seconds.
+// The table of jobs: the request to the server, and the texts of its rows. Pure: callers pass `now`, in seconds.
 
 import { span, stillText } from "../app/text.js";
 
@@ -8,17 +8,17 @@ const AGES = { "1h": 3600, "1d": 86400, "7d": 604800, "30d": 2592000 };
 const SORTS = { name: "Name", status: "Status", created: "CreationTime" };
 const PAGE = 50;
 
-/** The entry of `table` that the reader's query names. Undefined: it has no such entry of its own. */
+/** The table's own entry that the query names. Undefined: no such entry. */
 const chosen = (table, name) => (Object.hasOwn(table, name) ? table[name] : undefined);
 
-/** The reader's midnight at which the day `date`, as 2026-01-31, or one `behind` days later begins. Undefined: not a date. */
+/** Midnight, in the reader's time zone, `behind` days after `date` (e.g. 2026-01-31). Undefined: not a date. */
 export function dayOf(date, behind) {
   const day = new Date(`${date}T00:00`);
   day.setDate(day.getDate() + behind);
   return Number.isNaN(day.getTime()) ? undefined : day.getTime() / 1000;
 }
 
-/** The input of ListTrainingJobs for the address's query. What the query has wrong is left out. */
+/** The input of ListTrainingJobs for the address's query. Invalid parts of the query are left out. */
 export function inputOf(query, now) {
   const input = {
     MaxResults: PAGE,
@@ -30,7 +30,7 @@ export function inputOf(query, now) {
   const age = chosen(AGES, query.age);
   if (age) input.CreationTimeAfter = Math.floor(now) - age;
   if (query.age === "dates") {
-    // The server leaves both ends out; a job of midnight is to be in.
+    // The server excludes both ends, but a job created at midnight belongs to the range.
     input.CreationTimeAfter = dayOf(query.from, 0) - 0.001 || undefined;
     input.CreationTimeBefore = dayOf(query.to, 1);
   }
@@ -41,7 +41,7 @@ export function inputOf(query, now) {
   return input;
 }
 
-/** The changes of the query when the head of the column `key` is pressed. A second press turns the order. */
+/** How the query changes when the user clicks the heading of column `key`. A second click reverses the order. */
 export function turned(query, key) {
   const own = (query.sort || "created") === key;
   return { sort: key, order: own && query.order !== "up" ? "up" : "", after: "" };

@@ -29,7 +29,7 @@ test("query: the address asks for jobs by status, texts, tag, time and order", (
   for (const [query, want] of cases) assert.deepEqual(inputOf(query, NOW), { ...PLAIN, ...want }, JSON.stringify(query));
 });
 
-test("query: what the address has wrong is left out", () => {
+test("query: invalid parts of the address are left out", () => {
   const wrong = [
     { status: "x" }, { status: "constructor" }, { sort: "x" }, { sort: "toString" }, { order: "down" }, { age: "2h" },
     { age: "__proto__" }, { tag: "" }, { tag: "=" }, { tag: "=x" }, { name: "" }, { from: "2026-01-01" }, { other: "x" },
@@ -54,7 +54,7 @@ test("query: a day may have 23 or 25 hours", () => {
   for (const text of [undefined, "", "x", "2026-00-10", "2026-02-32"]) assert.equal(dayOf(text, 0), undefined, String(text));
 });
 
-test("query: a column's head sorts by it, a second press turns the order", () => {
+test("query: a click on a heading sorts by it, a second click reverses the order", () => {
   const cases = [
     [{}, "created", { sort: "created", order: "up", after: "" }],
     [{}, "name", { sort: "name", order: "", after: "" }],
@@ -66,7 +66,7 @@ test("query: a column's head sorts by it, a second press turns the order", () =>
   for (const [query, key, want] of cases) assert.deepEqual(turned(query, key), want);
 });
 
-test("query: a row says where in the queue a job is, or what it does", () => {
+test("query: a row shows a job's place in the queue, or its activity", () => {
   const cases = [
     [{ MusterQueuePlace: 2, MusterQueueLength: 5, TrainingJobStatus: "InProgress", SecondaryStatus: "Pending" }, "2 of 5 in the queue"],
     [{ TrainingJobStatus: "InProgress", SecondaryStatus: "Training" }, "Training"],

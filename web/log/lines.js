@@ -1,5 +1,5 @@
-// The lines of a job's log as the page holds them: which are asked for, kept and asked for again; searches; texts of a
-// row. Nothing here draws: callers pass how the server is called and how long to wait.
+// The lines of a job's log in the page: fetching, caching and retries; searches; texts of a row. Nothing here draws:
+// callers pass the function that calls the server.
 
 import { clock } from "../app/text.js";
 
@@ -7,21 +7,21 @@ const CHUNK = 200;
 const CHUNKS_KEPT = 40;
 const HITS_KEPT = 20_000;
 const MARKS_MAX = 10;
-const PAUSE_MS = 1000; // Before the server is asked again for lines that it did not return.
+const PAUSE_MS = 1000; // Before a retry, when the server did not return all lines.
 const FIRST_ERROR = String.raw`(?i)\b(error|exception|traceback|fatal|panic|segmentation fault|killed)\b`;
 
 const pause = () => new Promise((done) => setTimeout(done, PAUSE_MS));
 
-/** The parts of the address that choose lines. */
+/** The parts of the address that filter lines. */
 const FILTERS = ["host", "rank", "stream", "level", "fold"];
 export const filterOf = (query) => Object.fromEntries(FILTERS.map((each) => [each, query[each] || ""]));
 
 /**
- * Rows by number, fetched when they are wanted: all lines of the hosts or, in a view, the lines that a filter lets
- * through, folded if the filter says so. The server makes a view of the log piece by piece, one call each. Numbers
- * belong to one edition of the log: with another edition, all rows are fetched again.
+ * Rows by number, fetched on demand: all lines of the hosts or, in a view, the lines that match a filter, folded if
+ * the filter says so. The server builds a view of the log piece by piece, one piece per call. Row numbers belong to
+ * one edition of the log: when the edition changes, all rows are fetched again.
  *
- * `ask(input)` calls the server's `log`; `changed(error)` is called after each response, with null if it was good.
+ * `ask(input)` calls the server's `log`; `changed(error)` is called after each response, with null if it succeeded.
  */
 export class Lines {
   constructor(job, filter, { ask, changed }) {
@@ -36,7 +36,7 @@ export class Lines {
     clearTimeout(this.pauses);
   }
 
-  /** Asks for nothing for a while, then for all that is wanted. */
+  /** Waits before the next request, then looks for all missing rows. */
   pause() {
     if (!this.left) this.pauses ??= setTimeout(() => {
       this.pauses = null;
@@ -44,16 +44,16 @@ export class Lines {
     }, PAUSE_MS);
   }
 
-  /** The row of that number. Undefined: it is not here yet, and is being fetched. */
+  /** The row with that number. Undefined: it is being fetched. */
   at(number) {
     const index = Math.floor(number / CHUNK);
     const chunk = this.chunks.get(index);
     const row = chunk?.rows[number - index * CHUNK];
-    // Of rows that are not settled, the server may know more writers by now.
+    // The server may have found more writers of rows that are not settled.
     const isOld = chunk?.settled < index * CHUNK + chunk?.rows.length && this.looked > chunk.looked;
     if (!row || isOld) this.want(index);
     if (chunk) {
-      this.chunks.delete(index); // The map's order is that of the last use: its first chunk is dropped first.
+      this.chunks.delete(index); // Keeps the map in order of last use: the first chunk is dropped first.
       this.chunks.set(index, chunk);
     }
     return row;
@@ -82,7 +82,7 @@ export class Lines {
     }
   }
 
-  /** Takes over what a response says of the whole log. Returns whether it is of another edition. */
+  /** Updates the state of the whole log from a response. Returns whether the edition changed. */
   grow(told) {
     const isOther = this.count > 0 && told.edition !== this.edition;
     if (isOther) {
@@ -100,7 +100,7 @@ export class Lines {
     return !this.isView || this.full || this.looked >= this.all;
   }
 
-  /** Finds out whether there are more rows. One look at a time: news during one make one more. */
+  /** Checks for more rows, one request at a time. News during a request cause one more. */
   async look() {
     this.news = true;
     if (this.looks) return;
@@ -114,7 +114,7 @@ export class Lines {
         this.changed(null);
       }
     } catch (error) {
-      // A request that the server refuses stays refused.
+      // Retrying a client error (4xx) would not help.
       if (!(error.status >= 400 && error.status < 500)) this.pause();
       this.changed(error);
     } finally {
@@ -122,7 +122,7 @@ export class Lines {
     }
   }
 
-  /** The number of the row that has the line of that number, or the next line that the filter lets through. */
+  /** The number of the row with the line of that number, or with the next line that matches the filter. */
   async rowOf(number) {
     if (!this.isView) return number;
     for (;;) {
@@ -136,8 +136,8 @@ export class Lines {
 }
 
 /**
- * Searches the whole log, piece by piece, and calls `tell` with all matches so far: { hits, all, done, part }. Returns
- * false, at once, when the log is of another edition by now. `ask(from)` calls the server's `search-log`.
+ * Searches the whole log piece by piece, and calls `tell` with all matches so far: { hits, all, done, part }. Returns
+ * false as soon as the log's edition has changed. `ask(from)` calls the server's `search-log`.
  */
 export async function searchLog(ask, edition, tell) {
   const hits = [];
@@ -156,7 +156,7 @@ export async function searchLog(ask, edition, tell) {
   }
 }
 
-/** The number of the first line that looks like an error; null: no line does. `ask(input)` calls `search-log`. */
+/** The number of the first line that looks like an error, or null. `ask(input)` calls `search-log`. */
 export async function firstError(ask) {
   for (let from = 0; ;) {
     const told = await ask({ pattern: FIRST_ERROR, expression: true, from });
@@ -167,21 +167,21 @@ export async function firstError(ask) {
   }
 }
 
-/** The match after match `place` of `count`, or before it if `by` is -1; after the last comes the first. -1: no match yet. */
+/** The match after match `place` of `count`, or before it if `by` is -1. Wraps around. A `place` of -1: no match selected. */
 export function nextPlace(place, by, count) {
   if (place < 0) return by > 0 ? 0 : count - 1;
   return (place + by + count) % count;
 }
 
-/** 3 of 17, and how much of the log has been searched. */
+/** "3 of 17", and how much of the log has been searched. */
 export function tallyText({ place, all = 0, done, part = 0 }) {
-  return `${place >= 0 ? `${place + 1} of ` : ""}${all}${done ? "" : ` … ${Math.round(part * 100)} %`}`;
+  return `${place >= 0 ? `${place + 1} of ` : ""}${all}${done ? "" : ` (${Math.round(part * 100)}% searched)`}`;
 }
 
-/** How many rows a view has, and how much of the log the server has looked through for it. */
+/** The number of rows in a view, and how much of the log the server has scanned for it. */
 export function rowsText({ count, full, done, looked, all }) {
-  if (full) return `${count} rows, no more fit`;
-  return `${count} rows${done ? "" : ` … ${Math.round((100 * looked) / all)} %`}`;
+  if (full) return `${count} rows (limit reached)`;
+  return `${count} rows${done ? "" : ` (${Math.round((100 * looked) / all)}% scanned)`}`;
 }
 
 /** [[0, 2], [5, 5]] as "0–2, 5". */
@@ -195,20 +195,20 @@ export function writersText([ranks, hosts], names) {
   return texts.join(", ");
 }
 
-/** What a row shows of its line. `cut`: the server sent only the beginning of it. */
+/** The texts of a row. `cut`: the server sent only the beginning of the line. */
 export function rowTexts([, host, time, text, bytes, writers], hosts) {
   const who = writers ? writersText(writers, hosts) : hosts.length > 1 ? hosts[host] : "";
   return { time: clock(time) + (who && ` ${who}`), text, bytes, cut: !writers && bytes > new TextEncoder().encode(text).length };
 }
 
 /**
- * A line in pieces, as [text, is a match]. Matches of an expression are not marked: it is the server's kind (RE2).
- * `search.any`: case does not matter.
+ * A line in pieces, as [text, is a match]. Matches of a regular expression are not marked, as browsers have no RE2.
+ * `search.any`: ignore case.
  */
 export function marked(text, search) {
   if (!search.q || search.re) return [[text, false]];
   const [where, what] = search.any ? [text.toLowerCase(), search.q.toLowerCase()] : [text, search.q];
-  // In a few languages a letter becomes two: places would be those of another text.
+  // In some languages lower case has more letters, so positions in it would be wrong.
   if (where.length !== text.length) return [[text, false]];
   const parts = [];
   let from = 0;

@@ -68,7 +68,7 @@ test("lines: chunks that were not used for longest are dropped", async () => {
   assert.equal(log.lines.at(200), undefined);
 });
 
-test("lines: what the server did not return is asked for again, after a while", async (t) => {
+test("lines: missing lines are requested again after a pause", async (t) => {
   const spoilt = {
     failures: (log) => (log.fails = new Error("HTTP 500")),
     "too few lines": (log) => (log.spoils = (told) => ({ ...told, lines: [] })),
@@ -124,14 +124,14 @@ test("lines: a view is looked through to its end, piece by piece", async () => {
   assert.equal(log.asked[0].rank, "3");
 });
 
-test("lines: a view of which no more fits is done", async () => {
+test("lines: a view that has reached its limit is done", async () => {
   const log = new Log({ filter: VIEW, piece: 300 });
   log.spoils = (told) => ({ ...told, full: true });
   await log.lines.look();
   assert.deepEqual([log.asked.length, log.lines.done], [1, true]);
 });
 
-test("lines: a view whose server gains nothing is asked again after a while", async (t) => {
+test("lines: a view is requested again after a pause while the server makes no progress", async (t) => {
   const timers = fakeTimers(t);
   const log = new Log({ filter: VIEW, piece: 0 });
   await log.lines.look();
@@ -167,14 +167,14 @@ test("lines: rows that are not settled are asked for again once the server has l
   assert.equal(log.asked.at(-1).count, 200);
 });
 
-test("lines: a line's row is its number, or what the server says once it has looked so far", async () => {
+test("lines: a line's row is its number, or the server's answer once it has scanned that line", async () => {
   assert.equal(await new Log().lines.rowOf(77), 77);
   const log = new Log({ filter: VIEW, piece: 30 });
   assert.equal(await log.lines.rowOf(77), 77);
   assert.deepEqual(log.asked.map((each) => [each.line, each.count]), [[77, 0], [77, 0], [77, 0]]);
 });
 
-test("lines: who looks for a row waits where the server gains nothing", async (t) => {
+test("lines: the search for a row pauses while the server makes no progress", async (t) => {
   const timers = fakeTimers(t);
   const log = new Log({ filter: VIEW, piece: 0 });
   const found = log.lines.rowOf(5);
@@ -196,7 +196,7 @@ function searched(pieces, count, edition = "e1") {
   return { ask, asked };
 }
 
-test("search: the whole log is searched, and matches are told as they are found", async () => {
+test("search: the whole log is searched, and matches are reported as they are found", async () => {
   const { ask, asked } = searched([[40, [1, 7]], [80, []], [100, [90]]], 100);
   const told = [];
   assert.equal(await searchLog(ask, "e1", (each) => told.push(each)), true);
@@ -218,13 +218,13 @@ test("search: all matches are counted, the first 20,000 kept", async () => {
   assert.deepEqual([told[1].all, told[1].hits.length], [30_000, 20_000]);
 });
 
-test("search: matches of another edition are not told", async () => {
+test("search: matches of another edition are not reported", async () => {
   const told = [];
   assert.equal(await searchLog(searched([[9, [1]]], 9, "e2").ask, "e1", (each) => told.push(each)), false);
   assert.deepEqual(told, []);
 });
 
-test("search: a server that gains nothing is asked again after a while", async (t) => {
+test("search: a request is repeated after a pause while the server makes no progress", async (t) => {
   const timers = fakeTimers(t);
   const { ask, asked } = searched([[0, []], [0, []], [9, [4]]], 9);
   const found = searchLog(ask, "e1", () => {});
@@ -253,18 +253,18 @@ test("search: a step goes from match to match, and around", () => {
 test("search: a tally has the match, all matches and how far the search is", () => {
   const cases = [
     [{ place: -1, done: true }, "0"], [{ place: -1, all: 7, done: true }, "7"], [{ place: 0, all: 7, done: true }, "1 of 7"],
-    [{ place: -1, all: 7, done: false, part: 0.426 }, "7 … 43 %"], [{ place: 2, all: 7, done: false, part: 0 }, "3 of 7 … 0 %"],
+    [{ place: -1, all: 7, done: false, part: 0.426 }, "7 (43% searched)"], [{ place: 2, all: 7, done: false, part: 0 }, "3 of 7 (0% searched)"],
   ];
   for (const [found, want] of cases) assert.equal(tallyText(found), want);
 });
 
-test("lines: a view says how many rows it has and how far it is", () => {
+test("lines: a view shows its number of rows and its progress", () => {
   const cases = [
-    [{ count: 0, full: false, done: false, looked: 0, all: Infinity }, "0 rows … 0 %"],
-    [{ count: 5, full: false, done: false, looked: 30, all: 90 }, "5 rows … 33 %"],
+    [{ count: 0, full: false, done: false, looked: 0, all: Infinity }, "0 rows (0% scanned)"],
+    [{ count: 5, full: false, done: false, looked: 30, all: 90 }, "5 rows (33% scanned)"],
     [{ count: 5, full: false, done: true, looked: 90, all: 90 }, "5 rows"],
     [{ count: 0, full: false, done: true, looked: 0, all: 0 }, "0 rows"],
-    [{ count: 5, full: true, done: true, looked: 30, all: 90 }, "5 rows, no more fit"],
+    [{ count: 5, full: true, done: true, looked: 30, all: 90 }, "5 rows (limit reached)"],
   ];
   for (const [lines, want] of cases) assert.equal(rowsText(lines), want);
 });

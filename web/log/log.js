@@ -1,4 +1,4 @@
-// The log of a job. Only what is seen is in the page: the server has the lines, and searches them.
+// The log of a job. The page holds only the visible lines: the server keeps the log and searches it.
 
 import { Dialog, Empty, Trouble, ask, html, listen, useEffect, useMemo, useRef, useState } from "../app/core.js";
 import { address } from "../app/address.js";
@@ -26,7 +26,7 @@ function Row({ line, number, lines, search, hits, current, open }) {
 }
 
 function Whole({ lines, number, close }) {
-  const [text, set] = useState("Loading …");
+  const [text, set] = useState("Loading…");
   useEffect(() => {
     call("log", { job: lines.job, host: lines.filter.host, from: number, count: 1, whole: true }).then(
       (told) => set(told.lines[0][3]), (error) => set(error.message));
@@ -35,7 +35,7 @@ function Whole({ lines, number, close }) {
     <pre class="text wraps" tabindex="0">${text}</pre><//>`;
 }
 
-/** The lines that are seen, and how the window over them moves. */
+/** The visible lines, and scrolling. */
 function Window({ lines, search, hits, current, follows, setFollows, goal, open }) {
   const box = useRef(null);
   const [top, setTop] = useState(0);
@@ -58,7 +58,7 @@ function Window({ lines, search, hits, current, follows, setFollows, goal, open 
     setFollows(is);
   };
   useEffect(() => {
-    // A box that goes, with its view, has a last size to tell.
+    // The observer can run once more after the box is removed.
     const watch = new ResizeObserver(() =>
       box.current && setRows(Math.max(Math.floor(box.current.clientHeight / LINE), 1)));
     watch.observe(box.current);
@@ -72,7 +72,7 @@ function Window({ lines, search, hits, current, follows, setFollows, goal, open 
   }, [goal]);
 
   const scrolled = () => {
-    if (!box.current) return; // A last event, of a box that went with its view.
+    if (!box.current) return; // The last event of a box that was removed.
     const at = box.current.scrollTop;
     if (Math.abs(at - own.current) <= 1) return;
     own.current = -1;
@@ -103,7 +103,7 @@ function Window({ lines, search, hits, current, follows, setFollows, goal, open 
     </div></div>`;
 }
 
-/** Searches the whole log, piece by piece, and tells what was found so far. */
+/** Searches the whole log piece by piece, and returns the matches found so far. */
 function useSearch(lines, search) {
   const { edition } = lines;
   const [state, set] = useState({ hits: [], done: true });
@@ -113,7 +113,7 @@ function useSearch(lines, search) {
     const run = async () => {
       const isSame = await searchLog((from) => call("search-log", { job: lines.job, ...lines.filter, pattern: search.q, from,
         expression: Boolean(search.re), any_case: Boolean(search.any) }, ended.signal), edition, set);
-      if (!isSame) lines.look(); // Which brings the other edition, and this effect searches that.
+      if (!isSame) lines.look(); // Fetches the other edition; this effect then searches it.
     };
     const timer = setTimeout(() => run().catch((error) => {
       if (error.name !== "AbortError") set({ hits: [], done: true, error });
@@ -147,9 +147,9 @@ function Tools({ lines, query, name, follows, setFollows, found, step, jump, hos
   };
   const tally = !query.q || found.error ? "" : tallyText(found);
   return html`<div class="filters log-tools">
-    <label><span class="hidden">Search in the log</span><input type="search" placeholder="Search the whole log …"
+    <label><span class="hidden">Search the log</span><input type="search" placeholder="Search the whole log…"
       value=${text} maxlength="500" spellcheck="false" onInput=${(event) => set(event.target.value)} onKeyDown=${key} /></label>
-    ${toggle("any", "aA", "Ignore case")}${toggle("re", ".*", "As an expression (RE2)")}
+    ${toggle("any", "aA", "Ignore case")}${toggle("re", ".*", "Regular expression (RE2)")}
     <button type="button" class="small" aria-label="Previous match" disabled=${!found.hits.length} onClick=${() => step(-1)}>↑</button>
     <button type="button" class="small" aria-label="Next match" disabled=${!found.hits.length} onClick=${() => step(1)}>↓</button>
     <span class="tally" role="status">${tally}</span>
@@ -158,8 +158,8 @@ function Tools({ lines, query, name, follows, setFollows, found, step, jump, hos
     <label><span class="hidden">Rank</span><input type="search" inputmode="numeric" class="rank" placeholder="Rank"
       value=${query.rank || ""} maxlength="7" onChange=${(event) => ask({ rank: event.target.value.trim(), line: "" })} /></label>
     ${choice("stream", "Stream", { "": "Both streams", stdout: "stdout", stderr: "stderr" })}
-    ${choice("level", "Level", { "": "All levels", info: "Info and above", warning: "Warnings, errors", error: "Errors" })}
-    ${toggle("fold", "Fold", "One row for what several ranks wrote alike")}
+    ${choice("level", "Level", { "": "All levels", info: "Info and above", warning: "Warnings and errors", error: "Errors" })}
+    ${toggle("fold", "Fold", "Combine equal lines of several ranks")}
     ${lines.hosts.length > 1 || query.host ? html`<label><span class="hidden">Host</span>
       <select value=${query.host || ""} onChange=${(event) => ask({ host: event.target.value, line: "" })}>
         <option value="">All hosts</option>${(query.host ? hosts : lines.hosts).map((each) =>
@@ -221,7 +221,7 @@ export function Log({ name, query }) {
   };
   const jump = async () => {
     const number = await firstError((input) => call("search-log", { job: name, ...filter, ...input }));
-    if (number === null) setError({ message: "No line looks like an error." });
+    if (number === null) setError({ message: "No errors found in the log." });
     else ask({ line: number + 1, error: "" });
   };
   useEffect(() => {
@@ -234,9 +234,9 @@ export function Log({ name, query }) {
       hosts=${allHosts.current.length ? allHosts.current : [filter.host]} grows=${status && !ENDED.includes(status.TrainingJobStatus)} />
     <${Trouble} error=${found.error || error} />
     ${lines.count === 0 && status && (lines.isView
-      ? lines.done && html`<${Empty} title="No line is like that">
+      ? lines.done && html`<${Empty} title="No matching lines">
         <button type="button" onClick=${() => ask(filterOf({}))}>Show all lines</button><//>`
-      : html`<${Empty} title="No lines yet"><p class="quiet">They are shown as they come.</p><//>`)}
+      : html`<${Empty} title="No lines yet"><p class="quiet">Lines appear here as the job prints them.</p><//>`)}
     <${Window} lines=${lines} search=${search} hits=${found.hits} current=${current}
       follows=${follows} setFollows=${setFollows} goal=${goal} open=${open} />
     ${whole !== null && html`<${Whole} lines=${lines} number=${whole} close=${() => open(null)} />`}

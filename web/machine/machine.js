@@ -1,4 +1,4 @@
-// The machine: what it has, what runs, what waits and why. Who is in, and the access keys.
+// The machine: capacity, running and waiting jobs. Access: logged-in browsers and access keys.
 
 import { Copy, Link, Trouble, When, html, useEffect, useNews, useState } from "../app/core.js";
 import { jobPath } from "../app/address.js";
@@ -9,13 +9,13 @@ import { capacityOf, needsText } from "./amounts.js";
 function Resources({ rows, disk }) {
   const all = capacityOf(rows, disk);
   return html`<section class="card"><h2>Capacity</h2><div class="scroll" tabindex="0" role="region" aria-label="Capacity"><table>
-    <thead><tr><th>Resource</th><th>In use</th><th>Of</th><th><span class="hidden">Share</span></th></tr></thead>
+    <thead><tr><th>Resource</th><th>In use</th><th>Total</th><th><span class="hidden">Usage</span></th></tr></thead>
     <tbody>${all.map((each) => html`<tr key=${each.name}><th scope="row">${each.name}</th>
       <td class="number">${each.held}</td><td class="number">${each.of}</td>
       <td>${each.share !== null && html`<meter min="0" max="1" value=${each.share}
-        aria-label=${`${each.name} in use`}>${Math.round(each.share * 100)} %</meter>`}</td></tr>`)}</tbody>
+        aria-label=${`${each.name} in use`}>${Math.round(each.share * 100)}%</meter>`}</td></tr>`)}</tbody>
   </table></div>
-  ${disk && html`<p class="quiet">${sizeText(disk.free)} of the disk are free.</p>`}</section>`;
+  ${disk && html`<p class="quiet">${sizeText(disk.free)} of disk space is free.</p>`}</section>`;
 }
 
 function Jobs({ title, rows, count, none, columns, cells }) {
@@ -25,7 +25,7 @@ function Jobs({ title, rows, count, none, columns, cells }) {
         <thead><tr>${columns.map((each) => html`<th>${each}</th>`)}</tr></thead>
         <tbody>${rows.map((each, i) => html`<tr key=${each.job}>${cells(each, i).map((cell) => html`<td>${cell}</td>`)}</tr>`)}</tbody>
       </table></div>`}
-    ${count > rows.length && html`<p class="note">The first ${rows.length} are shown.</p>`}</section>`;
+    ${count > rows.length && html`<p class="note">Showing the first ${rows.length}.</p>`}</section>`;
 }
 
 const jobLink = (name) => html`<${Link} to=${jobPath(name)}>${name}<//>`;
@@ -35,21 +35,21 @@ export function Machine() {
   const { value, error } = useNews((signal) => call("machine", {}, signal), ["jobs"], "", []);
   return html`<h1>Machine</h1>
     <${Trouble} error=${error} />
-    ${value?.elsewhere && html`<p class="note">Slurm decides when jobs of this server start: <code>sm nodes</code> and${" "}
-      <code>sm queue</code>, where sbatch works, show its nodes and its queue. Those that it has got stand below.</p>`}
+    ${value?.elsewhere && html`<p class="note">Slurm schedules the jobs of this server. To see its nodes and its queue, run <code>sm nodes</code>
+      ${" "}and <code>sm queue</code> where sbatch works. Jobs submitted to Slurm are listed below.</p>`}
     ${value && html`<${Resources} rows=${value.resources} disk=${value.disk} />
-      <${Jobs} title=${value.elsewhere ? "At Slurm" : "Running"} rows=${value.runs} count=${value.run_count}
-        none="Nothing runs." columns=${["Job", "Since", "Holds"]}
+      <${Jobs} title=${value.elsewhere ? "Submitted to Slurm" : "Running"} rows=${value.runs} count=${value.run_count}
+        none="No running jobs." columns=${["Job", "Since", "Resources"]}
         cells=${(each) => [jobLink(each.job), html`<${When} seconds=${each.since / 1000} />`, needsText(each.needs)]} />
-      <${Jobs} title="Waiting" rows=${value.waits} count=${value.wait_count} none="Nothing waits."
-        columns=${["Place", "Job", "Needs", "Why it waits"]}
+      <${Jobs} title="Waiting" rows=${value.waits} count=${value.wait_count} none="No waiting jobs."
+        columns=${["Position", "Job", "Resources", "Reason"]}
         cells=${(each, i) => [i + 1, jobLink(each.job), needsText(each.needs), each.why]} />`}`;
 }
 
-/** The secret, which is nowhere else in the page and is gone with this. */
+/** The only place where the page shows a secret. */
 function NewKey({ made, close }) {
-  return html`<div class="note" role="status" aria-label="The new key">
-    <p><b>The secret is shown this once.</b> Keep it where nobody else reads it.</p>
+  return html`<div class="note" role="status" aria-label="New access key">
+    <p><b>The secret is shown only once.</b> Store it in a safe place.</p>
     ${[["Access key", made.id], ["Secret", made.secret]].map(([name, text]) => html`<div class="command">
       <span>${name}: <code>${text}</code></span><${Copy} text=${text} what=${name} /></div>`)}
     <button type="button" onClick=${close}>Done</button></div>`;
@@ -73,8 +73,8 @@ function MakeKey({ changed }) {
   };
   return html`<${Trouble} error=${error} />
     ${made && html`<${NewKey} made=${made} close=${() => setMade(null)} />`}
-    <form class="filters" onSubmit=${make}><label>What it is for <input name="comment" maxlength="256" autocomplete="off" /></label>
-      <button>Make a key</button></form>`;
+    <form class="filters" onSubmit=${make}><label>Comment <input name="comment" maxlength="256" autocomplete="off" /></label>
+      <button>Create key</button></form>`;
 }
 
 function Key({ each, changed }) {
@@ -88,7 +88,7 @@ function Key({ each, changed }) {
       setError(refused);
       return;
     }
-    if (each.own) await call("visit").catch(() => {}); // Refused: which shows how to get in.
+    if (each.own) await call("visit").catch(() => {}); // This call is refused, which shows the login form.
     else changed();
   };
   const asked = each.own ? "Yes, delete it and log out" : "Yes, delete it";
@@ -98,7 +98,7 @@ function Key({ each, changed }) {
       ? html`<button type="button" class="small danger" onClick=${remove}>${asked}</button>${" "}
           <button type="button" class="small" onClick=${() => setSure(false)}>No</button>`
       : html`<button type="button" class="small" onClick=${() => setSure(true)}
-          aria-label=${`Delete ${each.id}`}>Delete …</button>`}</td></tr>`;
+          aria-label=${`Delete ${each.id}`}>Delete…</button>`}</td></tr>`;
 }
 
 function Keys() {
@@ -106,13 +106,13 @@ function Keys() {
   const changed = () => next((old) => old + 1);
   const { value, error } = useNews((signal) => call("keys", {}, signal), [], "", [turn]);
   return html`<section class="card"><h2>Access keys</h2>
-    <p class="quiet">Every one of them may do all that this server can, make and delete keys, too.</p>
+    <p class="quiet">Every key has full access to this server and can create and delete keys.</p>
     <${Trouble} error=${error} />
     ${value && (value.may_make
       ? html`<${MakeKey} changed=${changed} />`
-      : html`<p class="quiet">None is made here: others could read its secret on this way. Use <code>sm key create</code>.</p>`)}
+      : html`<p class="quiet">You cannot create a key here, because this connection is not encrypted. Use <code>sm key create</code>.</p>`)}
     <div class="scroll" tabindex="0" role="region" aria-label="Access keys"><table>
-      <thead><tr><th>Key</th><th>What it is for</th><th>Made</th><th><span class="hidden">Delete</span></th></tr></thead>
+      <thead><tr><th>Key</th><th>Comment</th><th>Created</th><th><span class="hidden">Actions</span></th></tr></thead>
       <tbody>${(value?.keys || []).map((each) => html`<${Key} key=${each.id} each=${each} changed=${changed} />`)}</tbody>
     </table></div></section>`;
 }
@@ -126,17 +126,17 @@ function Visits() {
     else next(turn + 1);
   };
   return html`<section class="card"><h2>Browsers</h2>
-    <p class="quiet">Those that were let in with key <code>${visit.peek().key}</code>.</p>
+    <p class="quiet">Browsers logged in with key <code>${visit.peek().key}</code>.</p>
     <${Trouble} error=${error} />
     <div class="scroll" tabindex="0" role="region" aria-label="Browsers"><table>
-      <thead><tr><th>Browser</th><th>Since</th><th>Until</th><th><span class="hidden">End</span></th></tr></thead>
+      <thead><tr><th>Browser</th><th>Logged in</th><th>Expires</th><th><span class="hidden">Actions</span></th></tr></thead>
       <tbody>${(value?.visits || []).map(
         (each) => html`<tr key=${each.id}>
-          <td>${each.browser || "unknown"} ${each.own && html`<strong>(this one)</strong>`}</td>
+          <td>${each.browser || "unknown"} ${each.own && html`<strong>(this browser)</strong>`}</td>
           <td><${When} seconds=${each.since / 1000} /></td>
           <td><${When} seconds=${each.until / 1000} /></td>
           <td><button type="button" class="small" onClick=${() => end(each.id, each.own)}>
-            ${each.own ? "Log out" : "End"}</button></td>
+            ${each.own ? "Log out" : "End session"}</button></td>
         </tr>`,
       )}</tbody>
     </table></div></section>`;

@@ -1,16 +1,16 @@
-// What a chart is drawn from: buckets of time as columns, and the marks of its axis. Pure.
+// The data of a chart: buckets of time as columns, and axis labels. Pure.
 
 import { dayText, shortDate, shortSpan, timeText } from "../app/text.js";
 
 const DAY = 86400;
-/** Seconds between two marks of a time that counts from a beginning. */
+/** Possible seconds between two labels of an axis with relative times. */
 export const STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 21600, 43200,
                       ...[1, 2, 5, 10, 20, 50, 100, 200, 500].map((days) => days * DAY)];
 
-/** A moment as text: a date or, where times are `relative`, the time since each line began. */
+/** A moment as text: a date or, if times are `relative`, the time since the start. */
 export const momentText = (at, relative) => (relative ? shortSpan(at) : shortDate(at));
 
-/** 14:03 for each tick, with the day on a second line where it is not that of the tick before. `step`: seconds from one to the next. */
+/** 14:03 for each tick, with the day on a second line if it changed since the last tick. `step`: seconds between ticks. */
 export function timeMarks(ticks, step) {
   let last = "";
   return ticks.map((tick) => {
@@ -23,7 +23,7 @@ export function timeMarks(ticks, step) {
   });
 }
 
-/** The whole seconds that a range asks the server for; at least one. */
+/** A range in whole seconds, for a request to the server; at least one second. */
 export function wholeSeconds([from, to], begins = 0) {
   const start = Math.floor(from) + begins;
   return { from: start, to: Math.max(Math.ceil(to) + begins, start + 1) };
@@ -31,7 +31,7 @@ export function wholeSeconds([from, to], begins = 0) {
 
 /**
  * The responses for the lines of a chart, each { from, width, buckets: [[number, least, most, mean, count], …] }, as
- * uPlot wants them: one column of times, then mean, least and most of each line. null: the line has no such bucket.
+ * uPlot expects them: one column of times, then mean, minimum and maximum of each line. null: the line has no such bucket.
  */
 export function columnsOf(answers) {
   const { from, width } = answers[0];
@@ -51,7 +51,7 @@ export function columnsOf(answers) {
   return columns;
 }
 
-/** What the lines are at one of the columns' times: [{ mean, low, high }, …], null where a line has nothing. */
+/** The values of the lines at one of the columns' times: [{ mean, low, high }, …], null for a line without a value. */
 export function valuesAt(columns, at) {
   if (!columns || at === null || columns[0][at] === undefined) return null;
   return Array.from({ length: (columns.length - 1) / 3 }, (_, i) => {
@@ -60,14 +60,14 @@ export function valuesAt(columns, at) {
   });
 }
 
-/** The buckets of each of the `names`, in their order, in the measure's unit. A host of which nothing is known has none. */
+/** The buckets of each of the `names`, in their order, in the measure's unit; empty for an unknown host. */
 export function bucketsByHost(told, names, unit) {
   const byHost = new Map(told.hosts.map((each) => [each.host, each.buckets]));
   return names.map((name) => ({ from: told.from, width: told.width, buckets: (byHost.get(name) || []).map(
     ([number, low, high, mean, count]) => [number, low / unit, high / unit, mean / unit, count]) }));
 }
 
-/** The first host that is shown, of `count`, when the address says `text`. What it has wrong is 0. */
+/** The first of `count` hosts to show, from the address's `text`. Invalid text means 0. */
 export function skipOf(text, count) {
   const wanted = Math.max(Math.floor(Number(text) || 0), 0);
   return wanted < count ? wanted : 0;

@@ -1,4 +1,4 @@
-// Something over time, a line each of several jobs or hosts: a chart that exists while it is seen, its table, its files.
+// A chart over time with one line per job or host, its table and its files. It is drawn only while it is visible.
 
 import { Trouble, html, useEffect, useLog, useMemo, useRef, useState } from "../app/core.js";
 import { shortNumber, shortSpan } from "../app/text.js";
@@ -8,7 +8,7 @@ import { STEPS, columnsOf, momentText, timeMarks, valuesAt } from "./buckets.js"
 const HEIGHT = 240;
 const BUCKETS_MAX = 2000;
 const TABLE_ROWS = 60;
-/** Two hexadecimal digits behind a colour: between least and most, and these two lines. */
+/** Opacity as two hexadecimal digits: of the band between minimum and maximum, and of its edges. */
 const OPACITY = { alone: ["44", "99"], compared: ["1c", "77"] };
 
 export const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
@@ -47,7 +47,7 @@ function optionsOf(answers, width, range, relative, zoom, point) {
   };
 }
 
-/** Whether the element is in sight, or nearly. */
+/** Whether the element is visible, or nearly. */
 export function useSeen(element) {
   const [seen, set] = useState(false);
   useEffect(() => {
@@ -58,7 +58,7 @@ export function useSeen(element) {
   return seen;
 }
 
-/** The element's width, and how often colours have changed. */
+/** The element's width, and how often the colour scheme has changed. */
 export function useLook(element) {
   const [look, set] = useState({ width: 0, scheme: 0 });
   useEffect(() => {
@@ -91,8 +91,8 @@ function Table({ name, job, kinds, lines, of, range, relative, read, keys }) {
   }, job, keys, kinds);
   if (!rows) return html`<${Trouble} error=${error} />`;
   return html`<div class="scroll" tabindex="0" role="region" aria-label=${`Table of ${name}`}><table>
-    <thead><tr><th scope="col">From</th>${of && html`<th scope="col">${of}</th>`}
-      ${["Mean", "Least", "Most", "Samples"].map((each) => html`<th scope="col">${each}</th>`)}</tr></thead>
+    <thead><tr><th scope="col">Start</th>${of && html`<th scope="col">${of}</th>`}
+      ${["Mean", "Minimum", "Maximum", "Samples"].map((each) => html`<th scope="col">${each}</th>`)}</tr></thead>
     <tbody>${rows.flatMap((each, i) => each.buckets.map(([number, low, high, mean, count]) => html`<tr>
       <td class="number">${momentText(each.from + number * each.width, relative)}</td>
       ${of && html`<td class="job">${lines[i]}</td>`}
@@ -113,9 +113,9 @@ function Readout({ columns, at, lines, of, relative }) {
 }
 
 /**
- * `lines`: their names, each `of` a kind, "Job", or null where it is clear whose it is. `read(range, buckets, signal)`
- * gives { from, width, buckets } of each; news of the `kinds` about `job`, and another `range` or `turn`, have it called
- * again. `relative`: times count from a beginning. `files`: [{ text, href }]. `zoom(from, to)`.
+ * `lines`: their names. `of`: what they name, e.g. "Job"; null if there is only one line. `read(range, buckets, signal)`
+ * returns { from, width, buckets } of each line. It is called again on news of the `kinds` about `job`, and when `range`
+ * or `turn` changes. `relative`: times count from the start of each job. `files`: [{ text, href }]. `zoom(from, to)`.
  */
 export function Chart({ name, job, kinds, lines, of, range, relative, read, turn, files, zoom }) {
   const box = useRef(null);

@@ -1,15 +1,15 @@
-// Jobs whose metrics are compared, and the part of their time that is shown. Pure.
+// Compared jobs and the time range shown. Pure.
 
 export const COMPARED_MAX = 8;
 export const NARROWEST = 2; // Seconds.
 
-/** The jobs that the address names, each once, the view's own first. */
+/** The jobs that the address names, without duplicates, the view's own job first. */
 export function comparedJobs(name, others) {
   const all = [name, ...(others || "").split(",").filter((each) => /^[a-zA-Z0-9-]{1,63}$/.test(each))];
   return [...new Set(all)].slice(0, COMPARED_MAX);
 }
 
-/** Each hyperparameter with the jobs' values of it, in the jobs' order. Those that differ come first. */
+/** Each hyperparameter with its value in each job, in the jobs' order. Those that differ come first. */
 export function parametersOf(descriptions) {
   const names = new Set(descriptions.flatMap((each) => Object.keys(each.HyperParameters || {})));
   const rows = [...names].sort().map((name) => {
@@ -20,8 +20,8 @@ export function parametersOf(descriptions) {
 }
 
 /**
- * When each job's metrics begin and end, by the job's own clock if jobs are compared (`begins` is where that starts).
- * `whole`: the time that has them all. `all`: [{ name, metrics: [{ name, first, last }, …] }, …].
+ * When each job's metrics start and end. If jobs are compared, times are relative to the job's first metric (`begins`).
+ * `whole`: the range that includes all of them. `all`: [{ name, metrics: [{ name, first, last }, …] }, …].
  */
 export function timesOf(all, compares) {
   const jobs = all.map((job) => ({
@@ -36,26 +36,26 @@ export function timesOf(all, compares) {
   return { jobs, whole };
 }
 
-/** All metrics of the jobs by name, each once, and those whose name has `part` in it, in any case. */
+/** The names of all metrics of the jobs, without duplicates, and those that contain `part`, ignoring case. */
 export function namesOf(jobs, part = "") {
   const metrics = [...new Set(jobs.flatMap((job) => [...job.names.keys()]))].sort();
   return { metrics, shown: metrics.filter((each) => each.toLowerCase().includes(part.toLowerCase())) };
 }
 
-/** The time that the address names. null: it names none. */
+/** The time range in the address, or null. */
 export function rangeOf({ from, to }) {
   const range = [Number(from), Number(to)];
   return from !== undefined && range.every(Number.isFinite) && range[0] >= 0 && range[1] > range[0] ? range : null;
 }
 
-/** What of the address changes when `from` to `to` is to be shown: whole seconds, not too few, none before 0. null: all. */
+/** How the address changes to show `from` to `to`: whole seconds, at least NARROWEST, not before 0. null: everything. */
 export function zoomedTo(from, to) {
   if (from === null) return { from: "", to: "" };
   const start = Math.max(Math.floor(from), 0);
   return { from: start, to: Math.max(Math.ceil(to), start + NARROWEST) };
 }
 
-/** The range that a button of the zoom leads to. */
+/** The range after a zoom button is pressed. */
 export function zoomStep(step, [from, to]) {
   const length = to - from;
   if (step === "in") return [from + length / 4, to - length / 4];

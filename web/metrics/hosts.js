@@ -1,4 +1,4 @@
-// What a job's hosts use of their machines, over the job's life, and a metric of its by rank.
+// Resource usage of a job's hosts over time, and a metric by rank.
 
 import { Empty, Trouble, ask, html, useEffect, useLog, useRef, useState } from "../app/core.js";
 import { address } from "../app/address.js";
@@ -15,16 +15,16 @@ const HOSTS = 8; // As many as have a colour.
 const AGAIN_MS = 2000;
 const MIB = 1 << 20;
 const MEASURES = [
-  ["processor", "Processors busy", 1],
-  ["memory", "Memory, MiB", MIB],
-  ["disk-read", "Read from disks, MiB/s", MIB],
-  ["disk-written", "Written to disks, MiB/s", MIB],
-  ["network-in", "Network in, MiB/s", MIB],
-  ["network-out", "Network out, MiB/s", MIB],
+  ["processor", "CPUs in use", 1],
+  ["memory", "Memory (MiB)", MIB],
+  ["disk-read", "Disk reads (MiB/s)", MIB],
+  ["disk-written", "Disk writes (MiB/s)", MIB],
+  ["network-in", "Network in (MiB/s)", MIB],
+  ["network-out", "Network out (MiB/s)", MIB],
 ];
 const GPU_MEASURES = [
-  ["gpu-time", "GPUs' time used, %", 1],
-  ["gpu-memory", "Memory of each GPU, MiB", MIB],
+  ["gpu-time", "GPU utilization (%)", 1],
+  ["gpu-memory", "Memory per GPU (MiB)", MIB],
 ];
 const LIVES = ["InProgress", "Stopping"];
 
@@ -32,7 +32,7 @@ const LABELS = 96; // Pixels at the left.
 const ROW = [3, 18]; // Pixels of a row, least and most.
 const MAP_HEIGHT = 320;
 
-/** The job and its hosts, again and again while it runs: nothing tells that there are new figures. */
+/** The job and its hosts. Polls while the job runs, because the server sends no news of new figures. */
 function useHosts(name) {
   const [state, set] = useState({});
   const [turn, setTurn] = useState(0);
@@ -54,25 +54,25 @@ function useHosts(name) {
   return state;
 }
 
-/** The buckets of the hosts in the order of `names`; none of a host that is not told. */
+/** The buckets of the hosts in the order of `names`; empty for hosts missing from the response. */
 async function usageOf(job, measure, unit, skip, names, range, buckets, signal) {
   const told = await call("host-usage", { job, measure, skip, ...wholeSeconds(range), buckets }, signal);
   return bucketsByHost(told, names, unit);
 }
 
-/** Which hosts are shown, where they are more than colours; what colour each has. */
+/** The hosts shown, with their colours; buttons to page through them if there are more hosts than colours. */
 function Shown({ names, skip, all }) {
   const to = (number) => ask({ skip: number || "" }, false);
-  return html`<ul class="compared" aria-label="Hosts that are shown">
+  return html`<ul class="compared" aria-label="Hosts shown">
     ${names.map((each, i) => html`<li key=${each}><i class="key series-${i}"></i>${each}</li>`)}
-    ${all > HOSTS && html`<li class="row"><span role="status">${skip + 1} to ${skip + names.length} of ${all} hosts</span>
-      <button type="button" class="small" disabled=${skip === 0} onClick=${() => to(Math.max(skip - HOSTS, 0))}>Hosts before</button>
-      <button type="button" class="small" disabled=${skip + HOSTS >= all} onClick=${() => to(skip + HOSTS)}>Hosts behind</button></li>`}</ul>`;
+    ${all > HOSTS && html`<li class="row"><span role="status">Hosts ${skip + 1}–${skip + names.length} of ${all}</span>
+      <button type="button" class="small" disabled=${skip === 0} onClick=${() => to(Math.max(skip - HOSTS, 0))}>Previous hosts</button>
+      <button type="button" class="small" disabled=${skip + HOSTS >= all} onClick=${() => to(skip + HOSTS)}>Next hosts</button></li>`}</ul>`;
 }
 
 /**
- * The metric by rank and time. The log is looked through a piece a call, and what it got since on news of it: columns
- * are so wide that they stay as they are while the job goes on, up to twice its time.
+ * The metric by rank and time. Each call scans a piece of the log; news of the log make it scan the new lines. Columns
+ * are so wide that they need not change until the job has run twice as long.
  */
 function useRanks(job, metric, zoomed) {
   const [state, set] = useState({});
@@ -112,7 +112,7 @@ function draw(canvas, width, map, columns, at) {
   const pen = canvas.getContext("2d");
   pen.scale(scale, scale);
   const wide = (width - LABELS) / columns;
-  const left = (x) => Math.round(LABELS + x * wide); // Whole pixels: what overlaps would show twice.
+  const left = (x) => Math.round(LABELS + x * wide); // Whole pixels, because overlapping cells would look darker.
   const named = Math.ceil(14 / tall);
   pen.textBaseline = "middle";
   map.rows.forEach((row, y) => {
@@ -157,16 +157,16 @@ function HeatMap({ name, seen: { from, width: seconds, columns, map } }) {
   const row = at && map.rows[at[1]];
   const value = row?.means[at[0]] ?? null;
   return html`<div ref=${box} class="heat" tabindex="0" role="application" onKeyDown=${key} onPointerMove=${point}
-      aria-label=${`${name} by rank and time: arrow keys tell the values`}><canvas ref=${canvas} aria-hidden="true" /></div>
+      aria-label=${`${name} by rank and time; use the arrow keys to read values`}><canvas ref=${canvas} aria-hidden="true" /></div>
     <div class="row quiet"><span>${shortDate(from)} to ${shortDate(from + columns * seconds)}</span><span class="grow"></span>
-      <span>pale ${shortNumber(map.low)}, full ${shortNumber(map.high)}${" "}and more</span></div>
+      <span>lightest: ${shortNumber(map.low)}, strongest: ${shortNumber(map.high)}${" "}or more</span></div>
     <p class="readout" aria-live="polite">${row && html`${rankName(row)}, ${shortDate(from + at[0] * seconds)}: ${
-      value === null ? "no value" : html`${shortNumber(value)} (mean of ${row.counts[at[0]]})`}`}</p>`;
+      value === null ? "no value" : html`${shortNumber(value)} (mean of ${row.counts[at[0]]} values)`}`}</p>`;
 }
 
 function RankTable({ name, seen: { from, width, map } }) {
   return html`<div class="scroll" tabindex="0" role="region" aria-label=${`Table of ${name} by rank`}><table>
-    <thead><tr>${["Rank", "Host", "Mean", "Least", "Most", "Most at", "Values"].map((each) =>
+    <thead><tr>${["Rank", "Host", "Mean", "Minimum", "Maximum", "Time of maximum", "Values"].map((each) =>
       html`<th scope="col">${each}</th>`)}</tr></thead>
     <tbody>${map.rows.map((row) => {
       const { mean, least, most, column, count } = figuresOf(row);
@@ -184,11 +184,11 @@ function Ranks({ name, metrics, metric, zoomed }) {
     <div class="row"><h2>By rank</h2><select aria-label="Metric by rank" value=${metric}
       onChange=${(event) => ask({ metric: event.target.value }, false)}>${metrics.map((each) =>
         html`<option value=${each}>${each}</option>`)}</select>
-      <span class="quiet" role="status">${seen.looked < 1 ? `${Math.floor(seen.looked * 100)} % of the log looked through` : ""}</span></div>
+      <span class="quiet" role="status">${seen.looked < 1 ? `${Math.floor(seen.looked * 100)}% of the log scanned` : ""}</span></div>
     <${Trouble} error=${seen.error} />
-    ${rows === 0 && html`<p class="quiet">No line has told it${zoomed ? " in that time" : " yet"}.</p>`}
+    ${rows === 0 && html`<p class="quiet">No values${zoomed ? " in this time range" : " yet"}.</p>`}
     ${rows > 0 && html`<${HeatMap} name=${metric} seen=${seen} />
-      ${rows === RANKS_MAX && html`<p class="quiet">The first ${RANKS_MAX} ranks; there may be more.</p>`}
+      ${rows === RANKS_MAX && html`<p class="quiet">Showing the first ${RANKS_MAX} ranks.</p>`}
       <details onToggle=${(event) => setOpen(event.target.open)}><summary>Table</summary>
         ${open && html`<${RankTable} name=${metric} seen=${seen} />`}</details>`}
   </section>`;
@@ -207,11 +207,11 @@ export function Hosts({ name, query }) {
   const measures = hosts?.some((each) => each.gpus) ? [...MEASURES, ...GPU_MEASURES] : MEASURES;
   return html`<${JobHead} name=${name} job=${description} />
     <${Trouble} error=${error} />
-    ${hosts && hosts.length === 0 && html`<${Empty} title="No figures of its hosts">
-      <p class="quiet">They come while hosts run, a second after they have begun.</p><//>`}
+    ${hosts && hosts.length === 0 && html`<${Empty} title="No host metrics">
+      <p class="quiet">They appear one second after a host starts.</p><//>`}
     ${names.length > 0 && html`<${Shown} names=${names} skip=${skip} all=${hosts.length} />
       <div class="filters"><${Zoom} range=${range} whole=${!zooms} zoom=${zoom} />
-        <span class="quiet">drag to look closer, double click to see all</span></div>
+        <span class="quiet">drag to zoom in, double-click to reset</span></div>
       <div class="charts">${measures.map(([measure, title, unit]) => html`<${Chart} key=${measure} name=${title} job=${name}
         kinds=${["jobs"]} lines=${names} of=${hosts.length > 1 ? "Host" : null} range=${range} turn=${last} zoom=${zoom}
         read=${(part, buckets, signal) => usageOf(name, measure, unit, skip, names, part, buckets, signal)}

@@ -1,4 +1,4 @@
-// A job's metrics, alone or over those of other jobs.
+// A job's metrics, alone or compared with other jobs' metrics.
 
 import { Empty, Trouble, ask, html, useEffect, useLog, useRef, useState } from "../app/core.js";
 import { address } from "../app/address.js";
@@ -8,7 +8,7 @@ import { Chart, useSeen } from "./chart.js";
 import { wholeSeconds } from "./buckets.js";
 import { COMPARED_MAX, NARROWEST, comparedJobs, namesOf, parametersOf, rangeOf, timesOf, zoomStep, zoomedTo } from "./compared.js";
 
-const CHARTS = 24; // More are made as one comes near the last of them.
+const CHARTS = 24; // More are created as the user scrolls near the last one.
 
 function Parameters({ descriptions }) {
   const rows = parametersOf(descriptions);
@@ -39,10 +39,10 @@ function Compared({ name, jobs }) {
   };
   return html`<ul class="compared">
     ${jobs.length > 1 && jobs.map((job, i) => html`<li key=${job}><i class="key series-${i}"></i>${job}
-      ${i > 0 && html` <button type="button" class="small" aria-label=${`Compare no more with ${job}`}
+      ${i > 0 && html` <button type="button" class="small" aria-label=${`Remove ${job} from the comparison`}
         onClick=${() => put(jobs.filter((each) => each !== job))}>✕</button>`}</li>`)}
     ${jobs.length < COMPARED_MAX && html`<li><form class="row" onSubmit=${add}>
-      <input aria-label="A job to compare with" placeholder="Compare with job …" list="near" value=${text}
+      <input aria-label="Job to compare with" placeholder="Compare with job…" list="near" value=${text}
         onInput=${type} onFocus=${type} autocomplete="off" /><button>Add</button>
       <datalist id="near">${near.filter((each) => !jobs.includes(each)).map((each) =>
         html`<option value=${each} />`)}</datalist></form></li>`}</ul>`;
@@ -54,16 +54,16 @@ export function zoomOf(query, whole) {
   return { zooms: range !== null, zoom: (from, to) => ask(zoomedTo(from, to), false), range: range || whole };
 }
 
-/** By keys what dragging does by the mouse. */
+/** Buttons that do with the keyboard what dragging does with the mouse. */
 export function Zoom({ range, whole, zoom }) {
   const go = (step) => zoom(...zoomStep(step, range));
   const near = () => range[1] - range[0] > NARROWEST && go("in");
-  return html`<div class="chips" role="group" aria-label="Time that is shown">
+  return html`<div class="chips" role="group" aria-label="Time range">
     <button type="button" class="small" onClick=${near}>Zoom in</button>
     <button type="button" class="small" disabled=${whole} onClick=${() => go("out")}>Zoom out</button>
     <button type="button" class="small" disabled=${whole} onClick=${() => go("earlier")}>Earlier</button>
     <button type="button" class="small" disabled=${whole} onClick=${() => go("later")}>Later</button>
-    <button type="button" class="small" disabled=${whole} onClick=${() => zoom(null, null)}>Whole time</button></div>`;
+    <button type="button" class="small" disabled=${whole} onClick=${() => zoom(null, null)}>Reset zoom</button></div>`;
 }
 
 /** What the server knows of each job's metrics, and how jobs were asked for. */
@@ -93,14 +93,14 @@ async function bucketsOf(jobs, name, range, buckets, signal) {
   }));
 }
 
-/** Makes more charts once it comes into view, or when it is pressed. */
+/** Adds charts when it comes into view, or when it is pressed. */
 function More({ grow }) {
   const button = useRef(null);
   const seen = useSeen(button);
   useEffect(() => {
     if (seen) grow();
   });
-  return html`<button type="button" ref=${button} onClick=${grow}>More charts</button>`;
+  return html`<button type="button" ref=${button} onClick=${grow}>Show more charts</button>`;
 }
 
 export function Metrics({ name, query }) {
@@ -118,13 +118,13 @@ export function Metrics({ name, query }) {
     <${Trouble} error=${error} />
     <${Compared} name=${name} jobs=${names} />
     ${known && metrics.length === 0 && html`<${Empty} title="No metrics yet">
-      <p class="quiet">They come of the job's lines, by the MetricDefinitions that it was submitted with.</p><//>`}
+      <p class="quiet">muster reads metrics from the job's log, with the MetricDefinitions of the request.</p><//>`}
     ${metrics.length > 0 && html`<div class="filters">
-        <input type="search" aria-label="Name of the metric contains" placeholder="Metric …" value=${query.q || ""}
+        <input type="search" aria-label="Metric name contains" placeholder="Metric name contains…" value=${query.q || ""}
           onInput=${(event) => ask({ q: event.target.value })} />
         <${Zoom} range=${range} whole=${!zooms} zoom=${zoom} />
         <span class="quiet"><span role="status">${shown.length} of ${metrics.length}</span> ·
-          drag to look closer, double click to see all</span></div>
+          drag to zoom in, double-click to reset</span></div>
       <div class="charts">${shown.slice(0, most).map((each) => html`<${Chart} key=${each} name=${each} job=${name} lines=${names}
         of=${compares ? "Job" : null} range=${range} relative=${compares} zoom=${zoom}
         read=${(part, buckets, signal) => bucketsOf(jobs, each, part, buckets, signal)}

@@ -1,12 +1,12 @@
-// A metric by rank and time: the sums that the server returns piece by piece, and the map drawn from them. Pure.
+// A metric by rank and time: the sums that the server returns piece by piece, and the heat map drawn from them. Pure.
 
 export const COLUMNS = 128;
 export const RANKS_MAX = 512;
 const PALEST = 0.1;
-/** Of this many values, or more, the largest hundredth has the full colour: one far outlier would make all others pale. */
+/** With at least this many values, the largest 1% get the full colour, so that one outlier does not make all others pale. */
 const MANY_VALUES = 51;
 
-/** Seconds of a column: a power of two, so that columns stay as they are until the job runs twice as long. */
+/** Seconds per column: a power of two, so that columns need not change until the job has run twice as long. */
 export function columnWidth(from, to) {
   let width = 1;
   while ((to - from) / width > COLUMNS) width *= 2;
@@ -29,7 +29,7 @@ export function addRows(rows, told) {
   }
 }
 
-/** The rows in the order of ranks, each with the mean of each cell (null: no value), and the values at both ends of the colours. */
+/** The rows sorted by rank, with the mean of each cell (null: no value), and the values of the palest and the full colour. */
 export function mapOf(rows) {
   const order = new Intl.Collator(undefined, { numeric: true });
   const sorted = [...rows.values()].sort((a, b) => a.rank - b.rank || order.compare(a.host, b.host))
@@ -48,7 +48,7 @@ export function strengthOf(value, { low, high }) {
 /** Lines of no rank have rank -1. */
 export const rankName = (row) => (row.rank < 0 ? row.host : `rank ${row.rank}, ${row.host}`);
 
-/** A row of the table: mean of all values; least, most and first most of the cells' means; where that is, in columns. */
+/** A row of the table: mean of all values; minimum and maximum of the cells' means; the first column with the maximum. */
 export function figuresOf(row) {
   const means = row.means.filter((each) => each !== null);
   const [least, most] = [Math.min(...means), Math.max(...means)];
@@ -56,7 +56,7 @@ export function figuresOf(row) {
   return { mean: sum / count, least, most, column: row.means.indexOf(most), count };
 }
 
-/** The cell that a key moves to; undefined: the key moves nothing. `at`: [column, row], null before the first key. */
+/** The cell that a key moves to; undefined: not a key that moves. `at`: [column, row], null before the first key. */
 export function cellAfter(key, at, columns, rows) {
   const steps = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1], Home: [-columns, 0], End: [columns, 0] };
   if (!Object.hasOwn(steps, key)) return undefined;
