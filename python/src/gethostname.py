@@ -1,7 +1,7 @@
-"""The host's name as the job knows it: `call(40)` is "algo-1".
+"""The host's name in the job: `call(40)` returns "algo-1".
 
-The reference's module of this name is also a library that ranks preload; muster's `sm` brings its
-own where one is needed.
+In sagemaker-training, this module is also a library that ranks preload. `sm` contains its own
+library and preloads it if necessary.
 """
 
 import json
@@ -10,7 +10,7 @@ _RESOURCE_CONFIG = "/opt/ml/input/config/resourceconfig.json"
 
 
 def call(length):
-    """`current_host` of resourceconfig.json, as gethostname(2) would say it in `length` bytes."""
+    """Returns `current_host` of resourceconfig.json, cut to `length` bytes as in gethostname(2)."""
     with open(_RESOURCE_CONFIG) as file:
         name = json.load(file)["current_host"]
     return name[: max(0, length - 1)]

@@ -75,8 +75,8 @@ def test_without_a_train_py_one_line_says_so_and_no_rank_starts(job):
     two = job(2, PROPOSAL, {"other.py": RANK}).start()
     assert 0 not in two.wait().values(), two.story()
     line = (
-        "no program is named, and beside entrypoint.py there is no train.py in /opt/ml/code: name "
-        'the program to run, such as "my_script.py"'
+        "no program passed, and no train.py found next to entrypoint.py in /opt/ml/code; pass the "
+        'program to run, for example "my_script.py"'
     )
     assert "sagemaker_training.errors.ClientError: " + line in said(two).splitlines(), two.story()
     assert line in two.failure("algo-1"), two.failure("algo-1")
@@ -102,7 +102,7 @@ def test_a_named_program_gets_its_arguments_or_else_the_jobs(job, call, want):
 def test_what_cannot_be_run_is_one_clear_line(job):
     one = job(1, IMPORT + "sm.mpirun('no.py')", {"train.py": "print('ran')"}).start()
     assert one.wait()["algo-1"] != 0
-    wanted = "sagemaker_training.errors.ClientError: no program 'no.py': expected a file in"
+    wanted = "sagemaker_training.errors.ClientError: program 'no.py' not found: expected a file in"
     lines = {each for each in said(one).splitlines() if each.startswith(wanted)}
     assert len(lines) == 1 and "ran\n" not in said(one), one.story()
 

@@ -61,10 +61,10 @@ def test_mpirun_is_the_proposals(signatures):
 @pytest.mark.parametrize(
     ("call", "want"),
     [
-        ("mpirun('no.py')", "no program 'no.py': expected a file in {code}, or a command"),
-        ("mpirun(3)", "program is 3: expected the name of a file"),
-        ("torchrun('train.py', '--lr 1')", "args is the text '--lr 1': expected a list"),
-        ("mxnet.run('../train.py')", "no program '../train.py'"),
+        ("mpirun('no.py')", "program 'no.py' not found: expected a file in {code}, or a command"),
+        ("mpirun(3)", "program is 3; expected the name of a file"),
+        ("torchrun('train.py', '--lr 1')", "args is the string '--lr 1'; expected a list"),
+        ("mxnet.run('../train.py')", "program '../train.py' not found"),
     ],
 )
 def test_what_cannot_be_run_is_one_clear_line(tmp_path, call, want):

@@ -1,12 +1,12 @@
-"""muster's Python side: it finds the `sm` program of the same wheel and asks it.
+"""The Python API of muster. It finds the `sm` program of the same wheel and runs it.
 
-    muster.session()   a sagemaker.Session for the muster server that the AWS_* variables name
-    muster.train(...)  one training job on that server
+    muster.session()   returns a sagemaker.Session for the server in the AWS_* variables
+    muster.train(...)  runs one training job on that server
 """
 
 
 def __getattr__(name):
-    """`__version__`: that of `sm`, with which the packages come."""
+    """`__version__` is the version of `sm`, which the wheel contains."""
     if name == "__version__":
         from muster import binary
 
@@ -15,14 +15,14 @@ def __getattr__(name):
 
 
 def session(**options):
-    """A `sagemaker.Session` that is ready: muster.sdk_session.session tells more."""
+    """Returns a `sagemaker.Session` for the server; see muster.sdk_session.session."""
     from muster import sdk_session
 
     return sdk_session.session(**options)
 
 
 def train(script=None, *places, **options):
-    """Trains on the server; a muster.training.Job. muster.training.train tells more."""
+    """Runs a training job on the server; see muster.training.train. Returns a training.Job."""
     from muster import training
 
     return training.train(script, *places, **options)

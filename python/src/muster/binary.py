@@ -1,4 +1,4 @@
-"""Finds the `sm` program and asks it. Nothing here knows what the answers mean."""
+"""Finds and runs the `sm` program. Callers interpret its output."""
 
 import json
 import os
@@ -10,11 +10,11 @@ import tempfile
 
 
 class ToolkitError(Exception):
-    """`sm` could not do what it was asked; the text is its own line."""
+    """A command of `sm` failed. The text is the error line that `sm` printed."""
 
 
 def program():
-    """The path of `sm`: MUSTER_SM, or what was installed with this package, or PATH's."""
+    """Returns the path of `sm`: MUSTER_SM, or the one installed with this package, or on PATH."""
     named = os.environ.get("MUSTER_SM")
     if named:
         return named
@@ -34,16 +34,16 @@ def program():
     found = shutil.which("sm")
     if found is None:
         raise ToolkitError(
-            "muster: no program `sm` beside %s or in PATH; install the muster wheel "
-            "or name it in MUSTER_SM" % (sys.executable or "python")
+            "muster: program `sm` not found next to %s or on PATH; install the muster wheel "
+            "or set MUSTER_SM" % (sys.executable or "python")
         )
     return found
 
 
 def ask(*words, **options):
-    """Runs `sm WORDS` and returns what it printed.
+    """Runs `sm WORDS` and returns its output.
 
-    `stdin`: text that it reads, default nothing. Raises ToolkitError with its last line.
+    `stdin`: the input, empty by default. Raises ToolkitError with the last error line.
     """
     stdin = options.pop("stdin", "")
     assert not options, options
@@ -60,7 +60,7 @@ def ask(*words, **options):
 
 
 def environment(flag, resource_config, input_data_config, hyperparameters):
-    """What `sm env FLAG` says, in JSON, of a job with these three configurations."""
+    """Returns the decoded JSON of `sm env FLAG` for a job with these three configurations."""
     given = {
         "resource_config": resource_config,
         "input_data_config": input_data_config,
@@ -70,7 +70,7 @@ def environment(flag, resource_config, input_data_config, hyperparameters):
 
 
 def do(*words):
-    """Runs `sm WORDS`, its lines going to ours. Raises ToolkitError with its last error line."""
+    """Runs `sm WORDS` and forwards its output. Raises ToolkitError with the last error line."""
     process = subprocess.Popen(
         [program()] + list(words), stdin=subprocess.DEVNULL, stderr=subprocess.PIPE
     )
@@ -84,7 +84,7 @@ def do(*words):
 
 
 def run_command(runner, options, entry_point, args):
-    """The `sm` command line that runs a job's entry point; its arguments are words of a list."""
+    """Returns the `sm` command that runs a job's entry point, as two lists of words."""
     command = [program(), "toolkit", "run", "--runner", runner]
     if sys.executable:
         command += ["--python", sys.executable]
@@ -95,12 +95,12 @@ def run_command(runner, options, entry_point, args):
 
 
 class Collective(object):
-    """A `sm toolkit run` that all hosts call together, and what it reported at its end."""
+    """A running `sm toolkit run`, which all hosts call together, and its report."""
 
     def __init__(self, runner, options, entry_point, args, cwd=None):
         head, tail = run_command(runner, options, entry_point, args)
-        # A file and not a pipe: nobody has to read while it runs, and none who inherited it can
-        # keep us waiting.
+        # A file, not a pipe: it needs no reader while the program runs, and processes that inherit
+        # it cannot block us.
         self._report = tempfile.TemporaryFile()
         fd = self._report.fileno()
         self.process = subprocess.Popen(
@@ -108,7 +108,10 @@ class Collective(object):
         )
 
     def wait(self):
-        """The report: return_code, output, command, info. Raises ToolkitError if none was run."""
+        """Returns the report: return_code, output, command, info.
+
+        Raises ToolkitError if the entry point was not run.
+        """
         code = self.process.wait()
         self._report.seek(0)
         text = self._report.read()
@@ -125,7 +128,7 @@ class Collective(object):
 
 
 def write(stream, data):
-    """Bytes, untouched, to a text stream that may have been replaced by a test."""
+    """Writes bytes unchanged to a text stream, which a test may have replaced."""
     stream.flush()
     try:
         stream.buffer.write(data)
@@ -140,5 +143,5 @@ def _last_line(data):
 
 
 def _end_text(words, code):
-    how = "signal %d" % -code if code < 0 else "exit code %d" % code
-    return "sm %s: ended with %s" % (" ".join(words[:2]), how)
+    how = "killed by signal %d" % -code if code < 0 else "exited with code %d" % code
+    return "sm %s: %s" % (" ".join(words[:2]), how)

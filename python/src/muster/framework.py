@@ -1,8 +1,8 @@
-"""`python -m muster.framework MODULE:FUNCTION`: what `train` runs for a framework's module.
+"""`python -m muster.framework MODULE:FUNCTION`, which `train` runs for a framework's module.
 
-It calls the function and, if that fails, writes the failure file. All else (the roll call, the
-success file, intermediate output, ending the other hosts) is `train`'s. Exit code 0, or the
-exception's errno, or 1.
+It calls the function and, if that fails, writes the failure file. `train` does everything else:
+the roll call, the success file, intermediate output, ending the other hosts. The exit code is 0,
+the exception's errno, or 1.
 """
 
 import os
@@ -28,9 +28,9 @@ def main(argv):
 
 
 def _end_children():
-    """Ends what the framework started by multiprocessing and left behind.
+    """Ends processes that the framework started with multiprocessing and did not end.
 
-    A parameter server, which never ends by itself; the interpreter would wait for it at its exit.
+    For example a parameter server, which never exits; the interpreter would wait for it.
     """
     multiprocessing = sys.modules.get("multiprocessing")
     for child in multiprocessing.active_children() if multiprocessing else ():
@@ -40,9 +40,9 @@ def _end_children():
 if __name__ == "__main__":
     from muster import binary
 
-    # -m put the current folder here, whose files must not stand for modules. The reference's
-    # `train` script has its own folder there, and PYTHONPATH shows it to the user's program.
-    # It finds no arguments either.
+    # python -m puts the current folder here, but its files must not be imported as modules. The
+    # `train` script of sagemaker-training has its own folder there, which the user's program sees
+    # in PYTHONPATH. That script has no arguments either.
     sys.path[0] = os.path.dirname(binary.program())
     words = sys.argv
     sys.argv = [os.path.join(sys.path[0], "train")]

@@ -1,10 +1,10 @@
-"""How often the kernel's out-of-memory killer has struck this control group."""
+"""Counts out-of-memory kills in this control group."""
 
 _ROOT = "/sys/fs/cgroup"
 
 
 def _kills():
-    """The counter, or None where the kernel does not tell."""
+    """Returns the counter, or None if the kernel does not report it."""
     for folder, name in _files():
         try:
             with open("%s/%s" % (folder.rstrip("/"), name)) as file:
@@ -38,7 +38,7 @@ def _files():
 
 
 class KillCount(object):
-    """Made before a program runs, it tells afterwards whether the killer struck meanwhile."""
+    """Create it before a program runs; grew() then says if the kernel killed a process since."""
 
     def __init__(self):
         self._at_start = _kills()

@@ -1,4 +1,4 @@
-"""SageMaker's Session over a muster server: no config file, nothing asked of AWS."""
+"""SageMaker's Session for a muster server. It needs no configuration file and no AWS account."""
 
 import inspect
 
@@ -6,18 +6,19 @@ from muster import server
 
 
 def session(default_bucket=None):
-    """A session of SageMaker's SDK that is installed: 1.x, 2.x or 3.x.
+    """Returns a session of the installed SageMaker SDK: 1.x, 2.x or 3.x.
 
-    The AWS_* variables that `sm server` printed name the server. `default_bucket` is made when it
-    is first needed; without one it is sagemaker-REGION-ACCOUNT. Telemetry is off, and
-    `get_execution_role(session)` gives a role. An estimator with this session sends the instance
-    types local and local_gpu to the server. Raises server.ClientError in one line.
+    The session uses the server in the AWS_* variables, which `sm server` printed. It creates
+    `default_bucket` when it first needs it; the default is sagemaker-REGION-ACCOUNT. Telemetry is
+    off, and `get_execution_role(session)` returns a role. An estimator with this session sends the
+    instance types local and local_gpu to the server. Raises server.ClientError if a variable or
+    package is missing.
     """
     boto = server.boto_session()
     bucket = default_bucket or server.default_bucket(boto)
     base = _session_class()
     options = {"boto_session": boto, "default_bucket": bucket, "sagemaker_config": _config(bucket)}
-    # SDK 1.x has no configuration, and before 1.51 no bucket of one's own.
+    # SDK 1.x has no configuration, and before 1.51 no default_bucket.
     known = inspect.signature(base.__init__).parameters
     return base(**{name: value for name, value in options.items() if name in known})
 
@@ -29,8 +30,8 @@ def _session_class():
         return type("Session", (base,), {"get_caller_identity_arn": _role})
     base = sagemaker.Session
     local = server.module("sagemaker.local").LocalSession
-    # SDK 2 refuses an estimator with the instance type local whose session is no LocalSession.
-    # This one is, and does whatever Session does.
+    # SDK 2 refuses an estimator with the instance type local if its session is not a LocalSession.
+    # This class is one, but it behaves like Session.
     own = {
         name: inspect.getattr_static(base, name)
         for name in vars(local)
@@ -45,6 +46,6 @@ def _role(session):
 
 
 def _config(bucket):
-    """What `sm env --client --write` writes, as the SDK's own configuration."""
+    """Returns the SDK configuration that `sm env --client --write` writes."""
     modules = {"Session": {"DefaultS3Bucket": bucket}, "TelemetryOptOut": True}
     return {"SchemaVersion": "1.0", "SageMaker": {"PythonSDK": {"Modules": modules}}}

@@ -1,25 +1,25 @@
-"""The muster server that the AWS_* variables name, and boto3's way to it.
+"""The muster server in the AWS_* variables, and boto3 sessions for it.
 
-boto3 and sagemaker are imported only where they are needed: the wheel asks for neither.
+boto3 and sagemaker are imported only when they are needed: the wheel does not depend on them.
 """
 
 import importlib
 import os
 
-REGION = "us-east-1"  # The server's own, if its config names no other.
+REGION = "us-east-1"  # The server's default.
 
 
 class ClientError(Exception):
-    """What is missing to reach a server, in one line."""
+    """A variable, package or file is missing. The text is one line."""
 
 
 def module(name):
-    """The module of that name; ClientError with the command that installs it."""
+    """Imports a module. Raises ClientError with the command that installs it."""
     try:
         return importlib.import_module(name)
     except ImportError as error:
         if error.name and error.name.split(".")[0] != name.split(".")[0]:
-            raise  # The module is there; what it needs is not.
+            raise  # The module exists, but one of its own imports is missing.
         package = name.split(".")[0]
         raise ClientError("muster: no module %s; pip install %s" % (name, package)) from None
 
@@ -29,9 +29,9 @@ def region():
 
 
 def boto_session():
-    """A boto3.Session whose every client speaks to the server, STS's too.
+    """Returns a boto3.Session whose clients all use the server, including STS.
 
-    SageMaker's SDKs give STS the address of AWS itself: here it is the server's like the others.
+    SageMaker's SDKs set the endpoint of STS to AWS; this session replaces it.
     """
     missing = [
         name
@@ -48,7 +48,7 @@ def boto_session():
     elder = _is_elder(getattr(boto3, "__version__", ""))
 
     class Session(boto3.session.Session):
-        """boto3's, with one address for all services."""
+        """boto3's Session with one endpoint for all services."""
 
         def client(self, service_name, *args, **options):
             if service_name == "sts" or elder and not options.get("endpoint_url"):
@@ -60,21 +60,21 @@ def boto_session():
 
 
 def _is_elder(version):
-    """Whether that boto3 does not read AWS_ENDPOINT_URL: before 1.28, as beside SDK 1.x."""
+    """Whether this boto3 ignores AWS_ENDPOINT_URL: before 1.28, for example with SDK 1.x."""
     numbers = [int(part) for part in version.split(".")[:2] if part.isdigit()]
     return bool(numbers) and numbers < [1, 28]
 
 
 def account(session):
-    """The 12 digits that stand in the server's ARNs."""
+    """Returns the 12 digits of the account in the server's ARNs."""
     return session.client("sts").get_caller_identity()["Account"]
 
 
 def default_bucket(session):
-    """The name of the bucket that SageMaker's SDKs take where none is named."""
+    """Returns the name of the bucket that SageMaker's SDKs use by default."""
     return "sagemaker-%s-%s" % (session.region_name, account(session))
 
 
 def role(session):
-    """A role for requests that must have one; the server looks at keys, not at roles."""
+    """Returns a role for requests that require one. The server checks keys and ignores roles."""
     return "arn:aws:iam::%s:role/muster" % account(session)

@@ -1,8 +1,8 @@
-"""Text of a job as a person may be shown it: as src/base/terminal.h's visible_line()."""
+"""Makes text of a job safe for a terminal, like visible_line() in src/base/terminal.h."""
 
 import re
 
-# Controls but the tab, C1 controls, line separators, bidirectional controls, halves of surrogates.
+# Control characters except tab, C1 controls, line separators, bidirectional controls, surrogates.
 _ORDERS = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
@@ -12,15 +12,15 @@ def _written_out(found):
 
 
 def visible_line(text):
-    """`text` with what would order a terminal about written out, on one line."""
+    """Returns `text` on one line, with control characters escaped."""
     return _ORDERS.sub(_written_out, text)
 
 
 def visible(text):
-    """A text of several lines, each as of visible_line(), those after the first indented."""
+    """Applies visible_line() to each line and indents the lines after the first."""
     return "\n    ".join(visible_line(line) for line in text.split("\n"))
 
 
 def is_terminal(file):
-    """Whether a person reads what is written to `file`."""
+    """Whether `file` is a terminal."""
     return getattr(file, "isatty", lambda: False)()

@@ -1,4 +1,4 @@
-"""One training job on a muster server, as one call. Needs boto3 and nothing of SageMaker's SDK."""
+"""Runs a training job on a muster server with one call. Needs boto3, but not SageMaker's SDK."""
 
 import datetime
 import json
@@ -16,7 +16,7 @@ PAUSE_SECONDS = 0.5
 
 
 class TrainingFailed(Exception):
-    """The job did not complete. `job` is the Job, `description` what the server says of it."""
+    """The job did not complete. `job` is the Job, `description` its description by the server."""
 
     def __init__(self, job, description):
         status = description["TrainingJobStatus"]
@@ -27,7 +27,7 @@ class TrainingFailed(Exception):
 
 
 class Job:
-    """A training job on the server; `Job(name)` is one that was started before."""
+    """A training job on the server. `Job(name)` refers to an existing job."""
 
     def __init__(self, name, boto_session=None):
         self.name = name
@@ -35,11 +35,11 @@ class Job:
         self._sagemaker = self._boto.client("sagemaker")
 
     def create(self, request):
-        """Starts it by a CreateTrainingJob request of its name."""
+        """Starts the job. `request`: the arguments of CreateTrainingJob."""
         self._sagemaker.create_training_job(**request)
 
     def describe(self):
-        """DescribeTrainingJob's answer."""
+        """Returns the response of DescribeTrainingJob."""
         return self._sagemaker.describe_training_job(TrainingJobName=self.name)
 
     @property
@@ -48,21 +48,21 @@ class Job:
 
     @property
     def model_data(self):
-        """Where the model lies: s3://…/model.tar.gz; None as long as there is none."""
+        """The URL of the model, s3://…/model.tar.gz, or None if the job has no model yet."""
         return self.describe().get("ModelArtifacts", {}).get("S3ModelArtifacts")
 
     def stop(self):
         self._sagemaker.stop_training_job(TrainingJobName=self.name)
 
     def logs(self):
-        """The lines so far, oldest first, as (host, line)."""
+        """Returns the lines so far, oldest first, as (host, line)."""
         return _Logs(self.name, self._boto).fresh()
 
     def wait(self, logs=True, out=None):
-        """Returns itself when the job has completed, having shown its log; else TrainingFailed.
+        """Waits until the job has ended, and prints its log meanwhile. Returns the Job.
 
-        A log line is shown behind its host's name: "algo-1: epoch 3"; on a terminal without what
-        would order that about.
+        Each log line follows the name of its host: "algo-1: epoch 3". On a terminal, control
+        characters are escaped. Raises TrainingFailed if the job did not complete.
         """
         to = out or sys.stdout
         tail = _Logs(self.name, self._boto) if logs else None
@@ -80,7 +80,7 @@ class Job:
         return self
 
     def download(self, folder):
-        """Unpacks the model into a folder, which is made; returns the folder."""
+        """Creates a folder, unpacks the model into it and returns the folder."""
         bucket, key = _split(self.model_data)
         with tempfile.TemporaryFile() as archive:
             self._boto.client("s3").download_fileobj(bucket, key, archive)
@@ -89,24 +89,24 @@ class Job:
             with tarfile.open(fileobj=archive, mode="r:gz") as tar:
                 if hasattr(tarfile, "data_filter"):
                     tar.extractall(folder, filter="data")
-                else:  # Before Python 3.11.4 and its kind.
+                else:  # Python before 3.11.4, 3.10.12 and so on.
                     tar.extractall(folder, members=_plain_members(tar))
         return folder
 
 
 def _plain_members(tar):
-    """Files and folders that stay below; the archive is what a job left, which may be anything."""
+    """Yields the files and folders of an archive from a job, which is untrusted."""
     for member in tar:
         inside = not member.name.startswith("/") and ".." not in member.name.split("/")
         if not inside or not (member.isfile() or member.isdir()):
-            raise ValueError("model.tar.gz: %r is no file or folder of the model" % member.name)
+            raise ValueError("model.tar.gz: %r is not a file or folder of the model" % member.name)
         member.mode &= 0o755
         member.uid, member.gid, member.uname, member.gname = os.getuid(), os.getgid(), "", ""
         yield member
 
 
 class _Logs:
-    """Reads each host's stream on from where it was."""
+    """Reads new lines of each host's stream."""
 
     def __init__(self, name, boto):
         self._prefix = name + "/"
@@ -165,20 +165,24 @@ def train(
     horovod_train_script=None,
     horovod_hyperparameters=None,
 ):
-    """Runs `script` on `instance_count` hosts with MPI; a Job.
+    """Runs `script` on `instance_count` hosts with MPI. Returns a Job.
 
-    `num_of_processes_per_host` ranks on each host; None runs the script once a host, without MPI.
-    `source_dir` is the folder that goes along (default: the script alone), and `script` its name
-    in there. `hyperparameters` become the script's arguments. `inputs` (name: s3://… or a local
-    file or folder, which is uploaded) are its channels; one alone is called training. `output` is
-    an s3:// prefix; `volume_size` is what each host may have on disk, in GiB. With `wait` the log
-    is shown, and a job that does not complete raises TrainingFailed. `horovod_train_script` and
-    `horovod_hyperparameters` are the Horovod lab's names of the script and its hyperparameters.
-    Raises server.ClientError in one line if there is no server to speak to.
+    num_of_processes_per_host: ranks on each host. None runs the script once per host, without MPI.
+    source_dir: a folder to upload; `script` is then a path in it. Default: the script only.
+    hyperparameters: passed to the script as arguments.
+    inputs: channels, as a dictionary from name to s3:// URL or to a local file or folder, which is
+        uploaded. A single value is the channel "training".
+    output: an s3:// prefix for the results.
+    volume_size: disk space of each host, in GiB.
+    wait: print the log until the job has ended, and raise TrainingFailed if it did not complete.
+    horovod_train_script, horovod_hyperparameters: the names that the Horovod lab uses for `script`
+        and `hyperparameters`.
+
+    Raises server.ClientError, a text of one line, if the server is not configured.
     """
     script = _either("script", script, "horovod_train_script", horovod_train_script)
     if script is None:
-        raise TypeError("train() needs a script: muster.train(script='train.py')")
+        raise TypeError("train() requires a script: muster.train(script='train.py')")
     hyperparameters = _either(
         "hyperparameters", hyperparameters, "horovod_hyperparameters", horovod_hyperparameters
     )
@@ -218,9 +222,9 @@ def train(
 
 
 def _either(name, value, other, others):
-    """What was given under one of two names."""
+    """Returns the argument that was passed under one of two names."""
     if value is not None and others is not None:
-        raise TypeError("train() takes %s or %s, not both" % (name, other))
+        raise TypeError("train() accepts %s or %s, not both" % (name, other))
     return value if others is None else others
 
 
@@ -233,7 +237,7 @@ def _resources(instance_type, instance_count, volume_size):
 
 
 def _fresh_name(script):
-    """SageMaker's form: what it is and when, to the millisecond."""
+    """A name in the form of SageMaker: the script and the time, in milliseconds."""
     stem = os.path.splitext(os.path.basename(script))[0]
     words = "".join(c if c.isalnum() and c.isascii() else "-" for c in stem).strip("-")
     now = datetime.datetime.now(datetime.timezone.utc)
@@ -250,16 +254,16 @@ def _make_bucket(s3, bucket, region):
 
 
 def _find(script, source_dir):
-    """(the folder of the code, the script's name in it)."""
+    """Returns the folder of the code, and the script's path in it."""
     folder = os.fspath(source_dir or os.path.dirname(os.path.abspath(script)))
     program = os.fspath(script) if source_dir else os.path.basename(script)
     if not os.path.isfile(os.path.join(folder, program)):
-        raise server.ClientError("muster: no file %s" % os.path.join(folder, program))
+        raise server.ClientError("muster: file not found: %s" % os.path.join(folder, program))
     return folder, program
 
 
 def _pack(archive, folder, entries):
-    """Writes a tar.gz of these entries of a folder to a file, and goes back to its start."""
+    """Writes a tar.gz of these entries of a folder to a file, and rewinds the file."""
     with tarfile.open(fileobj=archive, mode="w:gz") as tar:
         for entry in entries:
             tar.add(os.path.join(folder, entry), arcname=entry, filter=_own_files)
@@ -289,12 +293,12 @@ def _channels(s3, bucket, job, inputs):
 
 
 def _upload(s3, bucket, prefix, place):
-    """A file or a folder with all below it; where it lies then."""
+    """Uploads a file, or a folder with its contents. Returns the URL."""
     if os.path.isfile(place):
         s3.upload_file(place, bucket, "%s/%s" % (prefix, os.path.basename(place)))
         return "s3://%s/%s" % (bucket, prefix)
     if not os.path.isdir(place):
-        raise server.ClientError("muster: no file or folder %s" % place)
+        raise server.ClientError("muster: file or folder not found: %s" % place)
     for folder, _, files in os.walk(place):
         for name in files:
             path = os.path.join(folder, name)

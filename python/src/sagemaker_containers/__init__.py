@@ -1,8 +1,8 @@
-"""The training side of sagemaker_containers, the elder sagemaker_training, on muster."""
+"""The training API of sagemaker_containers, the predecessor of sagemaker_training, on muster."""
 
 
 def training_env():
-    """The training environment of this host."""
+    """Returns the training environment of this host."""
     from sagemaker_containers import _env
 
     return _env.TrainingEnv()

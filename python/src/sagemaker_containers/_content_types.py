@@ -1,3 +1,3 @@
-"""Media types that the encoders know."""
+"""Media types that the encoders support."""
 
 from sagemaker_training.content_types import *  # noqa: F401,F403

@@ -1,3 +1,3 @@
-"""Arrays as bytes and back."""
+"""Converts arrays to bytes and back."""
 
 from sagemaker_training.encoders import *  # noqa: F401,F403

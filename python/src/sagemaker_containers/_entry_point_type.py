@@ -1,4 +1,4 @@
-"""What kind of program an entry point is."""
+"""The kinds of entry points."""
 
 from sagemaker_training._entry_point_type import (
     _EntryPointType,

@@ -1,3 +1,3 @@
-"""Files that go to S3 while the job runs."""
+"""Uploads files to S3 while the job runs."""
 
 from sagemaker_training.intermediate_output import *  # noqa: F401,F403

@@ -1,4 +1,4 @@
-"""Logging; the logger has the elder package's name."""
+"""Logging, with the logger name of sagemaker_containers."""
 
 import logging
 
@@ -7,10 +7,10 @@ from sagemaker_training.logging_config import configure_logger
 
 
 def get_logger():
-    """The toolkit's logger."""
+    """Returns the toolkit's logger."""
     return logging.getLogger("sagemaker-containers")
 
 
 def log_script_invocation(cmd, env_vars, logger=None):
-    """Says what is about to run."""
+    """Logs the training environment and the command."""
     logging_config.log_script_invocation(cmd, env_vars, logger or get_logger())

@@ -1,4 +1,4 @@
-"""Python modules of the user, with the ways to run them that the younger package dropped."""
+"""Python modules of the user, including functions that sagemaker_training removed."""
 
 import os
 import warnings
@@ -16,7 +16,7 @@ from sagemaker_training.modules import (
 
 
 def download_and_install(uri, name=DEFAULT_MODULE_NAME, cache=True):
-    """Fetches code and installs it as the module `name`; not if it is there and `cache`."""
+    """Fetches code and installs it as module `name`. `cache`: not if the module exists."""
     if cache and exists(name):
         return
     with _files.tmpdir() as folder:
@@ -27,7 +27,7 @@ def download_and_install(uri, name=DEFAULT_MODULE_NAME, cache=True):
 
 
 def run(module_name, args=None, env_vars=None, wait=True, capture_error=False):
-    """Runs `python -m module_name`; its Popen. Raises ExecuteUserScriptError if it fails."""
+    """Runs `python -m module_name`. Returns its Popen; raises ExecuteUserScriptError."""
     command = [_process.python_executable(), "-m", module_name] + list(args or [])
     _logging.log_script_invocation(command, env_vars or {})
     start = _process.check_error if wait else _process.create
@@ -35,7 +35,7 @@ def run(module_name, args=None, env_vars=None, wait=True, capture_error=False):
 
 
 def import_module(uri, name=DEFAULT_MODULE_NAME, cache=None):
-    """Fetches code, installs it as the module `name`, and imports it anew."""
+    """Fetches code, installs it as module `name`, and imports or reloads it."""
     _warn_of_cache(cache)
     return modules.import_module(uri, name)
 
@@ -43,7 +43,7 @@ def import_module(uri, name=DEFAULT_MODULE_NAME, cache=None):
 def run_module(
     uri, args, env_vars=None, name=DEFAULT_MODULE_NAME, cache=None, wait=True, capture_error=False
 ):
-    """Fetches code, installs it as the module `name`, and runs it."""
+    """Fetches code, installs it as module `name`, and runs it."""
     _warn_of_cache(cache)
     env_vars = dict(env_vars or {})
     _files.download_and_extract(uri, _env.code_dir)
@@ -55,4 +55,4 @@ def run_module(
 
 def _warn_of_cache(cache):
     if cache is not None:
-        warnings.warn("the cache parameter has no effect any more", DeprecationWarning)
+        warnings.warn("the cache parameter no longer has any effect", DeprecationWarning)

@@ -1,10 +1,10 @@
-"""The MPI runners; the elder package's arguments."""
+"""The MPI runners, with the arguments of sagemaker_containers."""
 
 from sagemaker_training import mpi
 
 
 class WorkerRunner(mpi.WorkerRunner):
-    """A host that does not lead."""
+    """The runner of a host other than the leader."""
 
     def __init__(self, user_entry_point, args, env_vars, master_hostname):
         super(WorkerRunner, self).__init__(
@@ -13,7 +13,7 @@ class WorkerRunner(mpi.WorkerRunner):
 
 
 class MasterRunner(mpi.MasterRunner):
-    """The host that leads."""
+    """The runner of the leader."""
 
     def __init__(
         self,

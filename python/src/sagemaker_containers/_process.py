@@ -1,4 +1,4 @@
-"""Runs programs of the job; the elder package's arguments."""
+"""Runs programs of the job, with the arguments of sagemaker_containers."""
 
 import sys
 
@@ -7,7 +7,7 @@ from sagemaker_training.process import python_executable
 
 
 def create(cmd, error_class, cwd=None, capture_error=False, **kwargs):
-    """Starts a program; its Popen. Raises `error_class` if it cannot be started."""
+    """Starts a program. Returns its Popen; raises `error_class` if it cannot start."""
     try:
         return process.start(cmd, cwd=cwd, capture_error=capture_error, **kwargs)
     except Exception as e:
@@ -15,7 +15,7 @@ def create(cmd, error_class, cwd=None, capture_error=False, **kwargs):
 
 
 def check_error(cmd, error_class, capture_error=False, **kwargs):
-    """Runs a program to its end; its Popen. Raises `error_class` if it fails."""
+    """Runs a program until it ends. Returns its Popen; raises `error_class` if it fails."""
     return process.check_error(cmd, error_class, 1, capture_error=capture_error, **kwargs)
 
 

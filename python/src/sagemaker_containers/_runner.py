@@ -1,3 +1,3 @@
-"""The ways to run an entry point, by name."""
+"""The runners of entry points, by name."""
 
 from sagemaker_training.runner import *  # noqa: F401,F403

@@ -1,15 +1,15 @@
-"""What stands for the serving side, which muster does not have."""
+"""Placeholders for the serving API, which muster does not support."""
 
 
 def refusal(module):
-    """A module's __getattr__ that names what is missing, when it is touched and not before."""
+    """Returns a __getattr__ for a module, which raises an error that names the attribute."""
 
     def __getattr__(name):
         if name.startswith("__"):
             raise AttributeError(name)
         raise NotImplementedError(
-            "%s.%s: muster is for training; serving needs sagemaker-inference or "
-            "sagemaker_containers itself" % (module, name)
+            "%s.%s: muster supports training only; serving requires sagemaker-inference or "
+            "the original sagemaker_containers" % (module, name)
         )
 
     return __getattr__

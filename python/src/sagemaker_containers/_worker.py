@@ -1,4 +1,4 @@
-"""Serving: not in muster."""
+"""Serving: not supported."""
 
 from sagemaker_containers._serving import refusal
 

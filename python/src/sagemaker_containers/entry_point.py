@@ -1,4 +1,4 @@
-"""Brings the user's code to this host and runs its entry point."""
+"""Fetches the user's code to this host and runs its entry point."""
 
 from sagemaker_containers import _runner
 from sagemaker_training import entry_point
@@ -14,7 +14,7 @@ def run(
     runner=_runner.ProcessRunnerType,
     extra_opts=None,
 ):
-    """As sagemaker_training.entry_point.run."""
+    """See sagemaker_training.entry_point.run."""
     return entry_point.run(
         uri,
         user_entry_point,
@@ -28,5 +28,5 @@ def run(
 
 
 def install(name, dst, capture_error=False):
-    """Makes an entry point of the folder `dst` ready to run."""
+    """Prepares an entry point in the folder `dst`; see sagemaker_training.entry_point.install."""
     entry_point.install(name, dst, capture_error)

@@ -1,16 +1,17 @@
 """Launchers to call from a job's script: `import sagemaker_containers.operators as sm`.
 
-Every host calls them alike. Each runs a program over all hosts and raises ExecuteUserScriptError if
-it fails, ClientError if it cannot be started. They are `sm mpirun`, `sm torchrun`, `sm deepspeed`,
-`sm tf`, `sm mxnet` and `sm run`, and all take
+Every host must make the same call. It runs a program on all hosts, and raises
+ExecuteUserScriptError if the program fails, or ClientError if it cannot start. The launchers are
+`sm mpirun`, `sm torchrun`, `sm deepspeed`, `sm tf`, `sm mxnet` and `sm run`. All of them accept
 
-    program   a file of the code folder, which this interpreter runs; or any other command, as
-              sm's own lines do. None: the job's entry point; where that is what calls, the
-              train.py beside it.
-    args      its arguments, a list of texts
+    program   a file in the code folder, which this interpreter runs, or any other command, as on
+              the command line. None: the job's entry point, or, if the entry point itself makes
+              the call, the train.py next to it.
+    args      the program's arguments, a list of strings
 
-and flags of their own by name. Keywords beside these are hyperparameters of the program and follow
-`args` as `--name value`. Without either the program gets the job's hyperparameters.
+and the launcher's own flags as keywords. Other keywords are hyperparameters of the program, which
+follow `args` as `--name value`. Without `args` and hyperparameters, the program is passed the
+job's hyperparameters.
 """
 
 import os
@@ -32,7 +33,7 @@ def mpirun(
     num_processes=None,
     **hyperparameters
 ):
-    """Under MPI: `process_per_hosts` ranks on each host."""
+    """Runs a program under MPI, with `process_per_hosts` ranks on each host."""
     call = _Call(program, args, hyperparameters)
     if call.script is None:
         return call.operate(
@@ -51,7 +52,7 @@ def mpirun(
 
 
 def torchrun(program=None, args=(), nproc_per_node=None, launcher=None, **hyperparameters):
-    """Under torchrun, an agent on each host; launcher="direct": without it, ranks alone."""
+    """Runs a script under torchrun. launcher="direct": starts the ranks without torchrun."""
     call = _Call(program, args, hyperparameters)
     call.operate(["torchrun"], nproc_per_node=nproc_per_node, launcher=launcher)
 
@@ -70,7 +71,7 @@ def deepspeed(
     launcher=None,
     **hyperparameters
 ):
-    """Under DeepSpeed's node launcher on each host; launcher="direct": without it, ranks alone."""
+    """Runs a script under DeepSpeed's node launcher. launcher="direct": starts ranks without it."""
     _Call(program, args, hyperparameters).operate(
         ["deepspeed"],
         num_gpus=num_gpus,
@@ -86,7 +87,7 @@ def deepspeed(
 
 
 class tf(object):  # pylint: disable=invalid-name
-    """TensorFlow's ways to train on several hosts."""
+    """Distributed training with TensorFlow."""
 
     @staticmethod
     def run_distributed_training(
@@ -99,7 +100,7 @@ class tf(object):  # pylint: disable=invalid-name
         config_only=False,
         **hyperparameters
     ):
-        """Workers and parameter servers."""
+        """Starts workers and parameter servers."""
         _Call(program, args, hyperparameters, _python()).operate(
             ["tf", "run-distributed-training"],
             num_workers=num_workers,
@@ -111,33 +112,33 @@ class tf(object):  # pylint: disable=invalid-name
 
     @staticmethod
     def multi_worker(program=None, args=(), num_workers=None, **hyperparameters):
-        """Workers alone, as MultiWorkerMirroredStrategy has them."""
+        """Starts workers only, for MultiWorkerMirroredStrategy."""
         call = _Call(program, args, hyperparameters, _python())
         call.operate(["tf", "multi-worker"], num_workers=num_workers)
 
 
 class mxnet(object):  # pylint: disable=invalid-name
-    """MXNet's parameter servers."""
+    """Distributed training with MXNet."""
 
     @staticmethod
     def run(program=None, args=(), num_servers=None, num_workers=None, **hyperparameters):
-        """A scheduler, servers and workers."""
+        """Starts a scheduler, parameter servers and workers."""
         call = _Call(program, args, hyperparameters, _python())
         call.operate(["mxnet", "run"], num_servers=num_servers, num_workers=num_workers)
 
 
 def run(program=None, args=(), **hyperparameters):
-    """Once on each host, all together: the first failure ends the others."""
+    """Runs a program once on each host. The first failure ends the others."""
     _Call(program, args, hyperparameters, _python()).operate(["run"])
 
 
 class _Call(object):
-    """What is to be run: a script of the code folder, or else a command, with its arguments."""
+    """A script in the code folder, or another command, with its arguments."""
 
     def __init__(self, program, args, hyperparameters, interpreter=()):
-        """`interpreter`: the words that an operator wants before a script."""
+        """`interpreter`: the words that an operator needs before a script."""
         if isinstance(args, str):
-            raise errors.ClientError("args is the text %r: expected a list of arguments" % args)
+            raise errors.ClientError("args is the string %r; expected a list of arguments" % args)
         self.env = environment.Environment()
         self.script, self._command = _find(_unnamed(self.env) if program is None else program)
         if self.script is not None:
@@ -147,7 +148,7 @@ class _Call(object):
             self.args = self.env.to_cmd_args()
 
     def operate(self, operator, **flags):
-        """Runs a line of this operator of `sm`; flags that are None or False are left out."""
+        """Runs this operator of `sm`. Flags that are None or False are omitted."""
         line = [binary.program()] + operator
         for name in sorted(flags):
             if flags[name] is True:
@@ -167,24 +168,27 @@ def _python():
 
 
 def _find(program):
-    """(script of the code folder, None) or (None, words of a command); ClientError if neither."""
+    """Returns (script in the code folder, None) or (None, words of a command).
+
+    Raises ClientError if the program is neither.
+    """
     if not isinstance(program, str):
         raise errors.ClientError(
-            "program is %r: expected the name of a file in %s; numbers are given by name, such as "
-            "process_per_hosts=3" % (program, environment.code_dir)
+            "program is %r; expected the name of a file in %s (pass numbers by name, for example "
+            "process_per_hosts=3)" % (program, environment.code_dir)
         )
     if os.path.isfile(os.path.join(environment.code_dir, program)) and not os.path.isabs(program):
         return process.validate_entry_point(program), None
     if shutil.which(program):
         return None, [program]
     raise errors.ClientError(
-        "no program %r: expected a file in %s, or a command in PATH"
+        "program %r not found: expected a file in %s, or a command on PATH"
         % (program, environment.code_dir)
     )
 
 
 def _unnamed(env):
-    """The program of a call that names none."""
+    """Returns the program for a call without one."""
     entry = env.user_entry_point
     if entry and not _is_running(entry):
         return entry
@@ -192,14 +196,14 @@ def _unnamed(env):
     program = os.path.join(os.path.dirname(caller), _BESIDE)
     if not os.path.isfile(os.path.join(environment.code_dir, program)):
         raise errors.ClientError(
-            "no program is named, and beside %s there is no %s in %s: name the program to run, "
-            'such as "my_script.py"' % (caller, _BESIDE, environment.code_dir)
+            "no program passed, and no %s found next to %s in %s; pass the program to run, for "
+            'example "my_script.py"' % (_BESIDE, caller, environment.code_dir)
         )
     return program
 
 
 def _is_running(entry):
-    """Whether this very process is the entry point's: as a file, or as `python -m`."""
+    """Whether this process runs the entry point, as a file or with `python -m`."""
     if _main_file() == os.path.realpath(os.path.join(environment.code_dir, entry)):
         return True
     spec = getattr(sys.modules["__main__"], "__spec__", None)

@@ -1,9 +1,9 @@
-"""The API of sagemaker-training, on muster. See its python/README.md for what differs."""
+"""The API of sagemaker-training, on muster. muster's python/README.md lists the differences."""
 
 import importlib
 
-# Words by which the error is found in a failed program's output: the message begins at the first
-# line that has one of them.
+# Words that identify the error in a failed program's output: the error message starts at the first
+# line that contains one of them.
 _PYTHON_ERRORS_ = (
     "BaseException Exception ArithmeticError AssertionError AttributeError BlockingIOError "
     "BrokenPipeError BufferError ChildProcessError ConnectionAbortedError ConnectionError "
@@ -23,7 +23,7 @@ _PYTHON_ERRORS_ = (
 
 _MPI_ERRORS_ = ["mpirun.real", "ORTE"]
 
-# Instance types with Elastic Fabric Adapter, and those whose adapter reads remote memory.
+# Instance types with Elastic Fabric Adapter, and those whose adapter supports RDMA.
 SM_EFA_NCCL_INSTANCES = [
     "ml.g4dn.8xlarge",
     "ml.g4dn.12xlarge",
@@ -46,7 +46,7 @@ SM_EFA_RDMA_INSTANCES = [
     "ml.p6e-gb200.36xlarge",
 ]
 
-# Paths in a traceback that tell an error of SageMaker Training Compiler.
+# Paths in a traceback that indicate an error of SageMaker Training Compiler.
 SM_TRAINING_COMPILER_PATHS = [
     "tensorflow/compiler/xla",
     "tensorflow/compiler/tf2xla",
@@ -56,14 +56,14 @@ SM_TRAINING_COMPILER_PATHS = [
 
 
 def training_env(resource_config=None, input_data_config=None, hyperparameters=None):
-    """The training environment of this host, or of a job with these configurations."""
+    """Returns the training environment of this host, or of a job with these configurations."""
     from sagemaker_training import environment
 
     return environment.Environment(resource_config, input_data_config, hyperparameters)
 
 
 def __getattr__(name):
-    """The modules, without an import of their own: `sagemaker_training.environment`."""
+    """Imports modules on demand, for example `sagemaker_training.environment`."""
     full = "%s.%s" % (__name__, name)
     try:
         return importlib.import_module(full)

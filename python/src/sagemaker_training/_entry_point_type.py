@@ -1,4 +1,4 @@
-"""What kind of program an entry point is."""
+"""The kinds of entry points."""
 
 import enum
 import os
@@ -16,7 +16,7 @@ COMMAND = _EntryPointType.COMMAND
 
 
 def get(path, name):
-    """The kind of the entry point `name` in the folder `path`."""
+    """Returns the kind of the entry point `name` in the folder `path`."""
     if name.endswith(".sh"):
         return COMMAND
     if "setup.py" in os.listdir(path):

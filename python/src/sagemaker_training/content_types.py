@@ -1,4 +1,4 @@
-"""Media types that the encoders know."""
+"""Media types that the encoders support."""
 
 JSON = "application/json"
 CSV = "text/csv"

@@ -1,4 +1,4 @@
-"""Arrays as bytes and back, by content type. numpy is imported when it is first needed."""
+"""Converts arrays to bytes and back, by content type. Imports numpy when it is first needed."""
 
 import csv
 import io
@@ -14,19 +14,19 @@ def _numpy():
 
 
 def array_to_npy(array_like):
-    """The array in numpy's own format."""
+    """Encodes an array in numpy's format."""
     file = io.BytesIO()
     _numpy().save(file, array_like)
     return file.getvalue()
 
 
 def npy_to_numpy(npy_array):
-    """The array of bytes in numpy's own format. They may run code: for trusted bytes only."""
+    """Decodes an array in numpy's format. The data can run code, so it must be trusted."""
     return _numpy().load(io.BytesIO(npy_array), allow_pickle=True)
 
 
 def array_to_json(array_like):
-    """The array as JSON lists."""
+    """Encodes an array as JSON lists."""
 
     def default(value):
         if hasattr(value, "tolist"):
@@ -37,12 +37,12 @@ def array_to_json(array_like):
 
 
 def json_to_numpy(string_like, dtype=None):
-    """The array of JSON lists."""
+    """Decodes an array from JSON lists."""
     return _numpy().array(json.loads(string_like), dtype=dtype)
 
 
 def csv_to_numpy(string_like, dtype=None):
-    """The array of CSV text. Raises ClientError for what is none, or not of the type."""
+    """Decodes an array from CSV. Raises ClientError for invalid CSV or values of another type."""
     try:
         rows = list(csv.reader(io.StringIO(string_like), strict=True))
         return _numpy().array(rows).squeeze().astype(dtype)
@@ -53,7 +53,7 @@ def csv_to_numpy(string_like, dtype=None):
 
 
 def array_to_csv(array_like):
-    """The array as CSV text, a row a line; of one dimension: a value a line."""
+    """Encodes an array as CSV, one row per line, or one value per line if it has one dimension."""
     array = _numpy().array(array_like)
     if len(array.shape) == 1:
         array = array.reshape(-1, 1)
@@ -66,7 +66,7 @@ def array_to_csv(array_like):
 
 
 def array_to_recordio_protobuf(array_like, labels=None):
-    """The matrix (dense, or sparse of scipy's) as RecordIO, a record a row."""
+    """Encodes a dense matrix, or a sparse one of scipy, as RecordIO, one record per row."""
     if len(array_like.shape) == 1:
         array_like = array_like.reshape(1, array_like.shape[0])
     assert len(array_like.shape) == 2, "Expecting a 1 or 2 dimensional array"
@@ -88,14 +88,14 @@ _decoders_map = {
 
 
 def decode(obj, content_type):
-    """The array of data of this content type. Raises UnsupportedFormatError for another one."""
+    """Decodes data of this content type. Raises UnsupportedFormatError if it is unsupported."""
     if content_type not in _decoders_map:
         raise errors.UnsupportedFormatError(content_type)
     return _decoders_map[content_type](obj)
 
 
 def encode(array_like, content_type):
-    """The array as data of this content type. Raises UnsupportedFormatError for another one."""
+    """Encodes an array in this content type. Raises UnsupportedFormatError if unsupported."""
     if content_type not in encoders_map:
         raise errors.UnsupportedFormatError(content_type)
     return encoders_map[content_type](array_like)

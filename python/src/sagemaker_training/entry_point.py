@@ -1,4 +1,4 @@
-"""Brings the user's code to this host and runs its entry point."""
+"""Fetches the user's code to this host and runs its entry point."""
 
 import os
 import socket
@@ -36,19 +36,19 @@ def run(
 ):
     """Runs the entry point `user_entry_point` of the code at `uri` with these arguments.
 
-    Or, as the toolkit's guide calls it, run(user_entry_point, args, env_vars): the code is in the
-    code folder already. A Python script may be named without its ".py".
+    The toolkit's guide also uses run(user_entry_point, args, env_vars), for code that is already in
+    the code folder. The name of a Python script can omit the ".py".
 
-    `env_vars` are set in this process, and so reach the program. `extra_opts`: see runner.get.
-    Returns the program's Popen; raises ExecuteUserScriptError if it fails, and with
-    `capture_error` tells what it said. Other errors: files.download_and_extract, install.
+    `env_vars` are set in this process, so the program inherits them. `extra_opts`: see runner.get.
+    Returns the program's Popen. Raises ExecuteUserScriptError if it fails; with `capture_error`,
+    the exception contains the program's output. See also files.download_and_extract and install.
     """
     if isinstance(user_entry_point, (list, tuple)):
         user_entry_point, args, env_vars = uri, list(user_entry_point), args
         user_entry_point = _script(user_entry_point)
         if not os.path.exists(os.path.join(environment.code_dir, user_entry_point)):
             raise errors.ClientError(
-                "there is no entry point %r in %s" % (user_entry_point, environment.code_dir)
+                "entry point %r not found in %s" % (user_entry_point, environment.code_dir)
             )
     else:
         files.download_and_extract(uri=uri, path=environment.code_dir)
@@ -63,10 +63,11 @@ def run(
 
 
 def install(name, path=environment.code_dir, capture_error=False):
-    """Makes an entry point of the folder ready to run.
+    """Prepares an entry point in the folder.
 
-    A package is installed by pip, a script's requirements.txt is; a program gets mode 0777.
-    Raises ClientError for a bad name, InstallModuleError or InstallRequirementsError from pip.
+    Installs a package, or a script's requirements.txt, with pip; sets the mode of a program to
+    0777. Raises ClientError for an invalid name, InstallModuleError or InstallRequirementsError if
+    pip fails.
     """
     if path not in sys.path:
         sys.path.insert(0, path)
@@ -81,25 +82,25 @@ def install(name, path=environment.code_dir, capture_error=False):
 
 
 def _script(name):
-    """The entry point's file; `name` may be that of the module, as Environment.module_name is."""
+    """Returns the entry point's file. `name` can be a module, like Environment.module_name."""
     process.validate_entry_point(name)
     path = os.path.join(environment.code_dir, name)
     return name + ".py" if os.path.isfile(path + ".py") and not os.path.exists(path) else name
 
 
 def _entry_point_path(path, name):
-    """The real path of the entry point; ClientError if a link leads out of the folder."""
+    """Returns the real path. Raises ClientError if a link points outside the folder."""
     folder = os.path.realpath(path)
     target = os.path.realpath(os.path.join(folder, name))
     if os.path.commonpath([folder, target]) != folder:
         raise errors.ClientError(
-            "sagemaker_program is %r, which leads out of the code folder to %s" % (name, target)
+            "sagemaker_program %r leads outside the code folder, to %s" % (name, target)
         )
     return target
 
 
 def _wait_hostname_resolution():
-    """Until the names of all hosts have addresses, which may come after the hosts themselves."""
+    """Waits until all host names resolve, which can be later than the start of the hosts."""
     for host in environment.Environment().hosts:
         _dns_lookup(host)
 

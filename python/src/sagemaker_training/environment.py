@@ -1,7 +1,7 @@
 """A job's folders, configuration files and training environment.
 
-The folders are fixed at import, by SAGEMAKER_BASE_DIR. Where there is neither that nor /opt/ml, an
-empty job is made below ~/sagemaker_local, so that a script can be tried by hand.
+SAGEMAKER_BASE_DIR determines the folders at import time. If neither this variable nor /opt/ml
+exists, an empty job is created in ~/sagemaker_local, so that users can run a script by hand.
 """
 
 import configparser
@@ -51,8 +51,8 @@ def _write_json(obj, path):
 
 
 def _create_training_directories():
-    """An empty job of this one host, where nobody gave us one."""
-    logger.info("No %s: making an empty job in %s", SAGEMAKER_BASE_PATH, base_dir)
+    """Creates an empty job with one host, if no job exists."""
+    logger.info("%s not found; creating an empty job in %s", SAGEMAKER_BASE_PATH, base_dir)
     for folder in (model_dir, input_config_dir, output_data_dir):
         os.makedirs(folder)
     _write_json({}, hyperparameters_file_dir)
@@ -85,70 +85,70 @@ def _read_json(path):
 
 
 def read_hyperparameters():
-    """hyperparameters.json, each value decoded where it is JSON text."""
+    """Reads hyperparameters.json and decodes each value that is JSON."""
     decoded = {}
     for name, value in _read_json(hyperparameters_file_dir).items():
         try:
             value = json.loads(value)
         except (ValueError, TypeError):
-            logger.info("The hyperparameter %s is no JSON text: taken as it is", name)
+            logger.info("Hyperparameter %s is not JSON; using it as a string", name)
         decoded[name] = value
     return decoded
 
 
 def read_resource_config():
-    """resourceconfig.json."""
+    """Reads resourceconfig.json."""
     return _read_json(resource_config_file_dir)
 
 
 def read_input_data_config():
-    """inputdataconfig.json."""
+    """Reads inputdataconfig.json."""
     return _read_json(input_data_config_file_dir)
 
 
 def channel_path(channel):
-    """The folder with the data of a channel."""
+    """Returns the folder with the data of a channel."""
     return os.path.join(_input_data_dir, channel)
 
 
 def _machine(instance_type="local"):
-    """The properties of a job of one host and nothing else: what the machine has."""
+    """Returns the properties of a job with one host and no input, which describe the machine."""
     resources = {
         "current_host": "localhost",
         "hosts": ["localhost"],
         "current_instance_type": instance_type,
     }
-    anything = {"-": None}  # Empty ones are read from files, which need not be there.
+    anything = {"-": None}  # Empty configurations would be read from files, which may not exist.
     return binary.environment("--properties", resources, anything, anything)
 
 
 def num_neurons(instance_type):
-    """Neuron cores of this machine."""
+    """Returns the number of Neuron cores of this machine."""
     return _machine(instance_type)["num_neurons"]
 
 
 def num_gpus():
-    """NVIDIA GPUs of this machine."""
+    """Returns the number of NVIDIA GPUs of this machine."""
     return _machine()["num_gpus"]
 
 
 def num_cpus():
-    """Processors of this machine."""
+    """Returns the number of CPUs of this machine."""
     return multiprocessing.cpu_count()
 
 
 def validate_smddprun():
-    """Whether smddprun is in PATH."""
+    """Whether smddprun is on PATH."""
     return shutil.which("smddprun") is not None
 
 
 def validate_smddpmprun():
-    """Whether smddpmprun is in PATH."""
+    """Whether smddpmprun is on PATH."""
     return shutil.which("smddpmprun") is not None
 
 
 def _configured_region():
-    """The region that the AWS tools would take on this machine, or None."""
+    """Returns the region that AWS tools would use on this machine, or None."""
     named = os.environ.get("AWS_DEFAULT_REGION")
     if named:
         return named
@@ -163,20 +163,20 @@ def _configured_region():
 
 
 def _value(name, doc):
-    """A property that `sm` worked out."""
+    """A property that `sm` computed."""
     return property(lambda self: self._values[name], doc=doc)
 
 
 class Environment(mapping.MappingMixin):
-    """What a job tells its script on this host; a mapping of its properties.
+    """The training environment of this host, also as a mapping of its properties.
 
-    A snapshot: nothing is read again. The dictionaries and lists are its own and may be changed;
-    `to_cmd_args` and `to_env_vars` then follow.
+    It is a snapshot: the files are not read again. Callers can change its dictionaries and lists;
+    `to_cmd_args` and `to_env_vars` then use the changed values.
     """
 
     additional_framework_parameters = _value(
         "additional_framework_parameters",
-        "Hyperparameters named sagemaker_… that are not the toolkit's own.",
+        "Hyperparameters named sagemaker_… that the toolkit does not use itself.",
     )
     channel_input_dirs = _value("channel_input_dirs", "The folder of each channel, by name.")
     current_host = _value("current_host", "This host's name, such as algo-1.")
@@ -190,45 +190,45 @@ class Environment(mapping.MappingMixin):
     framework_module = _value("framework_module", "SAGEMAKER_TRAINING_MODULE: module:function.")
     hosts = _value("hosts", "Names of all hosts, sorted.")
     hyperparameters = _value("hyperparameters", "The script's hyperparameters, decoded.")
-    input_config_dir = _value("input_config_dir", "Where the configuration files lie.")
+    input_config_dir = _value("input_config_dir", "Folder of the configuration files.")
     input_data_config = _value("input_data_config", "inputdataconfig.json.")
-    input_dir = _value("input_dir", "Parent of the configuration and the channels.")
+    input_dir = _value("input_dir", "Parent folder of the configuration and the channels.")
     instance_groups = _value("instance_groups", "Names of all instance groups.")
     instance_groups_dict = _value("instance_groups_dict", "All instance groups, by name.")
     is_hetero = _value("is_hetero", "Whether there is more than one instance group.")
-    is_master = _value("is_master", "Whether this host leads.")
-    is_modelparallel_enabled = _value("is_modelparallel_enabled", "Whether SMP is asked for.")
-    is_smddpmprun_installed = _value("is_smddpmprun_installed", "Whether smddpmprun is in PATH.")
-    is_smddprun_installed = _value("is_smddprun_installed", "Whether smddprun is in PATH.")
+    is_master = _value("is_master", "Whether this host is the leader.")
+    is_modelparallel_enabled = _value("is_modelparallel_enabled", "Whether the job requests SMP.")
+    is_smddpmprun_installed = _value("is_smddpmprun_installed", "Whether smddpmprun is on PATH.")
+    is_smddprun_installed = _value("is_smddprun_installed", "Whether smddprun is on PATH.")
     job_name = _value("job_name", "TRAINING_JOB_NAME.")
     log_level = _value("log_level", "Level of the toolkit's logging, as a number.")
     master_hostname = _value("master_hostname", "Name of the leading host.")
-    model_dir = _value("model_dir", "Where the model is to be saved.")
-    module_dir = _value("module_dir", "Where the user's code comes from, a folder or URI.")
+    model_dir = _value("model_dir", "Folder for the model.")
+    module_dir = _value("module_dir", "Source of the user's code, a folder or URI.")
     module_name = _value("module_name", "The entry point without .py.")
     network_interface_name = _value("network_interface_name", "Interface between the hosts.")
-    num_cpus = _value("num_cpus", "Processors of this host.")
-    num_gpus = _value("num_gpus", "NVIDIA GPUs of this host.")
-    num_neurons = _value("num_neurons", "Neuron cores of this host.")
-    output_data_dir = _value("output_data_dir", "Where files other than the model are to be saved.")
-    output_dir = _value("output_dir", "Parent of that; `success` and `failure` are written here.")
+    num_cpus = _value("num_cpus", "Number of CPUs of this host.")
+    num_gpus = _value("num_gpus", "Number of NVIDIA GPUs of this host.")
+    num_neurons = _value("num_neurons", "Number of Neuron cores of this host.")
+    output_data_dir = _value("output_data_dir", "Folder for other output files.")
+    output_dir = _value("output_dir", "Folder of `success`, `failure` and output_data_dir.")
     output_intermediate_dir = _value(
-        "output_intermediate_dir", "What is saved here goes to S3 while the job runs."
+        "output_intermediate_dir", "Files in this folder are uploaded to S3 while the job runs."
     )
     resource_config = _value("resource_config", "resourceconfig.json.")
-    topology = _value("topology", "Hosts and capacity units of an UltraServer; else empty.")
-    user_entry_point = _value("user_entry_point", "The user's program, relative to its folder.")
+    topology = _value("topology", "Hosts and capacity units of an UltraServer, or empty.")
+    user_entry_point = _value("user_entry_point", "The user's program, in the code folder.")
 
     def __init__(self, resource_config=None, input_data_config=None, hyperparameters=None):
-        """The three default to the job's files. What is empty is read from its file, too.
+        """Arguments that are missing or empty are read from the job's files.
 
-        Like the reference it sets SAGEMAKER_JOB_NAME, CURRENT_HOST and SAGEMAKER_REGION.
+        Like sagemaker-training, this sets SAGEMAKER_JOB_NAME, CURRENT_HOST and SAGEMAKER_REGION.
         """
         resource_config = resource_config or read_resource_config()
         input_data_config = input_data_config or read_input_data_config()
         hyperparameters = hyperparameters or read_hyperparameters()
         for needed in ("hosts", "current_host"):
-            resource_config[needed]  # KeyError, as in the reference, if it is missing.
+            resource_config[needed]  # KeyError if missing, as in sagemaker-training.
 
         self._values = binary.environment(
             "--properties", resource_config, input_data_config, hyperparameters
@@ -236,7 +236,7 @@ class Environment(mapping.MappingMixin):
         split = mapping.split_by_criteria(
             hyperparameters, params.SAGEMAKER_HYPERPARAMETERS, params.SAGEMAKER_PREFIX
         )
-        # The caller's own objects, which need not be what JSON can carry.
+        # The caller's own objects, which JSON may not be able to represent.
         self._values["resource_config"] = resource_config
         self._values["input_data_config"] = input_data_config
         self._values["hyperparameters"] = split.excluded
@@ -253,17 +253,17 @@ class Environment(mapping.MappingMixin):
         os.environ[params.REGION_NAME_ENV] = region or ""
 
     def sagemaker_s3_output(self):
-        """Where in S3 the job's output goes, or None."""
+        """Returns the URL of the job's output in S3, or None."""
         return self._sagemaker_s3_output
 
     def to_cmd_args(self, hyperparameters=None):
-        """The hyperparameters, or those given, as command-line arguments."""
+        """Returns the hyperparameters, the job's by default, as command-line arguments."""
         return mapping.to_cmd_args(
             self.hyperparameters if hyperparameters is None else hyperparameters
         )
 
     def to_env_vars(self):
-        """The variables SM_*, and the elder names of some, as a dictionary of the caller's own."""
+        """Returns a new dictionary with the variables SM_* and older names of some of them."""
         values = {name: self[name] for name in _VARIABLES}
         values.update(_renamed(self))
         if self.topology:
@@ -276,39 +276,39 @@ class Environment(mapping.MappingMixin):
         variables.update(_elder_variables(self))
         return variables
 
-    # Questions that the properties answer as well; the reference has them as methods.
+    # Methods that duplicate properties, as in sagemaker-training.
 
     def get_current_instance_group(self):
-        """`current_instance_group` of resourceconfig.json."""
+        """Returns `current_instance_group` of resourceconfig.json."""
         return self.resource_config["current_instance_group"]
 
     def get_current_instance_group_hosts(self):
-        """Hosts of this host's group."""
+        """Returns the hosts of this host's group."""
         return self.current_instance_group_hosts
 
     def get_distribution_hosts(self):
-        """Hosts that take part in the distribution."""
+        """Returns the hosts that take part in the distribution."""
         return self.distribution_hosts
 
     def get_distribution_instance_groups_from_resource_config(self):
-        """The host's own group, if the job is distributed and no groups are named."""
+        """Returns this host's group if the job is distributed, else an empty list."""
         asked = any(self.additional_framework_parameters.get(name) for name in _DISTRIBUTIONS)
         return [self.current_instance_group] if asked else []
 
     def get_instance_groups(self):
-        """Names of all instance groups."""
+        """Returns the names of all instance groups."""
         return self.instance_groups
 
     def get_instance_groups_dict(self):
-        """All instance groups, by name."""
+        """Returns all instance groups, by name."""
         return self.instance_groups_dict
 
     def get_master_hostname(self):
-        """Name of the leading host."""
+        """Returns the name of the leading host."""
         return self.master_hostname
 
 
-# Properties whose variable bears their name, upper-cased.
+# Properties whose variable has the same name in upper case.
 _VARIABLES = (
     "current_host current_instance_group current_instance_group_hosts current_instance_type "
     "distribution_instance_groups framework_module hosts input_config_dir input_data_config "
@@ -325,8 +325,8 @@ _DISTRIBUTIONS = (
     params.PYTORCH_XLA_MULTI_WORKER_ENABLED,
     params.MULTI_WORKER_MIRRORED_STRATEGY_ENABLED,
     "sagemaker_torch_distributed_enabled",
-    "sagemaker_deepspeed_enabled",  # muster's own.
-    "sagemaker_use_mpi",  # The Chainer estimator's.
+    "sagemaker_deepspeed_enabled",  # Specific to muster.
+    "sagemaker_use_mpi",  # Set by the Chainer estimator.
 )
 
 
@@ -341,7 +341,7 @@ def _renamed(env):
 
 
 def _elder_variables(env):
-    """The names that variables had before they began with SM_; the toolkit's guide shows them."""
+    """Returns variables with the names from before SM_*, as in the toolkit's guide."""
     variables = {
         "SAGEMAKER_CHANNELS": ",".join(sorted(env.channel_input_dirs)),
         "SAGEMAKER_MODEL_DIR": env.model_dir,
@@ -352,17 +352,17 @@ def _elder_variables(env):
     return variables
 
 
-# The elder package's names.
+# Names of sagemaker_containers.
 TrainingEnv = Environment
 
 
 def training_env(resource_config=None, input_data_config=None, hyperparameters=None):
-    """An Environment."""
+    """Returns an Environment."""
     return Environment(resource_config, input_data_config, hyperparameters)
 
 
 def write_env_vars(env_vars=None):
-    """Sets environment variables for the programs to come, and PYTHONPATH from sys.path."""
+    """Sets environment variables for programs started later, and PYTHONPATH to sys.path."""
     env_vars = env_vars or {}
     env_vars["PYTHONPATH"] = ":".join(sys.path)
     os.environ.update(env_vars)

@@ -1,12 +1,12 @@
-"""The exceptions of the toolkit. Their texts become failure files, which people and tools read."""
+"""The exceptions of the toolkit. Their texts are written to failure files."""
 
 
 class ClientError(Exception):
-    """The user's mistake, not the toolkit's or the framework's."""
+    """An error of the user, not of the toolkit or the framework."""
 
 
 class SMTrainingCompilerConfigurationError(Exception):
-    """A job that asks for SageMaker Training Compiler where it cannot run."""
+    """The job requests SageMaker Training Compiler, which cannot run here."""
 
 
 class _CalledProcessError(ClientError):
@@ -39,7 +39,7 @@ class InstallModuleError(_CalledProcessError):
 
 
 class InstallRequirementsError(_CalledProcessError):
-    """pip could not install what requirements.txt asks for."""
+    """pip could not install the packages in requirements.txt."""
 
 
 class ImportModuleError(ClientError):
@@ -60,7 +60,7 @@ class ChannelDoesNotExistError(Exception):
 
 
 class UnsupportedFormatError(Exception):
-    """No encoder or decoder for a content type. Attribute: message."""
+    """No encoder or decoder supports the content type. Attribute: message."""
 
     def __init__(self, content_type, **kwargs):
         self.message = (

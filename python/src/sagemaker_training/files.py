@@ -1,4 +1,4 @@
-"""Files of a job, and its code from S3, a folder or an archive."""
+"""Reads and writes files of a job, and fetches its code from S3, a folder or an archive."""
 
 import contextlib
 import errno
@@ -15,23 +15,23 @@ logger = logging_config.get_logger()
 
 
 def write_success_file():
-    """The empty files `success`, where the reference and where its guide say: the job is done."""
+    """Writes the empty files `success`, in the folders of sagemaker-training and its guide."""
     for folder in (environment.output_dir, environment.base_dir):
         write_file(os.path.join(folder, "success"), "")
 
 
 def write_failure_file(failure_msg):
-    """The file `failure`, whose first 1024 characters SageMaker shows. The first one stays."""
+    """Writes the file `failure`, unless it exists. SageMaker shows its first 1024 characters."""
     path = os.path.join(environment.output_dir, "failure")
     if os.path.exists(path):
-        logger.info("%s is there already: the first failure stays", path)
+        logger.info("%s already exists; keeping the first failure", path)
     else:
         write_file(path, failure_msg)
 
 
 @contextlib.contextmanager
 def tmpdir(suffix="", prefix="tmp", directory=None):
-    """A new folder for the block, removed when the block ends without an exception."""
+    """Creates a folder for a block, and removes it unless the block raises an exception."""
     folder = tempfile.mkdtemp(suffix=suffix, prefix=prefix, dir=directory)
     yield folder
     shutil.rmtree(folder)
@@ -44,24 +44,24 @@ def write_file(path, data, mode="w"):
 
 
 def read_file(path, mode="r"):
-    """All of a file."""
+    """Returns the contents of a file."""
     with open(path, mode) as file:
         return file.read()
 
 
 def read_json(path):
-    """A JSON file, decoded."""
+    """Returns a decoded JSON file."""
     with open(path, "r") as file:
         return json.load(file)
 
 
 def download_and_extract(uri, path):
-    """Lays the code that `uri` names (s3://…, a folder, an archive, a file) into the folder `path`.
+    """Copies the code at `uri` (s3://…, a folder, an archive, a file) into the folder `path`.
 
-    Does nothing if the folder has something in it. Raises ClientError if it cannot.
+    Does nothing if the folder is not empty. Raises ClientError if it fails.
     """
     if os.path.isdir(path) and os.listdir(path):
-        logger.info("%s is not empty: the code stays as it is", path)
+        logger.info("%s is not empty; keeping the code in it", path)
         return
     if not uri.startswith("s3://") and not os.path.exists(uri):
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), uri)
@@ -69,7 +69,7 @@ def download_and_extract(uri, path):
 
 
 def s3_download(url, dst):
-    """Downloads one object. Raises ValueError for another scheme, ClientError if it cannot."""
+    """Downloads an object. Raises ValueError if `url` is not s3://, ClientError if it fails."""
     if parse.urlparse(url).scheme != "s3":
         raise ValueError("%s: not an s3:// URL" % url)
     _toolkit("download", url, dst)

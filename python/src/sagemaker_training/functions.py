@@ -1,4 +1,4 @@
-"""Calling a user's function with what it asks for."""
+"""Calls a user's function with the arguments that it accepts."""
 
 import collections
 import inspect
@@ -6,12 +6,12 @@ import sys
 
 from sagemaker_training import mapping
 
-# The standard library dropped its own in Python 3.11.
+# Python 3.11 removed inspect.ArgSpec.
 ArgSpec = collections.namedtuple("ArgSpec", "args varargs keywords defaults")
 
 
 def matching_args(fn, dictionary):
-    """The items of `dictionary` that `fn` has a parameter for; all, if it takes **keywords."""
+    """Returns the items of `dictionary` that are parameters of `fn`; all, if it has **keywords."""
     spec = getargspec(fn)
     if spec.keywords:
         return dictionary
@@ -19,13 +19,13 @@ def matching_args(fn, dictionary):
 
 
 def getargspec(fn):
-    """The parameters of `fn` as (args, varargs, keywords, defaults)."""
+    """Returns the parameters of `fn` as (args, varargs, keywords, defaults)."""
     spec = inspect.getfullargspec(fn)
     return ArgSpec(spec.args, spec.varargs, spec.varkw, spec.defaults)
 
 
 def error_wrapper(fn, error_class):
-    """`fn`, but whatever it raises comes out as `error_class(exception)` with its traceback."""
+    """Wraps `fn` to raise its exceptions as `error_class(exception)`, with the traceback."""
 
     def wrapper(*args, **kwargs):
         try:

@@ -1,4 +1,4 @@
-"""Files of output/intermediate go to S3 while the job runs. `sm toolkit sync` does the work."""
+"""Uploads the files in output/intermediate to S3 while the job runs, with `sm toolkit sync`."""
 
 import os
 import subprocess
@@ -16,7 +16,7 @@ tmp_dir_path = os.path.join(intermediate_path, ".tmp.sagemaker_s3_sync")
 
 
 class _Sync(object):
-    """A running sync, with what callers use of the reference's multiprocessing.Process."""
+    """A running sync. It has the parts of multiprocessing.Process that callers use."""
 
     def __init__(self, process):
         self._process = process
@@ -34,7 +34,7 @@ class _Sync(object):
         return self._process.poll() is None
 
     def join(self, timeout=None):
-        """Ends it once everything that was written is uploaded. To be called again at will."""
+        """Waits until all files are uploaded and the sync has ended. Can be called repeatedly."""
         if not self._process.stdin.closed:
             self._process.stdin.close()
         try:
@@ -44,10 +44,10 @@ class _Sync(object):
 
 
 def start_sync(s3_output_location, region, endpoint_url=None):
-    """Starts the sync to the job's place below `s3_output_location`; what has `join`, or None.
+    """Starts the sync to the job's prefix below `s3_output_location`. Returns it, or None.
 
-    None, and no sync: without a location, for file://, and where the folder is there already
-    (somebody else syncs it). Raises ValueError for another scheme.
+    Starts nothing and returns None without a location, for file://, or if the folder already
+    exists, because then another process syncs it. Raises ValueError for other schemes.
     """
     if not s3_output_location or os.path.exists(intermediate_path):
         return None
@@ -69,6 +69,6 @@ def start_sync(s3_output_location, region, endpoint_url=None):
         stdout=subprocess.PIPE,
         env=env,
     )
-    process.stdout.readline()  # The line says that the folder is watched.
+    process.stdout.readline()  # `sm` prints this line once it watches the folder.
     process.stdout.close()
     return _Sync(process)

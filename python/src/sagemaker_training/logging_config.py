@@ -1,4 +1,4 @@
-"""Logging as the toolkit does it."""
+"""Logging as in sagemaker-training."""
 
 import json
 import logging
@@ -7,12 +7,12 @@ from muster import binary
 
 
 def get_logger():
-    """The toolkit's logger."""
+    """Returns the toolkit's logger."""
     return logging.getLogger("sagemaker-training-toolkit")
 
 
 def configure_logger(level, log_format="%(asctime)s %(name)-12s %(levelname)-8s %(message)s"):
-    """Sets the root logger up, unless somebody did before."""
+    """Configures the root logger, unless it already is."""
     logging.basicConfig(format=log_format, level=level)
     if level >= logging.INFO:
         for name in ("boto3", "s3transfer", "botocore"):
@@ -20,10 +20,7 @@ def configure_logger(level, log_format="%(asctime)s %(name)-12s %(levelname)-8s 
 
 
 def log_script_invocation(cmd, env_vars, logger=None):
-    """Says what is about to run: the training environment, its variables, the command.
-
-    Secrets are masked by the rule of `sm`.
-    """
+    """Logs the training environment, its variables and the command. `sm` masks secrets."""
     given = {
         "variables": {name: str(value) for name, value in env_vars.items()},
         "command": [str(word) for word in cmd],

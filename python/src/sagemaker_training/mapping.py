@@ -1,4 +1,4 @@
-"""Dictionaries as command-line arguments and as environment variables."""
+"""Converts dictionaries to command-line arguments and environment variables."""
 
 import collections
 import collections.abc
@@ -8,7 +8,7 @@ SplitResultSpec = collections.namedtuple("SplitResultSpec", "included excluded")
 
 
 def to_env_vars(mapping):
-    """{"batch_size": 25} -> {"SM_BATCH_SIZE": "25"}: texts as they are, else compact JSON."""
+    """{"batch_size": 25} -> {"SM_BATCH_SIZE": "25"}: strings unchanged, else compact JSON."""
     return {_variable_name(key): _variable_value(value) for key, value in mapping.items()}
 
 
@@ -44,7 +44,7 @@ def _option(name):
 
 
 def _decode(obj):
-    """Text of anything; bytes are taken for Latin-1, None is empty."""
+    """Converts any value to text. Bytes are decoded as Latin-1, None is empty."""
     if obj is None:
         return ""
     if isinstance(obj, bytes):
@@ -53,7 +53,7 @@ def _decode(obj):
 
 
 def split_by_criteria(dictionary, keys=None, prefix=None):
-    """Two dictionaries: the items whose key is one of `keys` or begins with `prefix`; the rest."""
+    """Splits a dictionary: items whose key is in `keys` or starts with `prefix`, and the rest."""
     wanted = set(keys or [])
     included, excluded = {}, {}
     for key in dictionary.keys():
@@ -63,14 +63,14 @@ def split_by_criteria(dictionary, keys=None, prefix=None):
 
 
 class _NoSuchName(KeyError, AttributeError):
-    """Both what a mapping raises and what the reference does."""
+    """KeyError, as mappings raise, and AttributeError, as sagemaker-training does."""
 
 
 class MappingMixin(collections.abc.Mapping):
-    """Makes a mapping of a class: its properties, by name."""
+    """Makes the properties of a class accessible as a mapping, by name."""
 
     def properties(self):
-        """Names of all properties, sorted."""
+        """Returns the sorted names of all properties."""
         return [name for name in dir(type(self)) if self._is_property(name)]
 
     def _is_property(self, _property):

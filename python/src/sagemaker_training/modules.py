@@ -1,4 +1,4 @@
-"""Python modules of the user: found, installed, imported."""
+"""Finds, installs and imports Python modules of the user."""
 
 import importlib
 import os
@@ -32,7 +32,7 @@ recursive-exclude . *.pyo
 
 
 def exists(name):
-    """Whether the module can be imported; it is."""
+    """Imports the module. Returns whether that succeeded."""
     try:
         importlib.import_module(name)
     except ImportError:
@@ -46,11 +46,11 @@ def has_requirements(path):
 
 
 def prepare(path, name):
-    """Makes the folder a package that pip can install, unless it has a setup.py."""
+    """Makes the folder an installable package, unless it has a setup.py."""
     setup = os.path.join(path, "setup.py")
     if os.path.exists(setup):
         return
-    logger.info("%s has no setup.py: one is written, for the module %s", path, name)
+    logger.info("%s has no setup.py; creating one for module %s", path, name)
     files.write_file(setup, _SETUP % name)
     files.write_file(os.path.join(path, "setup.cfg"), _SETUP_CFG)
     files.write_file(os.path.join(path, "MANIFEST.in"), _MANIFEST)
@@ -64,7 +64,7 @@ def install(path, capture_error=False):
 
 
 def install_requirements(path, capture_error=False):
-    """Installs what the folder's requirements.txt asks for, for this interpreter."""
+    """Installs the packages in the folder's requirements.txt for this interpreter."""
     logger.info("Installing dependencies from requirements.txt")
     words = ["-r", "requirements.txt"]
     _pip_install(words, errors.InstallRequirementsError, path, capture_error)
@@ -74,13 +74,13 @@ def _pip_install(words, error_class, path, capture_error):
     command = [process.python_executable(), "-m", "pip", "install"] + words
     env = dict(os.environ)
     if "-r" in words and env.get(CA_REPOSITORY_ARN_ENV):
-        # Not as -i: everybody on the machine can read a command line, and the URL has a token.
+        # Not with -i: all users of the machine can read command lines, and the URL has a token.
         env["PIP_INDEX_URL"] = _get_codeartifact_index()
     process.check_error(command, error_class, 1, cwd=path, capture_error=capture_error, env=env)
 
 
 def import_module(uri, name=DEFAULT_MODULE_NAME):
-    """Fetches code, installs it as the module `name`, and imports it anew.
+    """Fetches code, installs it as module `name`, and imports or reloads it.
 
     Raises ImportModuleError if the import fails.
     """

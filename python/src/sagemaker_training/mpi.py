@@ -1,6 +1,6 @@
-"""The MPI runners. Every host runs one; `sm` gathers the hosts and its leader starts mpirun.
+"""The MPI runners. Each host runs one; `sm` gathers the hosts and the leader starts mpirun.
 
-There is no sshd, no status file and no waiting for orted: all hosts end when the program does.
+There is no sshd, no status file and no polling for orted: all hosts end when the program ends.
 """
 
 from inspect import isclass
@@ -10,12 +10,12 @@ from sagemaker_training.smdataparallel import get_dataparallel_exception_classes
 
 logger = logging_config.get_logger()
 
-MPI_FINISHED_STATUS_FILE = "/tmp/done"  # The reference's; never written by muster.
+MPI_FINISHED_STATUS_FILE = "/tmp/done"  # Only sagemaker-training writes it.
 DEFAULT_ERROR_CLASS = errors.ExecuteUserScriptError
 
 
 def get_modelparallel_exception_classes():
-    """Names of the exceptions of SageMaker's model-parallel library, if it is there."""
+    """Returns the exception names of SageMaker's model-parallel library, if it is installed."""
     found = []
     try:
         from smdistributed.modelparallel.backend import exceptions
@@ -45,7 +45,7 @@ class _MpiRunner(process.CollectiveRunner):
 
 
 class WorkerRunner(_MpiRunner):
-    """A host that does not lead."""
+    """The runner of a host other than the leader."""
 
     def __init__(
         self, user_entry_point, args, env_vars, processes_per_host, master_hostname, current_host
@@ -59,14 +59,14 @@ class WorkerRunner(_MpiRunner):
         return dict(self._launcher_options, **super(WorkerRunner, self)._options())
 
     def join(self, runner, options):
-        """Takes part in a launch of this runner's, with the options that the leader has."""
+        """Makes this host take part in a launch, with the leader's options."""
         self._runner = runner
         self._launcher_options = options
         return self
 
 
 class MasterRunner(_MpiRunner):
-    """The host that leads."""
+    """The runner of the leader."""
 
     def __init__(
         self,

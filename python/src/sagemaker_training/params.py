@@ -1,4 +1,4 @@
-"""Names of hyperparameters and environment variables that SageMaker and its toolkit agreed on."""
+"""Names of hyperparameters and environment variables that SageMaker and its toolkit use."""
 
 SAGEMAKER_PREFIX = "sagemaker_"
 CURRENT_HOST_ENV = "CURRENT_HOST"
@@ -24,7 +24,7 @@ REGION_NAME_ENV = "SAGEMAKER_REGION"
 TUNING_METRIC_PARAM = "_tuning_objective_metric"
 DEFAULT_MODULE_NAME_PARAM = "default_user_module_name"
 
-# Hyperparameters that the toolkit itself reads: neither the script's nor the framework's.
+# Hyperparameters for the toolkit itself, not for the script or the framework.
 SAGEMAKER_HYPERPARAMETERS = (
     USER_PROGRAM_PARAM,
     SUBMIT_DIR_PARAM,

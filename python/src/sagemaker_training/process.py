@@ -1,4 +1,4 @@
-"""Runs programs of the job and turns their failures into exceptions."""
+"""Runs programs of the job and raises exceptions when they fail."""
 
 from inspect import isclass
 import importlib.util
@@ -25,7 +25,7 @@ logger = logging_config.get_logger()
 
 DEFAULT_ERROR_CLASS = errors.ExecuteUserScriptError
 
-# The rule of the reference: a relative path of these characters, each part of it a plain name.
+# As in sagemaker-training: a relative path of these characters, without . and .. as parts.
 _ENTRY_POINT = re.compile(r"[A-Za-z0-9._][A-Za-z0-9._+-]*(/[A-Za-z0-9._+-]+)*")
 
 _TENSORFLOW_ERRORS = (
@@ -36,33 +36,33 @@ _TENSORFLOW_ERRORS = (
 ).split()
 
 _SIGKILL_OF_A_SHELL = 137
-# How much of a failed program's output its exception tells, from the first error on.
+# How much of a failed program's output its exception contains, from the first error on.
 _OUTPUT_CHARACTERS_MAX = 1 << 20
-# A program that has ended may have left others that hold its output: what they say after this
-# many seconds is shown and no longer waited for.
+# A program that has ended may have left child processes that hold its output open. Their output
+# after this many seconds is shown, but not waited for.
 _DRAIN_SECONDS = 2.0
 
 
 def validate_entry_point(user_entry_point):
-    """The name as it is, if it is a plain path below the code folder. Else raises ClientError."""
+    """Returns the name. Raises ClientError if it is not a plain path in the code folder."""
     name = user_entry_point
     if not name:
         raise errors.ClientError(
-            "sagemaker_program is empty: it names the script to run, relative to the code folder, "
+            "sagemaker_program is empty; set it to the script to run, relative to the code folder, "
             "for example train.py"
         )
     parts = name.split("/")
     if not _ENTRY_POINT.fullmatch(name) or "." in parts or ".." in parts:
         raise errors.ClientError(
-            "sagemaker_program is %r: expected a path below the code folder, such as train.py or "
-            "bin/train.sh, of letters, digits and . _ + - /, not beginning with - or /, and "
-            "without . or .. as a part" % name
+            "sagemaker_program is %r; expected a path in the code folder, for example train.py or "
+            "bin/train.sh, of letters, digits and . _ + - /, which does not start with - or / and "
+            "does not contain . or .. as a part" % name
         )
     return name
 
 
 def get_debugger_exception_classes():
-    """Names of the exceptions of SageMaker Debugger, if it is there and not switched off."""
+    """Returns the exception names of SageMaker Debugger, if it is installed and enabled."""
     found = []
     if os.environ.get("USE_SMDEBUG") != "0":
         try:
@@ -75,14 +75,14 @@ def get_debugger_exception_classes():
 
 
 def get_tensorflow_exception_classes():
-    """Names of the exceptions of TensorFlow, if it is there. It is not imported: that is slow."""
+    """Returns TensorFlow's exception names, if installed. Does not import it, as that is slow."""
     if "tensorflow" in sys.modules or importlib.util.find_spec("tensorflow") is not None:
         return list(_TENSORFLOW_ERRORS)
     return [DEFAULT_ERROR_CLASS]
 
 
 def process_error_classes(error_classes):
-    """A list of names, of a class, a name, a list of both, or None."""
+    """Converts a class, a name, a list of both, or None to a list of names."""
     if not error_classes:
         return []
     if not isinstance(error_classes, list):
@@ -91,7 +91,7 @@ def process_error_classes(error_classes):
 
 
 class _Pump(threading.Thread):
-    """Passes a program's output on as it comes, and keeps the lines from the first error on."""
+    """Forwards a program's output, and keeps the lines from the first error on."""
 
     def __init__(self, source, sink, error_classes):
         super(_Pump, self).__init__(daemon=True)
@@ -123,7 +123,7 @@ class _Pump(threading.Thread):
             self._kept_characters += len(self._kept[-1])
 
     def lines(self):
-        """What was kept, as one text; call it once the program has ended."""
+        """Returns the kept lines as one text. Call it once the program has ended."""
         self.join(_DRAIN_SECONDS)
         if self._rest and not self.is_alive():
             self._keep(self._rest)
@@ -132,7 +132,7 @@ class _Pump(threading.Thread):
 
 
 class _Run(object):
-    """A program, with its output watched if `capture_error`."""
+    """A running program. `capture_error`: watches its output for errors."""
 
     def __init__(self, cmd, error_classes, cwd, capture_error, env=None, **kwargs):
         pipe = subprocess.PIPE if capture_error else None
@@ -156,22 +156,22 @@ class _Run(object):
                 self._pumps[-1].start()
 
     def wait(self):
-        """The return code, and the error lines of each stream; none if they are not watched."""
+        """Returns the return code and the error lines of each watched stream."""
         code = self.process.wait()
         return code, [pump.lines() for pump in self._pumps]
 
 
 def start(cmd, error_classes=None, cwd=None, capture_error=False, **kwargs):
-    """Starts a program without waiting for its end; its Popen."""
+    """Starts a program and returns its Popen, without waiting for the end."""
     return _Run(cmd, error_classes, cwd, capture_error, **kwargs).process
 
 
 def create(
     cmd, error_classes, processes_per_host, cwd=None, env=None, capture_error=False, **kwargs
 ):
-    """Runs a program to its end: (return code, error lines of each stream, Popen).
+    """Runs a program until it ends. Returns (return code, error lines of each stream, Popen).
 
-    Raises ExecuteUserScriptError if it cannot be started.
+    Raises ExecuteUserScriptError if it cannot start.
     """
     try:
         run = _Run(cmd, error_classes, cwd, capture_error, env, **kwargs)
@@ -182,16 +182,16 @@ def create(
 
 
 def check_error(cmd, error_classes, processes_per_host, cwd=None, capture_error=True, **kwargs):
-    """Runs a program to its end; its Popen.
+    """Runs a program until it ends. Returns its Popen.
 
-    Raises the first of the toolkit's own errors that `error_classes` names, by default
-    ExecuteUserScriptError, if it fails; with `capture_error` it tells what the program said.
+    If the program fails, raises the first of the toolkit's own errors in `error_classes`, by
+    default ExecuteUserScriptError. With `capture_error`, the exception contains the output.
     """
     return _run_checked(cmd, cmd, error_classes, cwd, capture_error, **kwargs)
 
 
 def _run_checked(started, shown, error_classes, cwd, capture_error, **kwargs):
-    """check_error, of a command that is shown in another form than it is started."""
+    """Like check_error, but the exception shows a different command than the one started."""
     killed = memory.KillCount()
     if capture_error:
         code, output, process = create(
@@ -211,10 +211,10 @@ def _run_checked(started, shown, error_classes, cwd, capture_error, **kwargs):
 
 
 def raise_failure(cmd, return_code, output, info, error_names):
-    """Raises what a failed program is to its caller.
+    """Raises the exception for a failed program.
 
-    The class is the first name in `error_names` that is one of the toolkit's, else a class of the
-    first of these names that stands in the output, else ExecuteUserScriptError.
+    The class is the first of `error_names` that the toolkit defines. Otherwise it is a new class
+    with the first of these names that the output contains, or ExecuteUserScriptError.
     """
     if output and any(path in output for path in SM_TRAINING_COMPILER_PATHS):
         info = "SMTrainingCompiler Error: Error occurred in SMTrainingCompiler."
@@ -235,7 +235,7 @@ def _without_repeats(text):
 
 
 def python_executable():
-    """The path of this interpreter."""
+    """Returns the path of this interpreter."""
     if not sys.executable:
         raise RuntimeError("Failed to retrieve the real path for the Python executable binary")
     return sys.executable
@@ -277,9 +277,9 @@ class ProcessRunner(object):
         return get_debugger_exception_classes() + get_tensorflow_exception_classes()
 
     def run(self, wait=True, capture_error=False):
-        """Runs it; its Popen. Does not wait for its end, nor check it, if `wait` is false.
+        """Runs the entry point and returns its Popen. `wait`: waits for the end and checks it.
 
-        `capture_error`: the exception tells what the program said.
+        `capture_error`: the exception contains the program's output.
         """
         self._setup()
         command = self._create_command()
@@ -293,14 +293,14 @@ class ProcessRunner(object):
         return process
 
     def _launch(self):
-        """The command that is started, where it is not the one that is shown."""
+        """Returns the command to start, if it differs from the one to show."""
         return self._create_command()
 
 
 class LaunchedRunner(ProcessRunner):
-    """Runs the entry point by a launcher that `sm` has, and that is told hyperparameters."""
+    """Runs the entry point with a launcher of `sm`, configured by hyperparameters."""
 
-    _runner = None  # The launcher's name to `sm toolkit run`.
+    _runner = None  # The launcher's name for `sm toolkit run`.
 
     def _options(self):
         return {params.MPI_PROCESSES_PER_HOST: self._processes_per_host}
@@ -312,7 +312,7 @@ class LaunchedRunner(ProcessRunner):
 
 
 class CollectiveRunner(LaunchedRunner):
-    """Runs the entry point over all hosts of the distribution: each host calls, `sm` launches."""
+    """Runs the entry point on all hosts of the distribution. Each host makes the call."""
 
     def _create_command(self):
         return self._launch()

@@ -10,7 +10,7 @@ _IMAGES = "https://github.com/aws/deep-learning-containers/blob/master/available
 
 
 class PyTorchXLARunner(process.LaunchedRunner):
-    """Runs the entry point, a Python script, under torch_xla's spawner."""
+    """Runs the entry point, a Python script, with torch_xla's xla_spawn."""
 
     _runner = "pytorch_xla"
 
@@ -38,11 +38,11 @@ class PyTorchXLARunner(process.LaunchedRunner):
 
     def _setup(self):
         if not self._num_gpus > 0:
-            self._refuse("there is no GPU on %s" % self._current_host)
+            self._refuse("no GPU found on %s" % self._current_host)
         if not _installed("torch_xla"):
-            self._refuse("torch_xla is not installed; images with it: %s" % _IMAGES)
+            self._refuse("torch_xla is not installed; images that contain it: %s" % _IMAGES)
         if not _installed("torch_xla.distributed.xla_spawn"):
-            self._refuse("torch_xla is not SageMaker's own; images with it: %s" % _IMAGES)
+            self._refuse("torch_xla is not SageMaker's; images that contain it: %s" % _IMAGES)
 
     @staticmethod
     def _refuse(why):
@@ -52,7 +52,7 @@ class PyTorchXLARunner(process.LaunchedRunner):
         kind = _entry_point_type.get(environment.code_dir, self._user_entry_point)
         if kind is not _entry_point_type.PYTHON_PROGRAM:
             self._refuse(
-                "sagemaker_program is %r, expected a Python script (and no setup.py beside it)"
+                "sagemaker_program is %r; expected a Python script without a setup.py next to it"
                 % self._user_entry_point
             )
         command = self._python_command() + ["-m", "torch_xla.distributed.xla_spawn"]

@@ -39,7 +39,7 @@ def _integers(values):
 def _packed(kind, values):
     if kind == "Int32":
         if any(not -(2**31) <= value < 2**31 for value in values):
-            raise ValueError("an integer of the array does not fit into 32 bits")
+            raise ValueError("the array contains an integer that does not fit into 32 bits")
         return _integers(values)
     values = [float(value) for value in values]
     return struct.pack("<%d%s" % (len(values), "f" if kind == "Float32" else "d"), *values)
@@ -58,7 +58,7 @@ def _entry(field, kind, values, keys=(), shape=()):
 
 
 def _resolve_type(dtype):
-    """The kind of tensor for a numpy type. Raises ValueError if there is none."""
+    """Returns the kind of tensor for a numpy type. Raises ValueError if it is unsupported."""
     kinds = {"int64": "Int32", "float64": "Float64", "float32": "Float32"}
     if str(dtype) not in kinds:
         raise ValueError("Unsupported dtype {} on array".format(dtype))
@@ -66,7 +66,7 @@ def _resolve_type(dtype):
 
 
 def write_matrix(file, matrix, labels=None):
-    """Writes a record for each row of a matrix of numpy's or a sparse one of scipy's."""
+    """Writes a record for each row of a matrix of numpy or a sparse one of scipy."""
     if len(matrix.shape) != 2:
         raise ValueError("Array must be a Matrix")
     label_kind = None
@@ -100,7 +100,7 @@ def _write_recordio(f, data):
 
 
 def _read_recordio(f):
-    """The data of each record of a file."""
+    """Yields the data of each record of a file."""
     while True:
         head = f.read(8)
         if len(head) < 8:

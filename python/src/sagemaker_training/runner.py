@@ -1,4 +1,4 @@
-"""The ways to run an entry point, by name."""
+"""The runners of entry points, by name."""
 
 import enum
 
@@ -14,7 +14,7 @@ from sagemaker_training import (
 
 
 class RunnerType(enum.Enum):
-    """How an entry point is run."""
+    """The kinds of runners."""
 
     MPI = "MPI"
     Process = "Process"
@@ -31,10 +31,10 @@ TorchDistributedRunnerType = RunnerType.TorchDistributed
 
 
 def get(identifier, user_entry_point=None, args=None, env_vars=None, extra_opts=None):
-    """The runner of this type for this host; a runner is returned as it is.
+    """Returns the runner of this type for this host. If `identifier` is a runner, returns it.
 
-    What is not given (or empty) is the job's. `extra_opts`: launcher hyperparameters that win over
-    the job's. Raises ValueError for another identifier.
+    Arguments that are missing or empty default to the job's. `extra_opts`: launcher hyperparameters
+    that override the job's. Raises ValueError for an unknown identifier.
     """
     if isinstance(identifier, process.ProcessRunner):
         return identifier

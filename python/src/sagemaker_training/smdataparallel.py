@@ -1,4 +1,4 @@
-"""The runner of SageMaker's data-parallel library: mpirun with what smddprun wants."""
+"""The runner of SageMaker's data-parallel library: mpirun with the options for smddprun."""
 
 from inspect import isclass
 
@@ -6,24 +6,24 @@ from sagemaker_training import errors, logging_config, params, process
 
 logger = logging_config.get_logger()
 
-MPI_FINISHED_STATUS_FILE = "/tmp/done"  # The reference's; never written by muster.
+MPI_FINISHED_STATUS_FILE = "/tmp/done"  # Only sagemaker-training writes it.
 DEFAULT_ERROR_CLASS = errors.ExecuteUserScriptError
 
 
 def get_dataparallel_exception_classes():
-    """Names of the exceptions of SageMaker's data-parallel library, if it is there."""
+    """Returns the exception names of SageMaker's data-parallel library, if it is installed."""
     found = []
     try:
         from smdistributed.dataparallel import exceptions
 
         found = [name for name in dir(exceptions) if isclass(getattr(exceptions, name))]
-    except Exception:  # What it raises where it cannot run is its own affair.
+    except Exception:  # The import can raise any exception where the library cannot run.
         pass
     return found or [DEFAULT_ERROR_CLASS]
 
 
 class SMDataParallelRunner(process.CollectiveRunner):
-    """Every host runs one, the leader's with its options."""
+    """Each host runs one. Only the leader's has the options."""
 
     _runner = "smdataparallel"
 

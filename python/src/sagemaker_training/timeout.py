@@ -1,16 +1,16 @@
-"""A time limit for a block of code, by SIGALRM: for the main thread only."""
+"""A time limit for a block of code. Uses SIGALRM, so it works in the main thread only."""
 
 import contextlib
 import signal
 
 
 class TimeoutError(Exception):
-    """The block took too long. Not the builtin of that name, as in the reference."""
+    """The block took too long. As in sagemaker-training, this is not the built-in class."""
 
 
 @contextlib.contextmanager
 def timeout(seconds=0, minutes=0, hours=0):
-    """Raises TimeoutError inside the block once the sum of the three has passed."""
+    """Raises TimeoutError inside the block after the sum of the three times."""
     limit = seconds + 60 * minutes + 3600 * hours
 
     def on_alarm(signum, frame):

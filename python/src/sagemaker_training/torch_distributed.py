@@ -1,4 +1,4 @@
-"""The runner of torchrun: one agent on each host, whose ranks the host knows."""
+"""The runner of torchrun: one agent per host, whose ranks the host knows."""
 
 import os
 
@@ -11,7 +11,7 @@ logger = logging_config.get_logger()
 
 
 class TorchDistributedRunner(process.CollectiveRunner):
-    """Runs torchrun with the entry point, a Python script."""
+    """Runs the entry point, a Python script, with torchrun."""
 
     _runner = "torch_distributed"
 
@@ -57,5 +57,5 @@ class TorchDistributedRunner(process.CollectiveRunner):
         return errors.ExecuteUserScriptError
 
     def run(self, capture_error=True, wait=True):
-        """Runs it; see ProcessRunner.run, but note the order of the arguments."""
+        """See ProcessRunner.run. Note that the order of the arguments differs."""
         return super(TorchDistributedRunner, self).run(wait=wait, capture_error=capture_error)

@@ -1,7 +1,7 @@
-"""Training as the reference's `train` does it, in this process.
+"""Runs a training job in this process, like `train` of sagemaker-training.
 
-An image's `train` is muster's own program, which runs a framework's module by muster.framework.
-`train()` here is for those who call it from Python.
+The `train` program of an image is muster's own, which runs a framework's module with
+muster.framework. Use `train()` here only to call it from Python.
 """
 
 import importlib
@@ -29,9 +29,9 @@ DEFAULT_FAILURE_CODE = 1
 
 
 def run_framework(framework_module, env):
-    """Imports "module:function" and calls the function; with `env`, if it has one parameter.
+    """Imports "module:function" and calls the function, with `env` if it has one parameter.
 
-    Logging is set up after the import, so that a framework may do so itself.
+    Configures logging after the import, so that a framework can configure it itself.
     """
     module_name, function_name = framework_module.split(":")
     module = importlib.import_module(module_name)
@@ -45,10 +45,10 @@ def run_framework(framework_module, env):
 
 
 def _takes_one(function):
-    """Whether the function must be given one argument, by position."""
+    """Whether the function requires exactly one positional argument."""
     try:
         parameters = inspect.signature(function).parameters.values()
-    except (TypeError, ValueError):  # Python cannot say, as of some functions written in C.
+    except (TypeError, ValueError):  # Python does not know, for example for some functions in C.
         return False
     positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     needed = [each for each in parameters if each.default is each.empty]
@@ -56,7 +56,7 @@ def _takes_one(function):
 
 
 def report_failure(error):
-    """Writes the failure file for the exception being handled; the exit code."""
+    """Writes the failure file for the current exception. Returns the exit code."""
     if isinstance(error, errors.ClientError):
         text, code = str(error), DEFAULT_FAILURE_CODE
     else:
@@ -72,7 +72,7 @@ def report_failure(error):
 
 
 def _exit_code(number):
-    """The number, if it is one that tells a failure to whoever started us."""
+    """Returns the number if it is a valid exit code for a failure, else 1."""
     try:
         return int(number) if 0 < int(number) < 256 else DEFAULT_FAILURE_CODE
     except (ValueError, TypeError):
@@ -93,7 +93,7 @@ def _run_script(env):
 
 
 def train():
-    """Runs the job of SAGEMAKER_BASE_DIR, writes `success` or `failure`, and exits."""
+    """Runs the job in SAGEMAKER_BASE_DIR, writes `success` or `failure`, and exits."""
     sync = None
     code = SUCCESS_CODE
     try:

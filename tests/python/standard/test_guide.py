@@ -192,7 +192,7 @@ class ElderNamesTest(JobTest):
 
         with self.assertRaises(errors.ClientError) as caught:
             entry_point.run("no_script.py", [], {})
-        wanted = "there is no entry point 'no_script.py' in " + environment.code_dir
+        wanted = "entry point 'no_script.py' not found in " + environment.code_dir
         self.assertEqual(str(caught.exception), wanted)
 
     def test_only_a_function_that_needs_one_argument_gets_the_environment(self):

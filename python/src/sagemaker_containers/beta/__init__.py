@@ -1,1 +1,1 @@
-"""sagemaker_containers.beta.framework is what images use."""
+"""Images use sagemaker_containers.beta.framework."""

@@ -1,11 +1,13 @@
-"""Serving: not in muster."""
+"""Serving: not supported."""
 
 import sys
 
 
 def main():
-    """Says so."""
-    sys.exit("serve: muster is for training; serving needs sagemaker_containers itself")
+    """Exits with an error message."""
+    sys.exit(
+        "serve: muster supports training only; serving requires the original sagemaker_containers"
+    )
 
 
 if __name__ == "__main__":

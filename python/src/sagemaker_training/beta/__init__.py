@@ -1,1 +1,1 @@
-"""Names of the elder package sagemaker_containers, for the younger one."""
+"""Names of sagemaker_containers in sagemaker_training."""

@@ -1,4 +1,4 @@
-"""`framework.training_env()` and the modules, under the names of sagemaker_containers."""
+"""`training_env()` and the modules, with the names of sagemaker_containers."""
 
 from sagemaker_training import (
     content_types,

@@ -21,5 +21,5 @@ from sagemaker_containers import entry_point
 
 
 def training_env(resource_config=None, input_data_config=None, hyperparameters=None):
-    """The training environment of this host, or of a job with these configurations."""
+    """Returns the training environment of this host, or of a job with these configurations."""
     return env.TrainingEnv(resource_config, input_data_config, hyperparameters)
