@@ -56,4 +56,10 @@ Result<AddressBlock> block_from(std::string_view text) {
   return block;
 }
 
+std::string subnet_of(const std::string& address, int prefix_bits) {
+  const Result<AddressBlock> one = block_from(address + "/32");
+  if (!one || prefix_bits < 0 || prefix_bits > 32) return {};
+  return cidr({one->address & mask_of(prefix_bits), prefix_bits});
+}
+
 }  // namespace muster

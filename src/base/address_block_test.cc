@@ -43,5 +43,14 @@ TEST_CASE("address block: one contains another, and not the other way round") {
   CHECK(!contains(net("10.0.3.0/24"), net("10.0.4.0/24")));
 }
 
+TEST_CASE("address block: an address's subnet") {
+  CHECK(subnet_of("10.0.3.7", 24) == "10.0.3.0/24");
+  CHECK(subnet_of("10.0.3.7", 31) == "10.0.3.6/31");
+  CHECK(subnet_of("10.0.3.7", 32) == "10.0.3.7/32");
+  CHECK(subnet_of("10.0.3.7", 0) == "0.0.0.0/0");
+  for (const int bits : {-1, 33}) CHECK(subnet_of("10.0.3.7", bits).empty());
+  CHECK(subnet_of("fe80::1", 24).empty());
+}
+
 }  // namespace
 }  // namespace muster

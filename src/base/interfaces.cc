@@ -50,17 +50,6 @@ int bits_of(const sockaddr* mask) {
 
 }  // namespace
 
-std::string subnet_of(const std::string& address, int prefix_bits) {
-  in_addr v4{};
-  if (prefix_bits < 0 || prefix_bits > 32 || ::inet_pton(AF_INET, address.c_str(), &v4) != 1)
-    return {};
-  const std::uint32_t mask = prefix_bits == 0 ? 0 : ~std::uint32_t{0} << (32 - prefix_bits);
-  v4.s_addr = htonl(ntohl(v4.s_addr) & mask);
-  std::array<char, INET_ADDRSTRLEN> text{};
-  ::inet_ntop(AF_INET, &v4, text.data(), text.size());
-  return std::string(text.data()) + "/" + std::to_string(prefix_bits);
-}
-
 Result<std::vector<InterfaceAddress>> interface_addresses() {
   ifaddrs* list = nullptr;
   if (::getifaddrs(&list) != 0) return fail_errno("the machine's addresses");

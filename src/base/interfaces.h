@@ -23,9 +23,6 @@ struct InterfaceAddress {
 /// "10.0.0.1", "fe80::1": an IPv4 or IPv6 address without port and scope; empty for another. Pure.
 std::string numeric_address(const sockaddr* address);
 
-/// "10.0.3.0/24" for "10.0.3.7" and 24; empty if the address or prefix is not valid IPv4. Pure.
-std::string subnet_of(const std::string& address, int prefix_bits);
-
 /// IPv4 and IPv6. Error: as fail_errno().
 Result<std::vector<InterfaceAddress>> interface_addresses();
 

@@ -23,14 +23,5 @@ TEST_CASE("interfaces: the loopback's addresses are told as what they are") {
     CHECK(each.is_v4 == (each.address.find(':') == std::string::npos));
 }
 
-TEST_CASE("interfaces: an address's subnet") {
-  CHECK(subnet_of("10.0.3.7", 24) == "10.0.3.0/24");
-  CHECK(subnet_of("10.0.3.7", 31) == "10.0.3.6/31");
-  CHECK(subnet_of("10.0.3.7", 32) == "10.0.3.7/32");
-  CHECK(subnet_of("10.0.3.7", 0) == "0.0.0.0/0");
-  for (const int bits : {-1, 33}) CHECK(subnet_of("10.0.3.7", bits).empty());
-  CHECK(subnet_of("fe80::1", 24).empty());
-}
-
 }  // namespace
 }  // namespace muster

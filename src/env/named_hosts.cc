@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/address_block.h"
 #include "base/host_list.h"
 #include "base/text.h"
 #include "base/variables.h"

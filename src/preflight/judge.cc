@@ -8,7 +8,7 @@
 #include <optional>
 #include <set>
 
-#include "base/interfaces.h"
+#include "base/address_block.h"
 #include "base/table.h"
 #include "base/terminal.h"
 #include "base/text.h"
