@@ -10,7 +10,7 @@
 
 namespace muster::slurm {
 
-// Pure: what Slurm is told about a job that it has, and what sbatch answers.
+// Pure: commands to Slurm about an existing job, and sbatch's responses.
 
 /// The id that `sbatch --parsable` prints: "17", or "17;cluster". None for anything else.
 std::optional<std::string> submitted_id(std::string_view out);
@@ -19,11 +19,11 @@ std::optional<std::string> submitted_id(std::string_view out);
 /// answer of it: what was asked for may have been done all the same.
 bool is_no_answer(std::string_view err);
 
-/// Why nothing of a job began that squeue shows as cancelled, though nobody did that: Slurm itself
-/// has, since a node could not start it. `shown` is what `scontrol -o show job` prints, `nodes` are
-/// the job's. Empty: somebody cancelled it. Seen with 22.05: Slurm drains a node whose prolog
-/// failed with the reason "Prolog error", a millisecond after it cancelled the job; ExitCode is 0:0
-/// then, as after a scancel during the prolog, and 0:15 after a later one.
+/// Why squeue shows a job as cancelled before it started, although no user cancelled it: Slurm did,
+/// because a node could not start it. `shown` is the output of `scontrol -o show job`, `nodes` are
+/// the job's. Empty: a user cancelled it. Seen with 22.05: Slurm drains a node whose prolog failed
+/// with the reason "Prolog error", a millisecond after it cancelled the job; ExitCode is 0:0 then,
+/// as after a scancel during the prolog, and 0:15 after a later one.
 std::string launch_failure(std::string_view shown, const std::vector<Node>& nodes);
 /// A node that could not start its part of a job, and why.
 struct StartFailure {
@@ -43,18 +43,18 @@ std::string nodes_shown(std::string_view shown);
 /// left on device"); empty: none.
 std::string node_named_by_sbcast(std::string_view said);
 
-/// True if sbcast failed since Slurm has ended the job, which is why nothing could be brought: what
-/// Slurm says of the job tells more.
+/// True if sbcast failed because Slurm has ended the job: then Slurm's state of the job explains
+/// more.
 bool is_over_to_sbcast(std::string_view said);
 
 /// Copies `from`, a file of this machine, to `to` on each node of the running job `id`, with its
 /// mode. It fails where a file of that name is there.
 Args plan_sbcast(const std::string& id, const std::string& from, const std::string& to);
 
-/// Ends a job, whether it waits or runs: SIGTERM, and SIGKILL after Slurm's KillWait. A job that is
-/// not known is no error to scancel.
+/// Ends a job, whether it waits or runs: SIGTERM, and SIGKILL after Slurm's KillWait. scancel does
+/// not report an error for an unknown job.
 Args plan_scancel(const std::string& id);
-/// As above, a job whose id was never told.
+/// As above, for a job whose id is not known.
 Args plan_scancel_named(const std::string& slurm_name);
 
 /// What Slurm says of one job, while it knows it.

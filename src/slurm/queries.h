@@ -36,7 +36,7 @@ struct QueuedJob {
 Args plan_squeue(const std::string& user, bool over);
 std::vector<QueuedJob> queue_from(std::string_view text);
 
-/// The job of that name; none where there is none.
+/// The job with that name; none if it does not exist.
 std::optional<QueuedJob> find_named(const std::vector<QueuedJob>& jobs, std::string_view name);
 
 /// One node, as Slurm has it.
@@ -46,7 +46,7 @@ struct Node {
   int cpus = 0;
   std::int64_t memory_mib = 0;
   std::string gpus{};    ///< "gpu:a100:4"; empty: none.
-  std::string reason{};  ///< Why it is down or drained, in somebody's words; or empty.
+  std::string reason{};  ///< Why it is down or drained, as an operator or Slurm wrote it; or empty.
   std::vector<std::string> partitions{};
 
   bool operator==(const Node&) const = default;

@@ -17,7 +17,7 @@ namespace muster::slurm {
 using Settings = std::map<std::string, std::string, std::less<>>;
 
 Args plan_settings();
-/// "Name = value" lines; what is none is passed over, and so are settings beyond the first 2,000.
+/// "Name = value" lines; other lines are ignored, and so are settings beyond the first 2,000.
 Settings settings_from(std::string_view text);
 /// "30 sec", "300", "5 min"; none for anything else.
 std::optional<std::chrono::seconds> seconds_in(std::string_view value);
@@ -34,7 +34,7 @@ struct Partition {
   bool operator==(const Partition&) const = default;
 };
 Args plan_partitions();
-/// Each once, in Slurm's order; a line that is none is passed over.
+/// Each once, in Slurm's order; malformed lines are ignored.
 std::vector<Partition> partitions_from(std::string_view text);
 
 /// Whether Slurm would take a job of one node from this user: `sbatch --test-only`. Error:

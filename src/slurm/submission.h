@@ -34,11 +34,11 @@ struct Site {
   Env preflight{};  ///< Variables of the hosts: whether there is one, its thresholds.
 };
 
-/// Error: `invalid_input`, with the name of what is no value of Slurm's, or of an option that is
-/// not allowed.
+/// Error: `invalid_input`, naming a value that Slurm does not accept, or an option that is not
+/// allowed.
 Result<void> check(const Site& site);
 
-/// What sbatch and srun are told of it alike. Nothing is checked here.
+/// Options for both sbatch and srun. Nothing is checked here.
 Args words_of(const Site& site);
 
 /// Digits of a nonce, which is 64 random bits.
@@ -51,21 +51,21 @@ struct Submission {
   /// Names the job's files on its nodes: 16 hex digits, unknown to others until the first of those
   /// files is there. The nonce does not do: squeue shows it to all users while the job waits.
   std::string place = {};
-  /// Stands in the file that starts the job on a node, and is of use to nobody afterwards: 32 hex
+  /// The first word of the go file, which starts the job on a node; useless afterwards. 32 hex
   /// digits that no other user of the node can know.
   std::string word = {};
   int nodes = 1;
-  int spares = 0;                          ///< Nodes more: the job goes on when one of all is lost.
-  std::int64_t memory_bytes = 0;           ///< Each node's; 0: Slurm's default.
-  std::int64_t cpu_millis = 0;             ///< Each node's; 0: Slurm's default.
-  int gpus = 0;                            ///< Each node's.
+  int spares = 0;                 ///< Additional nodes: if any node is lost, the job continues.
+  std::int64_t memory_bytes = 0;  ///< Each node's; 0: Slurm's default.
+  std::int64_t cpu_millis = 0;    ///< Each node's; 0: Slurm's default.
+  int gpus = 0;                   ///< Each node's.
   std::chrono::seconds run_time_max{0};    ///< MaxRuntimeInSeconds; > 0.
   std::vector<std::string> excluded = {};  ///< Nodes that an earlier attempt broke on.
 };
 
 /// "muster-<job>-<nonce>".
 std::string slurm_name(const Submission& submission);
-/// What a name that slurm_name() made holds; none for a name of somebody else's.
+/// The parts of a name that slurm_name() made; none for other names.
 struct OwnName {
   std::string job;
   std::string nonce;
@@ -83,12 +83,12 @@ std::int64_t limit_minutes(std::chrono::seconds run_time_max);
 /// itself is in it. Error: `invalid_input`, also of check(Site).
 Result<Command> plan_sbatch(const Submission& submission, const Site& site, const Env& env);
 
-/// The script. On each node it makes place_of(), where nothing may be yet, and waits at most
-/// `bring_max` for the go file: nodes are not held for a submitter that has gone away. All files
-/// come to /tmp by sbcast, the go file last. The script moves each into place_of(), which nobody
-/// else can write to, and checks it there before it uses it. Then it runs `program`, or the program
-/// that was brought if that is empty. The script holds no key, since sites keep scripts. `digest`:
-/// "sha256:…" that the program must have, where nodes share it; else empty.
+/// The script. On each node it creates place_of(), which must not exist yet, and waits at most
+/// `bring_max` for the go file, so that nodes are not held for a submitter that has gone away.
+/// sbcast copies all files to /tmp, the go file last. The script moves each into place_of(), which
+/// other users cannot write to, and checks it there before using it. Then it runs `program`, or the
+/// copied program if that is empty. The script contains no key, because sites keep scripts.
+/// `digest`: "sha256:…" that the program must have, if nodes share it; else empty.
 std::string batch_script(const Submission& submission, const std::string& program = {},
                          const std::string& digest = {});
 

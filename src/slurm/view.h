@@ -9,8 +9,8 @@
 
 namespace muster::slurm {
 
-// Pure: jobs and nodes of a cluster for people, and as JSON. What others wrote (names of jobs,
-// reasons of operators) stands in lines without control characters.
+// Pure: jobs and nodes of a cluster for people, and as JSON. Texts of other users (names of jobs,
+// reasons of operators) are printed without control characters.
 
 /// A table with its head; "no jobs".
 std::string queue_table(const std::vector<QueuedJob>& jobs);

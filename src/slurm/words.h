@@ -22,8 +22,8 @@ enum class Standing {
 /// `state` in full, as `squeue -o %T` has it: "PENDING", "NODE_FAIL", "CANCELLED by 1000".
 Standing standing_of(std::string_view state);
 
-/// Why a job waits, for a person: "nodes are not free yet (Resources)". Slurm's own word, as it
-/// came, stands in brackets; alone where we do not know it. Empty for "None".
+/// Why a job waits, for a person: "nodes are not free yet (Resources)". Slurm's own word is in
+/// parentheses, or alone if it is unknown here. Empty for "None".
 std::string why_it_waits(std::string_view reason);
 /// A node could not start the job, and Slurm keeps it until a person releases it.
 bool is_held_by_failed_launch(std::string_view reason);
@@ -37,8 +37,8 @@ struct JobEnd {
 
   bool operator==(const JobEnd&) const = default;
 };
-/// `state` is one that is over; `reason`: Slurm's, may be empty or "None". Slurm's COMPLETED tells
-/// of its script alone, which ends well whatever the stewards saw.
+/// `state` is one that is over; `reason`: Slurm's, may be empty or "None". Slurm's COMPLETED is
+/// only about its script, which succeeds whatever the stewards report.
 JobEnd end_of(std::string_view state, std::string_view reason);
 
 /// What a node does, as `sinfo -o %T` has it: "idle" -> "free", "allocated*" -> "in use, does not
