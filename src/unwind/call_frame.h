@@ -39,14 +39,14 @@ struct CallFrame {
   std::vector<std::uint8_t> common, own;  ///< The records (CIE, FDE); `row` points into them.
   Row row;
   std::uint64_t begin = 0;  ///< The function's, or its part's.
-  bool is_signal = false;   ///< The kernel's frame: `pc` of the caller is no call's.
+  bool is_signal = false;   ///< The kernel's frame: the `pc` of its caller does not follow a call.
 };
 
-/// The record for `pc` by the table of an .eh_frame_hdr at `header`; none: there is none, or it is
-/// not in a form that GNU's and LLVM's linkers write.
-/// Source: Linux Standard Base 5.0, 10.6; DWARF 5, 6.4; System V ABI, AMD64 supplement, 3.7.
+/// The record for `pc` in the table of an .eh_frame_hdr at `header`; none if it is missing, or in a
+/// form that GNU's and LLVM's linkers do not write. Source: Linux Standard Base 5.0, 10.6; DWARF 5,
+/// 6.4; System V ABI, AMD64 supplement, 3.7.
 ///
-/// Pure: reads nothing but `memory`.
+/// Pure: reads only `memory`.
 std::optional<CallFrame> call_frame_by_header(Memory& memory, std::uint64_t header,
                                               std::uint64_t pc);
 

@@ -14,12 +14,12 @@ namespace muster::unwind {
 /// Pure: no I/O.
 class Cursor {
  public:
-  /// `address`: where the first of `bytes` stands in the process.
+  /// `address`: address in the process of the first of `bytes`.
   Cursor(Bytes bytes, std::uint64_t address) : bytes_(bytes), address_(address) {}
 
   bool ok() const { return ok_; }
   bool at_end() const { return !ok_ || at_ == bytes_.size(); }
-  /// Where the next byte stands in the process.
+  /// Address in the process of the next byte.
   std::uint64_t address() const { return address_ + at_; }
 
   template <class Number>

@@ -14,12 +14,12 @@ namespace muster::unwind {
 /// What a loaded program or library says of itself at the place that it is loaded to.
 struct Image {
   std::uint64_t bias = 0;    ///< Addresses in memory minus those in the file.
-  std::uint64_t header = 0;  ///< The .eh_frame_hdr in memory; 0: there is none.
+  std::uint64_t header = 0;  ///< The .eh_frame_hdr in memory; 0: missing.
 };
-/// None: at `base` is no ELF file of x86-64's.
-/// Source: System V ABI, generic part, chapter 4; so are all rules here.
+/// None if there is no x86-64 ELF file at `base`. Source of all rules here: System V ABI, generic
+/// part, chapter 4.
 ///
-/// Pure: reads nothing but `memory`.
+/// Pure: reads only `memory`.
 std::optional<Image> image_at(Memory& memory, std::uint64_t base);
 
 /// Bytes of a file from an offset on; how many there were.

@@ -9,7 +9,7 @@
 namespace muster::unwind {
 
 /// x86-64's registers, by DWARF's numbers (System V ABI, AMD64 supplement, figure 3.36). The last
-/// is the return address, which here is where the frame's code goes on.
+/// is the return address, where the frame's code continues.
 struct Registers {
   static constexpr std::size_t count = 17;
   static constexpr unsigned rbx = 3, rbp = 6, rsp = 7, pc = 16;

@@ -14,8 +14,8 @@
 
 namespace muster::unwind {
 
-/// The memory of a living process, which goes on meanwhile. Pages that were read are kept, at most
-/// 256 of them.
+/// The memory of a running process, which continues meanwhile. Caches pages that were read, at most
+/// 256.
 class ProcessMemory final : public Memory {
  public:
   explicit ProcessMemory(pid_t pid);
@@ -53,15 +53,15 @@ struct ThreadId {
   bool operator==(const ThreadId&) const = default;
 };
 
-/// A thread that waits in the kernel, without touching it: the kernel tells where its stack and its
-/// code are, and nothing of the other registers. None: it runs, or ran meanwhile.
+/// Looks at a thread that waits in the kernel, without stopping it: the kernel reports its stack
+/// pointer and program counter, but no other registers. None: it runs, or ran meanwhile.
 std::optional<Snapshot> look_at_sleeper(ThreadId thread);
 
 /// What became of a thread that was to be stopped.
 struct Stopped {
   ThreadId thread;
   std::optional<Snapshot> snapshot{};
-  std::string trouble{};  ///< Why there is none.
+  std::string trouble{};  ///< Why there is no snapshot.
 };
 
 /// Stops each thread, takes its registers and stack, and lets it go at once; a thread that was

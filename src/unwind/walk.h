@@ -11,11 +11,11 @@
 
 namespace muster::unwind {
 
-/// One call that a thread stands in.
+/// One call on a thread's stack.
 struct Frame {
-  std::uint64_t pc = 0;        ///< Where it goes on.
+  std::uint64_t pc = 0;        ///< Where execution continues.
   std::uint64_t function = 0;  ///< Where that begins, by call frame information; 0: not known.
-  bool is_call = false;        ///< `pc` stands behind a call: that is what the frame is at.
+  bool is_call = false;        ///< `pc` follows a call instruction, which is the frame's position.
   Registers registers;         ///< As they are in this frame.
 
   /// An address within the instruction that the frame is at.
