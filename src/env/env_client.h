@@ -18,7 +18,7 @@ struct ClientWish {
 /// `env` and the files that it would write.
 int print_client(const ClientWish& wish, const Env& env, const Log& log);
 
-/// What a client is told.
+/// Settings for a client.
 struct ClientSettings {
   std::string endpoint;     ///< The server's URL.
   std::string s3_endpoint;  ///< If S3 is elsewhere.
@@ -35,8 +35,8 @@ ClientSettings client_settings(const Env& env, std::string bucket);
 /// The file by which SageMaker's SDKs know the role of a notebook machine.
 std::string notebook_metadata();
 
-/// Lines that a POSIX shell reads; no secret stands in them. `file` is where job::sagemaker_config
-/// lies, empty: nowhere, and then the lines end in its text as a comment.
+/// Lines for a POSIX shell, without secrets. `file` is the path of job::sagemaker_config; if it is
+/// empty, the lines end with its text as a comment.
 std::string client_lines(const ClientSettings& settings, const std::string& file);
 
 }  // namespace muster::env

@@ -8,8 +8,8 @@
 
 namespace muster::env {
 
-/// The job as this host's /opt/ml (SAGEMAKER_BASE_DIR) tells it. Errors name file and place; a
-/// missing file is one, unless `given` stands in for it.
+/// The job as described in this host's /opt/ml (SAGEMAKER_BASE_DIR). Errors name file and place; a
+/// missing file is an error, unless `given` replaces it.
 Result<job::Training> read_training(const Env& env, const job::GivenConfig& given = {});
 
 /// Reads the files for an operator, which a container may run that has no job's files: what is

@@ -14,10 +14,10 @@ struct JobKey {
   std::string warning;  ///< Empty, or why this key protects less than it could.
 };
 
-/// The job's key: MUSTER_JOB_KEY_FILE, else MUSTER_JOB_KEY (both 64 hex digits), else, where
+/// The job's key: MUSTER_JOB_KEY_FILE, else MUSTER_JOB_KEY (both 64 hex digits), else, if
 /// MUSTER_JOB_KEY_FROM_NAME is 1, derived from the job's ARN or name and, if the image has one,
-/// /etc/muster/image-key. Error: `invalid_input` for a key that is not 64 hex digits, and where
-/// there is none at all; the file's own errors.
+/// /etc/muster/image-key. Error: `invalid_input` for a key that is not 64 hex digits, or a missing
+/// key; the file's own errors.
 Result<JobKey> job_key(const Env& env);
 
 }  // namespace muster::env

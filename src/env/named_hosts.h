@@ -34,8 +34,8 @@ struct OwnNames {
 /// A host's numeric addresses; empty if its name means nothing here.
 using AddressesOf = std::function<std::vector<std::string>(const std::string& host)>;
 
-/// Pure. Which of the hosts the machine is: by a name of its own, else by the names' first labels,
-/// else by an address. Error: `invalid_input` where none or several are.
+/// Pure. Which of the hosts this machine is: by one of its names, else by the names' first labels,
+/// else by an address. Error: `invalid_input` if none or several match.
 Result<std::string> own_among(const NamedHosts& named, const OwnNames& own,
                               const AddressesOf& addresses_of);
 
@@ -43,8 +43,8 @@ Result<std::string> own_among(const NamedHosts& named, const OwnNames& own,
 /// addresses alone.
 Result<void> check_addresses(const NamedHosts& named, const AddressesOf& addresses_of);
 
-/// Pure. The own interface in a subnet where every other host has an address, the lowest of
-/// several, which is the same for all of them; empty: there is none. `others`: their addresses.
+/// Pure. This machine's interface in a subnet in which every other host has an address, the lowest
+/// of several, which is the same on all hosts; empty if there is none. `others`: their addresses.
 std::string common_interface(const std::vector<InterfaceAddress>& own,
                              const std::vector<std::vector<std::string>>& others);
 

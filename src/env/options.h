@@ -12,8 +12,8 @@
 
 namespace muster::env {
 
-/// What `train` was told: flags win over MUSTER_* variables, those over the defaults.
-/// Every variable is listed in docs/protocols/environment.md.
+/// Options of `train`: flags take precedence over MUSTER_* variables, and those over the defaults.
+/// docs/protocols/environment.md lists every variable.
 struct TrainOptions {
   HostFlags hosts;
   std::uint16_t port = 9730;  ///< MUSTER_ROLLCALL_PORT
@@ -31,9 +31,9 @@ Result<TrainOptions> train_options(const Env& env);
 /// Pure. Lays the flags over them; or says why the line is not run.
 std::optional<command::Stop> read_train_flags(const Args& args, TrainOptions& options);
 
-/// `env`, and what else this host is told: a host of the platform that starts a program of the
-/// user's has muster's own variables in a file instead (job/host_settings.h). Errors: as
-/// read_file(), but for a file that is not there; `invalid_input`.
+/// `env`, with this host's other settings: a host of the platform that starts a user's program has
+/// muster's own variables in a file instead (job/host_settings.h). Errors: as read_file(), except
+/// for a missing file; `invalid_input`.
 Result<Env> full_environment(const Env& env);
 
 /// Pure. The environment that user processes start from: `env` without MUSTER_* (what is muster's
