@@ -15,13 +15,14 @@ struct AwsRequest {
   Pairs query{};
   Pairs headers{};             ///< Signed, all of them.
   std::string body{};          ///< Or:
-  http::FilePart file{};       ///< Whoever sends one says its hash.
+  http::FilePart file{};       ///< The caller sets its hash.
   std::string payload_hash{};  ///< Empty: that of `body`.
 };
 
 struct AwsAnswer {
   http::Head head;
-  std::string text;  ///< The body of an answer outside 2xx, or of any if nobody else takes it.
+  std::string
+      text;  ///< The body of a response outside 2xx, or of any response without another receiver.
 };
 
 /// Signs a request and makes one exchange. The body of a 2xx goes to `on_body` if there is one;

@@ -35,9 +35,9 @@ struct CredentialSources {
   std::optional<CredentialsFile> file;
   std::optional<CredentialsEndpoint> endpoint;
 };
-/// Errors: `invalid_input`: half of a key pair; an endpoint that is no URL, or by http anywhere but
-/// to this machine or to the addresses that ECS (169.254.170.2) and EKS (169.254.170.23,
-/// fd00:ec2::23) use. No text holds a value of a secret.
+/// Errors: `invalid_input`: half of a key pair; an endpoint that is not a URL, or uses http to an
+/// address other than this machine's and those of ECS (169.254.170.2) and EKS (169.254.170.23,
+/// fd00:ec2::23). No text contains a secret value.
 Result<CredentialSources> credential_sources(const Env& env);
 
 /// The profile's keys in a shared file's text; none if it has no such profile or no key in it.

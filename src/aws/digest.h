@@ -23,7 +23,7 @@ Sha256Bytes hmac_sha256(std::string_view key, std::string_view bytes);
 /// In a time that depends on the sizes only.
 bool same_bytes(std::string_view a, std::string_view b);
 
-/// SHA-256 piece by piece; after finish() it begins anew.
+/// SHA-256 of data in pieces; finish() resets it.
 class Sha256 {
  public:
   Sha256();

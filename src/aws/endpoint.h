@@ -8,8 +8,8 @@
 
 namespace muster::aws {
 
-/// AWS_REGION, AWS_DEFAULT_REGION, SAGEMAKER_REGION, else us-east-1. Error: `invalid_input` for one
-/// that is no region's name.
+/// AWS_REGION, AWS_DEFAULT_REGION, SAGEMAKER_REGION, else us-east-1. Error: `invalid_input` for an
+/// invalid region name.
 Result<std::string> region_from(const Env& env);
 
 /// The address of a service that `env` sets: AWS_ENDPOINT_URL_<service>, AWS_ENDPOINT_URL, and for

@@ -9,8 +9,8 @@
 
 namespace muster::aws {
 
-/// The head of an HTTP request as it came over the wire. Pure: views only; whoever reads the
-/// request owns the bytes.
+/// The head of an HTTP request as received. Pure: views only; the reader of the request owns the
+/// bytes.
 using HeaderView = std::pair<std::string_view, std::string_view>;
 
 /// "x-amz-…", in any case.
@@ -24,7 +24,7 @@ struct RequestHead {
   std::string_view target;              ///< As in the request line: "/bucket/a%20b?uploads".
   std::span<const HeaderView> headers;  ///< In the order in which they came, names in any case.
 
-  /// The first header of that name; none if there is none.
+  /// The first header with that name; none if it is missing.
   std::optional<std::string_view> header(std::string_view name) const {
     for (const auto& [key, value] : headers)
       if (same_letters(key, name)) return value;

@@ -34,7 +34,7 @@ class Tries {
  public:
   /// `what` begins each warning: the object's URL.
   Tries(loop::Loop& loop, RetryOptions options, const Log& log, std::string what);
-  /// Waits for the next try; false if there is none. `wanted`: the server's Retry-After.
+  /// Waits for the next try; false after the last one. `wanted`: the server's Retry-After.
   loop::Task<bool> again(Error why, std::optional<Duration> wanted);
   /// Something was achieved: failures are counted from the start.
   void headway();

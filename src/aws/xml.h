@@ -11,17 +11,17 @@ namespace muster::aws {
 ///
 /// Pure: texts in, texts out. Callers bound the size of what they read.
 
-/// The text of the first element `name`; none if `xml` is no document, there is no such element, or
-/// other elements are inside.
+/// The text of the first element `name`; none if `xml` is malformed, the element is missing, or
+/// contains other elements.
 std::optional<std::string> xml_text(std::string_view xml, const std::string& name);
 
-/// Appends `text` as it may stand in an element of XML 1.0: what it cannot hold (controls, bytes
-/// that are no UTF-8, U+FFFE) becomes U+FFFD.
+/// Appends `text`, escaped for an element of XML 1.0: invalid characters (controls, bytes that are
+/// not UTF-8, U+FFFE) become U+FFFD.
 void put_xml(std::string& out, std::string_view text);
 std::string xml_escaped(std::string_view text);
 
-/// What S3 says of a request that failed: "NoSuchKey" and a line. Both fit for a message: bounded,
-/// without control characters. Empty if `xml` is no such answer.
+/// S3's error for a failed request: "NoSuchKey" and a line. Both can be used in a message: bounded,
+/// without control characters. Empty if `xml` is not such a response.
 struct S3Failure {
   std::string code;
   std::string message;
