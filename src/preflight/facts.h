@@ -11,8 +11,8 @@
 
 namespace muster::preflight {
 
-// What the hosts of a job tell of themselves and of each other before the job runs. Values alone:
-// collect.h finds them out, judge.h compares them. Source: docs/protocols/preflight.md.
+// What the hosts of a job report about themselves and each other before the job runs. Values only:
+// collect.h collects them, judge.h compares them. Source: docs/protocols/preflight.md.
 
 /// One host's machine, as the host says.
 struct HostFacts {

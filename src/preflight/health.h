@@ -33,12 +33,12 @@ std::string health_folder(const std::string& state_folder);
 constexpr std::size_t kept_hosts_max = 4096;
 Result<void> keep_health(const std::string& folder, const std::vector<HostFacts>& hosts,
                          const std::vector<Finding>& findings, UnixMillis at);
-/// Keeps what somebody else made a record of, as health_text() does, below `name`. Errors:
-/// `invalid_input`: it is none, or the name is no file's; `denied`: there are too many; as
+/// Stores a record from another process, in the form of health_text(), below `name`. Errors:
+/// `invalid_input`: malformed record, or invalid file name; `denied`: too many records; as
 /// write_file().
 Result<void> keep_record(const std::string& folder, const std::string& name,
                          const std::string& record);
-/// By host; what can't be read or is no record is passed over. Blocks.
+/// By host; unreadable or malformed records are ignored. Blocks.
 std::map<std::string, Health> kept_health(const std::string& folder);
 
 /// "well, 2026-11-23 02:10"; "1 finding, 2026-11-23 02:10: MTU: 1400 on node1, 1500 on the others".

@@ -14,14 +14,14 @@ namespace muster::preflight {
 
 // Pure: which of a job's hosts is the odd one.
 
-/// From where on a difference is told. Each has a variable: docs/protocols/environment.md.
+/// Differences above these are reported. Each has a variable: docs/protocols/environment.md.
 struct Thresholds {
   double clock_seconds = 2;      ///< MUSTER_PREFLIGHT_CLOCK_SECONDS
   double disk_gib = 1;           ///< MUSTER_PREFLIGHT_DISK_GIB
   double memory_percent = 5;     ///< MUSTER_PREFLIGHT_MEMORY_PERCENT
   double bandwidth_ratio = 0.6;  ///< MUSTER_PREFLIGHT_BANDWIDTH_RATIO, of the others' median
   double latency_ratio = 3;      ///< MUSTER_PREFLIGHT_LATENCY_RATIO, of the others' median
-  double latency_us = 200;       ///< MUSTER_PREFLIGHT_LATENCY_US: shorter ones are never told
+  double latency_us = 200;       ///< MUSTER_PREFLIGHT_LATENCY_US: shorter ones are never reported
 };
 /// Error: `invalid_input`, naming the variable.
 Result<Thresholds> thresholds_from(const Env& env);
@@ -37,7 +37,8 @@ struct Finding {
   std::string text;                ///< One line for a person, which names them.
 };
 
-/// What is odd, errors first. The majority says what is usual; where there is none, all are named.
+/// The unusual values, errors first. The majority defines what is usual; without a majority, all
+/// are named.
 std::vector<Finding> judge(const std::vector<HostFacts>& hosts, const std::vector<PairFacts>& pairs,
                            const Thresholds& thresholds);
 

@@ -17,7 +17,7 @@ namespace muster::preflight {
 
 constexpr std::size_t token_bytes = 32;
 
-/// A host's part in the measurement of one pair, as the leader tells it.
+/// A host's part in the measurement of one pair, from the leader.
 struct PairTask {
   bool connects = false;  ///< Connects and sends first; else it is connected to.
   std::string self;
@@ -33,13 +33,14 @@ Json to_json(const PairTask& task);
 Result<PairTask> pair_task_from(std::string_view payload);
 
 struct Timing {
-  Duration send = std::chrono::milliseconds(150);     ///< Each way.
-  Duration warm_up = std::chrono::milliseconds(25);   ///< What arrives so early is no rate.
+  Duration send = std::chrono::milliseconds(150);  ///< Each way.
+  Duration warm_up =
+      std::chrono::milliseconds(25);  ///< Bytes that arrive in this time do not count for the rate.
   Duration late = std::chrono::milliseconds(250);     ///< Behind `send`, for what is on its way.
   Duration connect = std::chrono::milliseconds(800);  ///< Also for the answer to the token.
 };
 
-/// A port for measurements. Whoever connects without the token is closed and forgotten.
+/// A port for measurements. Connections without the token are closed.
 struct Listener {
   Fd socket;
   std::uint16_t port = 0;
@@ -48,8 +49,8 @@ struct Listener {
 Result<Listener> listen_at(const std::string& address);
 
 /// Takes part in the measurement. Blocks, at most three times `connect` and two times `send` and
-/// `late`. What is told: who connects, of the round trip and of what arrived here; the other, of
-/// what arrived there, and whether the way back opens, too.
+/// `late`. The connecting host reports the round trip and what arrived here; the other host reports
+/// what arrived there, and whether the reverse connection opens.
 std::vector<PairFacts> measure(const PairTask& task, const Listener& listener,
                                const Timing& timing = {});
 
