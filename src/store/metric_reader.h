@@ -16,9 +16,9 @@ struct MetricSpan {
   std::int64_t last = 0;
 };
 
-/// Metrics and what hosts use, read beside the store, by a connection of its own that can only
-/// read: a series of millions of seconds would hold up everybody else of the store's thread. On any
-/// thread, one at a time. Errors: `system` with SQLite's text, unless said otherwise.
+/// Reads metrics and hosts' usage independently of the store, on a separate read-only connection: a
+/// series of millions of seconds would block all other users of the store's thread. On any thread,
+/// one at a time. Errors: `system` with SQLite's text, unless stated otherwise.
 class MetricReader {
  public:
   /// `path`: of a store that is open.
@@ -32,7 +32,7 @@ class MetricReader {
   /// Hands over the metric's seconds that lie in [from, to), sorted, until `take` says false.
   Result<void> read(const std::string& job, const std::string& name, std::int64_t from,
                     std::int64_t to, const std::function<bool(const MetricSecond&)>& take);
-  /// As read(), a minute at a time, each told by its first second, which lies in [from, to).
+  /// As read(), per minute, each identified by its first second, which is in [from, to).
   Result<void> read_minutes(const std::string& job, const std::string& name, std::int64_t from,
                             std::int64_t to, const std::function<bool(const MetricSecond&)>& take);
 

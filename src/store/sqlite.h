@@ -32,7 +32,7 @@ class Statement {
   Statement& bind(UnixMillis time) { return bind(std::int64_t{time.count()}); }
   Statement& bind(std::optional<UnixMillis> time);
 
-  /// True when it stands on a row. Error: `system`.
+  /// True if it is at a row. Error: `system`.
   Result<bool> step();
   /// For what gives no rows.
   Result<void> run();

@@ -29,7 +29,7 @@ struct Transition {
   bool operator==(const Transition&) const = default;
 };
 
-/// Where a job stands.
+/// A job's state.
 struct JobState {
   Status status = Status::in_progress;
   std::vector<Transition> transitions;       ///< Never empty; the last is the secondary status.
@@ -40,27 +40,27 @@ struct JobState {
   bool operator==(const JobState&) const = default;
 };
 
-/// What somebody found about a job.
+/// A change of a job's status.
 struct StatusChange {
   Status status = Status::in_progress;
   std::string secondary;  ///< "Training", "MaxRuntimeExceeded"
   std::string message;    ///< One line for a person.
   UnixMillis time{0};     ///< When it happened; lifted to the last transition's time if before it.
   bool before_hosts = false;  ///< No host of the job runs yet: its time has not begun.
-  /// An entry of its own next to that of the secondary status that the job is in.
+  /// A separate entry next to that of the job's current secondary status.
   bool beside = false;
 };
 
 /// The first state of a job: in progress, "Pending".
 JobState first_state(UnixMillis now);
-/// The state after `change`; none if it changes nothing. Rules: an end is final. What is stopping
-/// does not go back: of changes in progress only "Uploading" counts. The secondary status that the
-/// job is in already gets a new message in place. A message beside that one is a second entry of
-/// the same status, which a later one replaces; nothing, if the job is in another. All other
-/// transitions are only ever appended; each begins where the one before ends. Pure. Source:
+/// The state after `change`; none if it changes nothing. Rules: an end is final. A stopping job
+/// does not go back: of changes in progress only "Uploading" counts. A change to the current
+/// secondary status replaces its message. A message beside that one is a second entry of the same
+/// status, which a later one replaces; it is ignored if the job is in another status. All other
+/// transitions are only appended; each starts when the one before ends. Pure. Source:
 /// docs/protocols/api.md, "A job as it is described".
 std::optional<JobState> changed(const JobState& state, const StatusChange& change);
-/// True if the last transition is a message beside the one before it.
+/// True if the last transition is a message beside the previous one.
 bool has_message_beside(const std::vector<Transition>& transitions);
 
 }  // namespace muster::store

@@ -18,7 +18,7 @@ class Database;
 
 using Tags = std::vector<std::pair<std::string, std::string>>;  ///< Sorted by key where read.
 
-/// A job as it stands in the store.
+/// A job in the store.
 struct Job {
   std::int64_t number = 0;  ///< Order of submission.
   std::string name;
@@ -67,7 +67,7 @@ struct JobSummary {
 
 enum class SortBy { name, creation_time, status, modified };
 
-/// Where a list goes on: behind the job with this sort key (text, or decimal milliseconds) and
+/// Where a list continues: after the job with this sort key (text, or decimal milliseconds) and
 /// number.
 using ListPlace = std::pair<std::string, std::int64_t>;
 
@@ -166,7 +166,7 @@ struct MetricSample {
   bool operator==(const MetricSample&) const = default;
 };
 
-/// Seconds that the store also keeps summed up, for whoever looks at much time.
+/// Length of the periods for which the store also keeps sums, for queries over a long time.
 constexpr std::int64_t metric_minute = 60;
 
 /// All samples of a metric within one second.
@@ -258,12 +258,12 @@ class Store {
   Result<JobPage> page(const JobQuery& query);
   /// The jobs of one page.
   Result<std::vector<JobSummary>> list(const JobQuery& query);
-  /// The job submitted last before `name`, of the 1,000 before it, that runs what it runs on as
-  /// many hosts: its image or algorithm, entry point and program. Empty: there is none.
+  /// The last job submitted before `name`, among the 1,000 before it, with the same image or
+  /// algorithm, entry point, program and number of hosts. Empty if there is none.
   Result<std::string> last_run(const std::string& name);
   /// How many jobs there are of each status that any has.
   Result<std::vector<std::pair<Status, std::int64_t>>> counts();
-  /// Grows with every change of a job that others may see; begins anew with the process.
+  /// Grows with every visible change of a job; starts again with the process.
   std::uint64_t revision() const { return revision_; }
   /// Something about a job that others may see has changed, and is not in the store.
   void changed_elsewhere() { ++revision_; }
@@ -285,7 +285,7 @@ class Store {
   Result<bool> set_request(const std::string& name, const std::string& request, UnixMillis now);
   Result<void> put_note(const std::string& name, const std::string& note);
   Result<void> put_notes(const std::string& name, const std::string& notes);
-  /// With its tags, metrics and keys. False if there is none.
+  /// With its tags, metrics and keys. False if it does not exist.
   Result<bool> remove(const std::string& name);
 
   // Tags of a job, or of anything else that has an ARN.
@@ -347,7 +347,7 @@ class Store {
   /// A user's, with its sessions; their last one only if `even_last`.
   Result<KeyRemoval> remove_key(const std::string& id, bool even_last);
 
-  /// Writes something that nobody reads, to the disk: whether that is possible.
+  /// Checks that the disk is writable, by writing a value that is never read.
   Result<void> try_write(UnixMillis now);
 
  private:
