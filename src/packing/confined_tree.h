@@ -24,8 +24,8 @@ struct LeftOut {
 class Tree {
  public:
   using Parts = std::vector<std::string>;
-  /// `root`: an open folder, which outlives the tree. `place`: the path where it will stand in the
-  /// end; absolute links to below it are inside.
+  /// `root`: an open folder, which outlives the tree. `place`: its final path; absolute links to
+  /// paths below it count as inside.
   Tree(int root, std::string place, std::size_t depth_max);
 
   /// A new empty file (0600), open for writing; what had its name, unless a folder, is replaced.

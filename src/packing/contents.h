@@ -34,9 +34,9 @@ struct Contents {
   bool more = false;            ///< A limit was met before its end.
 };
 
-/// What is in a tar archive, plain or gzip, of the first `file_bytes` of `file`, read from where it
-/// stands. Nothing is unpacked to a disk; files in it are read over. Blocks. Errors:
-/// `invalid_input` (no archive, damaged, cut short), `system`.
+/// Lists a tar archive, plain or gzip, in the first `file_bytes` of `file` from its current
+/// position. Nothing is unpacked to disk; the content of files is skipped. Blocks. Errors:
+/// `invalid_input` (not an archive, damaged, truncated), `system`.
 Result<Contents> contents_of(Fd file, std::uint64_t file_bytes, const ContentsLimits& limits);
 
 }  // namespace muster::packing

@@ -15,9 +15,9 @@ namespace muster::packing {
 /// checksum. Blocks.
 class GzipReader {
  public:
-  /// Errors: `not_found`, `denied`, `system`; `invalid_input` for what is no file.
+  /// Errors: `not_found`, `denied`, `system`; `invalid_input` if it is not a file.
   static Result<GzipReader> open(const std::string& path);
-  /// The first `bytes` of `file`, from where it stands. Error: `system`.
+  /// The first `bytes` of `file`, from its current position. Error: `system`.
   static Result<GzipReader> from(Fd file, std::uint64_t bytes);
   GzipReader(GzipReader&&) noexcept;
   GzipReader& operator=(GzipReader&&) noexcept;

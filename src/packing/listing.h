@@ -9,7 +9,7 @@
 
 namespace muster::packing {
 
-/// What stands in a folder, and how folders of several hosts become one.
+/// Lists folders, and merges folders of several hosts.
 
 struct TreeEntry {
   enum class Kind { folder, file, link };

@@ -23,8 +23,8 @@ Placed placed(std::string_view name);
 /// tarfile.data_filter.
 unsigned placed_mode(unsigned mode);
 
-/// 'name' for one line of text: control bytes and what is no UTF-8 escaped as \xNN, the middle of
-/// long names left out.
+/// 'name' for one line of text: control bytes and invalid UTF-8 are escaped as \xNN, the middle of
+/// long names is left out.
 std::string shown(std::string_view name);
 
 }  // namespace muster::packing

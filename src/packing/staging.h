@@ -6,13 +6,13 @@
 
 namespace muster::packing {
 
-/// True if something lies in `folder` that is no rest of a killed Staging. Error: as opendir.
+/// True if `folder` has entries other than leftovers of a killed Staging. Error: as opendir.
 Result<bool> is_occupied(const std::string& folder);
 
-/// A private folder inside an empty one, where things are put together before they appear in it.
-/// Inside rather than beside it: the code folder may be a mount, its parent may be read-only.
-/// Removed with all that is still in it when this leaves scope; rests of a killed one are removed
-/// by the next. Blocks.
+/// A private folder inside an empty one, where files are assembled before they appear in it. Inside
+/// rather than next to it: the code folder may be a mount, and its parent may be read-only. Removed
+/// with its remaining content when this leaves scope; the next one removes leftovers of a killed
+/// one. Blocks.
 class Staging {
  public:
   /// Errors: `invalid_input` (not empty, or another process is at it), `not_found`, `denied`,

@@ -17,8 +17,8 @@ namespace muster::packing {
 /// fit (long names, sizes from 8 GiB).
 class TarPlan {
  public:
-  /// `entries` as walk_trees() gives them; `roots[entry.root]` is where they stand. Error: the
-  /// disk's, that the list lies on; `invalid_input` for a path of more than 4095 bytes.
+  /// `entries` from walk_trees(); `roots[entry.root]` is their folder. Error: that of the disk with
+  /// the list; `invalid_input` for a path of more than 4095 bytes.
   static Result<TarPlan> make(EntryList entries, std::vector<std::string> roots);
 
   std::uint64_t bytes() const { return bytes_; }
@@ -44,7 +44,7 @@ class TarPlan {
   std::uint64_t bytes_ = 0;
 };
 
-/// What stands in an archive's headers of one thing.
+/// The headers of one entry in an archive.
 struct TarEntry {
   enum class Kind : char {
     file = '0',
@@ -73,7 +73,7 @@ struct TarEntry {
 /// attributes are records of the name SCHILY.xattr.NAME, as star writes and all others read them.
 /// Pure.
 std::string tar_header(const TarEntry& entry);
-/// The header of an entry of a tree, which is root's, whoever unpacks it.
+/// The header of a tree's entry, with root as its owner.
 std::string tar_header(const TreeEntry& entry);
 
 /// What follows so many bytes of an entry, up to the next header.
