@@ -6,11 +6,11 @@
 
 namespace muster::sampler {
 
-/// A thread's calls, Python's and native ones, the innermost first. Each call of the interpreter's
-/// loop among the native ones stands for one of Python's where there are as many; else, since one
-/// may run many (from Python 3.11 on), all of Python's stand for all between the first and the last
-/// of them. What is outside of these, and of what is between them the interpreter's own, is left
-/// out. Without any such call Python's alone are told.
+/// A thread's calls, Python's and native ones, the innermost first. Each native call of the
+/// interpreter's loop is replaced by one of Python's if there are equally many. Otherwise, because
+/// one loop may run many (from Python 3.11 on), all of Python's calls replace all between the first
+/// and the last of them. Calls outside of these, and the interpreter's own between them, are left
+/// out. Without any call of the loop, only Python's are returned.
 ///
 /// Pure: no I/O.
 std::vector<job::Call> merged_calls(const std::vector<job::Call>& python,

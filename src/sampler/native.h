@@ -11,13 +11,13 @@
 
 namespace muster::sampler {
 
-/// Where a thread stands, by its native calls.
+/// The native calls of a thread.
 struct NativeThread {
   std::int64_t number = 0;  ///< As its process's namespace counts.
   job::ThreadStack stack;   ///< Without calls: they could not be read.
 };
 
-/// Where a process stands, by its native calls.
+/// The native calls of a process.
 struct NativeProcess {
   std::vector<NativeThread> threads;  ///< The first one first; those beyond 64 are left out.
   std::string trouble;                ///< Why no thread has calls; empty: one has.

@@ -12,7 +12,7 @@
 
 namespace muster::sampler {
 
-/// A process as this machine counts, and as its host is told of it: without threads.
+/// A process with this machine's pid, and its description for the host's answer, without threads.
 struct Found {
   pid_t pid = 0;
   bool is_python = false;
@@ -45,8 +45,8 @@ std::chrono::nanoseconds processor_time(pid_t pid);
 /// NUL; -1: none. Open MPI's, PMIx', PMI's (MPICH), torchrun's. Pure.
 int rank_in(std::string_view environment);
 
-/// What else such variables call a process: "ps 1" by TF_CONFIG, "scheduler" by DMLC_ROLE (MXNet's
-/// parameter server). Empty: nothing, or a name that is none. Pure.
+/// A process's task in such variables: "ps 1" from TF_CONFIG, "scheduler" from DMLC_ROLE (MXNet's
+/// parameter server). Empty: none, or an unknown name. Pure.
 std::string task_in(std::string_view environment);
 
 }  // namespace muster::sampler

@@ -10,11 +10,11 @@
 namespace muster::sampler {
 
 struct PythonThread {
-  std::int64_t number = 0;  ///< As its process's namespace counts; 0: not told.
+  std::int64_t number = 0;  ///< The number in its process's namespace; 0: unknown.
   job::ThreadStack stack;   ///< `runs` as py-spy guesses, which reads no more than memory.
 };
 
-/// The threads that `py-spy dump --json` tells, the first one first. Pure. Error: `protocol`.
+/// The threads in the output of `py-spy dump --json`, the first one first. Pure. Error: `protocol`.
 Result<std::vector<PythonThread>> threads_from(std::string_view json);
 
 }  // namespace muster::sampler
