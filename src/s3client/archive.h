@@ -32,8 +32,7 @@ class PackBuffer {
     blob_.bytes = bytes;
   }
   std::string_view view() const { return {space_.data(), blob_.bytes}; }
-  /// The bytes of view() as a file, which is exactly as long and stands at its start. Error:
-  /// `system`.
+  /// The bytes of view() as a file of exactly that length, at its start. Error: `system`.
   Result<int> file();
   /// False once file() has cut it.
   bool usable() const { return !cut_; }
@@ -51,9 +50,9 @@ class PackBuffer {
   bool cut_ = false;
 };
 
-/// Makes gzip data of what is in the first buffer: a file of one member or more. The second has
-/// room for it (gzip_bytes_max()). Called by several threads at once, each with buffers of its own;
-/// may block.
+/// Compresses the first buffer as gzip: a file of one or more members. The second buffer has room
+/// for it (gzip_bytes_max()). Several threads call it at once, each with its own buffers; may
+/// block.
 using Gzip = std::function<Result<void>(PackBuffer& bytes, PackBuffer& packed)>;
 
 /// libdeflate's fastest level, in members of 1 MiB. What hardly gets smaller (the numbers of a

@@ -17,7 +17,7 @@ struct FetchStop {
   explicit FetchStop(loop::Loop& loop) : changed(loop) {}
   bool wanted = false;
   int threads = 0;      ///< How many work for the fetch at this moment.
-  loop::Event changed;  ///< Told when `threads` changes.
+  loop::Event changed;  ///< Signalled when `threads` changes.
 };
 
 struct FetchOptions {
@@ -46,7 +46,7 @@ struct ChannelSource {
   bool manifest = false;
   std::string etag{};  ///< The manifest must have it; empty: any.
   FetchRules rules{};
-  bool may_be_empty = false;  ///< Nothing under it is no error.
+  bool may_be_empty = false;  ///< An empty prefix is not an error.
 };
 /// Fetches the objects of a channel into `folder`, which it makes: a folder of that name first
 /// ("input/code" does not take "input/code2/…"), else the object of that name, else all keys that

@@ -22,7 +22,7 @@ loop::Task<Result<std::string>> begin_multipart(std::shared_ptr<S3State> state, 
 /// `parts` in order, from the first.
 loop::Task<Result<void>> end_multipart(std::shared_ptr<S3State> state, s3wire::S3Url to,
                                        std::string id, std::vector<StoredPart> parts);
-/// Parts that were stored cost money until the upload is ended or aborted. Failures are nobody's.
+/// Stored parts cost money until the upload is completed or aborted. Failures are ignored.
 loop::Task<void> abort_multipart(std::shared_ptr<S3State> state, s3wire::S3Url to, std::string id);
 
 }  // namespace muster::s3client

@@ -59,7 +59,7 @@ bool in_the_clear(const http::Origin& origin);
 /// its checksum is, which finds damage as well and costs a tenth (decisions/0020).
 bool signs_payloads(const S3State& state, const std::string& bucket);
 
-/// One line about an answer that is no success. `origin`: where the credentials came from.
+/// One line about an unsuccessful response. `origin`: where the credentials are from.
 Error s3_error(int status, const aws::S3Failure& failure, const std::string& origin);
 
 loop::Task<Result<void>> s3_download(std::shared_ptr<S3State> state, s3wire::S3Url from,

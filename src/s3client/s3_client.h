@@ -15,12 +15,12 @@ struct S3State;
 /// The server's disk is full: later there may be room.
 bool is_full(const Error& error);
 
-/// Objects of S3, or of a server that speaks its protocol.
+/// Objects in S3, or on a server with the same protocol.
 ///
-/// A broken connection, a silent one, 5xx and "slow down" are tried again with growing pauses; a
-/// download goes on where it was, if the object is still the same one. Wrong credentials, missing
-/// keys and refusals are errors at once. What came is checked against the server's checksum.
-/// Source: docs/decisions/0008-s3-client.md.
+/// Broken or silent connections, 5xx and "slow down" are retried with growing pauses; a download
+/// continues where it stopped, if the object has not changed. Wrong credentials, missing keys and
+/// refusals are errors at once. Received data is checked against the server's checksum. Source:
+/// docs/decisions/0008-s3-client.md.
 class S3Client final : public ObjectStore {
  public:
   struct Options {
@@ -32,8 +32,8 @@ class S3Client final : public ObjectStore {
   /// The options that `env` sets: MUSTER_S3_IDLE. Error: `invalid_input`.
   static Result<Options> options_from(const Env& env);
 
-  /// Reads endpoint, region and where credentials come from out of `env`; connects to nobody yet.
-  /// `log` gets one warning for each new try. Error: `invalid_input` (an endpoint that is no URL).
+  /// Reads endpoint, region and sources of credentials from `env`; does not connect yet. `log` gets
+  /// one warning for each retry. Error: `invalid_input` (an endpoint that is not a URL).
   static Result<std::unique_ptr<S3Client>> open(loop::Loop& loop, const Env& env, const Log& log);
   static Result<std::unique_ptr<S3Client>> open(loop::Loop& loop, const Env& env, const Log& log,
                                                 Options options);

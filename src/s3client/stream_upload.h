@@ -22,8 +22,8 @@ Result<void> append(Blob& blob, std::string_view bytes);
 /// Copies all of `from` to the end of `to`.
 Result<void> append(Blob& to, const Blob& from);
 
-/// An object that is stored while it is being made; nobody sees it before finish(). Small ones go
-/// in one PUT, others as a multipart upload, several parts at a time.
+/// An object that is uploaded while it is being written; it is not visible before finish(). Small
+/// ones use one PUT, others a multipart upload, several parts at a time.
 class StreamUpload {
  public:
   /// S3 refuses smaller parts, except for the last.
