@@ -37,7 +37,7 @@ class Agent {
     std::string host;     ///< "algo-2"
     std::string node;
     std::vector<int> gpus{};  ///< The scheduler gave them to this step, by its numbers.
-    std::string no_root{};    ///< Why this process is not root, not even of namespaces of its own.
+    std::string no_root{};    ///< Why this process is not root, not even of its own namespaces.
   };
   /// `folder`: of the job's attempt before, in which this node had a part; else it is made.
   Agent(loop::Loop& loop, job::NodeJob job, Options options, const Log& log,

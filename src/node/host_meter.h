@@ -29,7 +29,7 @@ bool is_of_step(std::string_view group);
 /// others on the node send counts, too.
 class HostMeter {
  public:
-  /// `env`: finds the tool that tells of GPUs, and says which of them the scheduler gave.
+  /// `env`: finds the tool that reports GPUs, and lists those that the scheduler assigned.
   HostMeter(supervise::Programs& programs, const job::HostSpec& spec, Env env);
 
   /// `address`: the node's, by which the others reach it. Error: `timeout` where measuring now
@@ -43,7 +43,7 @@ class HostMeter {
   job::HostSpec spec_;
   Env env_;
   std::vector<int> gpus_;                         ///< As the tool counts within the step.
-  std::optional<devices::GpuMeter> gpu_meter_{};  ///< Once somebody has asked.
+  std::optional<devices::GpuMeter> gpu_meter_{};  ///< Created by the first request.
   job::Usage last_;
   TimePoint not_before_;
 };

@@ -40,8 +40,8 @@ class HostSteward {
   void stop(std::chrono::milliseconds grace);
   /// Ends it with its host, and all that either has started, without a word.
   loop::Task<> kill();
-  /// Removes containers of jobs that nobody is at any more: what a steward that was killed left,
-  /// here or in an earlier job. None runs: they ended with their stewards.
+  /// Removes leftover containers of killed stewards, from this or an earlier job. None is running:
+  /// they ended with their stewards.
   loop::Task<> sweep();
 
  private:

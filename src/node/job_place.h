@@ -27,10 +27,11 @@ Result<void> remove_place_of(const std::string& job_file);
 /// were killed at once. Blocks.
 void remove_dead(const std::string& folder);
 
-/// Removes files in `folder` (/tmp) for jobs that never began here: Slurm takes a job whose prolog
-/// fails away from its nodes, and no process of the job runs there that could clear up. Only this
-/// user's count that were made before `before`: places without NodeJob::folder in them, and plain
-/// files "muster-<16 hex digits>.<word>" that stand next to no place of that name. Blocks.
+/// Removes files in `folder` (/tmp) of jobs that never started here: Slurm takes a job whose prolog
+/// fails away from its nodes, and no process of the job runs there that could clean up. Only
+/// affects entries of this user created before `before`: places without NodeJob::folder in them,
+/// and plain files "muster-<16 hex digits>.<word>" without a place of that name next to them.
+/// Blocks.
 void remove_unclaimed(const std::string& folder, UnixMillis before);
 
 }  // namespace muster::node

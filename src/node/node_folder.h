@@ -13,15 +13,15 @@ namespace muster::node {
 /// `key`, and the host's folder. All of it blocks.
 class NodeFolder {
  public:
-  /// Makes it, when folders of jobs that nobody is at any more are gone. Errors: `invalid_input`
-  /// where it is there already, or for the archive; `denied`, `system`. Then nothing of it is left.
+  /// Creates it, after removing folders of dead jobs. Errors: `invalid_input` if it exists, or for
+  /// the archive; `denied`, `system`. On an error nothing of it stays.
   static Result<NodeFolder> make(const job::NodeJob& job);
 
   std::string key_file() const { return path_ + "/key"; }
   std::string host_folder(const std::string& host) const { return path_ + "/" + host; }
   /// For the steward to hold too.
   const Fd& lock() const { return lock_; }
-  /// Whoever sweeps finds that nobody is at the job any more.
+  /// Lets sweeps see that no process works on the job.
   void let_go() { lock_.reset(); }
   /// What a host of an attempt that is over had.
   Result<void> remove_host(const std::string& host);

@@ -5,9 +5,9 @@
 
 namespace muster::node {
 
-/// How long a host on a cluster's node may take to end. The scheduler kills all of a job so long
-/// after it has told it to end; what is left of that, less what its agent and steward need to tell
-/// the end, bounds the job's own grace, whoever asks for the stop.
+/// How long a host on a cluster's node may take to end. The scheduler kills all of a job this long
+/// after it has signalled the job. The remaining time, less what agent and steward need to report
+/// the end, limits the job's own grace period, whichever side requests the stop.
 struct SchedulersGrace {
   std::chrono::milliseconds asked{0};      ///< The job's own.
   std::chrono::milliseconds kill_wait{0};  ///< The scheduler's, between its SIGTERM and SIGKILL.
