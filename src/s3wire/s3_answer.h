@@ -107,7 +107,7 @@ aws::Pairs metadata_headers(const ObjectMetadata& metadata, const aws::Pairs& ov
 std::string_view checksum_header(Checksum kind);
 std::string_view checksum_element(Checksum kind);
 std::string_view checksum_name(Checksum kind);
-/// By "CRC32" or "x-amz-checksum-crc32", in any case; MD5 is none of them.
+/// By "CRC32" or "x-amz-checksum-crc32", in any case; MD5 is not included.
 std::optional<Checksum> checksum_named(std::string_view name);
 
 }  // namespace muster::s3wire

@@ -39,8 +39,8 @@ struct CompletePart {
   std::string etag;  ///< Without quotes.
   std::optional<GivenChecksum> checksum;
 };
-/// In the order in which they stand; not ascending is InvalidPartOrder. 1 to 10,000: no document
-/// at all is MalformedXML, too.
+/// In document order; parts not in ascending order are InvalidPartOrder. 1 to 10,000 parts; a
+/// missing document is MalformedXML, too.
 Document<std::vector<CompletePart>> read_complete(std::string_view xml);
 
 /// The location constraint; empty for none. An empty body is one too.

@@ -12,10 +12,10 @@ namespace muster::s3wire {
 /// By which names a server may be called, in small letters. Addresses and localhost always may.
 struct HostNames {
   std::vector<std::string> own{};      ///< Requests to them are path style.
-  std::vector<std::string> domains{};  ///< And what stands before them is a bucket.
+  std::vector<std::string> domains{};  ///< Domains; a label before one of them is a bucket.
 };
 
-/// The names of a config: "" where it has none. `name` is a domain if it is no address.
+/// The names in a config: "" if it has none. `name` is a domain if it is not an address.
 HostNames host_names(std::string_view name, std::string_view s3_domain,
                      const std::vector<std::string>& others);
 

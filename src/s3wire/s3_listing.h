@@ -52,10 +52,10 @@ Listing list(KeyCursor& keys, const ListQuery& query);
 
 /// Opaque to clients.
 std::string continuation_token(std::string_view next);
-/// What it was made of; none for a text that is no token: InvalidArgument.
+/// The text that the token encodes; none if it is not a token: InvalidArgument.
 std::optional<std::string> continued_at(std::string_view token);
 
-/// The least text greater than all that begin with `prefix`; none if there is none (all 0xff).
+/// The least text greater than all that start with `prefix`; none if there is none (all 0xff).
 std::optional<std::string> behind_prefix(std::string prefix);
 
 }  // namespace muster::s3wire

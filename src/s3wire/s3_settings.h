@@ -8,8 +8,8 @@
 
 namespace muster::s3wire {
 
-/// The document that S3 gives of a setting of a bucket that was never set, by the parameter that
-/// asks for it ("logging"), or the refusal that there is none. Pure.
+/// S3's document for a bucket's setting that was never set, by the query parameter ("logging"), or
+/// the error that it does not exist. Pure.
 Result<std::string, aws::Refusal> setting_xml(std::string_view setting);
 
 }  // namespace muster::s3wire

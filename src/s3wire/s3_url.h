@@ -7,7 +7,7 @@
 
 namespace muster::s3wire {
 
-/// Where an object lies. The key stands as it is, not percent-encoded.
+/// The place of an object. The key is not percent-encoded.
 ///
 /// Pure: values only.
 struct S3Url {
