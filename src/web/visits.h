@@ -15,7 +15,7 @@ namespace muster::web {
 /// A browser that was let in.
 struct Visit {
   std::string id;   ///< For people and to end it by; opens nothing.
-  std::string key;  ///< The access key that it stands for.
+  std::string key;  ///< The access key that it represents.
   UnixMillis since{0};
   UnixMillis until{0};
   std::string browser;  ///< What it says of itself; not believed, cut.
@@ -34,12 +34,12 @@ class Visits {
 
   /// The secret of a fresh pass. Error: `denied`: too many wait to be used.
   Result<std::string> issue_pass(const std::string& key, UnixMillis now);
-  /// The key that the pass stands for, once; none for one that was used, is too old, or never was.
+  /// Returns the key for the pass, once; none if the pass was used, is too old, or never existed.
   std::optional<std::string> use_pass(std::string_view secret, UnixMillis now);
 
   /// The secret of a fresh visit: a cookie's value.
   std::string begin(const std::string& key, std::string_view browser, UnixMillis now);
-  /// None if there is none, or if its time is over.
+  /// None if it does not exist, or has expired.
   std::optional<Visit> find(std::string_view secret, UnixMillis now);
   /// By age.
   std::vector<Visit> of_key(std::string_view key, UnixMillis now);
