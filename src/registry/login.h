@@ -16,11 +16,11 @@ namespace muster::registry {
 
 constexpr Duration token_life = std::chrono::hours(12);  ///< As AWS's.
 
-/// A password for "AWS" that holds until then or until its key is gone. It holds no secret: whoever
-/// has it can come in to the registry as this key, and cannot sign.
+/// A password for "AWS", valid until then or until its key is revoked. It does not contain the
+/// key's secret: its holder can use the registry as this key, but cannot sign requests.
 ///
-/// Its form: KEY_ID.MILLISECONDS.MAC, the MAC by a key that the access key's secret gives. So the
-/// server keeps nothing of it, and a key that is revoked or replaced takes its tokens along.
+/// Its form: KEY_ID.MILLISECONDS.MAC, with a MAC key derived from the access key's secret. So the
+/// server stores nothing for it, and revoking or replacing a key invalidates its tokens.
 std::string token_for(const access::AccessKey& key, UnixMillis expires);
 /// When one that is made now ends: after token_life, or with its key.
 UnixMillis token_end(const access::AccessKey& key, UnixMillis now);

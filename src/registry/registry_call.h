@@ -31,7 +31,7 @@ http::Reply fresh_reply(int status);
 loop::Task<Answered> send(RegistryCall& call, http::Reply reply);
 /// What a failure of the disk or of the store is answered with; its path stays here.
 aws::Refusal storage_failure(const Error& error);
-/// Runs work on the store in a thread of its own, with everything kept that it needs.
+/// Runs work on the store on a separate thread, and keeps alive what it needs.
 using StoreWork = std::function<Answered(image::Store& store)>;
 loop::Task<Answered> with_store(RegistryCall& call, StoreWork work);
 /// Has `edit` change the repository that the call is for, which is made if need be. Blocks.

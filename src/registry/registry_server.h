@@ -11,11 +11,11 @@
 
 namespace muster::registry {
 
-/// A registry of images over a store: who asks, may they, and the answer.
-/// Source: docs/protocols/registry.md, "The server's side"; docs/decisions/0033-registry.md.
+/// A registry of images over a store: authentication, permissions and responses. Source:
+/// docs/protocols/registry.md, "The server's side"; docs/decisions/0033-registry.md.
 ///
-/// Any number of threads: each exchange stays on its own loop. Short disk I/O happens there; what
-/// may take long (what waits for locks, syncs) in a thread of its own.
+/// Any number of threads: each exchange stays on its own loop. Short disk I/O happens there; work
+/// that may take long (waiting for locks, syncs) runs on a separate thread.
 class RegistryServer {
  public:
   struct Options {
@@ -34,7 +34,7 @@ class RegistryServer {
   loop::Task<void> answer(http::Exchange& exchange);
   /// Any thread; blocks. Error: as open_store().
   Result<std::shared_ptr<image::Store>> store();
-  /// Gives up uploads that nobody goes on with.
+  /// Ends uploads that are no longer continued.
   void forget_idle(TimePoint now) { uploads_.forget_idle(now); }
 
  private:

@@ -53,8 +53,8 @@ struct ByteRange {
 };
 /// An upload's Content-Range: "0-99", also "bytes 0-99/*"; none for anything else.
 std::optional<ByteRange> read_content_range(std::string_view text);
-/// A blob's Range: "bytes=0-99", "bytes=100-", "bytes=-10", of `bytes` in all. Unset: it asks for
-/// nothing that is there. Of several ranges, and of what is no range, the whole.
+/// A blob's Range: "bytes=0-99", "bytes=100-", "bytes=-10", of `bytes` in all. Unset: the range is
+/// not satisfiable. For several ranges, or a malformed one: the whole blob.
 std::optional<ByteRange> read_range(std::string_view text, std::uint64_t bytes);
 
 /// {"errors": [{"code", "message"}]}

@@ -20,10 +20,10 @@ struct Upload {
         key_id(std::move(key)),
         draft(std::move(with_draft)) {}
 
-  const std::string id;  ///< 32 hex digits that nobody guesses.
+  const std::string id;  ///< 32 hex digits that cannot be guessed.
   const std::string repository;
   const std::string key_id;
-  image::BlobDraft draft;  ///< Only for whoever took the upload.
+  image::BlobDraft draft;  ///< Only for the caller that took the upload.
 };
 
 /// Uploads under way, each of the key that began it. They are gone with the process; their files,
@@ -49,7 +49,7 @@ class Uploads {
     const std::shared_ptr<Upload>& shared() const { return upload_; }
     /// Free for the next request already: before an answer, whose reader may send that at once.
     void release();
-    /// Nobody finds it any more: it is done, or given up.
+    /// Removes it, because it is complete or given up.
     void end();
 
    private:
@@ -64,7 +64,7 @@ class Uploads {
   /// TOOMANYREQUESTS while another request works on it.
   Result<Taken, aws::Refusal> take(const std::string& id, std::string_view repository,
                                    std::string_view key_id);
-  /// Gives up what nobody asked for since long.
+  /// Removes uploads that have not been used for a long time.
   void forget_idle(TimePoint now);
   std::size_t size() const;
 
