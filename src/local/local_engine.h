@@ -34,8 +34,8 @@ class LocalEngine final : public engine::Engine {
     std::int64_t id_base = 1879048192;
     Env env;               ///< The stewards'; PATH finds the runtime.
     bool lifeline = true;  ///< Jobs end with us, however we end.
-    /// A host whose steward somebody kills is lost, where the job may have another attempt: as on a
-    /// cluster (docs/decisions/0064-rehearsals.md). Else its steward has ended.
+    /// A host whose steward is killed counts as lost, if the job may have another attempt, as on a
+    /// cluster (docs/decisions/0064-rehearsals.md). Otherwise, its steward has ended.
     bool rehearses = false;
   };
   /// `programs` outlives this and the runs.
@@ -49,8 +49,8 @@ class LocalEngine final : public engine::Engine {
   std::string journal_file(const std::string& job, const std::string& host) const;
   /// Removes what is half made or half removed of jobs. For the only process that makes jobs here.
   void clear_halves();
-  /// Removes what dead jobs left on the machine; with `kept_too` also folders that were kept.
-  /// The lines that tell what was removed. Takes a few ms when there is nothing to do.
+  /// Removes leftovers of dead jobs on the machine; with `kept_too` also kept folders. Returns
+  /// lines that list what was removed. Takes a few ms if there is nothing to do.
   loop::Task<Result<Swept>> sweep(bool kept_too);
   /// Removes what the hosts of a job of ours left, which are all over, but for journals, results
   /// and specifications.

@@ -40,12 +40,12 @@ class LocalRun final : public engine::Run {
   Result<void> start(const job::HostSpec& spec);
   /// All stewards are started, and written down.
   Result<void> begin();
-  /// A host whose steward somebody kills is told as lost, not as ended.
+  /// From now on, a host whose steward is killed is reported as lost, not as ended.
   void heed_losses();
   /// For a job that another process started: which attempt it is at.
   Result<void> find_attempt();
-  /// Watches a steward that runs already, by the pid file that start() wrote; where there is none
-  /// the host was never started. `address` is the host's.
+  /// Watches a running steward, by the pid file that start() wrote; without the file, the host was
+  /// never started. `address` is the host's.
   Result<void> attach(const std::string& host, const std::string& address);
   /// engine::Journals of all hosts that there are by now can be read from here on.
   Result<void> follow();
@@ -98,8 +98,8 @@ class LocalRun final : public engine::Run {
   bool removed_ = false;  ///< The name may be another job's by now.
   Pipe lifeline_;
   Pipe gate_;                                   ///< Open as long as no steward may begin.
-  std::shared_ptr<State> state_;                ///< The reaper tells it of ends, also later.
-  std::shared_ptr<engine::Journals> journals_;  ///< Also of whoever waits for one to grow.
+  std::shared_ptr<State> state_;                ///< The reaper reports ends to it, even later.
+  std::shared_ptr<engine::Journals> journals_;  ///< Shared with tasks that wait for one to grow.
   std::map<std::string, std::vector<int>> gpu_numbers_;  ///< By host, of those that were asked.
   std::shared_ptr<devices::GpuMeter> gpu_meter_;         ///< Once a host with GPUs was asked.
   loop::Tasks tasks_;

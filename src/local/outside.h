@@ -6,8 +6,8 @@
 
 namespace muster::local {
 
-/// Why jobs of this machine reach nothing outside of it, as far as can be told before one starts;
-/// empty if they do. `env`: PATH finds programs. A steward finds out the rest
+/// Why jobs of this machine cannot reach anything outside of it, as far as this is known before one
+/// starts; empty if they can. `env`: PATH finds programs. A steward finds out the rest
 /// (container/gateway.h).
 std::string why_no_outside(const Env& env);
 

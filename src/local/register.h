@@ -10,8 +10,9 @@
 
 namespace muster::local {
 
-/// Makes the register's folder, mode 0700, and waits for its turn, which is over with the
-/// descriptor. The lock is on a file beside it: a register is replaced whole.
+/// Creates the register's folder, mode 0700, and waits for the lock, which is released with the
+/// descriptor. The lock is on a file next to the register, because the register is replaced as a
+/// whole.
 Result<Fd> lock_register(const std::string& register_file);
 
 }  // namespace muster::local

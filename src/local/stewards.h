@@ -15,7 +15,8 @@ struct WrittenSteward {
   std::string started;  ///< As started_at() says.
 };
 
-/// When the kernel started `pid`: with it a pid names one process for ever. Empty: there is none.
+/// When the kernel started `pid`: together they identify one process forever. Empty if it does not
+/// exist.
 std::string started_at(pid_t pid);
 Result<void> write_steward(const std::string& host_folder, pid_t pid);
 /// Errors: `not_found`; `protocol`.
