@@ -36,8 +36,8 @@ struct Wish {
 Result<launch::HostPlan> plan_host(const job::Training& training, const Env& env,
                                    const Wish& wish = {});
 
-/// The program that ranks are started by: this one, or the `sm` beside it where this one is called
-/// `train`, which would take a rank's words for a job's. Error: `system`.
+/// The program that starts ranks: this one, or the `sm` next to it if this one is called `train`,
+/// which would interpret a rank's arguments as a job's. Error: `system`.
 Result<std::string> rank_program();
 
 /// Looks for the module that a launcher needs of `python`, as `program` would find it: in its
@@ -46,8 +46,8 @@ Result<std::string> rank_program();
 Result<void> check_needs(const launch::LauncherRow& launcher, const std::string& python,
                          const Command& program);
 
-/// The interpreter that belongs to this `train`: the one on PATH, or, if `train` itself is not
-/// reached by PATH (a virtual environment that is not active), the one beside it.
+/// The interpreter that belongs to this `train`: the one on PATH or, if `train` itself is not on
+/// PATH (a virtual environment that is not active), the one next to it.
 std::string python_for(const Env& env);
 
 /// SAGEMAKER_TRAINING_MODULE's program: python -m muster.framework MODULE:FUNCTION. It gets `env`

@@ -10,13 +10,13 @@
 namespace muster::operators {
 
 /// The log of a training container in the reference's form, on standard error: what was started,
-/// and how it ended. sagemaker_container_log_level says how much; MUSTER_TRAINING_LOG=1 shows the
-/// job's environment, too, and 0 turns the log off. An operator that an entry point calls tells its
-/// launch in the log of its host's `train`, which hands MUSTER_TRAINING_LOG on; elsewhere it
-/// is quiet.
+/// and how it ended. sagemaker_container_log_level sets the level; MUSTER_TRAINING_LOG=1 also shows
+/// the job's environment, and 0 turns the log off. An operator in an entry point writes about its
+/// launch in the log of its host's `train`, which passes MUSTER_TRAINING_LOG on; elsewhere it is
+/// quiet.
 class TrainingLog {
  public:
-  /// Error: `invalid_input` for a log level that is none.
+  /// Error: `invalid_input` for an invalid log level.
   static Result<TrainingLog> open(const job::Training& training, const Env& env);
   /// An operator's: off where `env` has no MUSTER_TRAINING_LOG. Error: as open().
   static Result<TrainingLog> of_operator(const job::Training& training, const Env& env);
@@ -26,12 +26,12 @@ class TrainingLog {
   /// What an operator is about to launch over the hosts: on the leading host mpirun's line, on all
   /// what each rank runs; secrets are masked.
   void launch(const launch::HostPlan& plan) const;
-  /// An operator's launch has ended: told where another host led it.
+  /// An operator's launch has ended: logged if another host led it.
   void launched(const launch::HostPlan& plan) const;
   bool shows_info() const;
   void info(std::string_view text) const;
   void warning(std::string_view text) const;
-  /// False if the level leaves it out: then somebody else should say it.
+  /// False if the level excludes it: then the caller should report it in another way.
   bool error(std::string_view text) const;
 
  private:
