@@ -13,7 +13,7 @@ namespace muster::stacks {
 /// AWS::NotificationARNs, AWS::NoValue.
 bool is_pseudo_parameter(std::string_view name);
 
-/// What names stand for while a stack is made.
+/// The meanings of names while a stack is created.
 struct Names {
   std::map<std::string, Json> values;  ///< Parameters, pseudo parameters, ids of resources.
   std::map<std::string, std::map<std::string, std::string>> attributes;  ///< By resource.

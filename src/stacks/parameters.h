@@ -7,7 +7,7 @@
 
 namespace muster::stacks {
 
-/// Whether a parameter's value may be told again (NoEcho). Pure.
+/// Whether a parameter's value is secret (NoEcho). Pure.
 bool is_secret(const Template& made, const std::string& parameter);
 
 /// The texts of all parameters: given ones, else their defaults, checked against what the template

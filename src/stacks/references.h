@@ -26,7 +26,7 @@ struct SubPiece {
 };
 std::vector<SubPiece> sub_pieces(std::string_view text);
 
-/// The function that `value` calls, "Ref", "Fn::Join" or "Condition"; empty: it is no call.
+/// The function that `value` calls, "Ref", "Fn::Join" or "Condition"; empty if it is not a call.
 std::string function_of(const Json& value);
 
 /// Resources, each behind all that it refers to; else by name. A ring of them is refused by name.

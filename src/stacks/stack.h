@@ -21,8 +21,8 @@ struct StackResource {
   std::string type;
   std::string id;                                         ///< The physical one.
   std::vector<std::pair<std::string, std::string>> tags;  ///< Key and value.
-  std::string digest = {};                                ///< Stands for properties but for tags.
-  /// Digest of those that its id stands for; empty: made before stacks were updated.
+  std::string digest = {};  ///< Identifies the properties other than tags.
+  /// Digest of the properties that determine its id; empty: created before stacks could be updated.
   std::string fixed = {};
 };
 
