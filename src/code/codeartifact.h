@@ -21,8 +21,8 @@ struct CodeArtifactArn {
 /// Error: `invalid_input`.
 Result<CodeArtifactArn> parse_codeartifact_arn(const std::string& arn);
 
-/// "https://aws:TOKEN@HOST/pypi/REPOSITORY/simple/" from the endpoint that the service names.
-/// Error: `protocol` if that is no https URL.
+/// "https://aws:TOKEN@HOST/pypi/REPOSITORY/simple/" from the endpoint in the service's response.
+/// Error: `protocol` if that is not an https URL.
 Result<std::string> codeartifact_index_url(const std::string& endpoint,
                                            const std::string& repository, const std::string& token);
 

@@ -16,7 +16,7 @@ enum class Source {
   file,         ///< Any other local file, copied into the code folder.
 };
 
-/// What stands at a local path, links followed.
+/// The kind of entry at a local path, with links followed.
 enum class Local { missing, folder, file, other };
 
 /// True for what is fetched from the object store.
