@@ -26,7 +26,8 @@ class KeyBudgets {
 
  private:
   struct Counted {
-    std::shared_ptr<const access::AccessKey> key;  ///< A key that is admitted anew is another one.
+    std::shared_ptr<const access::AccessKey>
+        key;  ///< A key that is admitted again is a different one.
     std::shared_ptr<bucket::Budget> budget;
     std::vector<std::weak_ptr<bucket::Bucket>> buckets;
     bool counts(const std::shared_ptr<bucket::Bucket>& bucket) const;

@@ -12,10 +12,11 @@
 
 namespace muster::s3server {
 
-/// S3 over a bucket store: checks who asks, does it, answers. Source: docs/protocols/s3.md.
+/// S3 over a bucket store: authenticates requests, executes them and responds. Source:
+/// docs/protocols/s3.md.
 ///
-/// Any number of threads: each exchange stays on its own loop. Short disk I/O happens there; what
-/// may take long (much to sync, to copy, to hash, a first listing) in a thread of its own.
+/// Any number of threads: each exchange stays on its own loop. Short disk I/O happens there; work
+/// that may take long (large syncs, copies or hashes, a first listing) runs on a separate thread.
 class S3Server {
  public:
   struct Options {
@@ -28,7 +29,7 @@ class S3Server {
   S3Server(bucket::BucketStore& store, access::Verifier& verifier, Options options)
       : store_(store), verifier_(verifier), options_(std::move(options)) {}
 
-  /// Any request that is no other service's.
+  /// Any request that belongs to no other service.
   loop::Task<void> answer(http::Exchange& exchange);
 
  private:

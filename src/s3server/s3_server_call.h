@@ -105,9 +105,9 @@ Answered answered(const Result<bucket::WriteEnd>& end);
 void add_checksum_headers(http::Reply& reply, const s3wire::KeptChecksum& checksum);
 std::string quoted(const std::string& etag);
 aws::Refusal no_such_key(const S3Call& call);
-/// Writes of so many bytes go to a thread of their own.
+/// Larger writes run on a separate thread.
 inline constexpr std::uint64_t long_write_bytes = 4u << 20;
-/// Seals and puts, on the loop or beside it.
+/// Seals and puts, on the loop or on another thread.
 loop::Task<Result<bucket::WriteEnd>> put_draft(S3Call& call, std::shared_ptr<bucket::Bucket> bucket,
                                                Receiving& receiving, bucket::ObjectRecord& record);
 
