@@ -32,7 +32,7 @@ class Preparation {
   const Env& env_;
   const Log& log_;
   const operators::TrainingLog& training_log_;
-  std::optional<launch::HostPlan> plan_;  ///< Once it stands.
+  std::optional<launch::HostPlan> plan_;  ///< Once it is known.
 };
 
 }  // namespace muster::toolkit

@@ -9,7 +9,7 @@ namespace muster::toolkit {
 
 /// Removes what an earlier run said of its end. Error: as unlink(2), with the path.
 Result<void> forget_end(const std::string& base);
-/// Makes `<base>/model` and `<base>/output/data`, where programs are told to write.
+/// Creates `<base>/model` and `<base>/output/data`, where programs write their results.
 Result<void> make_result_folders(const std::string& base);
 
 /// Leaves the job's end as files, as sagemaker-training and its guide do: on success an empty
