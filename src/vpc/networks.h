@@ -53,7 +53,7 @@ struct Networks {
   bool operator==(const Networks&) const = default;
 };
 
-/// Null if there is none of that id.
+/// Null if the id is unknown.
 const Vpc* vpc_of(const Networks& networks, const std::string& id);
 const Subnet* subnet_of(const Networks& networks, const std::string& id);
 const SecurityGroup* group_of(const Networks& networks, const std::string& id);
@@ -71,9 +71,9 @@ Result<void> check(const Networks& networks);
 /// IpPermissionsEgress], each permission of IpProtocol, FromPort, ToPort, IpRanges[CidrIp],
 /// UserIdGroupPairs[GroupId].
 Json to_json(const Networks& networks);
-/// Checked as check() does; a group without IpPermissionsEgress has any_egress(). What else EC2
-/// tells of them (tags, owners, states, IPv6) is passed over, other fields are refused.
-/// Error: `invalid_input`, naming the field.
+/// Checked as check() does; a group without IpPermissionsEgress has any_egress(). Other members of
+/// EC2's descriptions (tags, owners, states, IPv6) are ignored, unknown fields are rejected. Error:
+/// `invalid_input`, naming the field.
 Result<Networks> networks_from(const Json& json);
 
 }  // namespace muster::vpc
