@@ -77,6 +77,10 @@ struct [[nodiscard]] Task {
 [[maybe_unused]] Task<Probe> probe() {
   co_return Probe();
 }
+template <class Work>
+Task<int> result_of(Work work) {
+  co_return work();
+}
 int count = 0;
 [[maybe_unused]] Task<bool> counts_to(int most) {
   co_return ++count < most;
@@ -92,6 +96,11 @@ Task<int> trap() {
 #elif defined(RIGHT_NAMED)
   Options options{.number = 2};
   co_return co_await number_of(std::move(options));
+#elif defined(TRAP_CAPTURES)
+  co_return co_await result_of([probe = Probe()] { return 2; });
+#elif defined(RIGHT_CAPTURES)
+  const auto work = [probe = Probe()] { return 2; };
+  co_return co_await result_of(work);
 #elif defined(TRAP_CONDITION)
   if (!co_await probe()) co_return 1;
   co_return 2;

@@ -51,6 +51,10 @@ class Traps(unittest.TestCase):
             self.assertRegex(self.run_case(name), r", 1 more destroyed than made$", name)
         self.assertEqual(self.run_case("RIGHT_NAMED"), RIGHT)
 
+    def test_a_lambda_with_captures_in_co_await_is_destroyed_twice(self):
+        self.assertRegex(self.run_case("TRAP_CAPTURES"), r", 1 more destroyed than made$")
+        self.assertEqual(self.run_case("RIGHT_CAPTURES"), RIGHT)
+
     def test_an_object_converted_in_a_condition_loses_the_coroutine(self):
         self.assertNotEqual(self.run_case("TRAP_CONDITION"), RIGHT)
         self.assertEqual(self.run_case("RIGHT_CONDITION"), RIGHT)

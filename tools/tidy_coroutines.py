@@ -16,6 +16,10 @@ TRAPS = [
         "a braced temporary in co_await: GCC 12 destroys it twice: give it a name before",
     ),
     (
+        re.compile(r"\bco_await\b[^;{}]*\bin_thread\([^;{}]*\[[^\]]"),
+        "a lambda in co_await: GCC 12 destroys its captures twice: give it a name before",
+    ),
+    (
         re.compile(r"\bstart\(\s*\[[^\]]+\]"),
         "a started lambda's captures die before its coroutine: name the lambda, or pass parameters",
     ),

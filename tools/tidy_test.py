@@ -161,6 +161,7 @@ class Coroutines(unittest.TestCase):
             ("  co_return TRY(f());\n", "co_return TRY"),
             ("  co_await f({.a = 1});\n", "braced temporary"),
             ("  const int x = co_await f(a,\n      Options{1});\n", "braced temporary"),
+            ("  co_await loop::in_thread(loop,\n      [x] { f(x); });\n", "captures twice"),
             ("  tasks.start([x]() -> Task<> { co_return; }());\n", "captures die"),
             ("  f(TRY(g(TRY(h()))));\n", "a TRY in a TRY"),
         ):
@@ -171,6 +172,7 @@ class Coroutines(unittest.TestCase):
             "  co_return value;\n  TRY(f());\n",
             "  co_await f(a, {}, false);\n",
             "  co_await until([this] { return x; });\n",
+            "  return loop::in_thread(loop, [x] { f(x); });\n",
             "  tasks.start(body());\n  const int x = f(a) + TRY(b()) + TRY(c());\n",
             '  say("co_return TRY(x)");  // co_return TRY(x)\n',
         ):

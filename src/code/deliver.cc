@@ -15,11 +15,6 @@
 namespace muster::code {
 namespace {
 
-/// What the worker thread fills in.
-struct Work {
-  DeliverReport report;
-};
-
 /// What stands at a path, and how it begins. What cannot be read has no head: opening it later says
 /// why.
 std::pair<Local, std::string> seen_at(const std::string& path) {
@@ -45,8 +40,8 @@ Result<void> copy_staged(const std::string& uri, const std::string& code_dir, bo
 }
 
 Result<void> deliver_local(const std::string& uri, const std::string& code_dir,
-                           const packing::UnpackLimits& limits, Work& work) {
-  switch (work.report.source) {
+                           const packing::UnpackLimits& limits, DeliverReport& report) {
+  switch (report.source) {
     case Source::code_folder:
       return {};
     case Source::folder:
@@ -57,7 +52,7 @@ Result<void> deliver_local(const std::string& uri, const std::string& code_dir,
     case Source::s3_archive:
       break;
   }
-  work.report.unpacked = TRY(packing::unpack(uri, code_dir, limits, name_of(uri)));
+  report.unpacked = TRY(packing::unpack(uri, code_dir, limits, name_of(uri)));
   return {};
 }
 
@@ -70,14 +65,14 @@ void tell(const DeliverReport& report, const std::string& code_dir, const Log& l
 }
 
 /// Before anything is fetched: is there something to do, and what.
-Result<void> prepare(const std::string& uri, const std::string& code_dir, Work& work) {
+Result<void> prepare(const std::string& uri, const std::string& code_dir, DeliverReport& report) {
   TRY(make_folders(code_dir));
   const bool occupied = TRY(packing::is_occupied(code_dir));
   if (occupied) return {};
   const std::pair<Local, std::string> seen =
       is_s3(uri) ? std::pair<Local, std::string>() : seen_at(uri);
-  work.report.source = TRY(source_of(uri, code_dir, seen.first, seen.second));
-  work.report.delivered = work.report.source != Source::code_folder;
+  report.source = TRY(source_of(uri, code_dir, seen.first, seen.second));
+  report.delivered = report.source != Source::code_folder;
   return {};
 }
 
@@ -107,34 +102,34 @@ loop::Task<Result<DeliverReport>> deliver(loop::Loop& loop, Env env, std::string
                                           std::string code_dir, const Log& log, Download download) {
   const Result<packing::UnpackLimits> limits = packing::limits_from(env);
   if (!limits) co_return limits.error();
-  const std::shared_ptr<Work> work = std::make_shared<Work>();
+  DeliverReport report;
   // A few looks at the disk: most jobs find their code in place, and need no thread for that.
-  const Result<void> prepared = prepare(uri, code_dir, *work);
+  const Result<void> prepared = prepare(uri, code_dir, report);
   if (!prepared) co_return prepared.error();
-  if (!work->report.delivered) {
+  if (!report.delivered) {
     log.debug("code: " + code_dir + " holds the code already");
-    co_return work->report;
+    co_return report;
   }
-  std::function<Result<void>()> second = [=] {
-    return deliver_local(uri, code_dir, *limits, *work);
+  std::function<Result<void>()> second = [&] {
+    return deliver_local(uri, code_dir, *limits, report);
   };
   std::shared_ptr<Fetched> fetched;
-  if (work->report.source == Source::s3_archive) {
+  if (report.source == Source::s3_archive) {
     const Result<std::shared_ptr<Fetched>> place = place_to_fetch(env);
     if (!place) co_return place.error();
     fetched = *place;
     const std::string file = fetched->file();
     const Result<void> got = co_await download(uri, file);
     if (!got) co_return got.error();
-    second = [=]() -> Result<void> {
-      work->report.unpacked = TRY(packing::unpack(file, code_dir, *limits, uri));
+    second = [&, file]() -> Result<void> {
+      report.unpacked = TRY(packing::unpack(file, code_dir, *limits, uri));
       return {};
     };
   }
   const Result<void> done = co_await loop::in_thread(loop, second);
   if (!done) co_return done.error();
-  tell(work->report, code_dir, log);
-  co_return work->report;
+  tell(report, code_dir, log);
+  co_return report;
 }
 
 }  // namespace muster::code

@@ -69,8 +69,7 @@ Result<JobFolder> JobFolder::take(const std::string& path) {
 }
 
 loop::Task<Result<void>> remove_beside(loop::Loop& loop, JobFolder folder) {
-  const std::shared_ptr<JobFolder> going = std::make_shared<JobFolder>(std::move(folder));
-  const std::function<Result<void>()> remove = [going] { return going->remove(); };
+  const auto remove = [&folder] { return folder.remove(); };
   co_return co_await loop::in_thread(loop, remove);
 }
 

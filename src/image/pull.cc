@@ -173,12 +173,8 @@ loop::Task<Result<void>> satisfy(Course& course, Reference image, const FoundMan
   Result<Evidence> brought =
       co_await bring_signatures(course.registry, policy, image, digest, std::move(evidence));
   if (!brought) co_return brought.error();
-  const std::function<Result<void>()> keep = [store = course.store, digest,
-                                              known = *std::move(brought)] {
-    return store->keep_evidence(digest, known);
-  };
-  const Result<void> kept = co_await loop::in_thread(course.loop, keep);
-  co_return kept;
+  const auto keep = [&] { return course.store->keep_evidence(digest, *brought); };
+  co_return co_await loop::in_thread(course.loop, keep);
 }
 
 /// Finds the blobs that have to come, each once.
@@ -214,22 +210,15 @@ bool is_still_missing(const Course& course, const Wanted& wanted) {
 }
 
 loop::Task<Result<void>> bring(Course& course, const Wanted& wanted) {
-  const auto draft = std::make_shared<std::optional<BlobDraft>>();
-  const std::shared_ptr<Store> store = course.store;
   const Descriptor blob = wanted.blob;
-  const Source source = *course.source;
-  const std::function<Result<void>()> begin = [=]() -> Result<void> {
-    std::optional<BlobDraft> made = TRY(store->draft(source, blob.digest, blob.bytes));
-    if (made) draft->emplace(*std::move(made));
-    return {};
-  };
-  const Result<void> begun = co_await loop::in_thread(course.loop, begin);
-  if (!begun) co_return begun.error();
+  const auto begin = [&] { return course.store->draft(*course.source, blob.digest, blob.bytes); };
+  Result<std::optional<BlobDraft>> draft = co_await loop::in_thread(course.loop, begin);
+  if (!draft) co_return draft.error();
   if (!draft->has_value() || !is_still_missing(course, wanted)) {
     course.progress.bytes += blob.bytes;
     co_return Result<void>();
   }
-  const Registry::Take take = [&course, draft](std::string_view bytes) -> Result<void> {
+  const Registry::Take take = [&course, &draft](std::string_view bytes) -> Result<void> {
     if (course.failure) return *course.failure;
     TRY(course.budget->write(bytes.size()));
     TRY((*draft)->append(bytes));
@@ -239,9 +228,8 @@ loop::Task<Result<void>> bring(Course& course, const Wanted& wanted) {
   };
   const Result<void> came = co_await course.registry.blob(blob.digest, blob.bytes, take);
   if (!came) co_return came.error();
-  const std::function<Result<void>()> commit = [draft] { return (*draft)->commit(); };
-  const Result<void> kept = co_await loop::in_thread(course.loop, commit);
-  co_return kept;
+  const auto commit = [&draft] { return (*draft)->commit(); };
+  co_return co_await loop::in_thread(course.loop, commit);
 }
 
 /// Brings blobs one by one until none is left, or something failed.
@@ -274,14 +262,14 @@ loop::Task<> add(std::shared_ptr<Course> course, std::string name) {
     });
     own->arrivals->wait_for(number);
   };
-  const std::function<Result<void>()> run = [own, name, options]() -> Result<void> {
+  const auto run = [own, name, options] {
     const Documents& documents = own->documents;
-    own->image = TRY(own->store->add(*own->source, name, documents.manifest_bytes,
-                                     documents.config_bytes, options));
-    return {};
+    return own->store->add(*own->source, name, documents.manifest_bytes, documents.config_bytes,
+                           options);
   };
-  const Result<void> added = co_await loop::in_thread(course->loop, run);
-  if (!added) course->end(added.error().in(name));
+  Result<Image> added = co_await loop::in_thread(course->loop, run);
+  if (!added) co_return course->end(added.error().in(name));
+  course->image = *std::move(added);
 }
 
 }  // namespace
@@ -289,14 +277,13 @@ loop::Task<> add(std::shared_ptr<Course> course, std::string name) {
 loop::Task<Result<Pulled>> pull(loop::Loop& loop, Registry& registry, std::shared_ptr<Store> store,
                                 Reference image, PullOptions options) {
   const auto course = std::make_shared<Course>(loop, registry, store, std::move(options));
-  const auto held = std::make_shared<Fd>();
-  const std::function<Result<void>()> hold = [store, held, course]() -> Result<void> {
-    *held = TRY(store->hold());
+  const auto hold = [store, course]() -> Result<Fd> {
+    Fd held = TRY(store->hold());
     course->budget = TRY(store->budget());
-    return {};
+    return held;
   };
-  const Result<void> holds = co_await loop::in_thread(loop, hold);
-  if (!holds) co_return holds.error();
+  Result<Fd> held = co_await loop::in_thread(loop, hold);
+  if (!held) co_return held.error();
   if (course->options.policy)  // What it rejects anyway is not even asked for.
     if (const Result<bool> needs = needs_signatures(*course->options.policy, image); !needs)
       co_return needs.error();
@@ -320,11 +307,8 @@ loop::Task<Result<Pulled>> pull(loop::Loop& loop, Registry& registry, std::share
   co_await tasks.join();
   if (course->failure) co_return *course->failure;
   held->reset();
-  const std::function<Result<void>()> tidy = [store]() -> Result<void> {
-    const std::optional<Pruned> pruned = TRY(store->prune({}));  // Packed layers are of no use now.
-    return {};
-  };
-  const Result<void> tidied = co_await loop::in_thread(loop, tidy);
+  const auto tidy = [store] { return store->prune({}); };  // Packed layers are of no use now.
+  const Result<std::optional<Pruned>> tidied = co_await loop::in_thread(loop, tidy);
   if (!tidied) co_return tidied.error();
   course->progress.layers = course->progress.layers_all;
   course->tell();

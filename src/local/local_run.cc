@@ -275,22 +275,20 @@ loop::Task<Result<void>> LocalRun::end_attempt() {
   if (!cleared) co_return cleared;
   state_->all_well = true;
   gpu_numbers_.clear();
-  const auto next = std::make_shared<AttemptNote>(note_);
-  const std::function<Result<void>()> work = [next, hosts = hosts_,
-                                              folder = path_]() -> Result<void> {
+  AttemptNote next = note_;
+  const auto work = [next, hosts = hosts_, folder = path_]() -> Result<engine::Chapters> {
     for (const std::string& host : hosts) ::unlink((folder + "/" + host + "/steward.pid").c_str());
-    TRY(engine::set_aside(folder, hosts, next->number));
-    const engine::Chapters whole = TRY(engine::whole_until(folder, hosts, next->chapters, {}));
-    next->chapters =
-        TRY(engine::end_chapters(folder, hosts, next->chapters, whole, next->number, wall_time()));
-    return {};
+    TRY(engine::set_aside(folder, hosts, next.number));
+    const engine::Chapters whole = TRY(engine::whole_until(folder, hosts, next.chapters, {}));
+    return engine::end_chapters(folder, hosts, next.chapters, whole, next.number, wall_time());
   };
-  const Result<void> done = co_await loop::in_thread(programs_.loop(), work);
-  if (!done) co_return done;
-  ++next->number;
-  next->tally = next_tally_;
-  const Result<void> noted = write_note(path_, *next);
-  if (noted) note_ = *next;
+  Result<engine::Chapters> ended = co_await loop::in_thread(programs_.loop(), work);
+  if (!ended) co_return ended.error();
+  next.chapters = *std::move(ended);
+  ++next.number;
+  next.tally = next_tally_;
+  const Result<void> noted = write_note(path_, next);
+  if (noted) note_ = next;
   co_return noted;
 }
 

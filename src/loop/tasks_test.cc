@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 #include <poll.h>
+#include <unistd.h>
 
 #include <string>
 #include <vector>
@@ -214,16 +215,59 @@ TEST_CASE("tasks: a loop runs until they have ended, also while they wait for an
   bool done = false;
   const auto test = [](Loop& on, bool& out) -> Task<void> {
     const Pipe pipe = *make_pipe();  // Nobody writes: the thread waits its 100 ms.
-    std::function<Result<void>()> work = [fd = pipe.read.get()]() -> Result<void> {
+    const auto work = [fd = pipe.read.get()] {
       pollfd waited{fd, POLLIN, 0};
-      ::poll(&waited, 1, 100);
-      return {};
+      return ::poll(&waited, 1, 100) == 0;
     };
-    out = static_cast<bool>(co_await loop::in_thread(on, std::move(work)));
+    out = co_await loop::in_thread(on, work);
   };
   Tasks tasks(loop);
   tasks.start(test(loop, done));
   loop.run();
   CHECK(done);
   CHECK(tasks.size() == 0);
+}
+
+TEST_CASE("tasks: what a thread takes and gives may be a thing that cannot be copied") {
+  Loop loop;
+  const auto test = [](Loop& on) -> Task<void> {
+    auto work = [value = std::make_unique<int>(7)]() mutable -> Result<std::unique_ptr<int>> {
+      return std::move(value);
+    };
+    const Result<std::unique_ptr<int>> came = co_await loop::in_thread(on, std::move(work));
+    REQUIRE(came);
+    CHECK(**came == 7);
+    const auto fails = []() -> Result<int> { return fail(Errc::denied, "no"); };
+    const Result<int> refused = co_await loop::in_thread(on, fails);
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error().text == "no");
+  };
+  run_task(loop, test(loop));
+}
+
+// The thread writes into what the task holds.
+TEST_CASE("tasks: whoever ends a task that waits for a thread waits for it too") {
+  Loop loop;
+  std::vector<std::string> notes;
+  const Pipe pipe = *make_pipe();
+  const auto test = [](Loop& on, std::vector<std::string>& out, int fd) -> Task<void> {
+    const Noted task(out, "task");
+    auto noted = std::make_unique<Noted>(out, "captured");
+    auto work = [&out, fd, held = std::move(noted)] {
+      char byte = 0;
+      const bool came = ::read(fd, &byte, 1) == 1;
+      out.emplace_back(came ? "thread" : "no byte");
+      return std::string(100, 'x');
+    };
+    co_await loop::in_thread(on, std::move(work));
+    out.emplace_back("went on");
+  };
+  Tasks tasks(loop);
+  tasks.start(test(loop, notes, pipe.read.get()));
+  loop.post([&] {
+    REQUIRE(::write(pipe.write.get(), "x", 1) == 1);
+    tasks.end();
+  });
+  loop.run();
+  CHECK(notes == std::vector<std::string>{"thread", "captured", "task"});
 }

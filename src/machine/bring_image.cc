@@ -46,14 +46,8 @@ Result<void> keep_to_size(const Env& env, std::int64_t bytes_max) {
 /// leased() beside the loop.
 loop::Task<Result<std::optional<UsedImage>>> find(loop::Loop& loop, Env env, job::ImageWish wish,
                                                   std::string digest) {
-  const auto found = std::make_shared<std::optional<UsedImage>>();
-  const std::function<Result<void>()> work = [=]() -> Result<void> {
-    *found = TRY(leased(env, wish, digest));
-    return {};
-  };
-  const Result<void> done = co_await loop::in_thread(loop, work);
-  if (!done) co_return done.error();
-  co_return std::move(*found);
+  const auto work = [&] { return leased(env, wish, digest); };
+  co_return co_await loop::in_thread(loop, work);
 }
 
 /// What its policy refuses is for who asked for the image to mend.
@@ -147,9 +141,7 @@ loop::Task<Result<UsedImage>> bring_image(supervise::Programs& programs, ImagePl
       co_await find(programs.loop(), place.env, wish, *std::move(digest));
   if (!found) co_return as_users(found.error());
   if (*found && wish.kept_bytes_max > 0) {
-    const std::function<Result<void>()> tidy = [env = place.env, wish] {
-      return keep_to_size(env, wish.kept_bytes_max);
-    };
+    const auto tidy = [&] { return keep_to_size(place.env, wish.kept_bytes_max); };
     const Result<void> tidied = co_await loop::in_thread(programs.loop(), tidy);
     if (!tidied) co_return tidied.error();
   }

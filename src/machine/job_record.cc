@@ -309,15 +309,14 @@ loop::Task<Result<void>> wait_for_end(loop::Loop& loop, FoundJob job) {
     if (!frame) break;
   }
   // The last moments of a process, in which it drops what it holds.
-  const std::function<Result<void>()> work = [path = job.folder + "/lock"]() -> Result<void> {
+  const auto work = [path = job.folder + "/lock"]() -> Result<void> {
     const Fd lock(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
     if (!lock) return {};  // Gone with its record: it has ended.
     while (::flock(lock.get(), LOCK_SH) != 0)
       if (errno != EINTR) return fail_errno(path);
     return {};
   };
-  const Result<void> done = co_await loop::in_thread(loop, work);
-  co_return done;
+  co_return co_await loop::in_thread(loop, work);
 }
 
 Result<void> forget_job(const FoundJob& job) {

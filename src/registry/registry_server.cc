@@ -82,16 +82,11 @@ aws::Refusal storage_failure(const Error& error) {
 }
 
 Task<Answered> with_store(RegistryCall& call, StoreWork work) {
-  const auto answered = std::make_shared<Answered>();
-  const std::function<Result<void>()> run = [store = call.store, work = std::move(work),
-                                             answered]() -> Result<void> {
-    const Fd held = TRY(store->hold());
-    *answered = work(*store);
-    return {};
+  const auto run = [store = call.store, &work]() -> Answered {
+    const Fd held = TRY(store->hold().transform_error(storage_failure));
+    return work(*store);
   };
-  const Result<void> done = co_await loop::in_thread(call.exchange.loop(), run);
-  if (!done) co_return storage_failure(done.error());
-  co_return *answered;
+  co_return co_await loop::in_thread(call.exchange.loop(), run);
 }
 
 Answered edit_repository(image::Store& store, const std::string& name, UnixMillis now,

@@ -73,19 +73,17 @@ struct Packing {
 };
 
 loop::Task<> pack(Packing& packing, std::size_t number) {
-  const auto blob = std::make_shared<Blob>();
   const std::uint64_t offset = number * packing.chunk_bytes;
-  const std::function<Result<void>()> work = [&packing, blob, offset]() -> Result<void> {
+  const auto work = [&packing, offset]() -> Result<Blob> {
     const std::shared_ptr<PackBuffer> plain = TRY(Buffers::take(packing.plain));
     const std::shared_ptr<PackBuffer> packed = TRY(Buffers::take(packing.packed));
     plain->fill(TRY(packing.plan.read(offset, plain->space())));
     TRY(packing.options.gzip(*plain, *packed));
-    *blob = TRY(packed->blob(packed));
-    return {};
+    return packed->blob(packed);
   };
-  Result<void> done = co_await loop::in_thread(packing.packers.loop(), work);
-  if (done) packing.chunks[number] = std::move(*blob);
-  if (!done && !packing.failed) packing.failed = done.error();
+  Result<Blob> blob = co_await loop::in_thread(packing.packers.loop(), work);
+  if (!blob && !packing.failed) packing.failed = blob.error();
+  if (blob) packing.chunks[number] = *std::move(blob);
   packing.changed.notify();
 }
 

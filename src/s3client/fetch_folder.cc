@@ -206,7 +206,7 @@ loop::Task<Result<void>> finish(Fetch& fetch, std::size_t item) {
   ++fetch.fetched.files;
   if (!fetch.items[item].gunzip) co_return Result<void>();
   const std::string from = fetch.raw_path(item), to = fetch.path_of(item);
-  const std::function<Result<void>()> unpack = [from, to]() -> Result<void> {
+  const auto unpack = [from, to]() -> Result<void> {
     TRY(packing::gunzip_file(from, to));
     if (::unlink(from.c_str()) != 0) return fail_errno(from);
     return {};

@@ -106,19 +106,14 @@ struct StreamUpload::State {
 
 loop::Task<Result<StoredPart>> StreamUpload::State::put(Blob blob, aws::Pairs query) {
   const bool hashed = signs_payloads(*s3, to.bucket);
-  const auto shared = std::make_shared<Blob>(std::move(blob));
-  const auto sums = std::make_shared<Sums>();
-  const std::function<Result<void>()> work = [shared, sums, hashed]() -> Result<void> {
-    *sums = TRY(sums_of(*shared, hashed));
-    return {};
-  };
-  Result<void> summed = co_await loop::in_thread(s3->loop, work);
-  if (!summed) co_return summed.error().in(s3wire::text_of(to));
+  const auto work = [&blob, hashed] { return sums_of(blob, hashed); };
+  const Result<Sums> sums = co_await loop::in_thread(s3->loop, work);
+  if (!sums) co_return sums.error().in(s3wire::text_of(to));
   S3Request request{.method = "PUT",
                     .url = to,
                     .query = std::move(query),
                     .headers = {{"x-amz-checksum-crc32", sums->crc32}},
-                    .file = {shared->fd.get(), 0, shared->bytes},
+                    .file = {blob.fd.get(), 0, blob.bytes},
                     .file_hash = sums->sha256};
   Result<S3Answer> answer = co_await s3_call(s3, std::move(request));
   if (!answer) co_return answer.error();

@@ -51,14 +51,10 @@ Task<Answered> create_bucket(S3Call& call) {
 }
 
 Task<Answered> delete_bucket(S3Call& call) {
-  const auto removal = std::make_shared<bucket::BucketStore::Removal>();
-  std::function<Result<void>()> work = [store = &call.store, name = call.op.bucket,
-                                        removal]() -> Result<void> {
-    *removal = TRY(store->remove(name));
-    return {};
-  };
-  const Result<void> done = co_await loop::in_thread(call.exchange.loop(), std::move(work));
-  if (!done) co_return bucket::disk_failure(done.error());
+  const auto work = [&call] { return call.store.remove(call.op.bucket); };
+  const Result<bucket::BucketStore::Removal> removal =
+      co_await loop::in_thread(call.exchange.loop(), work);
+  if (!removal) co_return bucket::disk_failure(removal.error());
   if (*removal == bucket::BucketStore::Removal::not_empty)
     co_return aws::s3_refusal("BucketNotEmpty");
   if (*removal == bucket::BucketStore::Removal::no_such_bucket)
@@ -175,8 +171,8 @@ Task<Result<void>> index_for(S3Call& call) {
     if (place.extent != access::Extent::start) continue;
     std::shared_ptr<bucket::Bucket> bucket = call.store.find(place.bucket);
     if (!bucket || bucket->indexed()) continue;
-    std::function<Result<void>()> work = [bucket] { return bucket->index(); };
-    const Result<void> done = co_await loop::in_thread(call.exchange.loop(), std::move(work));
+    const auto work = [bucket] { return bucket->index(); };
+    const Result<void> done = co_await loop::in_thread(call.exchange.loop(), work);
     if (!done) co_return done.error();
   }
   co_return Result<void>();
@@ -218,11 +214,11 @@ Task<Result<void>> count_for(S3Call& call, std::shared_ptr<bucket::Bucket> bucke
   if (!makes_files(call.op.op) || !has_budget(*key)) co_return Result<void>();
   call.budget = call.budgets.ready(key, bucket);
   if (call.budget) co_return Result<void>();
-  std::function<Result<void>()> work = [&call, bucket]() -> Result<void> {
+  const auto work = [&call, bucket]() -> Result<void> {
     call.budget = TRY(call.budgets.find(call.verified.key, call.store, bucket));
     return {};
   };
-  co_return co_await loop::in_thread(call.exchange.loop(), std::move(work));
+  co_return co_await loop::in_thread(call.exchange.loop(), work);
 }
 
 Task<Answered> perform(S3Call& call) {

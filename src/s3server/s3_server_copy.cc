@@ -130,13 +130,8 @@ Task<Answered> copy_object(S3Call& call, std::shared_ptr<bucket::Bucket> bucket)
   bucket::Hold hold;
   bucket->hold(hold, call.budget, call.op.key);
   if (Answered fits = hold.grow(from.record.size); !fits) co_return fits;
-  bucket::WriteEnd end = bucket::WriteEnd::done;
-  std::function<Result<void>()> work = [&]() -> Result<void> {
-    end = TRY(copy_whole(call, *bucket, from, record, hold));
-    return {};
-  };
-  const Result<void> done = co_await loop::in_thread(call.exchange.loop(), std::move(work));
-  if (!done) co_return bucket::disk_failure(done.error());
+  const auto work = [&] { return copy_whole(call, *bucket, from, record, hold); };
+  const Result<bucket::WriteEnd> end = co_await loop::in_thread(call.exchange.loop(), work);
   Answered written = answered(end);
   if (!written) co_return written;
   std::string xml = s3wire::copy_object_xml(record.etag, record.modified, shown(record.checksum));
@@ -164,14 +159,10 @@ Task<Answered> copy_part(S3Call& call, std::shared_ptr<bucket::Bucket> bucket) {
   bucket->upload_index().hold(hold, call.budget, op.upload_id, *op.part_number);
   if (Answered fits = hold.grow(span.bytes); !fits) co_return fits;
   bucket::ObjectRecord record;
-  bool there = false;
-  std::function<Result<void>()> work = [&]() -> Result<void> {
-    there = TRY(copy_span(call, *bucket, from, span, kind, record, hold));
-    return {};
-  };
-  const Result<void> done = co_await loop::in_thread(call.exchange.loop(), std::move(work));
-  if (!done) co_return bucket::disk_failure(done.error());
-  if (!there) co_return aws::s3_refusal("NoSuchUpload");
+  const auto work = [&] { return copy_span(call, *bucket, from, span, kind, record, hold); };
+  const Result<bool> there = co_await loop::in_thread(call.exchange.loop(), work);
+  if (!there) co_return bucket::disk_failure(there.error());
+  if (!*there) co_return aws::s3_refusal("NoSuchUpload");
   std::string xml = s3wire::copy_part_xml(record.etag, record.modified, shown(record.checksum));
   co_return co_await send_xml(call, std::move(xml));
 }

@@ -171,8 +171,8 @@ Task<Answered> put_object_acl(S3Call& call, std::shared_ptr<bucket::Bucket> buck
 
 Task<Answered> list_bucket(S3Call& call, std::shared_ptr<bucket::Bucket> bucket) {
   if (!bucket->indexed()) {
-    std::function<Result<void>()> work = [bucket] { return bucket->index(); };
-    const Result<void> done = co_await loop::in_thread(call.exchange.loop(), std::move(work));
+    const auto work = [bucket] { return bucket->index(); };
+    const Result<void> done = co_await loop::in_thread(call.exchange.loop(), work);
     if (!done) co_return bucket::disk_failure(done.error());
   }
   http::Reply reply = call.fresh_reply(200);

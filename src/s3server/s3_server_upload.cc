@@ -75,21 +75,18 @@ Task<Answered> put_part(S3Call& call, std::shared_ptr<bucket::Bucket> bucket) {
   record.modified = call.now;
   record.etag = hex(received.md5);
   record.checksum = std::move(received.checksum);
-  bool there = false;
-  const bool is_long = receiving.draft.size() >= long_write_bytes;
-  std::function<Result<void>()> work = [&]() -> Result<void> {
-    there = TRY(bucket::BucketUploads(*bucket).put_part(call.op.upload_id, *call.op.part_number,
-                                                        std::move(receiving.draft), record,
-                                                        &receiving.hold));
-    return {};
+  const auto work = [&] {
+    return bucket::BucketUploads(*bucket).put_part(call.op.upload_id, *call.op.part_number,
+                                                   std::move(receiving.draft), record,
+                                                   &receiving.hold);
   };
-  Result<void> done;
-  if (is_long)
-    done = co_await loop::in_thread(call.exchange.loop(), std::move(work));
+  Result<bool> there = false;
+  if (receiving.draft.size() >= long_write_bytes)
+    there = co_await loop::in_thread(call.exchange.loop(), work);
   else
-    done = work();
-  if (!done) co_return bucket::disk_failure(done.error());
-  if (!there) co_return aws::s3_refusal("NoSuchUpload");
+    there = work();
+  if (!there) co_return bucket::disk_failure(there.error());
+  if (!*there) co_return aws::s3_refusal("NoSuchUpload");
   http::Reply reply = call.fresh_reply(200);
   reply.headers.emplace_back("ETag", quoted(record.etag));
   if (record.checksum)
@@ -113,12 +110,9 @@ Task<Answered> complete_upload(S3Call& call, std::shared_ptr<bucket::Bucket> buc
       .check = check_of(call.op.conditions),
       .free_min = call.free_min(),
   };
-  Result<bucket::ObjectRecord, aws::Refusal> made = aws::Refusal{};
-  std::function<Result<void>()> work = [&]() -> Result<void> {
-    made = bucket::BucketUploads(*bucket).complete(asked);
-    return {};
-  };
-  (void)co_await loop::in_thread(call.exchange.loop(), std::move(work));
+  const auto work = [&] { return bucket::BucketUploads(*bucket).complete(asked); };
+  const Result<bucket::ObjectRecord, aws::Refusal> made =
+      co_await loop::in_thread(call.exchange.loop(), work);
   if (!made) co_return made.error();
   const bucket::ObjectRecord& record = *made;
   std::string xml = s3wire::complete_upload_xml(location_of(call), call.op.bucket, call.op.key,
@@ -156,16 +150,14 @@ Task<Answered> list_parts(S3Call& call, std::shared_ptr<bucket::Bucket> bucket) 
 }
 
 Task<Answered> list_uploads(S3Call& call, std::shared_ptr<bucket::Bucket> bucket) {
-  const auto xml = std::make_shared<std::string>();
   // Each upload has a file, which is read: others of this thread do not wait for that.
-  std::function<Result<void>()> work = [bucket, op = call.op, xml]() -> Result<void> {
+  const auto work = [bucket, op = call.op]() -> Result<std::string> {
     std::vector<s3wire::UploadEntry> uploads = TRY(bucket::BucketUploads(*bucket).all());
-    *xml = s3wire::list_uploads_xml(op, std::move(uploads));
-    return {};
+    return s3wire::list_uploads_xml(op, std::move(uploads));
   };
-  const Result<void> done = co_await loop::in_thread(call.exchange.loop(), std::move(work));
-  if (!done) co_return bucket::disk_failure(done.error());
-  co_return co_await send_xml(call, std::move(*xml));
+  Result<std::string> xml = co_await loop::in_thread(call.exchange.loop(), work);
+  if (!xml) co_return bucket::disk_failure(xml.error());
+  co_return co_await send_xml(call, *std::move(xml));
 }
 
 }  // namespace muster::s3server

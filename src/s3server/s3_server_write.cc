@@ -115,14 +115,8 @@ Task<Result<bucket::WriteEnd>> put_draft(S3Call& call, std::shared_ptr<bucket::B
   bucket::Draft& draft = receiving.draft;
   if (draft.size() < long_write_bytes)
     co_return bucket->put(std::move(draft), record, check, &receiving.hold);
-  bucket::WriteEnd end = bucket::WriteEnd::done;
-  std::function<Result<void>()> work = [&]() -> Result<void> {
-    end = TRY(bucket->put(std::move(draft), record, check, &receiving.hold));
-    return {};
-  };
-  const Result<void> done = co_await loop::in_thread(call.exchange.loop(), std::move(work));
-  if (!done) co_return done.error();
-  co_return end;
+  const auto work = [&] { return bucket->put(std::move(draft), record, check, &receiving.hold); };
+  co_return co_await loop::in_thread(call.exchange.loop(), work);
 }
 
 Task<Answered> put_object(S3Call& call, std::shared_ptr<bucket::Bucket> bucket) {

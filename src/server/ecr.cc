@@ -436,18 +436,14 @@ loop::Task<api::Answer> Ecr::operate(api::Request request) {
     if (!key) co_return Refusal{"UnrecognizedClientException", "The key is gone."};
     co_return authorize(*key, options_.url.substr(0, name) + host, options_.now());
   }
-  const auto answer = std::make_shared<api::Answer>(Json::object());
-  const std::function<Result<void>()> work = [registry = &registry_, last = last_, request, host,
-                                              answer, realm = options_.realm,
-                                              now = options_.now()]() -> Result<void> {
-    const std::shared_ptr<image::Store> store = TRY(registry->store());
-    const Fd held = TRY(store->hold());
-    *answer = answer_ecr(*store, *last, request, realm, host, now);
-    return {};
+  const auto work = [&, registry = &registry_, last = last_, realm = options_.realm,
+                     now = options_.now()]() -> api::Answer {
+    const std::shared_ptr<image::Store> store =
+        TRY(registry->store().transform_error(api::internal_failure));
+    const Fd held = TRY(store->hold().transform_error(api::internal_failure));
+    return answer_ecr(*store, *last, request, realm, host, now);
   };
-  const Result<void> done = co_await loop::in_thread(loop_, work);
-  if (!done) co_return api::internal_failure(done.error());
-  co_return *answer;
+  co_return co_await loop::in_thread(loop_, work);
 }
 
 }  // namespace muster::server

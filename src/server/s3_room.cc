@@ -41,19 +41,16 @@ std::uint64_t free_min_of(const ServerConfig& config) {
 
 loop::Task<> sweep_uploads(loop::Loop& loop, bucket::BucketStore& buckets, store::Store& store,
                            const Log& log) {
-  std::set<std::string> owners;
   const auto is_running = [&store](const std::string& owner) {
     const Result<std::optional<store::Job>> job = store.job(owner);
     return !job || (*job && !store::is_terminal((*job)->state.status));
   };
-  std::function<Result<void>()> look = [&]() -> Result<void> {
-    owners = owners_in(buckets);
-    return {};
-  };
-  Result<void> done = co_await loop::in_thread(loop, std::move(look));
+  const auto look = [&] { return owners_in(buckets); };
+  std::set<std::string> owners = co_await loop::in_thread(loop, look);
   std::erase_if(owners, is_running);
-  std::function<Result<void>()> work = [&] { return abort_uploads(buckets, owners); };
-  if (done && !owners.empty()) done = co_await loop::in_thread(loop, std::move(work));
+  if (owners.empty()) co_return;
+  const auto work = [&] { return abort_uploads(buckets, owners); };
+  const Result<void> done = co_await loop::in_thread(loop, work);
   if (!done) log.error("uploads of jobs that are over: " + done.error().text);
 }
 

@@ -40,18 +40,17 @@ loop::Task<api::Answer> Timelines::describe(std::string job) {
   // A log that has told no metric yet is not read in vain.
   Metrics metrics;
   if (request && !known->empty()) metrics = request->metrics;
-  const auto timeline = std::make_shared<job::JobTimeline>();
-  const std::function<Result<void>()> work = [=, created = (*found)->created]() -> Result<void> {
-    *timeline = TRY(platform::read_timeline(job, created, journals));
-    if (!metrics.empty()) TRY(add_first_metrics(metrics, journals, *timeline));
-    return {};
+  const auto work = [=, created = (*found)->created]() -> Result<job::JobTimeline> {
+    job::JobTimeline timeline = TRY(platform::read_timeline(job, created, journals));
+    if (!metrics.empty()) TRY(add_first_metrics(metrics, journals, timeline));
+    return timeline;
   };
   while (reading_) co_await turned_.wait();
   reading_ = true;
-  const Result<void> read = co_await loop::in_thread(loop_, work);
+  const Result<job::JobTimeline> timeline = co_await loop::in_thread(loop_, work);
   reading_ = false;
   turned_.notify();
-  if (!read) co_return api::internal_failure(read.error());
+  if (!timeline) co_return api::internal_failure(timeline.error());
   co_return api::Answer(job::to_json(*timeline));
 }
 

@@ -120,14 +120,14 @@ Task<Result<std::shared_ptr<WebServer::Book>>> WebServer::open_book(http::Exchan
         return a.second->used < b.second->used;
       }));
   }
-  std::function<Result<void>()> read = [book, log = std::move(found)]() -> Result<void> {
+  const auto read = [&book, &log = found]() -> Result<void> {
     const std::lock_guard lock(book->mutex);
     book->hosts = log.hosts;
     TRY(book->log.catch_up(book->hosts, log.ended));
     book->lines = book->log.count();
     return {};
   };
-  const Result<void> done = co_await loop::in_thread(exchange.loop(), std::move(read));
+  const Result<void> done = co_await loop::in_thread(exchange.loop(), read);
   if (!done) co_return done.error();
   co_return book;
 }
@@ -148,16 +148,13 @@ Task<Result<Json, aws::Refusal>> WebServer::log(Call& call) {
       .count = static_cast<std::size_t>(std::clamp<std::int64_t>(
           api::integer_of(call.input, "count").value_or(100), 0, lines_max)),
       .line_bytes = api::flag_of(call.input, "whole") ? whole_line_bytes : line_bytes};
-  const auto answer = std::make_shared<Json>();
-  std::function<Result<void>()> work = [book = *book, wanted, answer]() -> Result<void> {
+  const auto work = [book = *book, wanted]() -> Result<Json> {
     const std::lock_guard lock(book->mutex);
-    *answer =
-        wanted.wish.is_plain() ? TRY(plain_answer(*book, wanted)) : TRY(view_answer(*book, wanted));
-    return {};
+    return wanted.wish.is_plain() ? plain_answer(*book, wanted) : view_answer(*book, wanted);
   };
-  const Result<void> done = co_await loop::in_thread(call.exchange.loop(), std::move(work));
-  if (!done) co_return unread(done.error());
-  co_return std::move(*answer);
+  Result<Json> answer = co_await loop::in_thread(call.exchange.loop(), work);
+  if (!answer) co_return unread(answer.error());
+  co_return *std::move(answer);
 }
 
 /// {"job", "host", "pattern", "from"}, and what log() takes of filters: numbers of lines that
@@ -171,8 +168,8 @@ Task<Result<Json, aws::Refusal>> WebServer::search_log(Call& call) {
   options.set_max_mem(pattern_memory);
   options.set_case_sensitive(!api::flag_of(call.input, "any_case"));
   options.set_literal(!api::flag_of(call.input, "expression"));
-  const auto wanted = std::make_shared<re2::RE2>(pattern, options);
-  if (!wanted->ok()) co_return bad_call("not an expression of RE2: " + wanted->error());
+  const re2::RE2 wanted(pattern, options);
+  if (!wanted.ok()) co_return bad_call("not an expression of RE2: " + wanted.error());
   const auto part = [&call](const char* name) { return api::text_of(call.input, name); };
   const Result<LogWish, aws::Refusal> wish = log_wish(part);
   if (!wish) co_return wish.error();
@@ -181,22 +178,19 @@ Task<Result<Json, aws::Refusal>> WebServer::search_log(Call& call) {
   if (!book) co_return bad_call(book.error().text);
   const auto from = static_cast<std::uint64_t>(
       std::max<std::int64_t>(api::integer_of(call.input, "from").value_or(0), 0));
-  const auto answer = std::make_shared<Json>();
-  std::function<Result<void>()> work = [book = *book, wish = *wish, wanted, from,
-                                        answer]() -> Result<void> {
+  const auto work = [book = *book, wish = *wish, &wanted, from]() -> Result<Json> {
     const std::lock_guard lock(book->mutex);
     const logs::MergedLog::Found found =
-        wish.is_plain() ? TRY(book->log.find(*wanted, from, hits_max, searched_bytes))
-                        : TRY(find_in_view(*book, wish, *wanted, from, hits_max));
-    *answer = {{"edition", book->edition},
-               {"numbers", found.numbers},
-               {"looked_to", found.looked_to},
-               {"count", book->log.count()}};
-    return {};
+        wish.is_plain() ? TRY(book->log.find(wanted, from, hits_max, searched_bytes))
+                        : TRY(find_in_view(*book, wish, wanted, from, hits_max));
+    return Json{{"edition", book->edition},
+                {"numbers", found.numbers},
+                {"looked_to", found.looked_to},
+                {"count", book->log.count()}};
   };
-  const Result<void> done = co_await loop::in_thread(call.exchange.loop(), std::move(work));
-  if (!done) co_return unread(done.error());
-  co_return std::move(*answer);
+  Result<Json> answer = co_await loop::in_thread(call.exchange.loop(), work);
+  if (!answer) co_return unread(answer.error());
+  co_return *std::move(answer);
 }
 
 bool WebServer::follows(const std::string& visit) {

@@ -16,15 +16,12 @@ using loop::Task;
 Task<Result<Json, aws::Refusal>> WebServer::machine(Call& call) {
   std::function<Task<Json>()> look = [this]() -> Task<Json> { co_return options_.state.machine(); };
   Json view = co_await loop::run_on(call.exchange.loop(), options_.calls, std::move(look));
-  const auto disk = std::make_shared<struct statvfs>();
-  std::function<Result<void>()> measure = [path = options_.store, disk]() -> Result<void> {
-    if (::statvfs(path.c_str(), disk.get()) != 0) return fail_errno(path);
-    return {};
-  };
-  const Result<void> measured = co_await loop::in_thread(call.exchange.loop(), std::move(measure));
+  struct statvfs disk {};
+  const auto measure = [&] { return ::statvfs(options_.store.c_str(), &disk) == 0; };
+  const bool measured = co_await loop::in_thread(call.exchange.loop(), measure);
   if (measured)
-    view["disk"] = {{"free", std::uint64_t{disk->f_bavail} * disk->f_frsize},
-                    {"total", std::uint64_t{disk->f_blocks} * disk->f_frsize}};
+    view["disk"] = {{"free", std::uint64_t{disk.f_bavail} * disk.f_frsize},
+                    {"total", std::uint64_t{disk.f_blocks} * disk.f_frsize}};
   co_return view;
 }
 

@@ -123,15 +123,12 @@ Task<Result<Json, aws::Refusal>> WebServer::objects(Call& call) {
   if (!description) co_return description.error();
   if (options_.buckets == nullptr)
     co_return Json{{"objects", Json::array()}, {"more", false}, {"elsewhere", true}};
-  const auto answer = std::make_shared<Json>();
-  std::function<Result<void>()> work =
-      [buckets = options_.buckets, places = places_of(*description), answer]() -> Result<void> {
-    *answer = TRY(objects_at(*buckets, places));
-    return {};
+  const auto work = [this, places = places_of(*description)] {
+    return objects_at(*options_.buckets, places);
   };
-  const Result<void> done = co_await loop::in_thread(call.exchange.loop(), std::move(work));
-  if (!done) co_return api::internal_failure(done.error());
-  co_return std::move(*answer);
+  Result<Json> answer = co_await loop::in_thread(call.exchange.loop(), work);
+  if (!answer) co_return api::internal_failure(answer.error());
+  co_return *std::move(answer);
 }
 
 /// {"job", "place", "name"}, as `objects` tells them: what is in the object, which is an archive.
@@ -142,22 +139,20 @@ Task<Result<Json, aws::Refusal>> WebServer::contents(Call& call) {
       co_await describe(call.exchange, api::text_of(call.input, "job"), call.visit.key);
   if (!description) co_return description.error();
   if (options_.buckets == nullptr) co_return bad_call("the job's objects are elsewhere");
-  const auto answer = std::make_shared<Json>();
-  std::function<Result<void>()> work = [this, places = places_of(*description), place, name,
-                                        answer]() -> Result<void> {
+  const auto work = [this, places = places_of(*description), place, name]() -> Result<Json> {
     std::optional<bucket::OpenedObject> object =
         TRY(open_object(*options_.buckets, places, place, name, false));
     if (!object) return fail(Errc::not_found, "the job has no such object");
     const Turn turn(archive_readers_);
     const packing::Contents told = TRY(packing::contents_of(
         std::move(object->file), object->record.size, {.deadline = Clock::now() + contents_last}));
-    *answer = contents_json(told);
-    return {};
+    return contents_json(told);
   };
-  const Result<void> done = co_await loop::in_thread(call.exchange.loop(), std::move(work));
-  if (!done && done.error().code == Errc::system) co_return api::internal_failure(done.error());
-  if (!done) co_return bad_call(plain_name(name) + ": " + done.error().text);
-  co_return std::move(*answer);
+  Result<Json> answer = co_await loop::in_thread(call.exchange.loop(), work);
+  if (!answer && answer.error().code == Errc::system)
+    co_return api::internal_failure(answer.error());
+  if (!answer) co_return bad_call(plain_name(name) + ": " + answer.error().text);
+  co_return *std::move(answer);
 }
 
 /// `job`, `place` and `name` of the query, as `objects` tells them: the object as a file.
@@ -167,18 +162,14 @@ Task<void> WebServer::download_object(http::Exchange& exchange, std::string key)
   Result<Json, aws::Refusal> description =
       co_await describe(exchange, asked(exchange, "job"), std::move(key));
   http::Reply head = file_head("application/octet-stream", plain_name(name));
-  const auto object = std::make_shared<std::optional<bucket::OpenedObject>>();
+  Result<std::optional<bucket::OpenedObject>> object = std::optional<bucket::OpenedObject>();
   if (description && options_.buckets != nullptr) {
-    std::function<Result<void>()> work = [buckets = options_.buckets,
-                                          places = places_of(*description), place, name,
-                                          object]() -> Result<void> {
-      *object = TRY(open_object(*buckets, places, place, name, true));
-      return {};
+    const auto work = [this, places = places_of(*description), place, name] {
+      return open_object(*options_.buckets, places, place, name, true);
     };
-    const Result<void> opened = co_await loop::in_thread(exchange.loop(), std::move(work));
-    if (!opened) object->reset();
+    object = co_await loop::in_thread(exchange.loop(), work);
   }
-  if (!*object) {
+  if (!object || !*object) {
     head.status = 404;
   } else if ((*object)->is_small) {
     head.body = std::move((*object)->small);

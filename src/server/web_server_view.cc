@@ -197,23 +197,21 @@ Task<void> WebServer::download(http::Exchange& exchange) {
   if (!begun) co_return;
   std::uint64_t from = 0;
   for (bool more = true; more;) {
-    const auto text = std::make_shared<std::string>();
-    const std::uint64_t before = from;
-    std::function<Result<void>()> work = [book = *book, filter = wish->filter, is_json, &from,
-                                          text]() -> Result<void> {
+    std::string text;
+    const auto work = [book = *book, filter = wish->filter, is_json, from, &text] {
       const std::lock_guard lock(book->mutex);
       const auto take = [&](std::uint64_t, std::size_t host, const logs::LogEvent& event) {
-        if (filter.takes(event)) *text += file_line(book->hosts[host].name, event, is_json);
-        return text->size() < file_part_bytes;
+        if (filter.takes(event)) text += file_line(book->hosts[host].name, event, is_json);
+        return text.size() < file_part_bytes;
       };
-      from = TRY(book->log.scan(from, view_bytes, take));
-      return {};
+      return book->log.scan(from, view_bytes, take);
     };
-    const Result<void> done = co_await loop::in_thread(exchange.loop(), std::move(work));
-    if (!done) co_return exchange.finish_broken();
-    more = from > before;
-    if (text->empty()) continue;
-    const Result<void> sent = co_await exchange.write(*text);
+    const Result<std::uint64_t> scanned = co_await loop::in_thread(exchange.loop(), work);
+    if (!scanned) co_return exchange.finish_broken();
+    more = *scanned > from;
+    from = *scanned;
+    if (text.empty()) continue;
+    const Result<void> sent = co_await exchange.write(text);
     if (!sent) co_return;
   }
 }
