@@ -117,6 +117,9 @@ class WebServer {
   static Result<logs::MergedLog::Found> find_in_view(Book& book, const LogWish& wish,
                                                      const re2::RE2& wanted, std::uint64_t from,
                                                      std::size_t most);
+  /// Reads in a thread, beside few others.
+  loop::Task<Result<Json, aws::Refusal>> read_metrics(Call& call,
+                                                      std::function<Result<Json>()> read);
   loop::Task<Result<Json, aws::Refusal>> metrics(Call& call);
   loop::Task<Result<Json, aws::Refusal>> metric(Call& call);
   loop::Task<void> download_metric(http::Exchange& exchange);

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "logs/log_view.h"
+#include "logs/metric_series.h"
 #include "server/web_server.h"
 
 namespace muster::server {
@@ -28,6 +29,21 @@ std::string asked(const http::Exchange& exchange, std::string_view wanted);
 std::string file_name(const std::string& job, std::string_view ending);
 /// The head of a file that a browser keeps.
 http::Reply file_head(const std::string& type, const std::string& name);
+
+/// Beyond any date; its milliseconds, and sums of two of them, are numbers still.
+constexpr std::int64_t second_max = std::int64_t{1} << 40;
+/// What a chart shows: seconds since 1970, and in how many parts.
+struct ChartRange {
+  std::int64_t from = 0;
+  std::int64_t to = 0;
+  std::int64_t buckets = 0;
+};
+/// "from", "to" and "buckets" of a call. Error: one lies outside; `most_as_text` is `buckets_max`
+/// for people.
+Result<ChartRange> chart_range(const Json& input, std::int64_t buckets_max,
+                               const std::string& most_as_text);
+/// [number, least, most, mean, count] of each bucket that has values.
+Json chart_json(const logs::MetricBuckets& buckets, std::int64_t from);
 
 /// One of those that read at a time, from its turn until it leaves scope.
 class Turn {

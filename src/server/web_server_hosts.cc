@@ -19,9 +19,6 @@ using loop::Task;
 using store::HostSample;
 using store::MetricReader;
 
-constexpr std::int64_t buckets_max = 2000;
-/// Beyond any date; its milliseconds are a number still.
-constexpr std::int64_t second_max = std::int64_t{1} << 40;
 /// As many as a chart has colours.
 constexpr std::size_t hosts_max = 8;
 constexpr std::size_t csv_bytes_max = 64u << 20;
@@ -30,20 +27,21 @@ struct Wanted {
   std::string job;
   std::string measure;
   std::int64_t skip = 0;
-  std::int64_t from = 0;
-  std::int64_t to = 0;
-  std::int64_t buckets = 0;
+  ChartRange range{};
 };
 
-/// Why not; empty: it may be read.
-std::string strangeness(const Wanted& wanted) {
-  if (!logs::measure_named(wanted.measure) && !logs::gpu_measure_named(wanted.measure))
-    return "hosts have no such measure";
-  if (wanted.skip < 0) return "no more hosts can be left out than there are";
-  if (wanted.from < 0 || wanted.to > second_max || wanted.from >= wanted.to)
-    return "from and to are seconds since 1970, the first before the other";
-  if (wanted.buckets < 1 || wanted.buckets > buckets_max) return "1 to 2,000 buckets are made";
-  return {};
+bool is_measure(const std::string& name) {
+  return logs::measure_named(name) || logs::gpu_measure_named(name);
+}
+
+Result<Wanted> wanted_in(const Json& input) {
+  Wanted wanted{api::text_of(input, "job"), api::text_of(input, "measure"),
+                api::integer_of(input, "skip").value_or(0)};
+  if (!is_measure(wanted.measure)) return fail(Errc::invalid_input, "hosts have no such measure");
+  if (wanted.skip < 0)
+    return fail(Errc::invalid_input, "no more hosts can be left out than there are");
+  wanted.range = TRY(chart_range(input, 2000, "2,000"));
+  return wanted;
 }
 
 /// Takes a value, of one of the host's GPUs or, by -1, of the whole host.
@@ -72,25 +70,21 @@ Result<void> read_values(MetricReader& reader, const std::string& job, const std
 Result<Json> buckets_of(const std::string& path, const Wanted& wanted) {
   MetricReader reader = TRY(MetricReader::open(path));
   const std::vector<store::HostSpan> all = TRY(reader.hosts(wanted.job));
+  const auto [from, to, most] = wanted.range;
   Json hosts = Json::array();
   std::int64_t width = 1;
   for (std::size_t i = static_cast<std::size_t>(wanted.skip);
        i < all.size() && hosts.size() < hosts_max; ++i) {
-    logs::MetricBuckets buckets(wanted.from, wanted.to, wanted.buckets);
+    logs::MetricBuckets buckets(from, to, most);
     width = buckets.width();
     const auto take = [&buckets](UnixMillis time, double value, std::int64_t) {
       buckets.add({time.count() / 1000, value, value, value, 1});
     };
-    TRY(read_values(reader, wanted.job, all[i].host, wanted.measure,
-                    std::chrono::seconds(wanted.from), std::chrono::seconds(wanted.to), take));
-    Json list = Json::array();
-    for (const store::MetricSecond& each : buckets.buckets())
-      if (each.count > 0)
-        list.push_back({(each.second - wanted.from) / width, each.least, each.most,
-                        each.sum / static_cast<double>(each.count), each.count});
-    hosts.push_back({{"host", all[i].host}, {"buckets", std::move(list)}});
+    TRY(read_values(reader, wanted.job, all[i].host, wanted.measure, std::chrono::seconds(from),
+                    std::chrono::seconds(to), take));
+    hosts.push_back({{"host", all[i].host}, {"buckets", chart_json(buckets, from)}});
   }
-  return Json{{"from", wanted.from}, {"width", width}, {"hosts", std::move(hosts)}};
+  return Json{{"from", from}, {"width", width}, {"hosts", std::move(hosts)}};
 }
 
 Result<Json> spans_of(const std::string& path, const std::string& job) {
@@ -107,7 +101,7 @@ Result<Json> spans_of(const std::string& path, const std::string& job) {
 /// All values of a measure, of all hosts; empty: there is no such thing.
 Result<std::string> csv_of(const std::string& path, const std::string& job,
                            const std::string& name) {
-  if (!logs::measure_named(name) && !logs::gpu_measure_named(name)) return std::string();
+  if (!is_measure(name)) return std::string();
   MetricReader reader = TRY(MetricReader::open(path));
   std::string text = logs::usage_csv_head();
   for (const store::HostSpan& each : TRY(reader.hosts(job))) {
@@ -126,57 +120,30 @@ Result<std::string> csv_of(const std::string& path, const std::string& job,
 /// {"job"}: its hosts of which it is known what they use, since when, until when, and whether GPUs
 /// are among that.
 Task<Result<Json, aws::Refusal>> WebServer::hosts(Call& call) {
-  const auto answer = std::make_shared<Json>();
-  std::function<Result<void>()> work = [path = options_.store,
-                                        job = api::text_of(call.input, "job"), answer,
-                                        &turns = metric_readers_]() -> Result<void> {
-    const Turn turn(turns);
-    *answer = TRY(spans_of(path, job));
-    return {};
-  };
-  const Result<void> done = co_await loop::in_thread(call.exchange.loop(), std::move(work));
-  if (!done) co_return bad_call(done.error().text);
-  co_return std::move(*answer);
+  return read_metrics(
+      call, [this, &call] { return spans_of(options_.store, api::text_of(call.input, "job")); });
 }
 
 /// {"job", "measure", "skip", "from", "to", "buckets"}: of up to eight hosts, behind so many that
 /// are left out, [number, least, most, mean, count] of each bucket that has values. Of GPUs all
 /// that a host has lie in its buckets.
 Task<Result<Json, aws::Refusal>> WebServer::host_usage(Call& call) {
-  Wanted wanted{.job = api::text_of(call.input, "job"),
-                .measure = api::text_of(call.input, "measure"),
-                .skip = api::integer_of(call.input, "skip").value_or(0),
-                .from = api::integer_of(call.input, "from").value_or(-1),
-                .to = api::integer_of(call.input, "to").value_or(-1),
-                .buckets = api::integer_of(call.input, "buckets").value_or(0)};
-  if (std::string strange = strangeness(wanted); !strange.empty())
-    co_return bad_call(std::move(strange));
-  const auto answer = std::make_shared<Json>();
-  std::function<Result<void>()> work = [path = options_.store, wanted, answer,
-                                        &turns = metric_readers_]() -> Result<void> {
-    const Turn turn(turns);
-    *answer = TRY(buckets_of(path, wanted));
-    return {};
-  };
-  const Result<void> done = co_await loop::in_thread(call.exchange.loop(), std::move(work));
-  if (!done) co_return bad_call(done.error().text);
-  co_return std::move(*answer);
+  return read_metrics(call, [this, &call]() -> Result<Json> {
+    const Wanted wanted = TRY(wanted_in(call.input));
+    return buckets_of(options_.store, wanted);
+  });
 }
 
 /// `job` and `measure` of the query: the values of all hosts as CSV.
 Task<void> WebServer::download_usage(http::Exchange& exchange) {
   const std::string job = asked(exchange, "job");
-  const auto text = std::make_shared<std::string>();
-  std::function<Result<void>()> work = [path = options_.store, job,
-                                        measure = asked(exchange, "measure"), text,
-                                        &turns = metric_readers_]() -> Result<void> {
-    const Turn turn(turns);
-    *text = TRY(csv_of(path, job, measure));
-    return {};
+  const auto work = [this, job, measure = asked(exchange, "measure")] {
+    const Turn turn(metric_readers_);
+    return csv_of(options_.store, job, measure);
   };
-  const Result<void> done = co_await loop::in_thread(exchange.loop(), std::move(work));
+  Result<std::string> text = co_await loop::in_thread(exchange.loop(), work);
   http::Reply reply = file_head("text/csv", file_name(job, ".csv"));
-  if (!done || text->empty())
+  if (!text || text->empty())
     reply.status = 404;
   else
     reply.body = std::move(*text);

@@ -16,9 +16,6 @@ using loop::Task;
 using store::MetricReader;
 using store::MetricSecond;
 
-constexpr std::int64_t buckets_max = 2000;
-/// Beyond any date; sums of two of them are numbers still.
-constexpr std::int64_t second_max = std::int64_t{1} << 40;
 /// Seconds and minutes with samples that one call looks at.
 constexpr std::int64_t rows_max = 20'000'000;
 constexpr std::size_t name_bytes_max = 255;
@@ -27,19 +24,15 @@ constexpr std::size_t csv_piece_bytes = 256u << 10;
 struct Wanted {
   std::string job;
   std::string name;
-  std::int64_t from = 0;
-  std::int64_t to = 0;
-  std::int64_t buckets = 0;
+  ChartRange range{};
 };
 
-/// Why not; empty: it may be read.
-std::string strangeness(const Wanted& wanted) {
+Result<Wanted> wanted_in(const Json& input) {
+  Wanted wanted{api::text_of(input, "job"), api::text_of(input, "name")};
   if (wanted.name.empty() || wanted.name.size() > name_bytes_max)
-    return "a metric's name has 1 to 255 bytes";
-  if (wanted.from < 0 || wanted.to > second_max || wanted.from >= wanted.to)
-    return "from and to are seconds since 1970, the first before the other";
-  if (wanted.buckets < 1 || wanted.buckets > buckets_max) return "1 to 2,000 buckets are made";
-  return {};
+    return fail(Errc::invalid_input, "a metric's name has 1 to 255 bytes");
+  wanted.range = TRY(chart_range(input, 2000, "2,000"));
+  return wanted;
 }
 
 /// Fills the buckets from minutes where one lies in a bucket whole, else from its seconds: as
@@ -56,8 +49,8 @@ Result<void> fill(MetricReader& reader, const Wanted& wanted, logs::MetricBucket
     divided.push_back(minute.second);
     return true;
   };
-  TRY(reader.read_minutes(wanted.job, wanted.name, wanted.from - store::metric_minute + 1,
-                          wanted.to, add_minute));
+  TRY(reader.read_minutes(wanted.job, wanted.name, wanted.range.from - store::metric_minute + 1,
+                          wanted.range.to, add_minute));
   for (const std::int64_t minute : divided)
     TRY(reader.read(wanted.job, wanted.name, minute, minute + store::metric_minute, add));
   if (rows > rows_max)
@@ -68,15 +61,10 @@ Result<void> fill(MetricReader& reader, const Wanted& wanted, logs::MetricBucket
 
 Result<Json> buckets_of(const std::string& path, const Wanted& wanted) {
   MetricReader reader = TRY(MetricReader::open(path));
-  logs::MetricBuckets buckets(wanted.from, wanted.to, wanted.buckets);
+  const auto [from, to, most] = wanted.range;
+  logs::MetricBuckets buckets(from, to, most);
   TRY(fill(reader, wanted, buckets));
-  Json list = Json::array();
-  for (const MetricSecond& each : buckets.buckets()) {
-    if (each.count == 0) continue;
-    list.push_back({(each.second - wanted.from) / buckets.width(), each.least, each.most,
-                    each.sum / static_cast<double>(each.count), each.count});
-  }
-  return Json{{"from", wanted.from}, {"width", buckets.width()}, {"buckets", std::move(list)}};
+  return Json{{"from", from}, {"width", buckets.width()}, {"buckets", chart_json(buckets, from)}};
 }
 
 Result<Json> spans_of(const std::string& path, const std::string& job) {
@@ -102,6 +90,39 @@ Result<std::string> csv_piece(const std::string& path, const std::string& job,
 
 }  // namespace
 
+Result<ChartRange> chart_range(const Json& input, std::int64_t buckets_max,
+                               const std::string& most_as_text) {
+  const ChartRange range{.from = api::integer_of(input, "from").value_or(-1),
+                         .to = api::integer_of(input, "to").value_or(-1),
+                         .buckets = api::integer_of(input, "buckets").value_or(0)};
+  if (range.from < 0 || range.to > second_max || range.from >= range.to)
+    return fail(Errc::invalid_input,
+                "from and to are seconds since 1970, the first before the other");
+  if (range.buckets < 1 || range.buckets > buckets_max)
+    return fail(Errc::invalid_input, "1 to " + most_as_text + " buckets are made");
+  return range;
+}
+
+Json chart_json(const logs::MetricBuckets& buckets, std::int64_t from) {
+  Json list = Json::array();
+  for (const MetricSecond& each : buckets.buckets())
+    if (each.count > 0)
+      list.push_back({(each.second - from) / buckets.width(), each.least, each.most,
+                      each.sum / static_cast<double>(each.count), each.count});
+  return list;
+}
+
+Task<Result<Json, aws::Refusal>> WebServer::read_metrics(Call& call,
+                                                         std::function<Result<Json>()> read) {
+  const auto work = [this, &read] {
+    const Turn turn(metric_readers_);
+    return read();
+  };
+  Result<Json> answer = co_await loop::in_thread(call.exchange.loop(), work);
+  if (!answer) co_return bad_call(answer.error().text);
+  co_return *std::move(answer);
+}
+
 /// {"job"}: its metrics, after what its log has told until now, and the time that each covers.
 Task<Result<Json, aws::Refusal>> WebServer::metrics(Call& call) {
   const std::string job = api::text_of(call.input, "job");
@@ -112,36 +133,17 @@ Task<Result<Json, aws::Refusal>> WebServer::metrics(Call& call) {
                        .access_key = call.visit.key};
   const api::Answer caught_up = co_await ask(call.exchange, std::move(request));
   if (!caught_up) co_return caught_up.error();
-  const auto answer = std::make_shared<Json>();
-  std::function<Result<void>()> work = [path = options_.store, job, answer]() -> Result<void> {
-    *answer = TRY(spans_of(path, job));
-    return {};
-  };
-  const Result<void> done = co_await loop::in_thread(call.exchange.loop(), std::move(work));
-  if (!done) co_return bad_call(done.error().text);
-  co_return std::move(*answer);
+  std::function<Result<Json>()> read = [this, job] { return spans_of(options_.store, job); };
+  co_return co_await read_metrics(call, std::move(read));
 }
 
 /// {"job", "name", "from", "to", "buckets"}: [number, least, most, mean, count] of each bucket
 /// that has samples.
 Task<Result<Json, aws::Refusal>> WebServer::metric(Call& call) {
-  Wanted wanted{.job = api::text_of(call.input, "job"),
-                .name = api::text_of(call.input, "name"),
-                .from = api::integer_of(call.input, "from").value_or(-1),
-                .to = api::integer_of(call.input, "to").value_or(-1),
-                .buckets = api::integer_of(call.input, "buckets").value_or(0)};
-  if (std::string strange = strangeness(wanted); !strange.empty())
-    co_return bad_call(std::move(strange));
-  const auto answer = std::make_shared<Json>();
-  std::function<Result<void>()> work = [path = options_.store, wanted, answer,
-                                        &turns = metric_readers_]() -> Result<void> {
-    const Turn turn(turns);
-    *answer = TRY(buckets_of(path, wanted));
-    return {};
-  };
-  const Result<void> done = co_await loop::in_thread(call.exchange.loop(), std::move(work));
-  if (!done) co_return bad_call(done.error().text);
-  co_return std::move(*answer);
+  return read_metrics(call, [this, &call]() -> Result<Json> {
+    const Wanted wanted = TRY(wanted_in(call.input));
+    return buckets_of(options_.store, wanted);
+  });
 }
 
 /// `job` and `name` of the query: all seconds of a metric as CSV, in pieces as the browser takes
@@ -150,15 +152,10 @@ Task<void> WebServer::download_metric(http::Exchange& exchange) {
   const std::string job = asked(exchange, "job");
   const std::string name = asked(exchange, "name");
   std::int64_t from = 0;
-  const auto text = std::make_shared<std::string>();
-  const std::function<Result<void>()> work = [path = options_.store, job, name, &from,
-                                              text]() -> Result<void> {
-    *text = TRY(csv_piece(path, job, name, from));
-    return {};
-  };
-  Result<void> done = co_await loop::in_thread(exchange.loop(), work);
+  const auto work = [&] { return csv_piece(options_.store, job, name, from); };
+  Result<std::string> text = co_await loop::in_thread(exchange.loop(), work);
   http::Reply head = file_head("text/csv", file_name(job, ".csv"));
-  if (!done || text->empty()) {
+  if (!text || text->empty()) {
     head.status = 404;
     (void)co_await exchange.reply(std::move(head));
     co_return;
@@ -169,8 +166,8 @@ Task<void> WebServer::download_metric(http::Exchange& exchange) {
   while (!text->empty()) {
     const Result<void> sent = co_await exchange.write(*text);
     if (!sent) co_return;
-    done = co_await loop::in_thread(exchange.loop(), work);
-    if (!done) co_return exchange.finish_broken();
+    text = co_await loop::in_thread(exchange.loop(), work);
+    if (!text) co_return exchange.finish_broken();
   }
 }
 

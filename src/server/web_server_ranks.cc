@@ -15,33 +15,12 @@ namespace {
 
 using loop::Task;
 
-constexpr std::int64_t buckets_max = 400;
-/// Beyond any date.
-constexpr std::int64_t second_max = std::int64_t{1} << 40;
 /// Longer lines hold no metric.
 constexpr std::size_t line_bytes = 64u << 10;
 constexpr std::size_t lines_at_once = 1000;
 // What one call looks at, at most; the page calls again.
 constexpr std::size_t bytes_max = 16u << 20;
 constexpr std::uint64_t work_max = logs::MetricAllowance::a_second;
-
-struct Wanted {
-  std::string job;
-  std::string name;
-  std::int64_t first = 0;  ///< The number of the first line to look at.
-  std::int64_t from = 0;
-  std::int64_t to = 0;
-  std::int64_t buckets = 0;
-};
-
-/// Why not; empty: it may be read.
-std::string strangeness(const Wanted& wanted) {
-  if (wanted.first < 0) return "lines are counted from 0";
-  if (wanted.from < 0 || wanted.to > second_max || wanted.from >= wanted.to)
-    return "from and to are seconds since 1970, the first before the other";
-  if (wanted.buckets < 1 || wanted.buckets > buckets_max) return "1 to 400 buckets are made";
-  return {};
-}
 
 /// The job's definition of a metric, alone.
 Result<job::MetricDefinitions, aws::Refusal> definition_of(const Json& description,
@@ -81,7 +60,7 @@ std::uint64_t take_line(const logs::MergedLog::Line& line, const std::string& ho
 
 }  // namespace
 
-/// Reads on from `wanted.first`; {"next", "count", "width", "rows"}.
+/// Reads on from line `first`; {"next", "count", "width", "rows"}.
 Result<Json> WebServer::read_ranks(Book& book, const job::MetricDefinitions& definition,
                                    std::int64_t first, logs::RankCells& cells) {
   auto next = static_cast<std::uint64_t>(first);
@@ -107,33 +86,24 @@ Result<Json> WebServer::read_ranks(Book& book, const job::MetricDefinitions& def
 /// {"job", "name", "first", "from", "to", "buckets"}: of each rank [number, sum, count] of the
 /// buckets that have values in the lines from `first` on, as far as one call goes.
 Task<Result<Json, aws::Refusal>> WebServer::ranks(Call& call) {
-  Wanted wanted{.job = api::text_of(call.input, "job"),
-                .name = api::text_of(call.input, "name"),
-                .first = api::integer_of(call.input, "first").value_or(0),
-                .from = api::integer_of(call.input, "from").value_or(-1),
-                .to = api::integer_of(call.input, "to").value_or(-1),
-                .buckets = api::integer_of(call.input, "buckets").value_or(0)};
-  if (std::string strange = strangeness(wanted); !strange.empty())
-    co_return bad_call(std::move(strange));
+  const std::string job = api::text_of(call.input, "job");
+  const std::int64_t first = api::integer_of(call.input, "first").value_or(0);
+  if (first < 0) co_return bad_call("lines are counted from 0");
+  const Result<ChartRange> range = chart_range(call.input, 400, "400");
+  if (!range) co_return bad_call(range.error().text);
   const Result<Json, aws::Refusal> described =
-      co_await describe(call.exchange, wanted.job, call.visit.key);
+      co_await describe(call.exchange, job, call.visit.key);
   if (!described) co_return described.error();
-  Result<job::MetricDefinitions, aws::Refusal> definition = definition_of(*described, wanted.name);
+  const Result<job::MetricDefinitions, aws::Refusal> definition =
+      definition_of(*described, api::text_of(call.input, "name"));
   if (!definition) co_return definition.error();
-  const auto known = std::make_shared<job::MetricDefinitions>(*std::move(definition));
-  const Result<std::shared_ptr<Book>> book = co_await this->book(call.exchange, wanted.job, {});
+  const Result<std::shared_ptr<Book>> book = co_await this->book(call.exchange, job, {});
   if (!book) co_return bad_call(book.error().text);
-  const auto answer = std::make_shared<Json>();
-  std::function<Result<void>()> work = [book = *book, known, wanted, answer,
-                                        &turns = metric_readers_]() -> Result<void> {
-    const Turn turn(turns);
-    logs::RankCells cells(wanted.from, wanted.to, wanted.buckets);
-    *answer = TRY(read_ranks(*book, *known, wanted.first, cells));
-    return {};
+  std::function<Result<Json>()> read = [&] {
+    logs::RankCells cells(range->from, range->to, range->buckets);
+    return read_ranks(**book, *definition, first, cells);
   };
-  const Result<void> done = co_await loop::in_thread(call.exchange.loop(), std::move(work));
-  if (!done) co_return bad_call(done.error().text);
-  co_return std::move(*answer);
+  co_return co_await read_metrics(call, std::move(read));
 }
 
 }  // namespace muster::server
