@@ -10,6 +10,9 @@
 #include <initializer_list>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <string_view>
+
+#include "base/text.h"
 
 namespace muster::container {
 namespace {
@@ -22,343 +25,62 @@ constexpr std::uint64_t int_mask = 0xFFFFFFFF;
 /// A socket's type; what stands above these bits are its flags.
 constexpr std::uint64_t type_mask = 0xF;
 
-const char* const files[] = {"access",
-                             "chdir",
-                             "chmod",
-                             "chown",
-                             "chroot",
-                             "close",
-                             "close_range",
-                             "copy_file_range",
-                             "creat",
-                             "dup",
-                             "dup2",
-                             "dup3",
-                             "faccessat",
-                             "faccessat2",
-                             "fadvise64",
-                             "fallocate",
-                             "fchdir",
-                             "fchmod",
-                             "fchmodat",
-                             "fchown",
-                             "fchownat",
-                             "fcntl",
-                             "fdatasync",
-                             "fgetxattr",
-                             "flistxattr",
-                             "flock",
-                             "fremovexattr",
-                             "fsetxattr",
-                             "fstat",
-                             "fstatfs",
-                             "fsync",
-                             "ftruncate",
-                             "futimesat",
-                             "getcwd",
-                             "getdents",
-                             "getdents64",
-                             "getxattr",
-                             "inotify_add_watch",
-                             "inotify_init",
-                             "inotify_init1",
-                             "inotify_rm_watch",
-                             "ioctl",
-                             "lchown",
-                             "lgetxattr",
-                             "link",
-                             "linkat",
-                             "listxattr",
-                             "llistxattr",
-                             "lremovexattr",
-                             "lseek",
-                             "lsetxattr",
-                             "lstat",
-                             "memfd_create",
-                             "mkdir",
-                             "mkdirat",
-                             "mknod",
-                             "mknodat",
-                             "name_to_handle_at",
-                             "newfstatat",
-                             "open",
-                             "openat",
-                             "openat2",
-                             "pipe",
-                             "pipe2",
-                             "pread64",
-                             "preadv",
-                             "preadv2",
-                             "pwrite64",
-                             "pwritev",
-                             "pwritev2",
-                             "read",
-                             "readahead",
-                             "readlink",
-                             "readlinkat",
-                             "readv",
-                             "removexattr",
-                             "rename",
-                             "renameat",
-                             "renameat2",
-                             "rmdir",
-                             "sendfile",
-                             "setxattr",
-                             "splice",
-                             "stat",
-                             "statfs",
-                             "statx",
-                             "symlink",
-                             "symlinkat",
-                             "sync",
-                             "sync_file_range",
-                             "syncfs",
-                             "tee",
-                             "truncate",
-                             "umask",
-                             "unlink",
-                             "unlinkat",
-                             "utime",
-                             "utimensat",
-                             "utimes",
-                             "vmsplice",
-                             "write",
-                             "writev"};
+// Calls by their names, with a space between.
+constexpr std::string_view files =
+    "access chdir chmod chown chroot close close_range copy_file_range creat dup dup2 dup3 "
+    "faccessat faccessat2 fadvise64 fallocate fchdir fchmod fchmodat fchown fchownat fcntl "
+    "fdatasync fgetxattr flistxattr flock fremovexattr fsetxattr fstat fstatfs fsync ftruncate "
+    "futimesat getcwd getdents getdents64 getxattr inotify_add_watch inotify_init inotify_init1 "
+    "inotify_rm_watch ioctl lchown lgetxattr link linkat listxattr llistxattr lremovexattr lseek "
+    "lsetxattr lstat memfd_create mkdir mkdirat mknod mknodat name_to_handle_at newfstatat open "
+    "openat openat2 pipe pipe2 pread64 preadv preadv2 pwrite64 pwritev pwritev2 read readahead "
+    "readlink readlinkat readv removexattr rename renameat renameat2 rmdir sendfile setxattr "
+    "splice stat statfs statx symlink symlinkat sync sync_file_range syncfs tee truncate umask "
+    "unlink unlinkat utime utimensat utimes vmsplice write writev";
 
-const char* const memory[] = {"brk",
-                              "get_mempolicy",
-                              "madvise",
-                              "mbind",
-                              "membarrier",
-                              "mincore",
-                              "mlock",
-                              "mlock2",
-                              "mlockall",
-                              "mmap",
-                              "mprotect",
-                              "mremap",
-                              "msync",
-                              "munlock",
-                              "munlockall",
-                              "munmap",
-                              "pkey_alloc",
-                              "pkey_free",
-                              "pkey_mprotect",
-                              "process_mrelease",
-                              "process_vm_readv",
-                              "process_vm_writev",
-                              "remap_file_pages",
-                              "set_mempolicy",
-                              "shmat",
-                              "shmctl",
-                              "shmdt",
-                              "shmget"};
+constexpr std::string_view memory =
+    "brk get_mempolicy madvise mbind membarrier mincore mlock mlock2 mlockall mmap mprotect mremap "
+    "msync munlock munlockall munmap pkey_alloc pkey_free pkey_mprotect process_mrelease "
+    "process_vm_readv process_vm_writev remap_file_pages set_mempolicy shmat shmctl shmdt shmget";
 
-const char* const processes[] = {"alarm",
-                                 "arch_prctl",
-                                 "capget",
-                                 "capset",
-                                 "execve",
-                                 "execveat",
-                                 "exit",
-                                 "exit_group",
-                                 "fork",
-                                 "get_robust_list",
-                                 "get_thread_area",
-                                 "getcpu",
-                                 "getegid",
-                                 "geteuid",
-                                 "getgid",
-                                 "getgroups",
-                                 "getitimer",
-                                 "getpgid",
-                                 "getpgrp",
-                                 "getpid",
-                                 "getppid",
-                                 "getpriority",
-                                 "getresgid",
-                                 "getresuid",
-                                 "getrlimit",
-                                 "getrusage",
-                                 "getsid",
-                                 "gettid",
-                                 "getuid",
-                                 "ioprio_get",
-                                 "ioprio_set",
-                                 "kill",
-                                 "landlock_add_rule",
-                                 "landlock_create_ruleset",
-                                 "landlock_restrict_self",
-                                 "modify_ldt",
-                                 "pause",
-                                 "pidfd_getfd",
-                                 "pidfd_open",
-                                 "pidfd_send_signal",
-                                 "prctl",
-                                 "prlimit64",
-                                 "ptrace",
-                                 "restart_syscall",
-                                 "rseq",
-                                 "rt_sigaction",
-                                 "rt_sigpending",
-                                 "rt_sigprocmask",
-                                 "rt_sigqueueinfo",
-                                 "rt_sigreturn",
-                                 "rt_sigsuspend",
-                                 "rt_sigtimedwait",
-                                 "rt_tgsigqueueinfo",
-                                 "sched_get_priority_max",
-                                 "sched_get_priority_min",
-                                 "sched_getaffinity",
-                                 "sched_getattr",
-                                 "sched_getparam",
-                                 "sched_getscheduler",
-                                 "sched_rr_get_interval",
-                                 "sched_setaffinity",
-                                 "sched_setattr",
-                                 "sched_setparam",
-                                 "sched_setscheduler",
-                                 "sched_yield",
-                                 "seccomp",
-                                 "set_robust_list",
-                                 "set_thread_area",
-                                 "set_tid_address",
-                                 "setfsgid",
-                                 "setfsuid",
-                                 "setgid",
-                                 "setgroups",
-                                 "setitimer",
-                                 "setpgid",
-                                 "setpriority",
-                                 "setregid",
-                                 "setresgid",
-                                 "setresuid",
-                                 "setreuid",
-                                 "setrlimit",
-                                 "setsid",
-                                 "setuid",
-                                 "sigaltstack",
-                                 "signalfd",
-                                 "signalfd4",
-                                 "sysinfo",
-                                 "tgkill",
-                                 "times",
-                                 "tkill",
-                                 "uname",
-                                 "vfork",
-                                 "wait4",
-                                 "waitid"};
+constexpr std::string_view processes =
+    "alarm arch_prctl capget capset execve execveat exit exit_group fork get_robust_list "
+    "get_thread_area getcpu getegid geteuid getgid getgroups getitimer getpgid getpgrp getpid "
+    "getppid getpriority getresgid getresuid getrlimit getrusage getsid gettid getuid ioprio_get "
+    "ioprio_set kill landlock_add_rule landlock_create_ruleset landlock_restrict_self modify_ldt "
+    "pause pidfd_getfd pidfd_open pidfd_send_signal prctl prlimit64 ptrace restart_syscall rseq "
+    "rt_sigaction rt_sigpending rt_sigprocmask rt_sigqueueinfo rt_sigreturn rt_sigsuspend "
+    "rt_sigtimedwait rt_tgsigqueueinfo sched_get_priority_max sched_get_priority_min "
+    "sched_getaffinity sched_getattr sched_getparam sched_getscheduler sched_rr_get_interval "
+    "sched_setaffinity sched_setattr sched_setparam sched_setscheduler sched_yield seccomp "
+    "set_robust_list set_thread_area set_tid_address setfsgid setfsuid setgid setgroups setitimer "
+    "setpgid setpriority setregid setresgid setresuid setreuid setrlimit setsid setuid sigaltstack "
+    "signalfd signalfd4 sysinfo tgkill times tkill uname vfork wait4 waitid";
 
-const char* const waiting[] = {"clock_getres",
-                               "clock_gettime",
-                               "clock_nanosleep",
-                               "epoll_create",
-                               "epoll_create1",
-                               "epoll_ctl",
-                               "epoll_ctl_old",
-                               "epoll_pwait",
-                               "epoll_pwait2",
-                               "epoll_wait",
-                               "epoll_wait_old",
-                               "eventfd",
-                               "eventfd2",
-                               "futex",
-                               "futex_waitv",
-                               "getrandom",
-                               "gettimeofday",
-                               "io_cancel",
-                               "io_destroy",
-                               "io_getevents",
-                               "io_pgetevents",
-                               "io_setup",
-                               "io_submit",
-                               "mq_getsetattr",
-                               "mq_notify",
-                               "mq_open",
-                               "mq_timedreceive",
-                               "mq_timedsend",
-                               "mq_unlink",
-                               "msgctl",
-                               "msgget",
-                               "msgrcv",
-                               "msgsnd",
-                               "nanosleep",
-                               "poll",
-                               "ppoll",
-                               "pselect6",
-                               "select",
-                               "semctl",
-                               "semget",
-                               "semop",
-                               "semtimedop",
-                               "time",
-                               "timer_create",
-                               "timer_delete",
-                               "timer_getoverrun",
-                               "timer_gettime",
-                               "timer_settime",
-                               "timerfd_create",
-                               "timerfd_gettime",
-                               "timerfd_settime"};
+constexpr std::string_view waiting =
+    "clock_getres clock_gettime clock_nanosleep epoll_create epoll_create1 epoll_ctl epoll_ctl_old "
+    "epoll_pwait epoll_pwait2 epoll_wait epoll_wait_old eventfd eventfd2 futex futex_waitv "
+    "getrandom gettimeofday io_cancel io_destroy io_getevents io_pgetevents io_setup io_submit "
+    "mq_getsetattr mq_notify mq_open mq_timedreceive mq_timedsend mq_unlink msgctl msgget msgrcv "
+    "msgsnd nanosleep poll ppoll pselect6 select semctl semget semop semtimedop time timer_create "
+    "timer_delete timer_getoverrun timer_gettime timer_settime timerfd_create timerfd_gettime "
+    "timerfd_settime";
 
-const char* const network[] = {"accept",      "accept4",     "bind",       "connect",
-                               "getpeername", "getsockname", "getsockopt", "listen",
-                               "recvfrom",    "recvmmsg",    "recvmsg",    "sendmmsg",
-                               "sendmsg",     "sendto",      "setsockopt", "shutdown"};
+constexpr std::string_view network =
+    "accept accept4 bind connect getpeername getsockname getsockopt listen recvfrom recvmmsg "
+    "recvmsg sendmmsg sendmsg sendto setsockopt shutdown";
 
 /// Refused with EPERM, which says more to a person than "not implemented".
-const char* const refused[] = {"acct",
-                               "add_key",
-                               "adjtimex",
-                               "bpf",
-                               "clock_adjtime",
-                               "clock_settime",
-                               "delete_module",
-                               "fanotify_init",
-                               "finit_module",
-                               "fsconfig",
-                               "fsmount",
-                               "fsopen",
-                               "fspick",
-                               "init_module",
-                               "io_uring_enter",
-                               "io_uring_register",
-                               "io_uring_setup",
-                               "ioperm",
-                               "iopl",
-                               "kcmp",
-                               "kexec_file_load",
-                               "kexec_load",
-                               "keyctl",
-                               "lookup_dcookie",
-                               "migrate_pages",
-                               "mount",
-                               "mount_setattr",
-                               "move_mount",
-                               "move_pages",
-                               "open_by_handle_at",
-                               "open_tree",
-                               "perf_event_open",
-                               "pivot_root",
-                               "process_madvise",
-                               "quotactl",
-                               "reboot",
-                               "request_key",
-                               "setns",
-                               "setdomainname",
-                               "sethostname",
-                               "settimeofday",
-                               "swapoff",
-                               "swapon",
-                               "syslog",
-                               "umount2",
-                               "unshare",
-                               "userfaultfd",
-                               "vhangup"};
+constexpr std::string_view refused =
+    "acct add_key adjtimex bpf clock_adjtime clock_settime delete_module fanotify_init "
+    "finit_module fsconfig fsmount fsopen fspick init_module io_uring_enter io_uring_register "
+    "io_uring_setup ioperm iopl kcmp kexec_file_load kexec_load keyctl lookup_dcookie "
+    "migrate_pages mount mount_setattr move_mount move_pages open_by_handle_at open_tree "
+    "perf_event_open pivot_root process_madvise quotactl reboot request_key setns setdomainname "
+    "sethostname settimeofday swapoff swapon syslog umount2 unshare userfaultfd vhangup";
 
-template <std::size_t count>
-void add(Json& names, const char* const (&list)[count]) {
-  for (const char* name : list) names.push_back(name);
+void add(Json& names, std::string_view list) {
+  for (std::string& name : split(list, ' ')) names.push_back(std::move(name));
 }
 
 Json allow(const char* name, Json args) {
