@@ -99,32 +99,23 @@ loop::Task<HostFacts> PreflightHost::facts(bool listens) {
   asked.interface = training_.interface;
   asked.names = names_for(training_);
   asked.gpus = training_.facts.num_gpus;
-  auto facts = std::make_shared<HostFacts>();
-  std::function<Result<void>()> collect = [facts, asked]() -> Result<void> {
-    *facts = preflight::collect(asked);
-    return {};
-  };
-  static_cast<void>(co_await loop::in_thread(loop_, std::move(collect)));
-  if (listens && !facts->addresses.empty()) {
-    Result<preflight::Listener> listener = preflight::listen_at(facts->addresses.front());
+  const auto collect = [asked] { return preflight::collect(asked); };
+  HostFacts facts = co_await loop::in_thread(loop_, collect);
+  if (listens && !facts.addresses.empty()) {
+    Result<preflight::Listener> listener = preflight::listen_at(facts.addresses.front());
     if (listener) {
       listener_ = std::make_shared<preflight::Listener>(*std::move(listener));
-      facts->port = listener_->port;
+      facts.port = listener_->port;
     }
   }
-  facts->clock_unix_ms = wall_time().count();
-  co_return std::move(*facts);
+  facts.clock_unix_ms = wall_time().count();
+  co_return facts;
 }
 
 loop::Task<std::vector<PairFacts>> PreflightHost::measure(PairTask task) {
-  auto ways = std::make_shared<std::vector<PairFacts>>();
-  if (!listener_) co_return std::move(*ways);
-  std::function<Result<void>()> work = [ways, task, listener = listener_]() -> Result<void> {
-    *ways = preflight::measure(task, *listener);
-    return {};
-  };
-  static_cast<void>(co_await loop::in_thread(loop_, std::move(work)));
-  co_return std::move(*ways);
+  if (!listener_) co_return std::vector<PairFacts>();
+  const auto work = [task, listener = listener_] { return preflight::measure(task, *listener); };
+  co_return co_await loop::in_thread(loop_, work);
 }
 
 // The leader.

@@ -81,14 +81,10 @@ loop::Task<Result<void>> bring_archive(Client& client, s3client::S3Client& s3, s
   const std::string file = scratch + "/archive";
   const Result<void> came = co_await s3.download(std::move(from), file);
   if (!came) co_return came;
-  const auto report = std::make_shared<packing::UnpackReport>();
-  const std::function<Result<void>()> work = [=]() -> Result<void> {
-    *report = TRY(packing::unpack(file, into, unpack_limits(), name));
-    return {};
-  };
-  const Result<void> unpacked = co_await loop::in_thread(client.loop, work);
-  if (!unpacked) co_return unpacked;
-  for (const std::string& line : report->said) client.complain(line);
+  const auto work = [=] { return packing::unpack(file, into, unpack_limits(), name); };
+  const Result<packing::UnpackReport> unpacked = co_await loop::in_thread(client.loop, work);
+  if (!unpacked) co_return unpacked.error();
+  for (const std::string& line : unpacked->said) client.complain(line);
   co_return Result<void>();
 }
 

@@ -195,15 +195,11 @@ loop::Task<Result<std::optional<platform::Interpreter>>> Fit::interpreter() {
 
 /// In a thread, so that a signal ends it: an engine's image takes as long as its size says.
 loop::Task<Result<machine::UsedImage>> Fit::use_image() {
-  std::optional<machine::UsedImage> used;
-  const std::function<Result<void>()> work = [&]() -> Result<void> {
+  const auto work = [this] {
     const machine::ImageTelling telling{show_progress, complain};
-    used.emplace(TRY(machine::use_image(env_, options_.image, options_.policy, telling)));
-    return {};
+    return machine::use_image(env_, options_.image, options_.policy, telling);
   };
-  const Result<void> done = co_await loop::in_thread(loop_, work);
-  if (!done) co_return done.error();
-  co_return *std::move(used);
+  co_return co_await loop::in_thread(loop_, work);
 }
 
 /// The nodes bring it.

@@ -30,15 +30,13 @@ loop::Task<Result<job::JobTimeline>> own_timeline(loop::Loop& loop, machine::Fou
   platform::HostJournals journals;
   for (const std::string& host : job::host_names(hosts_of_job(job.description)))
     journals.emplace_back(host, job.journal(host));
-  const std::shared_ptr<job::JobTimeline> timeline = std::make_shared<job::JobTimeline>();
   const std::vector<job::MetricDefinition> metrics = metric_definitions_in(job.description);
-  const std::function<Result<void>()> work = [=, name = job.name]() -> Result<void> {
-    *timeline = TRY(platform::read_timeline(name, submitted, journals));
-    return add_first_metrics(metrics, journals, *timeline);
+  const auto work = [=, name = job.name]() -> Result<job::JobTimeline> {
+    job::JobTimeline timeline = TRY(platform::read_timeline(name, submitted, journals));
+    TRY(add_first_metrics(metrics, journals, timeline));
+    return timeline;
   };
-  const Result<void> done = co_await loop::in_thread(loop, work);
-  if (!done) co_return done.error();
-  co_return *timeline;
+  co_return co_await loop::in_thread(loop, work);
 }
 
 }  // namespace muster::cli

@@ -65,30 +65,26 @@ void Agent::say_complaints() {
 }
 
 loop::Task<> Agent::make_folder() {
-  const auto made = std::make_shared<std::optional<Result<NodeFolder>>>();
-  const std::function<Result<void>()> make = [made, job = job_]() -> Result<void> {
-    *made = NodeFolder::make(job);
-    return {};
-  };
-  static_cast<void>(co_await loop::in_thread(loop_, make));
-  if (**made) {
-    folder_ = std::move(***made);
+  const auto make = [job = job_] { return NodeFolder::make(job); };
+  Result<NodeFolder> made = co_await loop::in_thread(loop_, make);
+  if (made) {
+    folder_ = *std::move(made);
   } else {  // The engine is to hear why.
-    log_.error((*made)->error().text);
-    end(job::Outcome::failed(options_.node + ": " + (*made)->error().text));
+    log_.error(made.error().text);
+    end(job::Outcome::failed(options_.node + ": " + made.error().text));
   }
 }
 
 /// What the job has brought is the next attempt's too.
 loop::Task<> Agent::clear_up() {
-  const auto folder = std::make_shared<NodeFolder>(*std::exchange(folder_, std::nullopt));
+  NodeFolder folder = *std::exchange(folder_, std::nullopt);
   const bool stays = again_.has_value();
-  const std::function<Result<void>()> remove = [folder, stays, host = options_.host] {
-    return stays ? folder->remove_host(host) : folder->remove();
+  const auto remove = [&folder, stays, host = options_.host] {
+    return stays ? folder.remove_host(host) : folder.remove();
   };
   const Result<void> removed = co_await loop::in_thread(loop_, remove);
   if (!removed) log_.error(removed.error().text);
-  if (stays) folder_ = std::move(*folder);
+  if (stays) folder_ = std::move(folder);
 }
 
 loop::Task<> Agent::run() {
@@ -116,27 +112,20 @@ void Agent::remove_layers() const {
 
 /// Whether a container can be had here; before it is waited for the other nodes.
 loop::Task<> Agent::look_around() {
-  const auto lack = std::make_shared<std::optional<std::string>>();
-  const std::function<Result<void>()> look = [lack, env = options_.env,
-                                              no_root = options_.no_root]() -> Result<void> {
-    *lack = container::lack_of(container::find_ability(env, no_root));
-    return {};
+  const auto look = [env = options_.env, no_root = options_.no_root] {
+    return container::lack_of(container::find_ability(env, no_root));
   };
-  static_cast<void>(co_await loop::in_thread(loop_, look));
+  const std::optional<std::string> lack = co_await loop::in_thread(loop_, look);
   // What processes of an earlier job left, all of which were killed.
   if (!container::known_containers().empty()) co_await steward_.sweep();
-  if (*lack)
-    co_return end(job::Outcome::failed(options_.node + ": cannot create a container: " + **lack +
+  if (lack)
+    co_return end(job::Outcome::failed(options_.node + ": cannot create a container: " + *lack +
                                        "; --slurm hosts=light needs none of it"));
   if (!job_.image) co_return;
-  const auto layers = std::make_shared<std::vector<int>>();
-  const std::function<Result<void>()> list = [layers, image = *job_.image]() -> Result<void> {
-    *layers = TRY(lacking_layers(image));
-    return {};
-  };
-  const Result<void> listed = co_await loop::in_thread(loop_, list);
-  if (!listed) co_return end(job::Outcome::failed(options_.node + ": " + listed.error().text));
-  lacks_ = *layers;
+  const auto list = [image = *job_.image] { return lacking_layers(image); };
+  Result<std::vector<int>> layers = co_await loop::in_thread(loop_, list);
+  if (!layers) co_return end(job::Outcome::failed(options_.node + ": " + layers.error().text));
+  lacks_ = *std::move(layers);
 }
 
 /// Whether the node's program that is to open the image is there, and an image that is a file.
@@ -227,19 +216,14 @@ loop::Task<> Agent::prepare_and_start(job::NodeBegin begin) {
 
 /// The layers that were missing have been brought by now.
 loop::Task<Result<void>> Agent::take_image() {
-  const auto held = std::make_shared<std::optional<HeldImage>>();
-  const std::function<Result<void>()> take = [held, wanted = *job_.image, image = *job_.spec.image,
-                                              brought = brought_layers()]() -> Result<void> {
-    Result<HeldImage> taken = node::take_image(wanted, image, brought);
-    if (!taken) return taken.error();
-    held->emplace(*std::move(taken));
-    return {};
+  const auto take = [wanted = *job_.image, image = *job_.spec.image, brought = brought_layers()] {
+    return node::take_image(wanted, image, brought);
   };
-  const Result<void> taken = co_await loop::in_thread(loop_, take);
+  Result<HeldImage> held = co_await loop::in_thread(loop_, take);
   remove_layers();
-  if (!taken) co_return complained("image: " + taken.error().text);
-  job_.spec.image = std::move((*held)->image);
-  image_lock_ = std::move((*held)->lock);
+  if (!held) co_return complained("image: " + held.error().text);
+  job_.spec.image = std::move(held->image);
+  image_lock_ = std::move(held->lock);
   co_return Result<void>();
 }
 

@@ -304,17 +304,15 @@ Result<Agent::Sent> Agent::send_journal(loop::Channel& channel) {
 loop::Task<Result<void>> Agent::plan_result() {
   if (result_) co_return Result<void>();
   const std::string root = host_folder() + "/result";
-  const auto plan = std::make_shared<std::optional<packing::TarPlan>>();
-  const std::function<Result<void>()> walk = [plan, root, disk = host_folder()]() -> Result<void> {
+  const auto walk = [root, disk = host_folder()]() -> Result<packing::TarPlan> {
     packing::EntryList entries(disk);
     TRY(packing::walk_trees(
         {root}, [&entries](const packing::TreeEntry& entry) { return entries.add(entry); }));
-    *plan = TRY(packing::TarPlan::make(std::move(entries), {root}));
-    return {};
+    return packing::TarPlan::make(std::move(entries), {root});
   };
-  const Result<void> walked = co_await loop::in_thread(loop_, walk);
-  if (!walked) co_return walked.error();
-  result_ = std::move(*plan);
+  Result<packing::TarPlan> plan = co_await loop::in_thread(loop_, walk);
+  if (!plan) co_return plan.error();
+  result_ = *std::move(plan);
   co_return Result<void>();
 }
 

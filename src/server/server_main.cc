@@ -395,7 +395,7 @@ std::string image_folder(const Env& env) {
 
 /// Uploads end when nobody goes on with them. Those of an earlier server are gone at once.
 loop::Task<> watch_uploads(Server& server, std::string folder) {
-  const std::function<Result<void>()> tidy = [&server, folder]() -> Result<void> {
+  const auto tidy = [&server, folder]() -> Result<void> {
     if (::access(folder.c_str(), F_OK) != 0) return {};  // Nothing was pushed here yet.
     return TRY(server.registry->store())->remove_rests();
   };

@@ -116,11 +116,10 @@ class FolderCheckpoints final : public CheckpointPlace {
       : loop_(loop), place_(std::move(place)) {}
   loop::Task<Result<void>> store(std::string path, std::string relative,
                                  std::function<bool()> is_current) override {
-    const std::function<Result<void>()> work = [place = place_, path, relative, is_current] {
+    const auto work = [&, place = place_] {
       return store_file(*place, path, relative, is_current);
     };
-    const Result<void> done = co_await loop::in_thread(loop_, work);
-    co_return done;
+    co_return co_await loop::in_thread(loop_, work);
   }
 
  private:

@@ -147,7 +147,7 @@ loop::Task<Result<void>> HostRun::keep_checkpoints() {
     const Result<void> restored = co_await finish_copy(kept, std::move(copy));
     if (!restored) co_return restored.error();
   }
-  const std::function<Result<void>()> give = [this] { return housing_->give_checkpoints(); };
+  const auto give = [this] { return housing_->give_checkpoints(); };
   if (Result<void> given = co_await loop::in_thread(loop_, give); !given) co_return given.error();
   CheckpointSync::Options options{.folder = here};
   options.tell_stored = [this](const std::string& line) { log("info", line); };
