@@ -81,7 +81,6 @@ Result<void> ClusterJob::begin_attempt(std::vector<HostState> states) {
                               .spares = note_.spares}));
   attempt_.emplace(note_.number, std::move(states), note_.delivered, engine_.options().times,
                    Clock::now(), engine_.spares(spec_) > 0);
-  spare_nodes_.clear();
   tasks_.start(follow_links(links_));
   tasks_.start(watch_time());
   return {};
@@ -126,16 +125,8 @@ loop::Task<Result<void>> ClusterJob::end_chapters() {
 }
 
 loop::Task<Result<void>> ClusterJob::again() {
-  if (!attempt_ || !attempt_->over())
-    co_return fail(Errc::invalid_input, "a host of " + spec_.name + " has not ended");
-  // Other hosts went since that node did.
-  const bool slurm_knows = std::exchange(slurm_left_out_, false);
-  const std::string node = std::exchange(at_fault_, "");
-  std::vector<std::string> lost;
-  if (!node.empty())
-    lost = {node};
-  else if (!slurm_knows)
-    lost = lost_nodes();
+  if (!over()) co_return fail(Errc::invalid_input, "a host of " + spec_.name + " has not ended");
+  std::vector<std::string> lost = nodes_at_fault();
   const std::string broken = std::exchange(broken_, "");
   for (const HostState& state : attempt_->states())
     if (!state.node.empty() && state.name == broken) lost.push_back(state.node);
@@ -152,6 +143,31 @@ loop::Task<Result<void>> ClusterJob::again() {
   co_return co_await submit();
 }
 
+ClusterJob::State ClusterJob::state() const {
+  if (!attempt_) return State::none;
+  if (attempt_->settled()) return State::settled;
+  return attempt_->over() ? State::over : State::under_way;
+}
+
+void ClusterJob::set_fault(const std::string& node) {
+  if (node.empty()) return;
+  fault_ = Fault::named;
+  at_fault_ = node;
+}
+
+/// Once: what is known of it is the attempt's.
+std::vector<std::string> ClusterJob::nodes_at_fault() {
+  switch (std::exchange(fault_, Fault::unknown)) {
+    case Fault::named:
+      return {at_fault_};
+    case Fault::left_out:  // Other hosts went since that node did.
+      return {};
+    case Fault::unknown:
+      break;
+  }
+  return lost_nodes();
+}
+
 /// Nodes that were lost while others were not: what is wrong is more likely theirs than the
 /// network's. A node that answers is as good as before.
 std::vector<std::string> ClusterJob::lost_nodes() const {
@@ -166,9 +182,7 @@ std::vector<std::string> ClusterJob::lost_nodes() const {
 /// What is the attempt's own goes, and its part of the journals ends.
 loop::Task<Result<void>> ClusterJob::end_attempt(std::vector<std::string> lost) {
   attempt_.reset();
-  signalled_ = false;
-  asked_about_.clear();
-  notes_.clear();
+  of_attempt_ = {};
   if (Result<void> aside = engine::set_aside(folder_path_, hosts_, note_.number); !aside)
     co_return aside.error();
   if (Result<void> chapters = co_await end_chapters(); !chapters) co_return chapters.error();
@@ -193,7 +207,7 @@ std::optional<Swap> ClusterJob::possible_swap() const {
                      .why_lost = state.end->kind == engine::Event::Kind::lost ? state.end->text
                                                                               : std::string()});
   std::vector<AttemptNode> spares;
-  for (const auto& [name, node] : spare_nodes_)
+  for (const auto& [name, node] : of_attempt_.spare_nodes)
     spares.push_back({.name = name, .node = node, .can_go_on = links_->can_go_on(name)});
   return plan_swap(hosts, spares);
 }
@@ -222,7 +236,7 @@ loop::Task<Result<void>> ClusterJob::swap(Swap swap, std::vector<std::string> lo
                                      .host = move.to,
                                      .rollcall_port = SlurmEngine::rollcall_port(note_.nonce)});
   (*links)->fence(last_nonce, last_key);
-  notes_ = std::move(swap.notes);
+  of_attempt_.notes = std::move(swap.notes);
   engine_.look(*this);
   co_return Result<void>();
 }
@@ -304,7 +318,7 @@ void ClusterJob::on_queue(const std::vector<slurm::QueuedJob>& rows) {
   std::optional<slurm::QueuedJob> row = slurm::find_named(rows, slurm::slurm_name(submission()));
   if (row) partition_ = row->partition;
   if (row && hides_why(*row)) {
-    if (std::exchange(asked_about_, row->state) != row->state)
+    if (std::exchange(of_attempt_.asked_about, row->state) != row->state)
       tasks_.start(ask_why(*std::move(row)));
     return;
   }
@@ -329,18 +343,18 @@ loop::Task<> ClusterJob::ask_why(slurm::QueuedJob row) {
   if (row.state == "NODE_FAIL") {
     const Result<std::string> down = co_await engine_.slurm().down_among(row.node_list);
     if (down && !down->empty()) row.reason = *down;
-    slurm_left_out_ = true;
+    if (fault_ == Fault::unknown) fault_ = Fault::left_out;
   } else {
     const Result<std::optional<slurm::StartFailure>> failure =
         co_await engine_.slurm().start_failure(note_.slurm_id, note_.submitted);
     if (!failure && failure.error().code == Errc::closed) {
-      asked_about_.clear();  // Not known: the next look asks again.
+      of_attempt_.asked_about.clear();  // Not known: the next look asks again.
       co_return;
     }
     if (failure && *failure) {
       row.state = "NODE_FAIL";
       row.reason = (*failure)->why;
-      at_fault_ = (*failure)->node;
+      set_fault((*failure)->node);
     }
   }
   perform(attempt_->on_queue(row, wall_time(), Clock::now()));
@@ -373,14 +387,15 @@ void ClusterJob::say(const std::string& host, const std::string& text) {
 }
 
 void ClusterJob::take_spares(const LinkEvent& event) {
-  if (event.kind == LinkEvent::Kind::joined) spare_nodes_[event.host] = event.node;
+  if (event.kind == LinkEvent::Kind::joined) of_attempt_.spare_nodes[event.host] = event.node;
   const bool is_back = event.kind == LinkEvent::Kind::back;
   const bool is_gone =
       event.kind == LinkEvent::Kind::silent || event.kind == LinkEvent::Kind::ended;
   if (event.kind == LinkEvent::Kind::ended) links_->done(event.host);
-  if (!(is_gone || is_back) || !spare_nodes_.contains(event.host)) return;
-  const std::string node = spare_nodes_.at(event.host);
-  if (event.kind == LinkEvent::Kind::ended) spare_nodes_.erase(event.host);
+  std::map<std::string, std::string>& nodes = of_attempt_.spare_nodes;
+  if (!(is_gone || is_back) || !nodes.contains(event.host)) return;
+  const std::string node = nodes.at(event.host);
+  if (event.kind == LinkEvent::Kind::ended) nodes.erase(event.host);
   const HostState& leader = attempt_->states().front();
   if (leader.started && !leader.end)
     say(leader.name, node + (is_back ? ", a spare, responds again"
@@ -392,14 +407,14 @@ void ClusterJob::take(const LinkEvent& event) {
   if (job::is_spare(event.host)) return take_spares(event);
   switch (event.kind) {
     case LinkEvent::Kind::joined:
-      lacks_.insert(event.lacks.begin(), event.lacks.end());
+      of_attempt_.lacks.insert(event.lacks.begin(), event.lacks.end());
       return perform(attempt_->on_joined(event.host, event.node, event.address, event.time));
     case LinkEvent::Kind::back:
       return perform(attempt_->on_back(event.host, event.time));
     case LinkEvent::Kind::began:
       return;
     case LinkEvent::Kind::signalled:
-      if (!std::exchange(signalled_, true)) tasks_.start(ask_whose_signal());
+      if (!std::exchange(of_attempt_.asked_whose_signal, true)) tasks_.start(ask_whose_signal());
       return perform(attempt_->on_signalled(event.host));
     case LinkEvent::Kind::silent:
       return perform(attempt_->on_silent(event.host, event.time, now));
@@ -426,7 +441,8 @@ void ClusterJob::perform(const Actions& actions) {
         break;
       case Action::Kind::begin:
         tasks_.start(bring_image_and_begin());
-        for (const Swap::Note& note : std::exchange(notes_, {})) say(note.host, note.text);
+        for (const Swap::Note& note : std::exchange(of_attempt_.notes, {}))
+          say(note.host, note.text);
         break;
       case Action::Kind::stop:
         links_->stop(action.host, action.grace);
@@ -461,7 +477,7 @@ void ClusterJob::perform(const Actions& actions) {
 
 loop::Task<> ClusterJob::bring_image_and_begin() {
   const std::shared_ptr<AttemptLinks> links = links_;
-  const std::set<int> numbers = std::exchange(lacks_, {});
+  const std::set<int> numbers = std::exchange(of_attempt_.lacks, {});
   Result<void> done;
   for (const int number : numbers)
     if (done && links == links_) done = co_await bring_layer(number);
@@ -487,9 +503,9 @@ loop::Task<> ClusterJob::ask_whose_signal() {
 }
 
 loop::Task<Result<void>> ClusterJob::all_given() {
-  if (!attempt_)  // What the last one left is set aside, and no other could be begun.
+  if (state() == State::none)  // What the last one left is set aside, and no other could be begun.
     co_return fail(Errc::closed, "the job has no attempt, so it has no results");
-  while (!attempt_->settled()) co_await moved_.wait();
+  while (state() != State::settled) co_await moved_.wait();
   for (const HostState& state : attempt_->states())
     if (state.results != HostState::Results::here &&
         state.end->kind == engine::Event::Kind::ended && state.started)
@@ -502,7 +518,7 @@ loop::Task<Result<void>> ClusterJob::all_given() {
 /// True where nodes with results that nobody wants are not there to hear it, as after a restart of
 /// the engine: they would wait to be asked for them.
 bool ClusterJob::has_waiting_nodes() const {
-  if (!attempt_ || attempt_->settled()) return false;
+  if (state() == State::none || state() == State::settled) return false;
   const std::vector<HostState>& states = attempt_->states();
   return std::any_of(states.begin(), states.end(), [this](const HostState& state) {
     return state.results != HostState::Results::here && !(links_ && links_->connected(state.name));
@@ -510,7 +526,7 @@ bool ClusterJob::has_waiting_nodes() const {
 }
 
 loop::Task<Result<void>> ClusterJob::let_go() {
-  if (attempt_ && !attempt_->over())
+  if (state() == State::under_way)
     co_return fail(Errc::denied, folder_path_ + ": a host of the job is still running");
   const bool holds = engine_.spares(spec_) > 0;
   const bool is_left_waiting = has_waiting_nodes();

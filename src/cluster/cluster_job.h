@@ -28,6 +28,16 @@ class SlurmEngine;
 
 /// A job of the engine's, for all Runs that follow it: it hears its links and Slurm, and does what
 /// its attempt says.
+///
+///     State:  none --submit, find_again--> under_way --last host's end--> over
+///             over --last result here or lost--> settled
+///             over, settled --again--> none --another attempt begins--> under_way
+///
+/// again() that fails leaves `none`. Whose fault it is that an attempt ends says without which
+/// nodes the next one begins:
+///
+///     Fault:  unknown --Slurm has left a node out--> left_out
+///             unknown, left_out --a node is named--> named
 class ClusterJob {
  public:
   ClusterJob(SlurmEngine& engine, job::Spec spec, engine::JobFolder folder);
@@ -74,14 +84,33 @@ class ClusterJob {
   engine::Tally tally() const { return note_.tally; }
   /// The attempt's.
   const engine::Chapters& chapters() const { return note_.chapters; }
-  bool over() const { return attempt_ && attempt_->over(); }
+  enum class State { none, under_way, over, settled };
+  State state() const;
+  bool over() const { return state() >= State::over; }
   /// True while what Slurm says of it counts.
-  bool asks() const { return attempt_ && !attempt_->settled() && !note_.slurm_id.empty(); }
+  bool asks() const {
+    const State now = state();
+    return (now == State::under_way || now == State::over) && !note_.slurm_id.empty();
+  }
   bool moves() const { return asks() && attempt_->moves(); }
   /// Times that Slurm was asked since it was submitted.
   int looks = 0;
 
  private:
+  enum class Fault {
+    unknown,   ///< A node is looked for among the hosts that were lost.
+    left_out,  ///< Slurm has given up a node, and leaves it out by itself.
+    named,     ///< `at_fault_` could not begin or go on.
+  };
+  /// What goes with an attempt, besides its links.
+  struct OfAttempt {
+    std::map<std::string, std::string> spare_nodes{};  ///< By the names of spares that came.
+    std::vector<Swap::Note> notes{};                   ///< To be said when it has begun.
+    std::set<int> lacks{};                             ///< Layers that some node has not.
+    bool asked_whose_signal = false;
+    std::string asked_about{};  ///< The state for which Slurm was asked why.
+  };
+
   slurm::Submission submission() const;
   std::string node_program() const;
   Result<void> new_names();
@@ -90,6 +119,8 @@ class ClusterJob {
   std::vector<std::string> lost_nodes() const;
   loop::Task<Result<void>> end_attempt(std::vector<std::string> lost);
   loop::Task<Result<void>> swap(Swap swap, std::vector<std::string> lost);
+  void set_fault(const std::string& node);
+  std::vector<std::string> nodes_at_fault();
   void take_spares(const LinkEvent& event);
   void say(const std::string& host, const std::string& text);
   Result<void> begin_attempt(std::vector<HostState> states);
@@ -121,18 +152,14 @@ class ClusterJob {
   engine::Tally next_tally_;
   std::string broken_;     ///< A host whose node the next attempt does without.
   std::string partition_;  ///< As Slurm says.
-  std::string at_fault_;   ///< A node that this attempt could not begin or go on with.
+  Fault fault_ = Fault::unknown;
+  std::string at_fault_;
   std::optional<Attempt> attempt_;
   std::shared_ptr<AttemptLinks> links_;
-  std::shared_ptr<AttemptLinks> former_links_;      ///< Until nodes that go on have heard so.
-  std::map<std::string, std::string> spare_nodes_;  ///< By the names of spares that came.
-  std::vector<Swap::Note> notes_;                   ///< To be said when the attempt has begun.
+  std::shared_ptr<AttemptLinks> former_links_;  ///< Until nodes that go on have heard so.
+  OfAttempt of_attempt_;
   std::vector<engine::Event> history_;
-  std::set<int> lacks_;  ///< Layers of the image that some node has not.
-  bool cancelling_ = false;
-  bool signalled_ = false;
-  bool slurm_left_out_ = false;  ///< Slurm has given up a node, and knows which it is.
-  std::string asked_about_;      ///< The state for which Slurm was asked why.
+  bool cancelling_ = false;  ///< scancel runs.
   loop::Event moved_;
   loop::Event due_;  ///< The attempt's deadline may be another.
   loop::Tasks tasks_;

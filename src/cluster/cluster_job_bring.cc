@@ -71,8 +71,7 @@ loop::Task<> ClusterJob::deliver() {
   note_.delivered = true;
   Result<void> done = write_note(folder_path_, note_);
   if (done) done = co_await bring();
-  const std::string node = done ? "" : slurm::node_named_by_sbcast(done.error().text);
-  if (!node.empty()) at_fault_ = node;
+  if (!done) set_fault(slurm::node_named_by_sbcast(done.error().text));
   perform(attempt_->on_delivered(done, wall_time(), Clock::now()));
 }
 
