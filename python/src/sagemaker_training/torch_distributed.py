@@ -40,7 +40,7 @@ class TorchDistributedRunner(process.CollectiveRunner):
         kind = _entry_point_type.get(environment.code_dir, self._user_entry_point)
         if kind is not _entry_point_type.PYTHON_PROGRAM:
             raise errors.ClientError(
-                "sagemaker_program is %r: torchrun requires a Python script (no setup.py beside it)"
+                "sagemaker_program is %r; torchrun requires a Python script without a setup.py"
                 % self._user_entry_point
             )
         command = [TORCH_DISTRIBUTED_MODULE, "--nnodes", str(len(self._hosts))]

@@ -109,7 +109,7 @@ class ServerTest(unittest.TestCase):
             self.assertEqual(training._find("a.py", folder), (folder, "a.py"))
             script = os.path.join(folder, "a.py")
             self.assertEqual(training._find(script, None), (folder, "a.py"))
-            self.assertIn("no file", self.refusal(training._find, "c.py", folder))
+            self.assertIn("file not found", self.refusal(training._find, "c.py", folder))
             training._pack(archive, folder, sorted(os.listdir(folder)))
             with tarfile.open(fileobj=archive) as tar:
                 self.assertEqual(tar.getnames(), ["a.py", "lib", "lib/b.py"])
