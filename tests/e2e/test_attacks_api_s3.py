@@ -197,7 +197,7 @@ def test_a_key_is_one_objects_and_no_path(attacked, key):
 
 
 @pytest.mark.parametrize("name", ["..", ".", "../keys", "a/b", "-a", "A" * 64, "a..b", "x" * 300])
-def test_a_bucket_is_no_folder_of_the_machine(attacked, unchanged, name):
+def test_a_bucket_cannot_be_a_folder_of_the_machine(attacked, unchanged, name):
     path = "/" + urllib.parse.quote(name, safe="")
     for method in ("PUT", "DELETE", "GET"):
         answer = attacked.send(signed(Request(method, path), attacked.user, "s3", attacked.host))

@@ -226,7 +226,7 @@ RAGES = {
 
 
 @pytest.mark.parametrize("what", RAGES)
-def test_a_host_that_rages_ends_and_harms_nobody(machine, what):
+def test_a_hostile_host_ends_and_harms_no_other(machine, what):
     head = "import ctypes, json, os, signal, struct, sys\n"
     before = what_must_not_change()
     process = machine.fit(head + textwrap.dedent(RAGES[what]) + "\nsys.stdout.flush()\n")

@@ -182,7 +182,7 @@ def test_a_home_holds_at_most_the_interpreter_and_programs_of_path(attack):
     assert set(found["home"]) <= {path.parts[2] for path in named if path.parts[1:2] == ("root",)}
 
 
-def test_people_of_the_machine_are_not_told(attack):
+def test_users_of_the_machine_are_not_listed(attack):
     _, found = attack
     people = {
         line.split(":")[0]
@@ -193,14 +193,14 @@ def test_people_of_the_machine_are_not_told(attack):
     assert "root" in found["accounts"]
 
 
-def test_root_of_the_host_is_nobody_here(attack):
+def test_root_in_the_host_has_no_rights_on_the_machine(attack):
     _, found = attack
     inside, outside, count = found["ids"]
     assert (inside, count) == ("0", "65536")
     assert int(outside) >= 65536
 
 
-def test_mounts_tell_no_path_of_a_job_folder(attack):
+def test_mounts_do_not_reveal_the_path_of_a_job_folder(attack):
     planted, found = attack
     assert os.fspath(planted.state) + "/jobs" not in found["mounts"]
 

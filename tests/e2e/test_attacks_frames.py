@@ -168,7 +168,7 @@ def test_a_forged_frame_is_believed_nowhere(forged, name):
 
 
 @pytest.mark.parametrize("name", BROKEN)
-def test_a_broken_stream_is_told_in_a_line_and_ends_nobody_else(machine, name):
+def test_a_broken_stream_is_reported_in_a_line_and_ends_no_other_process(machine, name):
     output = machine.folder / re.sub(r"\W+", "-", name)
     then = {name: BROKEN[name], "then": frame(VERDICT, verdict("algo-1", "rank 0"))}
     told = Told(machine.fit(attack(then), "--json", hosts=2, output=output))
@@ -180,7 +180,7 @@ def test_a_broken_stream_is_told_in_a_line_and_ends_nobody_else(machine, name):
 
 
 @pytest.mark.parametrize("name", CUT)
-def test_a_frame_cut_short_is_no_frame(machine, name):
+def test_a_truncated_frame_is_rejected(machine, name):
     output = machine.folder / re.sub(r"\W+", "-", name)
     script = FIND_STREAM + f"os.write(stream(), {CUT[name]!r})\nprint('alive', flush=True)\n"
     told = Told(machine.fit(script, "--json", "--mpi", output=output))
@@ -270,7 +270,7 @@ def test_a_job_whose_rank_attacks_the_host_socket_goes_on(knocked):
 
 
 @pytest.mark.parametrize("name", SOCKET_ATTACKS)
-def test_what_is_no_frame_of_the_host_socket_gets_no_answer_but_a_refusal(knocked, name):
+def test_an_invalid_frame_at_the_host_socket_is_refused(knocked, name):
     answers = dict(
         eval(each["text"].removeprefix("KNOCKED "))  # noqa: S307: our own script's list.
         for each in knocked.of("line") if each["text"].startswith("KNOCKED ")

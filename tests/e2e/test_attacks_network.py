@@ -296,7 +296,7 @@ def test_bodies_that_are_announced_and_do_not_come_keep_no_room(server):
     assert "never" not in str(server.client("s3").list_objects_v2(Bucket=BUCKET)["Contents"])
 
 
-def test_readers_that_do_not_read_keep_nobody_waiting(server):
+def test_readers_that_do_not_read_block_no_other_client(server):
     server.client("s3").put_object(Bucket=BUCKET, Key="large", Body=b"x" * (32 << 20))
     request = signed(Request("GET", f"/{BUCKET}/large"), keys_of(server), "s3", host_of(server))
     before = server.resident_kib()
@@ -334,7 +334,7 @@ for number in range(500):
 """
 
 
-def test_slow_expressions_over_long_lines_keep_nobody_waiting(server):
+def test_slow_expressions_over_long_lines_block_no_other_client(server):
     """Others' metrics are whole meanwhile; how many lines of the hostile job's were left out, the
     server says once."""
     job = job_of_long_lines(server, rounds=30)

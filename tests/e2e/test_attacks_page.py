@@ -75,7 +75,7 @@ def test_a_pass_is_good_once(page):
 
 
 @pytest.mark.parametrize("secret", ["", "0" * 64, 7, None, ["a"], "x" * 10000])
-def test_a_pass_that_never_was_lets_nobody_in(page, secret):
+def test_an_invalid_pass_does_not_log_in(page, secret):
     answer = page.call("enter", {"pass": secret})
     assert answer.status == 403 and answer.getheader("Set-Cookie") is None
 
@@ -235,7 +235,7 @@ def test_every_answer_of_the_page_has_its_policy(page, path):
     assert answer.getheader("Access-Control-Allow-Origin") is None
 
 
-def test_an_object_is_no_page_of_the_servers(page):
+def test_an_object_cannot_act_as_a_page_of_the_server(page):
     s3 = page.server.client("s3", signature_version="s3v4")
     s3.create_bucket(Bucket="pages")
     s3.put_object(Bucket="pages", Key="a.html", Body=b"<script>1</script>", ContentType="text/html")
@@ -258,7 +258,7 @@ def key_ids(page, cookie: str) -> list[str]:
     return [each["id"] for each in json.loads(page.call("keys", cookie=cookie).text)["keys"]]
 
 
-def test_keys_are_for_who_is_in_and_are_told_without_their_secrets(page, cookie):
+def test_keys_are_listed_after_login_without_their_secrets(page, cookie):
     for name in ("keys", "make-key", "delete-key", "machine"):
         assert page.call(name).status == 401
         assert page.ask("GET", f"/ui/call/{name}", {"Cookie": cookie, **OWN}).status in (403, 405)
@@ -267,7 +267,7 @@ def test_keys_are_for_who_is_in_and_are_told_without_their_secrets(page, cookie)
     assert page.keys[0] in answer.text and page.keys[1] not in answer.text
 
 
-def test_a_made_key_is_told_once_and_stands_in_no_cache_or_log(page, cookie):
+def test_a_new_key_is_shown_once_and_is_in_no_cache_or_log(page, cookie):
     answer = page.call("make-key", {"comment": "x" * 256}, cookie=cookie)
     assert answer.status == 200 and answer.getheader("Cache-Control") == "no-store"
     made = json.loads(answer.text)
@@ -299,7 +299,7 @@ def test_a_key_has_a_comment_of_one_line_or_is_not_made(page, cookie, comment):
 
 @pytest.mark.parametrize("key", ["", "../x", "AKIANONE", "x" * 5000, "' OR 1=1 --", "\0", 7, None,
                                  ["a"]])  # fmt: skip
-def test_a_key_that_is_none_is_not_deleted(page, cookie, key):
+def test_an_unknown_key_is_not_deleted(page, cookie, key):
     before = key_ids(page, cookie)
     assert page.call("delete-key", {"id": key}, cookie=cookie).status == 404
     assert key_ids(page, cookie) == before
@@ -344,7 +344,7 @@ def test_a_call_is_a_small_object(page, cookie, body, status):
 @pytest.mark.parametrize("given", [
     {"job": "../x"}, {"job": "none"}, {"job": 7}, {"job": "none", "from": -1, "count": 10**15},
 ])  # fmt: skip
-def test_a_log_that_is_none_is_refused(page, cookie, given):
+def test_an_unknown_log_is_refused(page, cookie, given):
     assert page.call("log", given, cookie=cookie).status == 400
     assert page.call("search-log", {**given, "pattern": "a"}, cookie=cookie).status == 400
 
@@ -394,7 +394,7 @@ def test_a_timeline_of_no_job_is_refused(page, cookie, given):
 
 
 @pytest.mark.parametrize("given", [{"job": "' OR ''='"}, {"job": "none"}, {"job": 7}, {}])
-def test_the_last_run_of_no_job_is_none(page, cookie, given):
+def test_the_last_run_of_an_unknown_job_is_empty(page, cookie, given):
     assert page.call("last-run", given).status == 401
     answer = page.call("last-run", given, cookie=cookie)
     assert answer.status == 200 and json.loads(answer.text) == {"job": ""}
@@ -411,7 +411,7 @@ def test_stacks_of_no_job_are_refused(page, cookie, given):
     {"from": -1}, {"from": 100}, {"to": 2**62}, {"to": -5}, {"from": 1e300}, {"from": None},
     {"name": ""}, {"name": "x" * 256}, {"name": ["x"]},
 ])  # fmt: skip
-def test_a_metric_is_told_in_bounds_or_not_at_all(page, cookie, given):
+def test_a_metric_is_returned_within_limits_or_refused(page, cookie, given):
     good = {"job": "none", "name": "loss", "from": 0, "to": 100, "buckets": 10}
     answer = page.call("metric", good, cookie=cookie)
     assert answer.status == 200 and json.loads(answer.text)["buckets"] == []
@@ -421,7 +421,7 @@ def test_a_metric_is_told_in_bounds_or_not_at_all(page, cookie, given):
 
 @pytest.mark.parametrize("query", ["", "?job=none&name=loss", "?name=%00", "?job=%0d%0aX:y&name=a",
                                    "?job=../../x&name=y", "?job=a%22b&name=%3D1"])  # fmt: skip
-def test_a_file_of_no_metric_is_none(page, cookie, query):
+def test_a_file_of_an_unknown_metric_is_not_found(page, cookie, query):
     answer = page.ask("GET", f"/ui/call/metric-csv{query}", {"Cookie": cookie, **OWN})
     assert answer.status == 404 and answer.text == ""
     assert answer.getheader("X") is None
@@ -491,7 +491,7 @@ def archives(page, left):
 
 @pytest.mark.parametrize("name", ["many.tar.gz", "bomb.tar.gz", "names.tar.gz", "text.tar.gz",
                                   "empty.tar.gz", "half.tar.gz", "damaged.tar.gz"])  # fmt: skip
-def test_an_archive_is_told_of_in_bounds_or_refused_in_a_line(page, cookie, archives, name):
+def test_an_archive_is_listed_within_limits_or_refused_in_a_line(page, cookie, archives, name):
     body, want = archives[name]
     described = page.server.client("sagemaker").describe_training_job(TrainingJobName="left")
     bucket, _, prefix = described["OutputDataConfig"]["S3OutputPath"][5:].partition("/")

@@ -98,7 +98,7 @@ def test_a_strangers_link_is_not_followed(machine, trap, flag, place):
     assert SECRET not in process.text
 
 
-def test_a_strangers_link_is_no_configuration_of_pip(machine, trap):
+def test_a_strangers_link_is_not_used_as_pips_configuration(machine, trap):
     link = trap.link("link", trap.ours)
     for words, environment in (
         (("--pip-conf", link / "pip.conf"), {}),
@@ -111,7 +111,7 @@ def test_a_strangers_link_is_no_configuration_of_pip(machine, trap):
         assert f"--pip-conf: {link}: symbolic link of user {STRANGER}" in process.text
 
 
-def test_a_strangers_link_is_no_job_to_submit(machine, trap):
+def test_a_strangers_link_is_not_submitted_as_a_job(machine, trap):
     link = trap.link("link", trap.ours / "job.json")
     process = machine.sm("submit", "--json-file", link)
     assert process.wait(GUARD_SECONDS) == 2, process.text
@@ -120,7 +120,7 @@ def test_a_strangers_link_is_no_job_to_submit(machine, trap):
 
 
 @pytest.mark.parametrize("flag", ["--env-file", "--hyperparameters"])
-def test_a_strangers_link_is_no_file_of_values(machine, trap, flag):
+def test_a_strangers_link_is_not_read_as_a_file_of_values(machine, trap, flag):
     link = trap.link("link", trap.ours / "secret")
     (machine.source / "script.py").write_text(LOOK)
     process = machine.sm("fit", "script.py", "--source-dir", machine.source, flag, link)
@@ -129,7 +129,7 @@ def test_a_strangers_link_is_no_file_of_values(machine, trap, flag):
     assert SECRET not in process.text
 
 
-def test_a_strangers_link_is_no_config_of_roots_server(machine, trap):
+def test_a_strangers_link_is_not_read_as_config_by_roots_server(machine, trap):
     link = trap.link("link", trap.ours)
     config = trap.home / "server.json"
     config.write_text(f'{{"keys": [{{"id": "AKIAEXAMPLE", "secret_file": "{link}/secret"}}]}}')

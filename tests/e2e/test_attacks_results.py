@@ -233,7 +233,7 @@ def test_no_device_is_made(left, name):
 @pytest.mark.parametrize(
     "path", ["model/pipe", "model/socket", "model/whiteout", "output/data/pipe"]
 )
-def test_what_is_no_file_is_left_out_and_named(left, path):
+def test_entries_other_than_files_are_left_out_and_named(left, path):
     assert not os.path.lexists(left.machine.output / path)
     assert f"left out: /opt/ml/{path}: neither a file nor a folder nor a link" in left.text
 
@@ -250,7 +250,7 @@ def test_what_is_no_file_is_left_out_and_named(left, path):
         ("link-long", "x" * 4000),
     ],
 )
-def test_a_link_stays_a_link_and_nobody_followed_it(left, name, target):
+def test_a_link_stays_a_link_and_is_never_followed(left, name, target):
     assert os.readlink(left.model / name) == target
     for path in ("/etc", "/etc/shadow", "/etc/passwd"):
         assert os.stat(path).st_uid == 0, f"{path} was given away"

@@ -70,7 +70,7 @@ def test_a_reader_that_was_taken_over_reaches_nothing_of_the_machine(machine, pr
     ],
     ids=["endless", "nonsense", "busy", "failing"],
 )
-def test_a_reader_that_tells_nonsense_is_an_error_of_its_process(machine, programs, program):
+def test_a_reader_with_invalid_output_is_an_error_of_its_process(machine, programs, program):
     text = told(machine, programs, program)
     assert "algo-1\n  (" in text, text
 

@@ -86,7 +86,7 @@ def test_variables_say_it_without_a_flag(hands):
     assert said.count("ranks 2") == 2, said
 
 
-def test_a_host_that_cannot_find_itself_is_told_by_host(hands):
+def test_a_host_that_cannot_find_itself_needs_host(hands):
     job = hands(2)
     for host in job.hosts:
         host.check("hostname", f"machine-{host.name}")
@@ -241,7 +241,7 @@ def test_a_jobs_key_in_a_file_is_its_owners_alone(folder, tmp_path):
     assert again.stdout.decode() != key
 
 
-def test_a_key_that_others_may_read_is_told(hands):
+def test_a_key_that_others_can_read_is_reported(hands):
     job = hands(2)
     for host in job.hosts:
         host.path("/etc/job.key").chmod(0o644)

@@ -31,7 +31,7 @@ def description(machine, job: str, **env) -> dict:
     return json.loads(told.out.decode())
 
 
-def test_the_first_to_fail_is_told_with_its_victims(machine):
+def test_the_first_failure_is_reported_with_its_victims(machine):
     fit = machine.fit(ONE_FAILS, "--name", "card", hosts=2, per_host=2)
     assert fit.wait(GUARD_SECONDS) == 1, fit.text
     said = fit.err.decode()

@@ -133,7 +133,7 @@ def test_checkpoints_of_a_folder_are_uploaded_and_the_job_has_its_tags(sm, serve
     assert not (sm.folder / "ckpt" / "later").exists()
 
 
-def test_jobs_describe_and_logs_tell_of_ended_jobs(sm):
+def test_jobs_describe_and_logs_show_ended_jobs(sm):
     write(sm.folder, HELLO)
     write(sm.folder, FAILS, "fails.py")
     sm("submit", "train.py", "--name", "told-1", "--wait")
@@ -228,7 +228,7 @@ def test_what_a_job_left_is_downloaded(sm):
     assert not (sm.folder / "other/more").exists()
 
 
-def test_what_a_job_did_not_leave_is_none_or_refused(sm):
+def test_results_that_a_job_does_not_have_are_empty_or_refused(sm):
     write(sm.folder, FAILS)
     sm("submit", "train.py", "--name", "leaves-none", "--wait", code=1)
     lacks = sm("download", "leaves-none", "--output", code=2).stderr

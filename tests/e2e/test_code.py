@@ -143,7 +143,7 @@ def test_a_hostile_archive_stays_in_the_code_folder(job, folder):
         ("/no/such/place", "/no/such/place"),
     ],
 )
-def test_code_that_cannot_be_had_is_one_clear_line(job, server, submit, want):
+def test_unavailable_code_is_one_clear_line(job, server, submit, want):
     server.put("bucket", "other", b"")
     done = job.train(submit=submit, env=server.env())
     assert done.returncode == 1

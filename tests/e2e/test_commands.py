@@ -101,7 +101,7 @@ def test_the_parser_takes_each_flag_that_help_shows(commands):
         (["completion", "tcsh"], 'expected bash, zsh or fish, got "tcsh"'),
     ],
 )
-def test_a_slip_is_told_with_what_was_meant(words, want):
+def test_a_typo_is_reported_with_a_suggestion(words, want):
     done = sm(*words, code=2)
     first, *rest = done.stderr.splitlines()
     assert want in first and len(rest) <= 1, done.stderr

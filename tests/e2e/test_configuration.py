@@ -87,7 +87,7 @@ def test_the_example_has_every_key_and_each_is_one(uncommented):
     assert found - rest == documented()
 
 
-def test_each_key_of_the_example_is_taken_as_it_stands(uncommented, tmp_path):
+def test_each_key_of_the_example_is_accepted_unchanged(uncommented, tmp_path):
     """But those whose files are not here."""
     path = tmp_path / "server.json"
     for name, value in uncommented.items():

@@ -150,7 +150,7 @@ def test_by_hyperparameter_a_failure_ends_the_job_on_both_hosts(training):
     job.assert_quiet()
 
 
-def test_by_hyperparameter_too_what_is_missing_is_told(training):
+def test_by_hyperparameter_too_a_missing_module_is_reported(training):
     job = training(1, 2, TELLS, ENABLED).start()
     assert set(job.wait().values()) == {1}, job.story()
     assert "has no module deepspeed: pip install deepspeed" in job.failure("algo-1")

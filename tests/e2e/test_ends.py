@@ -121,7 +121,7 @@ def test_who_only_saw_that_its_peer_went_is_not_blamed(training):
         assert want in job.failure(name), job.failure(name)
 
 
-def test_a_long_error_and_one_on_stdout_are_told_whole(training):
+def test_a_long_error_and_one_on_stdout_are_reported_in_full(training):
     script = """
 import sys, warnings
 warnings.warn("old api")

@@ -20,7 +20,7 @@ def sm(*words, code=0):
     return done
 
 
-def test_every_name_is_listed_and_told():
+def test_every_name_is_listed_and_explained():
     listed = re.findall(r"^  ([a-z0-9-]+) ", sm("explain").stdout, re.M)
     assert listed == NAMES and len(set(NAMES)) == len(NAMES)
     for name in NAMES:
@@ -120,7 +120,7 @@ def test_a_message_finds_its_section_in_one_word_or_several():
     assert sm("explain", message).stdout == sm("explain", *message.split()).stdout == told
 
 
-def test_a_slip_is_told_with_what_was_meant():
+def test_a_typo_is_reported_with_a_suggestion():
     assert "did you mean lost-host?" in sm("explain", "lost-hots", code=2).stderr
     assert "sm explain lists the names" in sm("explain", "!", code=2).stderr
 

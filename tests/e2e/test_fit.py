@@ -378,7 +378,7 @@ def test_a_host_that_dies_is_named(machine):
     assert re.search(r"algo-2.*(SIGKILL|lost)", process.text), process.text
 
 
-def test_hosts_that_nothing_connects_are_told_of_before_they_start(machine):
+def test_hosts_without_a_connection_are_reported_before_they_start(machine):
     note = r"sm fit: 2 hosts, 1 process each, not connected: add --mpi, --torchrun or --processes"
     process = succeed(machine.sm("fit", script_file(machine, "print('ran')"), "--hosts", 2))
     assert re.match(note, process.err.decode()), process.text

@@ -94,7 +94,7 @@ def go(sm):
     return on
 
 
-def test_a_detached_job_is_followed_to_its_end_and_told_of_afterwards(machine, sm, go):
+def test_a_detached_job_is_followed_to_its_end_and_listed_afterwards(machine, sm, go):
     begun = detach(machine, WAITS, "one", hosts=2)
     assert begun.out == b"one\n"
     for command in ("sm logs -f one", "sm stop one", "sm describe one", str(machine.output)):
@@ -165,7 +165,7 @@ def test_results_and_log_belong_to_who_asked_by_sudo(machine):
         assert (path.stat().st_uid, path.stat().st_gid) == (1234, 1234)
 
 
-def test_a_failure_is_told_with_its_cause_and_its_exit_code(machine, sm):
+def test_a_failure_is_reported_with_its_cause_and_its_exit_code(machine, sm):
     detach(machine, FAILS, "fails")
     follower = sm("logs", "-f", "fails", code=1)
     assert "Failed: " in follower.err.decode() and "ValueError: bad batch" in follower.err.decode()

@@ -89,7 +89,7 @@ def test_an_image_without_train_runs_scripts_by_musters(machine, bring):
     assert "in image: --lr 0.1 --more on algo-1" in text, text
 
 
-def test_what_ran_is_told_by_name_and_digest(machine, bring):
+def test_the_image_that_ran_is_reported_by_name_and_digest(machine, bring):
     name = bring({"bin/train": b"#!/bin/sh\nexit 0\n"}, {"Env": ["PATH=/bin"]})
     listed = machine.sm("image", "ls", "--json")
     assert listed.wait(GUARD_SECONDS) == 0
@@ -138,7 +138,7 @@ def test_hundreds_of_layers_are_one_root(machine, tmp_path, count):
         (["--image", "oci:/none/x"], "--image: oci:/none/x: "),
     ],
 )
-def test_what_cannot_run_is_told_before_anything_runs(machine, words, says):
+def test_an_image_that_cannot_run_is_refused_before_the_job_starts(machine, words, says):
     process = machine.sm("fit", *words)
     assert process.wait(GUARD_SECONDS) == 2, process.text
     assert says in process.err.decode(), process.text

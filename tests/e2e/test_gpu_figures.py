@@ -72,7 +72,7 @@ def tools(served) -> list[int]:
     return [int(pid) for pid in (served.folder / "started").read_text().split()]
 
 
-def test_each_host_tells_what_its_own_gpus_are_used_for(served, ask):
+def test_each_host_reports_the_utilization_of_its_own_gpus(served, ask):
     def told(measure: str) -> list[dict]:
         spans = ask("hosts", job="works")["hosts"]
         if not spans or not all(each["gpus"] for each in spans):

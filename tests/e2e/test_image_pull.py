@@ -100,7 +100,7 @@ def files_of(image: OciImage, here: Here) -> bool:
     return len(here.files()) == len(image.layers) and not here.halves() and not kept & packed
 
 
-def test_an_image_comes_once_and_its_digest_is_told(here):
+def test_an_image_is_pulled_once_and_its_digest_is_shown(here):
     with FakeRegistry() as registry:
         image = small_image()
         name = registry.add("team/box", "v1", image)
@@ -327,7 +327,7 @@ def test_a_slow_registry_keeps_no_other_pull_waiting(here):
 
 
 @pytest.mark.parametrize("junk", [False, True], ids=["true digests", "true diff ids"])
-def test_a_digest_is_no_right_to_anothers_layer(here, junk):
+def test_a_digest_does_not_grant_access_to_anothers_layer(here, junk):
     image = small_image()
     with FakeRegistry(login="basic") as private, FakeRegistry() as evil:
         name = private.add("team/box", "v1", image)
@@ -349,7 +349,7 @@ def test_a_digest_is_no_right_to_anothers_layer(here, junk):
             assert files_of(image, here)
 
 
-def test_a_layer_comes_anew_for_another_login(here):
+def test_a_layer_is_pulled_again_for_another_login(here):
     image = small_image()
     with FakeRegistry() as registry:
         name = registry.add("team/box", "v1", image)

@@ -154,7 +154,7 @@ def test_two_nodes_are_one_mpi_job(nodes):
     job.assert_bare()
 
 
-def test_a_stop_is_told_to_the_ranks(nodes):
+def test_ranks_are_notified_of_a_stop(nodes):
     job = nodes(2).start(arguments="wait")
     job.wait_for(b"waiting")
     for node in job.nodes:

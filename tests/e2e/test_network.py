@@ -161,7 +161,7 @@ def test_without_a_network_a_job_reaches_nothing(outside, at):
     assert outside.state() == outside.before
 
 
-def test_nobody_reaches_into_a_job(outside, at):
+def test_other_processes_cannot_connect_to_a_job(outside, at):
     """Not another job, nor the machine, a container of it, or a stranger for whom it is a router;
     all can where the job's rules are taken away."""
     job = at.fit(WAITING, "--name", "waits", output=at.folder / "waits")

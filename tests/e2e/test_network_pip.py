@@ -118,7 +118,7 @@ def test_pip_reads_what_the_caller_names(outside, at):
     assert nothing.wait(GUARD_SECONDS) == 1, "as for pip, that is no configuration"
 
 
-def test_an_image_has_it_too_whoever_its_user_is_and_whatever_its_network(at):
+def test_an_image_has_it_too_with_any_user_and_network(at):
     shell = {**programs("/bin/sh"), "etc/passwd": b"root:x:0:0::/root:/bin/sh\n"}
     for user in ("", "1000:1000"):
         folder = at.folder / f"image{user[:4]}"

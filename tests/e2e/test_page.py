@@ -143,7 +143,7 @@ def test_a_failed_job_says_why_and_where(served, browser):
     assert "line=" in browser.url()
 
 
-def test_a_job_tells_how_to_run_it_again(served, browser):
+def test_a_job_shows_how_to_run_it_again(served, browser):
     browser.open(f"{served.server.url}/ui/jobs/good")
     for kind in ("aws", "boto3", "sm submit"):
         browser.wait("document.querySelector('[aria-label=Tool]')")
@@ -331,7 +331,7 @@ def phase_ms(served, job: str) -> dict[str, int]:
     return took
 
 
-def test_a_timeline_tells_the_difference_to_the_last_run_of_the_same_code(served, browser):
+def test_a_timeline_shows_the_difference_from_the_last_run_of_the_same_code(served, browser):
     browser.open(f"{served.server.url}/ui/jobs/bad")
     browser.wait_text("the last run of the same code", SECONDS)
     link = browser.run("return document.querySelector('[aria-label=Timeline] p a').pathname")

@@ -103,7 +103,7 @@ def largest(measure: str, host: str) -> str:
             ".map((e) => Number(e.cells[4].innerText)))")  # fmt: skip
 
 
-def test_a_host_that_works_is_told_from_one_that_waits(served, browser):
+def test_a_busy_host_looks_different_from_an_idle_one(served, browser):
     browser.complaints()
     browser.open(f"{served.server.url}/ui/jobs/works")
     browser.wait("document.querySelector('.tabs')")

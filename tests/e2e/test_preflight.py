@@ -44,7 +44,7 @@ def test_hosts_that_are_alike_are_shown_and_nothing_is_odd(hands):
         assert re.search(rf"^algo-{way}  [\d.]+ [µm]s +[\d.]+ [MG]bit/s$", said, re.M), said
 
 
-def test_json_tells_all_of_it(hands):
+def test_json_output_has_all_results(hands):
     job = hands(3)
     preflight(job, "--json")
     told = json.loads(job.runs["algo-1"].out)
@@ -108,7 +108,7 @@ def test_a_port_that_is_closed_in_one_direction_ends_the_job_before_it_runs(hand
         assert "preflight on algo-1: the hosts can't work together: algo-2 → algo-3" in said, said
 
 
-def test_a_port_that_is_closed_both_ways_is_told_once(hands):
+def test_a_port_that_is_closed_both_ways_is_reported_once(hands):
     job = hands(2)
     closed(job.hosts[0], "10.99.0.2")
     closed(job.hosts[1], "10.99.0.1")
@@ -158,7 +158,7 @@ def test_versions_disks_and_interpreters_are_compared(hands):
     ]
 
 
-def test_one_host_has_nobody_to_compare_itself_with(hands):
+def test_a_single_host_is_not_compared(hands):
     job = hands(1)
     assert job.start("preflight").wait() == {"algo-1": 2}
     assert "list the hosts with --hosts" in job.runs["algo-1"].text

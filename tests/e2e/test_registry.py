@@ -260,7 +260,7 @@ def test_an_index_needs_its_images_and_lists_go_page_by_page(server):
     assert json.loads(ask(server, "GET", "/v2/box/tags/list").body)["tags"] == ["b", "c"]
 
 
-def test_nobody_comes_in_without_a_key(server):
+def test_the_registry_requires_a_key(server):
     key, secret = login_of(server).split(":")
     assert push(server, "box", "v1").status == 201
     logins = [None, f"{key}:wrong-secret", f"nobody:{secret}", "AWS:none", f"AWS:{secret}", ":"]
@@ -321,7 +321,7 @@ def code_of(call, **arguments) -> str:
     return raised.value.response["Error"]["Code"]
 
 
-def test_ecr_makes_tells_and_deletes_repositories(server):
+def test_ecr_creates_describes_and_deletes_repositories(server):
     ecr = server.client("ecr")
     made = ecr.create_repository(repositoryName="team/box", imageTagMutability="IMMUTABLE")
     assert made["repository"]["repositoryUri"] == f"{host_of(server)}/team/box"

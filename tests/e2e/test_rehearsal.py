@@ -60,7 +60,7 @@ def lose(machine, host: str) -> None:
     os.kill(int(re.search(rf"\b{host} (\d+)", line.group(1)).group(1)), signal.SIGKILL)
 
 
-def test_a_lost_host_begins_anew_with_its_ranks_and_the_checkpoint(machine):
+def test_a_lost_host_restarts_with_its_ranks_and_the_checkpoint(machine):
     job = begin(machine, "--spares", "1", last=18, hosts=3, per_host=2)
     wait_until("all ranks", lambda: job.text.count(" from 0") == 6, GUARD_SECONDS)
     lose(machine, "algo-2")

@@ -120,7 +120,7 @@ def test_other_file_systems_below_the_machines_programs(make_user, below, ids):
     assert (user.output / "model/new").exists()
 
 
-def test_a_failure_is_told_as_ever(user):
+def test_a_failure_is_reported_as_for_root(user):
     process = user.fit("import sys; sys.exit('no data')", hosts=2)
     assert process.wait(GUARD_SECONDS) == 1, process.text
     assert "no data" in process.text and "exit code 1" in process.text
@@ -296,7 +296,7 @@ def test_no_network_where_none_is_wanted_or_can_be(outside, make_user):
     assert not reached(none) and "scanned" in none
 
 
-def test_a_doctor_tells_a_user_what_there_is(user):
+def test_doctor_shows_a_user_what_is_available(user):
     process = user.sm("doctor", "--json")
     process.wait(GUARD_SECONDS)
     checks = {each["what"]: each for each in json.loads(process.out)["checks"]}

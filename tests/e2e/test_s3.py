@@ -100,7 +100,7 @@ def test_a_server_that_ignores_ranges_sends_it_all_again(server, download):
     assert download("key").returncode == 0
 
 
-def test_an_object_that_changes_meanwhile_is_taken_anew(server, download):
+def test_an_object_that_changes_during_a_download_is_downloaded_again(server, download):
     server.fault("key", reset_after=1_000_000, replace=BODY[::-1], times=1)
     done = download("key", BODY[::-1])
     assert done.returncode == 0, done.stderr
@@ -207,7 +207,7 @@ def test_what_stays_wrong_is_given_up_after_five_tries(server, download, fault, 
         ),
     ],
 )
-def test_what_no_try_mends_is_one_line_at_once(server, toolkit, folder, url, env, want):
+def test_errors_that_no_retry_can_fix_are_one_line_at_once(server, toolkit, folder, url, env, want):
     done = toolkit("download", url, folder / "got", **env)
     assert last_line(done) == want and len(done.stderr.splitlines()) == 1
     assert server.count("GET", "key") <= 1
@@ -252,7 +252,7 @@ def test_a_full_disk_ends_it_at_once(server, toolkit, folder):
     assert server.count("GET", "key") == 1
 
 
-def test_nobody_at_the_endpoint(toolkit, folder):
+def test_an_endpoint_without_a_server(toolkit, folder):
     done = toolkit(
         "download", "s3://bucket/key", folder / "got", AWS_ENDPOINT_URL_S3="http://127.0.0.1:1"
     )
@@ -343,7 +343,7 @@ def test_a_failed_upload_leaves_no_parts_behind(server, toolkit, folder):
     assert "up" not in server.buckets["bucket"]
 
 
-def test_what_is_no_file_does_not_upload(toolkit, folder):
+def test_entries_other_than_files_are_not_uploaded(toolkit, folder):
     done = toolkit("upload", folder, "s3://bucket/up")
     assert last_line(done) == f"s3://bucket/up: {folder}: not a regular file"
     done = toolkit("upload", folder / "none", "s3://bucket/up")

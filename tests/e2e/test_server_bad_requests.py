@@ -106,7 +106,7 @@ def test_bad_requests_to_s3_get_their_code(bench):
     assert found == [], "\n".join(found)
 
 
-def test_what_is_no_http_is_refused_and_the_connection_ends(bench):
+def test_data_other_than_http_is_refused_and_the_connection_ends(bench):
     found = []
     for name, raw, status in bad_http.ROWS:
         with socket.create_connection(("127.0.0.1", bench.port), timeout=10) as connection:

@@ -70,7 +70,7 @@ def a_later_job_completes(server: SmServer) -> None:
     assert "a later job runs" in job.text()
 
 
-def test_a_script_that_fills_its_disk_is_told_and_tells(tmp_path):
+def test_a_script_that_fills_its_disk_gets_an_error_and_the_job_reports_it(tmp_path):
     script = """
 import os
 with open(os.path.join(os.environ["SM_MODEL_DIR"], "weights"), "wb") as file:

@@ -196,7 +196,7 @@ def test_an_mpi_job_trains_and_its_artifacts_come_out(server):
     assert tags == [{"Key": "team", "Value": "a"}]
 
 
-def test_metrics_come_as_cloudwatch_tells_them(server):
+def test_metrics_look_as_in_cloudwatch(server):
     job = Job(server, MPI, hosts=1, processes=2)
     told = job.at_end()
     points = job.points(told, ["Average", "Maximum"])

@@ -151,7 +151,7 @@ def test_the_lines_of_a_new_key_are_a_script(tmp_path):
         assert "is shown this once" in (tmp_path / "said").read_text()
 
 
-def test_an_ordinary_user_is_told_at_once_what_a_server_needs():
+def test_an_ordinary_user_gets_an_error_at_once_when_starting_a_server():
     done = subprocess.run([SM, "server"], user=65534, group=65534, extra_groups=[], env={},
                           capture_output=True, text=True, timeout=60)  # fmt: skip
     assert done.returncode == 2 and "HOME is not set" in done.stderr, done.stderr

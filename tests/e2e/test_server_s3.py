@@ -250,7 +250,7 @@ def test_presigned_urls(server, s3):
     assert b"SignatureDoesNotMatch" in refused.value.read()
 
 
-def test_requests_of_nobody_are_refused(server, s3):
+def test_requests_without_a_known_user_are_refused(server, s3):
     with pytest.raises(urllib.error.HTTPError) as refused:
         urllib.request.urlopen(f"{server.url}/{BUCKET}/k")
     assert refused.value.code == 403

@@ -195,7 +195,7 @@ def test_settings_of_a_bucket_are_those_of_a_new_one(s3):
     assert code_of(s3.delete_bucket_policy, Bucket="nobody") == "NoSuchBucket 404"
 
 
-def test_the_region_of_a_bucket_is_told(s3):
+def test_the_region_of_a_bucket_is_returned(s3):
     for call in (s3.head_bucket, s3.list_objects, s3.list_objects_v2, s3.list_object_versions):
         told = call(Bucket=BUCKET)["ResponseMetadata"]["HTTPHeaders"]
         assert told["x-amz-bucket-region"] == "us-east-1"
@@ -262,7 +262,7 @@ def test_tags_of_a_header_come_back_sorted(s3):
     assert [(tag["Key"], tag["Value"]) for tag in tags] == [("b", ""), ("foo", "bar")]
 
 
-def test_browsers_are_told_that_there_is_no_cors(server, s3):
+def test_browsers_get_an_error_because_cors_is_unsupported(server, s3):
     s3.put_object(Bucket=BUCKET, Key="seen", Body=b"x")
     url = s3.generate_presigned_url("get_object", Params={"Bucket": BUCKET, "Key": "seen"})
     place = urllib.parse.urlsplit(url)

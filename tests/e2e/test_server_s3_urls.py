@@ -186,7 +186,7 @@ def test_a_host_of_a_bucket_is_that_bucket_alone(server, s3, keys):
     assert "Contents" not in s3.list_objects_v2(Bucket="data")
 
 
-def test_a_form_of_a_browser_is_told_what_to_do(server):
+def test_a_browsers_form_gets_an_error_that_says_what_to_do(server):
     form = b'--b\r\nContent-Disposition: form-data; name="key"\r\n\r\nk\r\n--b--\r\n'
     kind = "multipart/form-data; boundary=b"
     for host, path in (("localhost", f"/{BUCKET}"), (f"{BUCKET}.localhost", "/")):

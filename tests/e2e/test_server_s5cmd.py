@@ -132,7 +132,7 @@ def test_many_small_objects_by_one_command(s5cmd, folder):
     assert len(keys_in(s5cmd("ls", f"{BUCKET}/many/*"))) == 200
 
 
-def test_a_wrong_key_is_told(s5cmd):
+def test_a_wrong_key_is_reported(s5cmd):
     wrong = {"AWS_SECRET_ACCESS_KEY": "x" * 40}
     assert "SignatureDoesNotMatch" in s5cmd("ls", BUCKET, env=wrong, fails=True)
     unknown = {"AWS_ACCESS_KEY_ID": "AKIAAAAAAAAAAAAAAAAA"}

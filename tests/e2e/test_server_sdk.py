@@ -133,7 +133,7 @@ def test_an_estimator_with_mpi_fits_on_three_hosts(fits, name):
     assert found["model_data"].startswith(f"s3://{BUCKET}/")
 
 
-def test_a_finished_job_is_attached_to_and_tells_its_logs_and_metrics(fits):
+def test_attaching_to_a_finished_job_shows_its_logs_and_metrics(fits):
     found = fits["pytorch"].found()
     assert found["attached"] == [found["model_data"], json.dumps("a 'b'")]
     assert found["image"].endswith("/pytorch-training:2.1-cpu-py310")
@@ -144,7 +144,7 @@ def test_a_finished_job_is_attached_to_and_tells_its_logs_and_metrics(fits):
         assert found["logs"].count(f"rank {rank} of 6 sums 15") == 1
 
 
-def test_a_job_that_nobody_waits_for_is_seen_and_stopped_in_good_order(server):
+def test_a_job_without_a_waiting_client_is_listed_and_stopped(server):
     found = Case(server, "v2.py", "stop", "sdk-venv").found()
     assert found["running"] == ["InProgress", "Training"]
     assert found["transitions"][-4:] == ["Training", "Stopping", "Uploading", "Stopped"]

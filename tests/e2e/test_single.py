@@ -42,7 +42,7 @@ def test_output_is_as_the_script_wrote_it(training):
     job.assert_quiet()
 
 
-def test_a_program_that_is_no_python_gets_its_arguments(training):
+def test_a_program_other_than_python_gets_its_arguments(training):
     shell = '#!/bin/sh\nfor word in "$@"; do echo "<$word>"; done\n'
     values = {"sagemaker_program": json.dumps("run.sh"), "x": json.dumps("a b; $(id)"), **PLAIN}
     job = training(1, 1, "", values, files={"run.sh": shell}).start().succeed()

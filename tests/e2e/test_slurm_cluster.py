@@ -85,7 +85,7 @@ def test_what_a_killed_keeper_leaves_is_removed_by_down(folder, nothing_of_slurm
     assert not cluster.folder.exists()
 
 
-def test_a_folder_of_somebody_elses_is_left_alone(folder):
+def test_a_folder_of_another_user_is_left_alone(folder):
     (folder / "file").write_text("mine")
 
     def refusals() -> list[str]:

@@ -65,7 +65,7 @@ def test_three_containers_of_two_processes_run_under_mpi(place):
     wait_until_untouched(place.cluster)
 
 
-def test_slurms_limit_of_memory_holds_for_a_container_and_is_told(place):
+def test_slurms_memory_limit_holds_for_a_container_and_is_reported(place):
     job = place.fit(EATS, *CONTAINERS, "--memory", "300m", hosts=2)
     assert job.wait(90) == 1, job.text
     assert "reached its memory limit (300 MiB)" in job.text, job.text
@@ -184,7 +184,7 @@ def test_an_image_comes_to_its_nodes_once_and_is_there_for_the_next_job(place):
             cluster.run(node, "rm", "-rf", CACHE)
 
 
-def test_a_cache_that_is_somebody_elses_is_not_used(place):
+def test_a_cache_of_another_user_is_not_used(place):
     cluster = place.cluster
     import_image(place, place.folder / "one", "team/box:v1", SHELL, {"opt/bin/train": TRAIN})
     cluster.out("node1", "install", "-d", "-m", "0777", "-o", "1000", CACHE)

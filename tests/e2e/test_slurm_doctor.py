@@ -54,7 +54,7 @@ def test_the_doctor_names_what_is_in_the_way(cluster):
         cluster.out("node2", "rm", "/tmp/large")
 
 
-def test_a_machine_without_slurm_is_told_so(tmp_path):
+def test_a_machine_without_slurm_is_reported(tmp_path):
     done = subprocess.run(
         [SM, "doctor", "--engine", "slurm"], env={"PATH": str(tmp_path)}, capture_output=True,
         text=True, check=False, timeout=60,

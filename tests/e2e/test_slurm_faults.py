@@ -43,7 +43,7 @@ def test_a_steward_that_is_killed_is_named(place):
 
 
 @pytest.mark.deep
-def test_a_slurmd_that_is_killed_and_started_again_is_no_matter(place):
+def test_a_restart_of_slurmd_does_not_disturb_a_job(place):
     job = place.fit(LASTS, hosts=2)
     all_at_work(job, 2)
     with Down(place.cluster, "node2", "slurmd", signal.SIGKILL):
@@ -152,7 +152,7 @@ def test_a_host_that_does_not_end_is_ended_within_what_slurm_grants_and_gives_it
 
 
 @pytest.mark.deep
-def test_a_time_limit_of_slurm_s_own_is_told_as_that(place):
+def test_a_time_limit_of_slurm_is_reported_as_such(place):
     job = place.fit(WAITS, hosts=2)
     all_at_work(job, 2)
     number = place.cluster.out("login", "squeue", "-h", "-o", "%i")
@@ -245,7 +245,7 @@ time.sleep(600)
 """
 
 
-def test_out_of_memory_is_told_as_that(place):
+def test_out_of_memory_is_reported_as_such(place):
     job = place.fit(EATS, "--memory", "300m", hosts=2)
     assert job.wait(90) == 1, job.text
     assert "out of memory" in job.text, job.text

@@ -109,7 +109,7 @@ def wanted(node: int, gpus: int) -> set[tuple[int, float, int]]:
     return {(gpu, 10.0 * node + gpu, (100 * node + gpu) * MIB) for gpu in range(gpus)}
 
 
-def test_hosts_have_the_gpus_that_slurm_gave_and_tell_what_they_are_used_for(server):
+def test_hosts_have_the_gpus_from_slurm_and_report_their_utilization(server):
     both = job_on(server, "ml.p3.8xlarge")
     one = job_on(server, "ml.p3.2xlarge")
     none = job_on(server, "ml.c5.xlarge")

@@ -85,7 +85,7 @@ def test_hosts_of_an_image_meet_and_have_the_job_and_nothing_of_the_node(place, 
 
 
 @pytest.mark.parametrize("tool", TOOLS)
-def test_an_image_is_brought_by_its_name_and_a_script_that_fails_is_told(place, tool):
+def test_an_image_is_pulled_by_name_and_a_failing_script_is_reported(place, tool):
     script = "echo in $(cat /etc/box) >&2; exit 7"
     job = fit(place, tool, "team/box:v1" if tool == "enroot" else "docker://team/box:v1", script)
     assert job.wait(90) == 1, job.text

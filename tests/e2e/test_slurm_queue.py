@@ -67,7 +67,7 @@ def test_the_queue_says_what_runs_where_and_why_what_waits_waits(cluster):
     assert "cancelled in Slurm" in row(queue(cluster, "--over"), running)
 
 
-def test_nodes_are_told_with_what_their_last_preflight_found(cluster, tmp_path):
+def test_nodes_are_listed_with_the_result_of_their_last_preflight(cluster, tmp_path):
     (tmp_path / "health").mkdir()
     found = [{"text": "MTU: 1400 on node1, 1500 on the others"}]
     record = {"time": "2026-11-23T02:10:00.000Z", "findings": found}
@@ -84,7 +84,7 @@ def test_nodes_are_told_with_what_their_last_preflight_found(cluster, tmp_path):
     assert told[1]["Preflight"] == "well, 2026-11-23 02:10"
 
 
-def test_nodes_are_told_with_the_reason_of_whoever_drained_one(cluster):
+def test_nodes_are_listed_with_the_reason_why_one_was_drained(cluster):
     assert row(cluster.out("login", SM, "nodes"), "node1").split() == (
         ["node1", "main,urgent", "2", "4000", "MiB", "gpu:2", "free"]
     )
@@ -115,7 +115,7 @@ def test_without_slurm_both_say_so():
 
 
 @pytest.mark.deep
-def test_a_controller_that_is_down_is_told_and_nothing_is_taken_for_gone(cluster):
+def test_a_controller_that_is_down_is_reported_and_no_job_counts_as_gone(cluster):
     """The last one: it kills slurmctld."""
     cluster.out("login", "sh", "-c", "kill -9 $(cat /run/slurmctld.pid)")
     done = cluster.run("login", SM, "queue")

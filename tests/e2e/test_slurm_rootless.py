@@ -105,7 +105,7 @@ def test_an_image_is_refused_with_what_there_is_instead(place):
     assert "--image: on a Slurm cluster it requires root, here and on the nodes" in job.text
 
 
-def test_slurms_limit_of_memory_holds_and_is_told(place):
+def test_slurms_memory_limit_holds_and_is_reported(place):
     job = place.fit(EATS, *CONTAINERS, "--memory", "300m", hosts=2)
     assert job.wait(90) == 1, job.text
     assert "reached its memory limit (300 MiB)" in job.text, job.text

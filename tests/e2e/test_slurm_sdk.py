@@ -32,7 +32,7 @@ def test_an_estimator_with_mpi_fits_on_three_nodes(server):
     assert found["model_data"].startswith(f"s3://{BUCKET}/")
 
 
-def test_a_job_that_nobody_waits_for_is_seen_and_stopped_in_good_order(server):
+def test_a_job_without_a_waiting_client_is_listed_and_stopped(server):
     found = Case(server, "v2.py", "stop", "sdk-venv").found()
     assert found["running"] == ["InProgress", "Training"]
     assert found["transitions"][-4:] == ["Training", "Stopping", "Uploading", "Stopped"]

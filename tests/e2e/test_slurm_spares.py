@@ -86,7 +86,7 @@ def test_a_spare_takes_the_place_of_a_node_that_is_cut_off(place):
     wait_until("the stray to be told to end", lambda: not left_on(cluster, "node2"), 30)
 
 
-def test_a_steward_that_is_killed_begins_anew_where_it_was(place):
+def test_a_killed_steward_restarts_on_the_same_node(place):
     cluster = place.cluster
     before = submissions(place)
     job = begin(place, 20, hosts=2, processes=1)

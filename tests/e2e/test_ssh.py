@@ -149,7 +149,7 @@ def test_a_host_whose_server_does_not_answer_is_named(by_ssh, lab):
     job.assert_quiet()
 
 
-def test_a_server_that_cannot_start_is_told_with_its_own_words(by_ssh, lab):
+def test_a_server_that_cannot_start_is_reported_with_its_own_error(by_ssh, lab):
     job = by_ssh(2, 1, SCRIPT)
     lab.hosts(2)[1].check("sh", "-c", "echo 'NoSuchOption yes' >> /etc/ssh/sshd_config")
     job.start()

@@ -104,7 +104,7 @@ def test_a_host_without_py_spy_says_what_it_can(machine):
     stop(machine, fit)
 
 
-def test_a_server_tells_the_stacks_of_its_jobs(machine, tmp_path):
+def test_a_server_returns_the_stacks_of_its_jobs(machine, tmp_path):
     (tmp_path / "code").mkdir()
     (tmp_path / "code" / "train.py").write_text(THREADS)
     with SmServer(tmp_path, jobs={"python": str(VENV / "bin" / "python")},

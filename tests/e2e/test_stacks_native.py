@@ -74,7 +74,7 @@ MPI = ("--hosts", 2, "--processes-per-host", 2, "--python", VENV / "bin/python")
 
 
 @pytest.mark.parametrize("how, call", [("spins", "spin"), ("reads", "read_batch")])
-def test_ranks_in_c_are_told_by_their_calls(machine, how, call):
+def test_ranks_in_c_are_identified_by_their_calls(machine, how, call):
     compiled(machine.source, STILL, "mpicc", "-DWITH_MPI")
     fit = begin(machine, how, *MPI)
 
@@ -123,7 +123,7 @@ def test_no_rank_is_held_for_long(machine):
 
 @pytest.mark.parametrize("flags", [(), ("-static",), ("-static", "-s")],
                          ids=["dynamic", "static", "stripped"])  # fmt: skip
-def test_an_images_own_program_is_told(machine, tmp_path, flags):
+def test_an_images_own_program_is_shown(machine, tmp_path, flags):
     """The machine has no such file: it is read where the host has it."""
     program = compiled(tmp_path / "build", STILL, "cc", *flags)
     members = {**programs("/bin/sh", str(SM), str(program)),

@@ -32,7 +32,7 @@ def names(host: dict) -> list[str]:
     return [point["point"] for point in host["points"]]
 
 
-def test_all_phases_of_all_hosts_are_told_and_add_up(machine, tmp_path):
+def test_all_phases_of_all_hosts_are_shown_and_add_up(machine, tmp_path):
     words = ("--name", "line", "--timeline", "--json")
     fit = machine.fit(MPI, *words, hosts=2, per_host=2)
     assert fit.wait(GUARD_SECONDS) == 0, fit.text
@@ -149,7 +149,7 @@ def test_the_first_metric_divides_what_runs(server, machine, tmp_path):
     assert shown.wait(GUARD_SECONDS) == 0 and "\n  first metric " in shown.out.decode()
 
 
-def test_a_job_of_this_machine_tells_its_metrics(machine):
+def test_a_job_of_this_machine_shows_its_metrics(machine):
     metrics = ("--metric", "loss=loss=([0-9.]+)", "--metric", "never=never=(.*)")
     fit = machine.fit(LEARNS, "--name", "learns", "--timeline", "--json", *metrics)
     assert fit.wait(GUARD_SECONDS) == 0, fit.text

@@ -102,7 +102,7 @@ def test_every_host_runs_an_agent_whose_ranks_are_the_jobs(torchrun):
     job.assert_quiet()
 
 
-def test_a_host_alone_is_told_of_no_master(torchrun):
+def test_a_single_host_gets_no_master_address(torchrun):
     job = torchrun(1, TELLS).start().succeed()
     agent = said(job.hosts[0], 0)["agent"]
     at = agent.index("torch.distributed.run")

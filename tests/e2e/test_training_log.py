@@ -19,7 +19,7 @@ def told(text: str) -> list[str]:
     return [line for record in records for line in record.splitlines() if line]
 
 
-def test_the_log_tells_the_environment_the_command_and_the_success(training):
+def test_the_log_has_the_environment_the_command_and_the_success(training):
     secrets = {"api_key": '"s3cr3t-of-mine"', "epochs": "3"}
     job = training(1, 1, PRINT, {**PLAIN, **secrets}, env=LOG).start().succeed()
     text = job.leader.text
@@ -51,7 +51,7 @@ def test_the_environment_is_folded_unless_asked_for(training):
     assert lines[-1] == "INFO     Reporting training SUCCESS"
 
 
-def test_a_job_with_a_model_is_not_told_that_it_has_none(training):
+def test_a_job_with_a_model_gets_no_warning_about_a_missing_one(training):
     write = "import os; open(os.environ['SM_MODEL_DIR'] + '/weights', 'w').close()"
     job = training(1, 1, write, PLAIN, env=FOLDED).start().succeed()
     assert "Reporting training SUCCESS" in job.leader.text
@@ -90,7 +90,7 @@ sys.exit(subprocess.run(["SM", *line]).returncode)
 """
 
 
-def test_an_operators_launch_is_told_in_its_trains_log(training):
+def test_an_operators_launch_is_in_its_trains_log(training):
     operator = OPERATOR.replace("SM", str(SM))
     quiet = training(2, 1, operator, PLAIN).start().succeed()
     assert "JOB MAP" not in quiet.leader.text and "each rank runs" not in quiet.leader.text
@@ -106,7 +106,7 @@ def test_an_operators_launch_is_told_in_its_trains_log(training):
     assert "INFO     MPI process finished." in job.trains["algo-2"].text
 
 
-def test_the_log_tells_the_failure(training):
+def test_the_log_has_the_failure(training):
     job = training(1, 1, "raise SystemExit(4)", PLAIN, env=LOG).start()
     assert job.wait() == {"algo-1": 1}
     text = job.leader.text

@@ -381,7 +381,7 @@ def test_one_object_the_start_of_names_and_a_manifest(server, host):
         ("s3://bucket/bad", MANIFEST, "s3://bucket/bad: invalid manifest"),
     ],
 )
-def test_what_cannot_be_had_fails_the_host_and_is_named(server, host, uri, source, want):
+def test_an_unavailable_source_fails_the_host_and_is_named(server, host, uri, source, want):
     server.put("bucket", "secret", b"x")
     server.fault("secret", status=403, code="AccessDenied", message="no")
     server.put("bucket", "up/../x", b"x")

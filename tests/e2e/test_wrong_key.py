@@ -51,7 +51,7 @@ while True:
 """
 
 
-def test_who_answers_first_at_the_leaders_port_ends_nobody(training):
+def test_an_impostor_at_the_leaders_port_ends_no_host(training):
     job: Training = training(2, 1, HELLO)
     first = job.hosts[0].start(["python3", "-c", ALERT])
     first.wait_for_output(b"answers as", GUARD_SECONDS)
