@@ -201,7 +201,7 @@ TEST_CASE("first cause: who only blames a peer is waited for until all have ende
   CHECK(*alone.next_deadline() == start + 1200ms);
   CHECK_FALSE(alone.decide(start + 1199ms));
   REQUIRE(alone.decide(start + 1200ms));
-  CHECK(job::describe(*alone.decide(start + 1200ms)).ends_with("another process's end)"));
+  CHECK(job::describe(*alone.decide(start + 1200ms)).ends_with("another process's failure)"));
   FirstCause late;
   late.add(agent, start);
   late.all_ended(start + 4900ms);
