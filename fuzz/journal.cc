@@ -13,7 +13,7 @@
 #include "fuzz.h"
 #include "job/lines.h"
 #include "job/outcome.h"
-#include "logs/log_lines.h"
+#include "logs/log_messages.h"
 #include "steward/host_word.h"
 
 namespace muster {
@@ -23,7 +23,7 @@ namespace {
 constexpr UnixMillis noon{1'769'860'800'000};
 
 /// What all readers of a record do with it.
-void read_record(const job::Record& record, logs::LogLines& log) {
+void read_record(const job::Record& record, logs::LogMessages& log) {
   static_cast<void>(job::phase_from(record.payload));
   static_cast<void>(job::log_from(record.payload));
   static_cast<void>(job::host_end_from(record.payload));
@@ -36,7 +36,8 @@ void read_record(const job::Record& record, logs::LogLines& log) {
     CHECK_THAT(event.message.find('\n') == std::string::npos, "a message is a line");
     CHECK_THAT(is_utf8(event.message), "a message is UTF-8");
   }
-  CHECK_THAT(log.waiting_bytes() <= logs::waiting_bytes_max, "what waits has its limit");
+  const platform::LogLines& lines = log.lines();
+  CHECK_THAT(lines.waiting_bytes() <= lines.waiting_bytes_max(), "what waits has its limit");
 }
 
 /// Whole records from the front; false: damaged behind them.
@@ -68,7 +69,7 @@ void journal(std::string_view bytes) {
   CHECK_THAT(fine == fine_in_halves && records.size() == again.size(),
              "where bytes are cut does not matter");
   std::string written;
-  logs::LogLines log("algo-1");
+  logs::LogMessages log("algo-1");
   for (const job::Record& record : records) {
     job::append_record(written, record.seq, record.time, record.kind, record.payload);
     read_record(record, log);

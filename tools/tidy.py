@@ -63,7 +63,7 @@ ROOMS = {
     "platform",
     "api": "base job aws",
     "store": "base",
-    "logs": "base loop job aws api store",
+    "logs": "base loop job aws platform api store",
     "jobs": "base loop http job vpc aws image s3wire s3client access api store logs engine "
     "platform",
     "server": "base command loop http job packing vpc aws image stacks s3wire s3client access "

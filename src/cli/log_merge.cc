@@ -45,6 +45,16 @@ LogEntry log_entry(const std::string& host, UnixMillis time, std::string_view me
   return entry;
 }
 
+LogEntry log_entry(const std::string& host, const platform::HostLines& lines) {
+  return {.kind = lines.level.empty() ? LogEntry::Kind::line : LogEntry::Kind::own,
+          .time = lines.time,
+          .host = host,
+          .rank = lines.rank,
+          .stream = lines.stream,
+          .name = std::string(lines.level),
+          .text = std::string(lines.text)};
+}
+
 std::string host_of_stream(std::string_view stream) {
   const std::size_t slash = stream.rfind('/');
   if (slash != std::string_view::npos) stream.remove_prefix(slash + 1);

@@ -232,7 +232,7 @@ loop::Task<Result<int>> Shown::run() {
 
 OwnLog::OwnLog(Files files) : statuses_(merge_.add_source()), buffer_(read_bytes, '\0') {
   for (auto& [host, path] : files)
-    sources_.push_back({std::move(path), merge_.add_source(), JournalEntries(host)});
+    sources_.push_back({std::move(host), std::move(path), merge_.add_source()});
 }
 
 void OwnLog::add(const platform::StatusLine& line) {
@@ -250,19 +250,16 @@ Result<void> OwnLog::read_on(Source& source, bool ended) {
   const bool readable = source.fd && !source.over;
   const ssize_t count = readable ? read_some(source.fd.get(), buffer_) : 0;
   if (count < 0) return fail_errno(source.path);
-  std::vector<LogEntry> entries;
-  source.reader.feed(std::string_view(buffer_.data(), static_cast<std::size_t>(count)));
-  while (!source.over) {
-    const Result<std::optional<job::Record>> record = source.reader.next();
-    if (!record) source.over = true;
-    if (!record || !*record) break;
-    source.entries.take(**record, entries);
-  }
-  if (count == 0 && ended) {
-    source.over = true;
-    source.entries.finish(entries);
-  }
-  for (LogEntry& entry : entries) merge_.add(source.number, std::move(entry));
+  const auto take = [&](const platform::HostLines& lines) {
+    merge_.add(source.number, log_entry(source.host, lines));
+  };
+  const std::string_view piece(buffer_.data(), static_cast<std::size_t>(count));
+  if (!source.over)
+    source.over = !source.reader.visit(piece, [&](const job::Record& record) {
+      source.lines.take(record, take);
+      return true;
+    });
+  if (ended && (count == 0 || source.over)) source.lines.finish(take);
   if (count == 0 || source.over) merge_.dry(source.number);
   return {};
 }

@@ -7,10 +7,10 @@
 
 #include "base/fd.h"
 #include "cli/job_log.h"
-#include "cli/journal_entries.h"
 #include "cli/log_merge.h"
 #include "cli/render.h"
 #include "machine/job_record.h"
+#include "platform/log_lines.h"
 
 namespace muster::cli {
 
@@ -31,9 +31,10 @@ class OwnLog {
 
  private:
   struct Source {
+    std::string host;
     std::string path;
     std::size_t number;
-    JournalEntries entries;
+    platform::LogLines lines{};
     job::JournalReader reader{};
     Fd fd{};
     bool over = false;

@@ -16,12 +16,11 @@ constexpr std::uint64_t first_bytes_max = 64u << 20;
 }  // namespace
 
 void OwnMetrics::take(const std::string& host, UnixMillis time, const job::Lines& lines) {
-  std::vector<LogEntry> entries;
-  hosts_.try_emplace(host, host).first->second.take(time, lines, entries);
-  for (const LogEntry& entry : entries)
-    for (const std::string& line : split(entry.text, '\n'))
+  hosts_[host].take(time, lines, [this](const platform::HostLines& whole) {
+    for (const std::string& line : split(whole.text, '\n'))
       for (const job::MetricValue& each : definitions_.values_in(line))
-        last_[each.name] = {entry.time, each.value};
+        last_[each.name] = {whole.time, each.value};
+  });
 }
 
 Json OwnMetrics::last() const {
@@ -42,23 +41,19 @@ std::vector<job::MetricDefinition> metric_definitions_in(const Json& description
 }
 
 Result<std::optional<UnixMillis>> first_metric(const job::MetricDefinitions& definitions,
-                                               const std::string& host, const std::string& journal,
-                                               UnixMillis since) {
+                                               const std::string& journal, UnixMillis since) {
   std::optional<UnixMillis> first;
-  JournalEntries lines(host);
-  std::vector<LogEntry> entries;
-  const auto tells = [&](const LogEntry& entry) {
-    if (entry.kind != LogEntry::Kind::line || entry.time < since) return false;
-    const std::vector<std::string> texts = split(entry.text, '\n');
-    return std::any_of(texts.begin(), texts.end(), [&](const std::string& text) {
+  platform::LogLines whole;
+  const auto look_at = [&](const platform::HostLines& lines) {
+    if (first || !lines.level.empty() || lines.time < since) return;
+    const std::vector<std::string> texts = split(lines.text, '\n');
+    const bool tells = std::any_of(texts.begin(), texts.end(), [&](const std::string& text) {
       return !definitions.values_in(text).empty();
     });
+    if (tells) first = lines.time;
   };
   const auto take = [&](const job::Record& record) {
-    entries.clear();
-    lines.take(record, entries);
-    const auto found = std::find_if(entries.begin(), entries.end(), tells);
-    if (found != entries.end()) first = found->time;
+    whole.take(record, look_at);
     return !first;
   };
   job::JournalReader reader;

@@ -7,9 +7,9 @@
 
 #include "base/json.h"
 #include "base/time.h"
-#include "cli/journal_entries.h"
 #include "job/lines.h"
 #include "job/metric_definitions.h"
+#include "platform/log_lines.h"
 
 namespace muster::cli {
 
@@ -27,7 +27,7 @@ class OwnMetrics {
     double value = 0;
   };
   job::MetricDefinitions definitions_;
-  std::map<std::string, JournalEntries> hosts_;
+  std::map<std::string, platform::LogLines> hosts_;
   std::map<std::string, Last> last_;
 };
 
@@ -37,7 +37,6 @@ std::vector<job::MetricDefinition> metric_definitions_in(const Json& description
 /// When the host told a metric first, from `since` on; none in the first 64 MiB of its journal.
 /// Blocks until it is found. Error: `system`.
 Result<std::optional<UnixMillis>> first_metric(const job::MetricDefinitions& definitions,
-                                               const std::string& host, const std::string& journal,
-                                               UnixMillis since);
+                                               const std::string& journal, UnixMillis since);
 
 }  // namespace muster::cli

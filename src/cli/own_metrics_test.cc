@@ -47,12 +47,12 @@ TEST_CASE("own metrics: the first line that tells one, of the latest attempt") {
   add(4000, "loss=3\n");
   REQUIRE(write_file(folder + "/journal", journal + "damaged"));
   const auto first = [&](std::int64_t since) {
-    return *first_metric(losses(), "algo-1", folder + "/journal", UnixMillis(since));
+    return *first_metric(losses(), folder + "/journal", UnixMillis(since));
   };
   CHECK(first(2000) == UnixMillis(3000));
   CHECK(first(3500) == UnixMillis(4000));
   CHECK(first(9000) == std::nullopt);
-  CHECK(*first_metric(losses(), "algo-1", folder + "/none", UnixMillis(0)) == std::nullopt);
+  CHECK(*first_metric(losses(), folder + "/none", UnixMillis(0)) == std::nullopt);
   ::unlink((folder + "/journal").c_str());
   ::rmdir(folder.c_str());
 }

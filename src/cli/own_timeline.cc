@@ -17,8 +17,8 @@ Result<void> add_first_metrics(const std::vector<job::MetricDefinition>& metrics
                                const platform::HostJournals& journals, job::JobTimeline& timeline) {
   if (metrics.empty()) return {};
   const job::MetricDefinitions definitions = TRY(job::MetricDefinitions::from(metrics));
-  const auto first = [&](const std::string& host, const std::string& journal, UnixMillis since) {
-    return first_metric(definitions, host, journal, since);
+  const auto first = [&](const std::string&, const std::string& journal, UnixMillis since) {
+    return first_metric(definitions, journal, since);
   };
   return platform::add_first_metrics(journals, first, timeline);
 }

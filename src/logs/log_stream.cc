@@ -25,11 +25,13 @@ constexpr std::uint64_t mark_bytes_max = 16u << 20;
 }  // namespace
 
 LogStream::LogStream(std::string host, std::string journal_path)
-    : path_(std::move(journal_path)), read_to_{0, 0, LogLines(host)}, lines_(std::move(host)) {
-  marks_.push_back({0, 0, lines_});
+    : path_(std::move(journal_path)),
+      read_to_{0, 0, LogMessages(host)},
+      messages_(std::move(host)) {
+  marks_.push_back({0, 0, messages_});
 }
 
-Result<void> LogStream::scan(std::uint64_t offset, LogLines& lines, std::size_t piece_bytes,
+Result<void> LogStream::scan(std::uint64_t offset, LogMessages& messages, std::size_t piece_bytes,
                              const Visit& visit) const {
   const Fd file(::open(path_.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file && errno == ENOENT) return {};
@@ -40,7 +42,7 @@ Result<void> LogStream::scan(std::uint64_t offset, LogLines& lines, std::size_t 
   return read_pieces(file.get(), path_, offset, piece_bytes, [&](std::string_view piece) {
     return reader.visit(piece, [&](const job::Record& record) {
       events.clear();
-      lines.take(record, events);
+      messages.take(record, events);
       return visit(events, reader.offset());
     });
   });
@@ -49,21 +51,21 @@ Result<void> LogStream::scan(std::uint64_t offset, LogLines& lines, std::size_t 
 Result<void> LogStream::catch_up(bool ended) {
   if (ended_) return {};
   const std::uint64_t from = offset_;
-  TRY(scan(from, lines_, read_bytes,
+  TRY(scan(from, messages_, read_bytes,
            [this](const std::vector<LogEvent>& events, std::uint64_t offset) {
              if (count_ == 0 && !events.empty()) first_time_ = events.front().time;
              count_ += events.size();
              for (const LogEvent& event : events) bytes_ += event.message.size();
              offset_ = offset;
              const std::uint64_t since = offset - marks_.back().offset;
-             const bool is_light = lines_.waiting_bytes() <= mark_waiting_bytes_max;
+             const bool is_light = messages_.lines().waiting_bytes() <= mark_waiting_bytes_max;
              if (since >= (is_light ? mark_bytes : mark_bytes_max))
-               marks_.push_back({count_, offset, lines_});
+               marks_.push_back({count_, offset, messages_});
              return true;
            }));
   if (!ended) return {};
   ended_ = true;
-  lines_.finish(tail_);
+  messages_.finish(tail_);
   if (count_ == 0 && !tail_.empty()) first_time_ = tail_.front().time;
   count_ += tail_.size();
   for (const LogEvent& event : tail_) bytes_ += event.message.size();
@@ -101,7 +103,7 @@ Result<std::vector<LogEvent>> LogStream::read(std::uint64_t from, std::size_t ev
   if (from < in_journal) {
     const std::uint64_t begin = at.offset;
     bool is_whole = false;
-    TRY(scan(begin, at.lines, events_max <= few_events ? small_read_bytes : read_bytes,
+    TRY(scan(begin, at.messages, events_max <= few_events ? small_read_bytes : read_bytes,
              [&](std::vector<LogEvent>& events, std::uint64_t offset) {
                const std::uint64_t end = number + events.size();
                const bool goes_on = take(events);
@@ -120,7 +122,7 @@ Result<std::vector<LogEvent>> LogStream::read(std::uint64_t from, std::size_t ev
 Result<std::uint64_t> LogStream::first_at(UnixMillis time) {
   // The last mark that has only earlier events before it: times never go back.
   const auto behind = std::partition_point(marks_.begin(), marks_.end(), [&](const Mark& mark) {
-    return mark.lines.last_time() < time;
+    return mark.messages.lines().last_time() < time;
   });
   const Mark& mark = behind == marks_.begin() ? marks_.front() : *std::prev(behind);
   std::uint64_t number = mark.number;
@@ -133,9 +135,9 @@ Result<std::uint64_t> LogStream::first_at(UnixMillis time) {
     }
     return number < count_ - tail_.size();
   };
-  LogLines lines = mark.lines;
+  LogMessages messages = mark.messages;
   if (number < count_ - tail_.size())
-    TRY(scan(mark.offset, lines, read_bytes,
+    TRY(scan(mark.offset, messages, read_bytes,
              [&](const std::vector<LogEvent>& events, std::uint64_t) { return look(events); }));
   if (!found) look(tail_);
   return number;

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "logs/log_lines.h"
+#include "logs/log_messages.h"
 
 namespace muster::logs {
 
@@ -28,7 +28,7 @@ class LogStream {
   std::uint64_t count() const { return count_; }
   std::uint64_t bytes() const { return bytes_; }  ///< Sum of all messages.
   UnixMillis first_time() const { return first_time_; }
-  UnixMillis last_time() const { return lines_.last_time(); }
+  UnixMillis last_time() const { return messages_.lines().last_time(); }
 
   /// Events from number `from` (0 is the first): at most `events_max`, and no more after
   /// `bytes_max` bytes of messages; at least one if there is one. Error: `system`.
@@ -41,20 +41,20 @@ class LogStream {
   struct Mark {
     std::uint64_t number = 0;  ///< Number of the next event.
     std::uint64_t offset = 0;  ///< Where the journal is to be read on for it.
-    LogLines lines;
+    LogMessages messages;
   };
   /// Takes a record's events and the place behind it in the journal; false to be given no more.
   /// The events are the visitor's.
   using Visit = std::function<bool(std::vector<LogEvent>& events, std::uint64_t offset)>;
-  /// Reads records from `offset` on, where `lines` stands.
-  Result<void> scan(std::uint64_t offset, LogLines& lines, std::size_t piece_bytes,
+  /// Reads records from `offset` on, where `messages` stands.
+  Result<void> scan(std::uint64_t offset, LogMessages& messages, std::size_t piece_bytes,
                     const Visit& visit) const;
   const Mark& mark_before(std::uint64_t number) const;
 
   std::string path_;
   std::vector<Mark> marks_;
   Mark read_to_;  ///< Where read() came last, at a record's end: who reads on begins here.
-  LogLines lines_;
+  LogMessages messages_;
   std::uint64_t offset_ = 0;  ///< Behind the last record that was read.
   std::uint64_t count_ = 0;
   std::uint64_t bytes_ = 0;

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "logs/log_level.h"
-#include "logs/log_lines.h"
+#include "logs/log_messages.h"
 
 namespace muster::logs {
 

@@ -76,16 +76,16 @@ std::string messages(const Json& answer) {
 }
 
 std::string made(const Journal& journal, bool ended = false) {
-  LogLines lines("algo-2");
+  LogMessages made_of("algo-2");
   job::JournalReader reader;
   reader.feed(journal.bytes);
   std::vector<LogEvent> events;
   while (true) {
     const std::optional<job::Record> record = *reader.next();
     if (!record) break;
-    lines.take(*record, events);
+    made_of.take(*record, events);
   }
-  if (ended) lines.finish(events);
+  if (ended) made_of.finish(events);
   std::string all;
   for (const LogEvent& each : events)
     all += std::to_string(each.time.count()) + " " + each.message + "\n";
@@ -171,16 +171,16 @@ TEST_CASE("logs: a host that claims any number of writers costs no more than a f
   for (int rank = 0; rank < writers; ++rank)
     journal.out(1, rank, std::string(message_bytes_max - 100, 'x'), true);
   for (int rank = writers; rank < 20'000 + writers; ++rank) journal.out(2, rank, "x", true);
-  LogLines lines("algo-2");
+  LogMessages made_of("algo-2");
   job::JournalReader reader;
   reader.feed(journal.bytes);
   std::vector<LogEvent> events;
   while (const std::optional<job::Record> record = *reader.next()) {
-    lines.take(*record, events);
-    REQUIRE(lines.waiting_bytes() <= waiting_bytes_max);
+    made_of.take(*record, events);
+    REQUIRE(made_of.lines().waiting_bytes() <= made_of.lines().waiting_bytes_max());
   }
-  lines.finish(events);
-  CHECK(lines.waiting_bytes() == 0);
+  made_of.finish(events);
+  CHECK(made_of.lines().waiting_bytes() == 0);
   CHECK(events.size() == 20'000 + writers);
 }
 
@@ -191,11 +191,11 @@ TEST_CASE("logs: a message is no longer than CloudWatch's, and no character is t
   journal.out(1, -1, line + "\n");
   journal.out(2, -1, std::string(message_bytes_max, 'x'), true);
   journal.out(3, -1, "y\n");
-  LogLines lines("algo-1");
+  LogMessages made_of("algo-1");
   job::JournalReader reader;
   reader.feed(journal.bytes);
   std::vector<LogEvent> events;
-  for (int i = 0; i < 3; ++i) lines.take(**reader.next(), events);
+  for (int i = 0; i < 3; ++i) made_of.take(**reader.next(), events);
   REQUIRE(events.size() == 5);
   std::string joined;
   for (std::size_t i = 0; i < 3; ++i) {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/file_pieces.h"
-#include "logs/log_lines.h"
+#include "logs/log_messages.h"
 
 namespace muster::logs {
 namespace {
@@ -65,7 +65,7 @@ Result<std::optional<UnixMillis>> first_metric(const MetricDefinitions& definiti
                                                const std::string& host, const std::string& journal,
                                                UnixMillis since) {
   std::optional<UnixMillis> first;
-  LogLines lines(host);
+  LogMessages messages(host);
   std::uint64_t work_left = MetricAllowance::saved_max;
   std::vector<LogEvent> events;
   const auto look_at = [&](const LogEvent& event) {
@@ -76,7 +76,7 @@ Result<std::optional<UnixMillis>> first_metric(const MetricDefinitions& definiti
   };
   const auto take = [&](const job::Record& record) {
     events.clear();
-    lines.take(record, events);
+    messages.take(record, events);
     for (const LogEvent& event : events) look_at(event);
     return !first && work_left > 0;
   };
