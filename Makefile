@@ -16,7 +16,6 @@ ifdef RERUN
 PYTEST += --last-failed --last-failed-no-failures none
 endif
 CXX_FILES = $(shell find src tests fuzz -name '*.cc' -o -name '*.h')
-ROOMS = $(sort $(patsubst src/%/,%,$(dir $(wildcard src/*/*_test.cc))))
 
 include tools/deps.mk
 
@@ -53,8 +52,8 @@ ifdef ROOM
 	@cmake --build build/dev -j$(JOBS) --target $(ROOM)_test -- --quiet
 	@$(SANDBOX) build/dev/$(ROOM)_test
 else
-	@echo "make room ROOM=NAME; the rooms with unit tests are:"
-	@printf '%s\n' $(ROOMS) | column -c 100
+	@echo "make room ROOM=NAME, where NAME is one of:"
+	@tools/rooms.py --list
 endif
 
 .PHONY: test-e2e
@@ -122,10 +121,10 @@ test-web: build/web-lint/.done  ### the web page's modules in Node.js, and their
 build-unit: build/release/build.ninja  ### build what run-unit and run-sim run
 	cmake --build build/release -j$(JOBS) --target gate_programs
 
-# The steward's tests make hosts and wait for them; all others take as long together.
+# The tests of src/machine make hosts and wait for them; all others take as long together.
 .PHONY: run-unit
 run-unit: build/sigv4-vectors/.done  ### unit tests of all rooms, contracts, the fuzzers' inputs
-	printf '%s\n' 'unit_tests --source-file=*/steward/*' 'unit_tests --source-file-exclude=*/steward/*' \
+	printf '%s\n' 'unit_tests --source-file=*/machine/*' 'unit_tests --source-file-exclude=*/machine/*' \
 	  engine_contract_test node_link_test | xargs -P $(JOBS) -I PROGRAM sh -c '$(SANDBOX) build/release/PROGRAM'
 	for name in $(FUZZERS); do build/release/fuzz/fuzz_$$name fuzz/corpus/$$name fuzz/found/$$name; done
 

@@ -1,4 +1,4 @@
-# One static library and one test program per room. A room with no sources yet is passed over.
+# One static library and one test program per room. src/rooms.toml is the table of rooms.
 
 add_library(muster_flags INTERFACE)
 target_include_directories(muster_flags INTERFACE ${CMAKE_SOURCE_DIR}/src)
@@ -24,17 +24,26 @@ if(MUSTER_STATIC)
     -Wl,--build-id=sha1)
 endif()
 
+# The rooms, each linked with the rooms that its files include. A forbidden include stops the build:
+# the sources are read again whenever one of them changed.
+macro(muster_rooms)
+  file(GLOB_RECURSE sources ${CMAKE_SOURCE_DIR}/src/*.cc ${CMAKE_SOURCE_DIR}/src/*.h)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${sources}
+    ${CMAKE_SOURCE_DIR}/src/rooms.toml ${CMAKE_SOURCE_DIR}/tools/rooms.py)
+  execute_process(COMMAND python3 ${CMAKE_SOURCE_DIR}/tools/rooms.py --cmake
+    OUTPUT_FILE ${CMAKE_BINARY_DIR}/rooms.cmake COMMAND_ERROR_IS_FATAL ANY)
+  include(${CMAKE_BINARY_DIR}/rooms.cmake)
+endmacro()
+
 # Sources in groups, each compiled as one file: MUSTER_UNITY says how large (tools/unity.py: which).
-# Groups are found anew when a source was changed.
 macro(muster_unity)
   if(MUSTER_UNITY)
     set(unity ${CMAKE_BINARY_DIR}/unity.cmake)
     execute_process(COMMAND python3 ${CMAKE_SOURCE_DIR}/tools/unity.py ${CMAKE_SOURCE_DIR}/src
       ${MUSTER_UNITY} OUTPUT_FILE ${unity} COMMAND_ERROR_IS_FATAL ANY)
     include(${unity})
-    file(GLOB sources ${CMAKE_SOURCE_DIR}/src/*/*.cc ${CMAKE_SOURCE_DIR}/src/*/*.h)
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS
-      ${sources} ${CMAKE_SOURCE_DIR}/tools/unity.py)
+      ${CMAKE_SOURCE_DIR}/tools/unity.py)
     set(CMAKE_UNITY_BUILD ON)
     set(CMAKE_UNITY_BUILD_MODE GROUP)
     # What a file's own namespace holds stays there, though the compiler no longer sees whose it is;
@@ -43,9 +52,10 @@ macro(muster_unity)
   endif()
 endmacro()
 
-function(muster_room room)
-  cmake_parse_arguments(ARG "" "" "DEPS;LIBS" ${ARGN})
-  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${room}/*.cc)
+# `room` is a name, `folder` where it is below src/; its tests may need rooms that it does not.
+function(muster_room room folder)
+  cmake_parse_arguments(ARG "" "" "DEPS;TEST_DEPS;LIBS" ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${folder}/*.cc)
   set(tests ${sources})
   list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
   list(FILTER tests INCLUDE REGEX "_test\\.cc$")
@@ -57,6 +67,7 @@ function(muster_room room)
     set(visibility INTERFACE)
   endif()
   target_link_libraries(muster_${room} ${visibility} muster_flags ${ARG_LIBS})
+  set_property(GLOBAL APPEND PROPERTY muster_rooms muster_${room})
   foreach(dep ${ARG_DEPS})
     target_link_libraries(muster_${room} ${visibility} muster_${dep})
   endforeach()
@@ -72,6 +83,9 @@ function(muster_room room)
     endforeach()
     add_library(muster_${room}_tests OBJECT EXCLUDE_FROM_ALL ${tests})
     target_link_libraries(muster_${room}_tests PUBLIC muster_${room} doctest::doctest)
+    foreach(dep ${ARG_TEST_DEPS})
+      target_link_libraries(muster_${room}_tests PUBLIC muster_${dep})
+    endforeach()
     if(CMAKE_BUILD_TYPE STREQUAL "Release")
       # Compiling the tests takes longer than running them, so they are not optimized.
       target_compile_options(muster_${room}_tests PRIVATE -O0 -U_FORTIFY_SOURCE)
@@ -99,8 +113,8 @@ function(muster_test name library)
   add_executable(${name} ${ARGN})
   target_link_libraries(${name} PRIVATE ${library} muster_doctest)
   set(properties TIMEOUT 120)
-  if(name STREQUAL "steward_test")
-    # Its containers, bridges and sweeps are the machine's: one at a time.
+  if(name MATCHES "^(housing|steward)_test$")
+    # Their containers, bridges and sweeps are the machine's: one at a time.
     list(APPEND properties RUN_SERIAL TRUE)
   endif()
   doctest_discover_tests(${name} TEST_PREFIX "${name}: " PROPERTIES ${properties})
@@ -113,15 +127,11 @@ function(muster_gate_programs)
   add_dependencies(gate_programs unit_tests sim_test engine_contract_test node_link_test ${replays})
 endfunction()
 
-# The program `name` from src/programs/name.cc and the rooms' entries beside it.
+# The program: src/main.cc and all rooms.
 function(muster_program name)
-  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/programs/*.cc)
-  if(NOT sources)
-    return()
-  endif()
-  add_executable(${name} ${sources})
-  target_link_libraries(${name} PRIVATE muster_toolkit muster_sampler muster_steward muster_node muster_server
-    muster_cli)
+  add_executable(${name} ${CMAKE_SOURCE_DIR}/src/main.cc)
+  get_property(rooms GLOBAL PROPERTY muster_rooms)
+  target_link_libraries(${name} PRIVATE ${rooms})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
   if(MUSTER_STATIC)
     # Symbols and line numbers lie beside what is shipped; a debugger finds them by the link.
@@ -188,7 +198,7 @@ function(muster_topics)
     OBJECT_DEPENDS ${page} COMPILE_DEFINITIONS MUSTER_TROUBLESHOOTING="${page}")
 endfunction()
 
-# The web page's files, which muster_web carries (src/web/web_files.cc).
+# The web page's files, which muster_web carries (src/server/web/web_files.cc).
 function(muster_web_files)
   set(folder ${CMAKE_SOURCE_DIR}/web)
   set(program ${CMAKE_SOURCE_DIR}/tools/pack_web.py)
@@ -199,15 +209,15 @@ function(muster_web_files)
   list(FILTER sources EXCLUDE REGEX "_test\\.js$")  # pack_web.py leaves unit tests out, too.
   add_custom_command(OUTPUT ${bytes} ${table} DEPENDS ${program} ${sources} VERBATIM
     COMMAND python3 ${program} ${folder} ${bytes} ${table})
-  set_source_files_properties(${CMAKE_SOURCE_DIR}/src/web/web_files.cc PROPERTIES
+  set_source_files_properties(${CMAKE_SOURCE_DIR}/src/server/web/web_files.cc PROPERTIES
     OBJECT_DEPENDS "${bytes};${table}"
     COMPILE_DEFINITIONS "MUSTER_WEB_BYTES=\"${bytes}\";MUSTER_WEB_TABLE=\"${table}\"")
 endfunction()
 
-# libmuster-hostname.so, which muster_ranks carries (src/ranks/hostname_library.cc). It goes into
+# libmuster-hostname.so, which muster_ranks carries (src/host/ranks/hostname_library.cc). It goes into
 # other people's processes: it takes neither our flags nor a sanitizer, and no C library.
 function(muster_hostname_library)
-  set(source ${CMAKE_SOURCE_DIR}/src/hostname/hostname.cc)
+  set(source ${CMAKE_SOURCE_DIR}/src/host/hostname/hostname.cc)
   set(library ${CMAKE_BINARY_DIR}/libmuster-hostname.so)
   add_custom_command(OUTPUT ${library} DEPENDS ${source} VERBATIM
     COMMAND ${CMAKE_CXX_COMPILER} -std=c++20 -O2 -Wall -Wextra -Werror -ffreestanding
@@ -215,6 +225,6 @@ function(muster_hostname_library)
       -fPIC -shared -nostdlib -s -Wl,--hash-style=both -Wl,--build-id=none -Wl,-z,now
       -Wl,-z,noexecstack -Wl,-z,noseparate-code -Wl,-soname,libmuster-hostname.so
       -o ${library} ${source})
-  set_source_files_properties(${CMAKE_SOURCE_DIR}/src/ranks/hostname_library.cc PROPERTIES
+  set_source_files_properties(${CMAKE_SOURCE_DIR}/src/host/ranks/hostname_library.cc PROPERTIES
     OBJECT_DEPENDS ${library} COMPILE_DEFINITIONS MUSTER_HOSTNAME_LIBRARY="${library}")
 endfunction()

@@ -3,11 +3,11 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
-#include "api/cbor_protocol.h"
-#include "api/json_protocol.h"
-#include "api/model.h"
-#include "api/query_protocol.h"
-#include "api/validate.h"
+#include "aws/api/cbor_protocol.h"
+#include "aws/api/json_protocol.h"
+#include "aws/api/model.h"
+#include "aws/api/query_protocol.h"
+#include "aws/api/validate.h"
 #include "base/dates.h"
 #include "base/text.h"
 #include "fuzz.h"

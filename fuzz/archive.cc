@@ -8,8 +8,8 @@
 
 #include "base/fd.h"
 #include "fuzz.h"
-#include "packing/contents.h"
-#include "packing/unpack.h"
+#include "os/packing/contents.h"
+#include "os/packing/unpack.h"
 
 namespace muster {
 namespace fs = std::filesystem;

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "access/verify.h"
+#include "aws/access/verify.h"
 #include "aws/sign.h"
 #include "base/fd.h"
 #include "base/text.h"

@@ -1,6 +1,6 @@
 // The bodies of uploads. The first byte says how they are read, the second how many bytes they are
 // to hold; each is read in one piece and in small ones.
-#include "access/aws_chunked.h"
+#include "aws/access/aws_chunked.h"
 
 #include <string_view>
 

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
-#include "api/cbor_protocol.h"
+#include "aws/api/cbor_protocol.h"
 #include "base/text.h"
 #include "fuzz.h"
 

@@ -3,11 +3,11 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
-#include "api/json_protocol.h"
-#include "api/validate.h"
+#include "aws/api/json_protocol.h"
+#include "aws/api/validate.h"
 #include "base/text.h"
 #include "fuzz.h"
-#include "jobs/job_spec.h"
+#include "server/jobs/job_spec.h"
 
 namespace muster {
 

@@ -1,6 +1,6 @@
 // A channel's file of CompressionType Gzip: unpacked, or refused in one line, never more than
 // comes.
-#include "packing/gunzip.h"
+#include "os/packing/gunzip.h"
 
 #include <stdlib.h>
 

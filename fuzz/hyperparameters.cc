@@ -1,8 +1,8 @@
 // hyperparameters.json, as a user's job brings it, up to the variables and arguments made of it.
 #include "base/text.h"
 #include "fuzz.h"
-#include "job/config_files.h"
-#include "job/training.h"
+#include "job/training/config_files.h"
+#include "job/training/training.h"
 
 namespace muster {
 

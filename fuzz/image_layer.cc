@@ -5,11 +5,11 @@
 #include <filesystem>
 #include <fstream>
 
-#include "base/folder.h"
-#include "base/remove_tree.h"
+#include "base/files/folder.h"
+#include "base/files/remove_tree.h"
 #include "fuzz.h"
-#include "image/disk_use.h"
-#include "image/layer.h"
+#include "image/layers/disk_use.h"
+#include "image/layers/layer.h"
 
 namespace muster {
 namespace fs = std::filesystem;

@@ -1,6 +1,6 @@
 // A host's journal, damaged or hostile, and what a host says on its steward's stream. The first
 // byte says which: 'j' a journal's bytes, 'r' records' payloads, 's' the stream.
-#include "job/journal.h"
+#include "job/wire/journal.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -11,10 +11,10 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "fuzz.h"
-#include "job/lines.h"
-#include "job/outcome.h"
-#include "logs/log_messages.h"
-#include "steward/host_word.h"
+#include "job/outcome/lines.h"
+#include "job/outcome/outcome.h"
+#include "machine/steward/host_word.h"
+#include "server/cloudwatch/log_messages.h"
 
 namespace muster {
 

@@ -1,17 +1,17 @@
 // Payloads that come from other hosts, or from mpirun. The first byte says which kind.
-#include "ranks/messages.h"
+#include "host/ranks/messages.h"
 
 #include <string_view>
 
 #include "base/frame.h"
-#include "coordinate/protocol.h"
 #include "fuzz.h"
-#include "job/journal.h"
-#include "job/lines.h"
-#include "job/mark.h"
-#include "job/node_messages.h"
+#include "host/coordinate/protocol.h"
+#include "host/ranks/rsh_agent.h"
+#include "job/outcome/lines.h"
 #include "job/spec.h"
-#include "launch/rsh_agent.h"
+#include "job/wire/journal.h"
+#include "job/wire/mark.h"
+#include "job/wire/node_messages.h"
 
 namespace muster {
 

@@ -4,8 +4,8 @@
 #include <string_view>
 
 #include "fuzz.h"
-#include "image/challenge.h"
-#include "image/docker_config.h"
+#include "image/pull/challenge.h"
+#include "image/pull/docker_config.h"
 
 namespace muster {
 

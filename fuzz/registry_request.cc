@@ -5,10 +5,10 @@
 #include "base/json.h"
 #include "fuzz.h"
 #include "head.h"
+#include "image/kept/repositories.h"
 #include "image/reference.h"
-#include "image/repositories.h"
-#include "registry/login.h"
-#include "registry/route.h"
+#include "server/registry/login.h"
+#include "server/registry/route.h"
 
 namespace muster {
 

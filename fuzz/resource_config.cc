@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "fuzz.h"
-#include "job/training.h"
+#include "job/training/training.h"
 
 namespace muster {
 

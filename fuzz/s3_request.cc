@@ -1,17 +1,17 @@
 // What S3's clients send: the head of a request (its signature, then its meaning), or an XML body.
 // The first byte says which. Lines of a head: "METHOD TARGET", then "name: value".
-#include "s3wire/s3_request.h"
+#include "aws/s3wire/s3_request.h"
 
 #include <string_view>
 
-#include "access/verify.h"
+#include "aws/access/verify.h"
+#include "aws/s3wire/s3_answer.h"
+#include "aws/s3wire/s3_document.h"
+#include "aws/s3wire/s3_listing.h"
 #include "aws/xml.h"
 #include "base/text.h"
 #include "fuzz.h"
 #include "head.h"
-#include "s3wire/s3_answer.h"
-#include "s3wire/s3_document.h"
-#include "s3wire/s3_listing.h"
 
 namespace muster {
 

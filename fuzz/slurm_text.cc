@@ -2,12 +2,12 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "engine/slurm/orders.h"
+#include "engine/slurm/queries.h"
+#include "engine/slurm/settings.h"
+#include "engine/slurm/view.h"
+#include "engine/slurm/words.h"
 #include "fuzz.h"
-#include "slurm/orders.h"
-#include "slurm/queries.h"
-#include "slurm/settings.h"
-#include "slurm/view.h"
-#include "slurm/words.h"
 
 namespace muster {
 

@@ -4,8 +4,8 @@
 #include <string_view>
 
 #include "fuzz.h"
-#include "stacks/testing.h"
-#include "vpc/networks.h"
+#include "job/vpc/networks.h"
+#include "server/cloudformation/testing.h"
 
 namespace muster {
 

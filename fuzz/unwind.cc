@@ -4,12 +4,12 @@
 #include <string_view>
 
 #include "fuzz.h"
-#include "unwind/call_frame.h"
-#include "unwind/demangle.h"
-#include "unwind/elf.h"
-#include "unwind/expression.h"
-#include "unwind/mappings.h"
-#include "unwind/walk.h"
+#include "os/unwind/call_frame.h"
+#include "os/unwind/demangle.h"
+#include "os/unwind/elf.h"
+#include "os/unwind/expression.h"
+#include "os/unwind/mappings.h"
+#include "os/unwind/walk.h"
 
 namespace muster {
 

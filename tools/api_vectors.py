@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""What botocore puts on the wire for each operation of src/api's model, and reads back.
+"""What botocore puts on the wire for each operation of src/aws/api's model, and reads back.
 
 usage: tools/api_vectors.py [--check]
 
 Writes tests/data/api_requests.jsonl: one request a line, in every protocol in which botocore can
-make it, beside the input that src/api must read from it. `--check` writes nothing and fails
+make it, beside the input that src/aws/api must read from it. `--check` writes nothing and fails
 where this botocore makes another request, or reads another output from one of the answers of
-src/api that stand in tests/data/api_answers.jsonl.
+src/aws/api that stand in tests/data/api_answers.jsonl.
 """
 
 import datetime
@@ -192,7 +192,7 @@ def requests() -> list[str]:
 
 
 def plain(value):
-    """Parsed values as src/api has them: times as epoch seconds."""
+    """Parsed values as src/aws/api has them: times as epoch seconds."""
     if isinstance(value, datetime.datetime):
         return value.timestamp()
     if isinstance(value, dict):
@@ -201,7 +201,7 @@ def plain(value):
 
 
 def parsed(answer: dict):
-    """What botocore reads from an answer of src/api; of a refusal, the code and the message."""
+    """What botocore reads from an answer of src/aws/api; of a refusal, the code and the message."""
     session = botocore.session.get_session()
     model = session.get_service_model(answer["folder"])
     protocol = next(p for p in model.metadata["protocols"]

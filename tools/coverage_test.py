@@ -55,8 +55,8 @@ class Coverage(unittest.TestCase):
 
     def test_tests_and_what_is_not_ours_are_left_out(self):
         src = coverage.ROOT / "src"
-        self.assertTrue(coverage.is_ours(src / "calls" / "lead.cc"))
-        for name in ("calls/lead_test.cc", "calls/testing.h", "launch/operators_testing.h"):
+        self.assertTrue(coverage.is_ours(src / "host/calls/lead.cc"))
+        for name in ("host/calls/lead_test.cc", "host/calls/testing.h", "image/kept/testing.h"):
             self.assertFalse(coverage.is_ours(src / name))
         self.assertFalse(coverage.is_ours(pathlib.Path("/usr/include/c++/12/vector")))
 

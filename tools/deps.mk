@@ -35,7 +35,7 @@ $(VENV)/.test-done: requirements-test.txt $(VENV)/.done
 	$(PYTHON) $(PIP) $(BINARY) -r $<
 	@touch $@
 
-# AWS's test vectors for signatures: src/access/verify_vectors_test.cc reads them.
+# AWS's test vectors for signatures: src/aws/access/verify_vectors_test.cc reads them.
 build/sigv4-vectors/.done: requirements-vectors.txt | $(VENV)/.test-done
 	@echo "installing $(@D): $<"
 	rm -rf $(@D) && mkdir -p $(@D)

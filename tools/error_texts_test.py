@@ -38,7 +38,7 @@ class ErrorTexts(unittest.TestCase):
         self.assertEqual(texts('return aws::Refusal{"NotThere", "No " + x};'), ["NotThere: No …"])
         self.assertEqual(texts('return {"ValidationException", "No " + x};'), ["No …"])
         self.assertEqual(
-            texts('wrong("images", "an object");', "src/jobs/job_config.cc"),
+            texts('wrong("images", "an object");', "src/server/jobs/job_config.cc"),
             ["jobs.images: expected an object"],
         )
         self.assertEqual(texts('wrong("images", "x");', "src/server/a.cc"), ["images"])

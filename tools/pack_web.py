@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Packs web/ for `sm`, which carries it (src/web/web_files.cc).
+"""Packs web/ for `sm`, which carries it (src/server/web/web_files.cc).
 
 usage: tools/pack_web.py WEB BYTES TABLE
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes src/api/model_table*.cc from the service models that botocore publishes.
+"""Writes src/aws/api/model_table*.cc from the service models that botocore publishes.
 
 usage: tools/service_model.py [--check]
 
@@ -194,7 +194,7 @@ class Table:
         members = [self.member_text(*member) for member in self.members]
         words = [quoted(word) for word in self.words]
         patterns = [pattern_text(*pattern) for pattern in self.patterns]
-        lines = [WRITTEN, '#include "api/model_table.h"', "", "// clang-format off"]
+        lines = [WRITTEN, '#include "aws/api/model_table.h"', "", "// clang-format off"]
         lines += ["namespace muster::api {", "", "namespace {", ""]
         fields = [
             (".operations", "Operation", "operations", self.rows),

@@ -17,7 +17,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 def included(file):
     """The headers under src/ that a file names, relative to src/."""
-    return re.findall(r'^#include "(\w+/\w+\.h)"', file.read_text(), re.M)
+    return re.findall(r'^#include "([\w/]+/\w+\.h)"', file.read_text(), re.M)
 
 
 def sources_in(room):

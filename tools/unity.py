@@ -20,7 +20,7 @@ import re
 import sys
 
 WORD = re.compile(r"[A-Za-z_]\w*")
-INCLUDE = re.compile(r'^#include "(\w+/\w+\.h)"', re.M)
+INCLUDE = re.compile(r'^#include "([\w/]+/\w+\.h)"', re.M)
 MACRO = re.compile(r"^#define (\w+)", re.M)
 # Raw strings, comments, strings, characters: what holds no names.
 RAW = re.compile(r'R"(\w*)\(.*?\)\1"', re.S)
@@ -75,11 +75,11 @@ class Source:
 
 
 class Sources:
-    """Every file below `folder`, a folder a room."""
+    """Every file below `folder`; a folder in it is a room."""
 
     def __init__(self, folder: pathlib.Path) -> None:
         self.folder = folder
-        headers = {str(path.relative_to(folder)): path.read_text() for path in folder.glob("*/*.h")}
+        headers = {str(path.relative_to(folder)): path.read_text() for path in folder.rglob("*.h")}
         self._words = {name: set(WORD.findall(code_of(text))) for name, text in headers.items()}
         self._includes = {name: INCLUDE.findall(text) for name, text in headers.items()}
         self.in_headers: set[str] = set()
@@ -122,7 +122,7 @@ def main(arguments: list[str]) -> int:
         print(__doc__, file=sys.stderr)
         return 2
     sources = Sources(pathlib.Path(arguments[0]).resolve())
-    for room in sorted(path for path in sources.folder.iterdir() if path.is_dir()):
+    for room in sorted(path for path in sources.folder.rglob("*") if path.is_dir()):
         files = sorted(room.glob("*.cc"))
         tests = [path for path in files if path.name.endswith("_test.cc")]
         own = [path for path in files if path not in tests]

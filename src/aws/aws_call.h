@@ -4,7 +4,7 @@
 
 #include "aws/sign.h"
 #include "base/command.h"
-#include "http/client.h"
+#include "net/http/client.h"
 
 namespace muster::aws {
 

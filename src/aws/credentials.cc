@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "base/time.h"
 #include "base/variables.h"
-#include "loop/wait.h"
+#include "net/loop/wait.h"
 
 namespace muster::aws {
 namespace {

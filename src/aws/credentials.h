@@ -10,7 +10,7 @@
 #include "base/command.h"
 #include "base/log.h"
 #include "base/time.h"
-#include "http/client.h"
+#include "net/http/client.h"
 
 namespace muster::aws {
 

@@ -4,7 +4,7 @@
 
 #include "base/command.h"
 #include "base/result.h"
-#include "http/client.h"
+#include "net/http/client.h"
 
 namespace muster::aws {
 

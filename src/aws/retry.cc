@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "loop/wait.h"
+#include "net/loop/wait.h"
 
 namespace muster::aws {
 

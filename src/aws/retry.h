@@ -8,7 +8,7 @@
 #include "base/backoff.h"
 #include "base/log.h"
 #include "base/time.h"
-#include "http/client.h"
+#include "net/http/client.h"
 
 namespace muster::aws {
 

@@ -8,8 +8,8 @@
 
 namespace muster {
 
-/// JSON of our own messages and files. What users wrote goes through job/python_json.h instead,
-/// which keeps numbers as Python would.
+/// JSON of our own messages and files. What users wrote goes through job/training/python_json.h
+/// instead, which keeps numbers as Python would.
 using Json = nlohmann::json;
 
 /// Error: `invalid_input` with line and column, or nested deeper than 256 levels. Never throws.

@@ -8,10 +8,10 @@
 #include "aws/credentials.h"
 #include "aws/endpoint.h"
 #include "aws/retry.h"
+#include "aws/s3client/s3_client.h"
 #include "aws/xml.h"
 #include "base/fd.h"
 #include "base/text.h"
-#include "s3client/s3_client.h"
 
 namespace muster::cli {
 namespace {

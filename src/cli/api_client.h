@@ -7,7 +7,7 @@
 #include "base/command.h"
 #include "base/json.h"
 #include "base/log.h"
-#include "loop/loop.h"
+#include "net/loop/loop.h"
 
 namespace muster::s3client {
 class S3Client;

@@ -6,13 +6,13 @@
 #include <nlohmann/json.hpp>
 
 #include "base/fd.h"
-#include "base/remove_tree.h"
+#include "base/files/remove_tree.h"
 #include "base/terminal.h"
 #include "base/text.h"
 #include "base/topic.h"
 #include "cli/exit_codes.h"
-#include "loop/tasks.h"
-#include "loop/wait.h"
+#include "net/loop/tasks.h"
+#include "net/loop/wait.h"
 
 namespace muster::cli {
 namespace {

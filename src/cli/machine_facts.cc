@@ -11,14 +11,14 @@
 
 #include "base/fd.h"
 #include "base/port.h"
-#include "base/private_folders.h"
-#include "base/rootless.h"
+#include "base/process/private_folders.h"
+#include "base/process/rootless.h"
 #include "base/text.h"
 #include "cli/on_path.h"
-#include "env/accelerators.h"
-#include "env/answer.h"
-#include "launch/launchers.h"
-#include "machine/machine.h"
+#include "job/launch/launchers.h"
+#include "os/devices/accelerators.h"
+#include "os/supervise/answer.h"
+#include "platform/places/machine.h"
 
 namespace muster::cli {
 namespace {

@@ -11,7 +11,7 @@ namespace muster::cli {
 /// What every job depends on: cheap to check before each job.
 struct MachineFacts {
   bool root = false;
-  std::int64_t rootless_ids = 0;      ///< See base/rootless.h; 0: not rootless.
+  std::int64_t rootless_ids = 0;      ///< See base/process/rootless.h; 0: not rootless.
   std::string refused{};              ///< Why an ordinary user has no namespaces; or empty.
   std::string kernel;                 ///< "6.1.0"
   std::string runc, python3, mpirun;  ///< Paths; empty: not there.

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "base/fd.h"
-#include "loop/wait.h"
+#include "net/loop/wait.h"
 
 namespace muster::cli {
 

@@ -10,7 +10,7 @@
 #include <cstdlib>
 
 #include "base/fd.h"
-#include "loop/testing.h"
+#include "net/loop/testing.h"
 
 namespace muster::cli {
 namespace {

@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "base/topic.h"
 #include "cli/exit_codes.h"
-#include "machine/rootless.h"
+#include "platform/places/rootless.h"
 
 namespace muster::cli {
 

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "base/user_namespace.h"
+#include "base/process/user_namespace.h"
 #include "container/cpus.h"
 #include "container/kernel_file.h"
 #include "container/limits.h"

@@ -21,8 +21,8 @@ struct IdExtent {
 /// Hosts whose root is `first` of the machine.
 std::vector<IdExtent> ids_from(std::uint32_t first);
 /// Hosts that have all `count` ids of the user namespace in which their steward is root, an
-/// ordinary user's (base/rootless.h). The kernel made the first of them apart from the others, and
-/// no extent may lie over both.
+/// ordinary user's (base/process/rootless.h). The kernel made the first of them apart from the
+/// others, and no extent may lie over both.
 std::vector<IdExtent> ids_of_rootless(std::int64_t count);
 
 /// A host's ids on the machine. The code that created this owns `user_namespace`; -1: a host's ids

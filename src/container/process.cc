@@ -7,7 +7,7 @@
 #include <charconv>
 
 #include "base/text.h"
-#include "supervise/reaper.h"
+#include "os/supervise/reaper.h"
 
 namespace muster::container {
 

@@ -3,8 +3,8 @@
 #include <sys/types.h>
 
 #include "base/fd.h"
-#include "job/outcome.h"
-#include "loop/wait.h"
+#include "job/outcome/outcome.h"
+#include "net/loop/wait.h"
 
 namespace muster::container {
 

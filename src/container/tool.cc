@@ -12,7 +12,7 @@
 
 #include "base/fd.h"
 #include "base/text.h"
-#include "supervise/spawn.h"
+#include "os/supervise/spawn.h"
 
 namespace muster::container {
 namespace {

@@ -7,7 +7,7 @@
 #include <cstdio>
 
 #include "base/fd.h"
-#include "job/journal.h"
+#include "job/wire/journal.h"
 
 namespace muster::engine {
 namespace {

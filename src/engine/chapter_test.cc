@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "base/fd.h"
-#include "base/folder.h"
-#include "base/remove_tree.h"
-#include "job/journal.h"
+#include "base/files/folder.h"
+#include "base/files/remove_tree.h"
+#include "job/wire/journal.h"
 
 namespace muster::engine {
 namespace {

@@ -8,12 +8,12 @@
 #include <vector>
 
 #include "base/time.h"
-#include "job/journal.h"
-#include "job/outcome.h"
+#include "job/outcome/outcome.h"
 #include "job/spec.h"
-#include "job/stacks.h"
-#include "job/usage.h"
-#include "loop/loop.h"
+#include "job/wire/journal.h"
+#include "job/wire/stacks.h"
+#include "job/wire/usage.h"
+#include "net/loop/loop.h"
 
 namespace muster::engine {
 

@@ -6,9 +6,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/fd.h"
+#include "base/files/remove_tree.h"
 #include "base/json.h"
-#include "base/remove_tree.h"
-#include "job/lines.h"
+#include "job/outcome/lines.h"
 
 namespace muster::engine {
 namespace {

@@ -12,7 +12,7 @@
 
 #include "base/result.h"
 #include "engine/engine.h"
-#include "loop/wait.h"
+#include "net/loop/wait.h"
 
 namespace muster::engine {
 

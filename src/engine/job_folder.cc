@@ -11,10 +11,10 @@
 #include <functional>
 #include <memory>
 
-#include "base/folder.h"
-#include "base/remove_tree.h"
+#include "base/files/folder.h"
+#include "base/files/remove_tree.h"
 #include "base/text.h"
-#include "loop/worker.h"
+#include "net/loop/worker.h"
 
 namespace muster::engine {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "base/fd.h"
 #include "base/result.h"
-#include "loop/loop.h"
+#include "net/loop/loop.h"
 
 namespace muster::engine {
 

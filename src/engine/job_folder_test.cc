@@ -5,8 +5,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/private_folders.h"
-#include "base/remove_tree.h"
+#include "base/files/remove_tree.h"
+#include "base/process/private_folders.h"
 #include "base/text.h"
 
 namespace muster::engine {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "engine/engine.h"
-#include "job/journal.h"
-#include "loop/notices.h"
+#include "job/wire/journal.h"
+#include "net/loop/notices.h"
 
 namespace muster::engine {
 

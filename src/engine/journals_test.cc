@@ -5,8 +5,8 @@
 #include <sys/resource.h>
 
 #include "base/fd.h"
-#include "base/remove_tree.h"
-#include "loop/testing.h"
+#include "base/files/remove_tree.h"
+#include "net/loop/testing.h"
 
 namespace muster::engine {
 namespace {

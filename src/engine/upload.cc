@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 #include "base/topic.h"
-#include "supervise/steward.h"
+#include "os/supervise/steward.h"
 
 namespace muster::engine {
 namespace {

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "base/command.h"
-#include "supervise/programs.h"
+#include "os/supervise/programs.h"
 
 namespace muster::engine {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "packing/member.h"
+#include "os/packing/member.h"
 
 namespace muster::image {
 namespace {

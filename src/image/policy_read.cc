@@ -7,7 +7,7 @@
 
 #include "base/base64.h"
 #include "base/fd.h"
-#include "base/given_path.h"
+#include "base/files/given_path.h"
 #include "base/json.h"
 #include "base/text.h"
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "base/mounts.h"
+#include "base/files/mounts.h"
 #include "job/spec.h"
 
 namespace muster::job {

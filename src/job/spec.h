@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "base/clean_tree.h"
 #include "base/command.h"
+#include "base/files/clean_tree.h"
 #include "base/json.h"
 #include "base/result.h"
 #include "job/image.h"

@@ -6,9 +6,9 @@
 
 #include "base/json.h"
 #include "base/time.h"
-#include "job/journal.h"
-#include "job/outcome.h"
-#include "job/timeline.h"
+#include "job/outcome/outcome.h"
+#include "job/wire/journal.h"
+#include "job/wire/timeline.h"
 
 namespace muster::platform {
 

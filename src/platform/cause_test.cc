@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "job/lines.h"
+#include "job/outcome/lines.h"
 
 namespace muster::platform {
 namespace {

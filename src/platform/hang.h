@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "base/time.h"
-#include "job/outcome.h"
-#include "job/stacks.h"
+#include "job/outcome/outcome.h"
+#include "job/wire/stacks.h"
 
 namespace muster::platform {
 

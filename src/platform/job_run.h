@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "engine/engine.h"
-#include "job/journal.h"
-#include "job/lines.h"
-#include "job/stacks.h"
-#include "loop/wait.h"
+#include "job/outcome/lines.h"
+#include "job/wire/journal.h"
+#include "job/wire/stacks.h"
+#include "net/loop/wait.h"
 #include "platform/life_cycle.h"
 #include "platform/reach.h"
 #include "platform/results.h"
@@ -35,8 +35,8 @@ class Sink {
   virtual void ended(const JobReport& report) { status(report.end.last); }
   virtual void lines(const std::string& host, UnixMillis time, const job::Lines& lines) = 0;
   virtual void log(const std::string& host, UnixMillis time, const job::LogLine& line) = 0;
-  /// What a full preflight of the job found of a node, as a record of preflight/health.h; a host's
-  /// word, to be read as a stranger's.
+  /// What a full preflight of the job found of a node, as a record of job/preflight/health.h; a
+  /// host's word, to be read as a stranger's.
   virtual void health(const std::string& /*node*/, const std::string& /*record*/) {}
   /// What hosts that run use, asked of all of them again and again.
   virtual void usage(const std::vector<engine::HostUsage>&) {}

@@ -1,6 +1,6 @@
 #include <doctest/doctest.h>
 
-#include "job/stacks.h"
+#include "job/wire/stacks.h"
 #include "platform/test_run.h"
 
 namespace muster::platform {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "base/time.h"
-#include "job/journal.h"
 #include "job/limits.h"
+#include "job/wire/journal.h"
 #include "platform/cause.h"
 #include "platform/ending.h"
 #include "platform/verdict.h"

@@ -8,9 +8,9 @@
 #include <string_view>
 
 #include "base/time.h"
-#include "job/journal.h"
-#include "job/lines.h"
-#include "job/steps.h"
+#include "job/outcome/lines.h"
+#include "job/outcome/steps.h"
+#include "job/wire/journal.h"
 
 namespace muster::platform {
 

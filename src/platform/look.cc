@@ -3,7 +3,7 @@
 #include <memory>
 #include <utility>
 
-#include "loop/wait.h"
+#include "net/loop/wait.h"
 
 namespace muster::platform {
 namespace {

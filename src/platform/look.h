@@ -3,8 +3,8 @@
 #include <vector>
 
 #include "engine/engine.h"
-#include "job/stacks.h"
-#include "loop/tasks.h"
+#include "job/wire/stacks.h"
+#include "net/loop/tasks.h"
 
 namespace muster::platform {
 

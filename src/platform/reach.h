@@ -6,7 +6,7 @@
 
 #include "base/time.h"
 #include "engine/engine.h"
-#include "loop/tasks.h"
+#include "net/loop/tasks.h"
 
 namespace muster::platform {
 

@@ -3,8 +3,8 @@
 #include <doctest/doctest.h>
 
 #include "engine/fake.h"
-#include "loop/testing.h"
-#include "loop/wait.h"
+#include "net/loop/testing.h"
+#include "net/loop/wait.h"
 
 namespace muster::platform {
 namespace {

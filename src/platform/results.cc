@@ -14,12 +14,12 @@
 #include <string_view>
 #include <system_error>
 
-#include "base/clean_tree.h"
-#include "base/copy_bytes.h"
 #include "base/fd.h"
-#include "base/folder.h"
-#include "base/given_path.h"
-#include "base/remove_tree.h"
+#include "base/files/clean_tree.h"
+#include "base/files/copy_bytes.h"
+#include "base/files/folder.h"
+#include "base/files/given_path.h"
+#include "base/files/remove_tree.h"
 #include "base/text.h"
 #include "platform/submitter_folder.h"
 

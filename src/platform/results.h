@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "base/clean_tree.h"
+#include "base/files/clean_tree.h"
 #include "base/result.h"
 #include "engine/engine.h"
 

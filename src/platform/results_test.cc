@@ -12,7 +12,7 @@
 
 #include "base/command.h"
 #include "base/fd.h"
-#include "base/remove_tree.h"
+#include "base/files/remove_tree.h"
 
 namespace muster::platform {
 namespace {

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "job/stacks.h"
+#include "job/wire/stacks.h"
 
 namespace muster::platform {
 

@@ -3,9 +3,9 @@
 #include <optional>
 #include <string>
 
-#include "base/clean_tree.h"
 #include "base/fd.h"
-#include "base/given_path.h"
+#include "base/files/clean_tree.h"
+#include "base/files/given_path.h"
 #include "base/result.h"
 
 namespace muster::platform {

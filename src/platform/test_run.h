@@ -8,9 +8,9 @@
 #include <string>
 
 #include "base/fd.h"
-#include "base/remove_tree.h"
+#include "base/files/remove_tree.h"
 #include "engine/fake.h"
-#include "loop/testing.h"
+#include "net/loop/testing.h"
 #include "platform/job_run.h"
 
 /// For tests of running jobs: a job on an engine in memory, and the events that it reports.

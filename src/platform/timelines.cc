@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "base/file_pieces.h"
+#include "base/files/file_pieces.h"
 
 namespace muster::platform {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "job/timeline.h"
+#include "job/wire/timeline.h"
 
 namespace muster::platform {
 

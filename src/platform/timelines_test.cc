@@ -3,7 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "base/fd.h"
-#include "base/remove_tree.h"
+#include "base/files/remove_tree.h"
 
 namespace muster::platform {
 namespace {

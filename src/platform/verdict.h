@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "base/time.h"
-#include "job/journal.h"
-#include "job/outcome.h"
+#include "job/outcome/outcome.h"
+#include "job/wire/journal.h"
 
 namespace muster::platform {
 
@@ -26,7 +26,7 @@ struct HostFacts {
 };
 
 /// The verdict over all hosts, in the order of the job's: the first is the leader. Its own first
-/// cause (coordinate/first_cause.h) comes in here as every host's word.
+/// cause (host/coordinate/first_cause.h) comes in here as every host's word.
 ///
 /// 1. What was seen beats what others suspect: by a steward itself (a host that was killed or could
 ///    not be started, a `train` that died without a word, a steward that died), or by the engine (a

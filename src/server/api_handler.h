@@ -2,9 +2,9 @@
 
 #include <functional>
 
-#include "api/protocol.h"
-#include "api/request.h"
-#include "loop/task.h"
+#include "aws/api/protocol.h"
+#include "aws/api/request.h"
+#include "net/loop/task.h"
 
 namespace muster::server {
 

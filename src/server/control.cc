@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "api/inputs.h"
-#include "loop/wait.h"
+#include "aws/api/inputs.h"
+#include "net/loop/wait.h"
 
 namespace muster::server {
 namespace {

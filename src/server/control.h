@@ -5,8 +5,8 @@
 #include <string>
 
 #include "base/json.h"
-#include "loop/tasks.h"
-#include "loop/unix.h"
+#include "net/loop/tasks.h"
+#include "net/sockets/unix.h"
 
 namespace muster::server {
 

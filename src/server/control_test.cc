@@ -7,7 +7,7 @@
 
 #include "base/fd.h"
 #include "base/json.h"
-#include "base/private_folders.h"
+#include "base/process/private_folders.h"
 
 namespace muster::server {
 namespace {

@@ -13,10 +13,10 @@
 #include <nlohmann/json.hpp>
 
 #include "../named_pipe.h"
+#include "base/files/remove_tree.h"
 #include "base/json.h"
-#include "base/remove_tree.h"
 #include "base/text.h"
-#include "supervise/spawn.h"
+#include "os/supervise/spawn.h"
 
 namespace muster::cluster {
 namespace {

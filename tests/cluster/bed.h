@@ -7,10 +7,10 @@
 
 #include "base/fd.h"
 #include "base/log.h"
-#include "cluster/links.h"
-#include "loop/relay.h"
-#include "loop/testing.h"
-#include "supervise/reaper.h"
+#include "engine/linked/links.h"
+#include "net/loop/testing.h"
+#include "net/sockets/relay.h"
+#include "os/supervise/reaper.h"
 
 namespace muster::cluster {
 

@@ -4,7 +4,7 @@
 #include <csignal>
 #include <filesystem>
 
-#include "base/folder.h"
+#include "base/files/folder.h"
 #include "base/text.h"
 #include "bed.h"
 

@@ -1,7 +1,7 @@
 // `sm node` alone: quicker to link than all of `sm`.
 #include <csignal>
 
-#include "node/node.h"
+#include "machine/node/node.h"
 
 extern char** environ;
 

@@ -26,7 +26,8 @@ def program(name: str, content: bytes | None = None):
     return change
 
 
-# src/job/training_test.cc and src/launch/plan_test.cc have the other files and mistakes.
+# src/job/training/training_test.cc and src/job/launch/plan_test.cc have the other files and
+# mistakes.
 CASES = {
     # name: (what is wrong, all of what the one line must hold)
     "hyperparameters_not_json": (

@@ -13,7 +13,7 @@ from test_static import debian11  # noqa: F401  (a fixture)
 from training import GUARD_SECONDS
 
 LIBRARY = RELEASE / "libmuster-hostname.so"
-# As in src/ranks/hostname_library.cc, which does to its copies what `library` does here.
+# As in src/host/ranks/hostname_library.cc, which does to its copies what `library` does here.
 PLACEHOLDER = b"libmuster-hostname.so: the host's name is written over this text"
 ROOM = 256
 ENAMETOOLONG = 36

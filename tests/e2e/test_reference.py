@@ -1,7 +1,7 @@
 """Job directories through sagemaker-training and through muster, side by side.
 
-src/env/reference_test.cc compares how they are read, over answers that tools/reference_vectors.py
-recorded.
+src/host/env/reference_test.cc compares how they are read, over answers that
+tools/reference_vectors.py recorded.
 """
 
 import json
@@ -62,7 +62,7 @@ def sm_env(case: dict, base: pathlib.Path) -> dict:
 
 
 def recorded(name: str, base: pathlib.Path) -> dict:
-    """A case of src/env/reference_test.cc, which compares all of them, laid out in `base`."""
+    """A case of src/host/env/reference_test.cc, which compares all of them, laid out in `base`."""
     lay_out(next(case for case in CASES if case.name == name), base)
     lines = map(json.loads, RECORDED.read_text().replace("@BASE@", str(base)).splitlines())
     return next(line for line in lines if line["name"] == name)

@@ -122,7 +122,7 @@ def test_its_symbols_lie_beside_it(release):
     (address,) = re.findall(r"(\w{16})\s+\d+ FUNC .* main$", readelf("-s", debug), re.M)
     line = subprocess.run(["addr2line", "-e", debug, f"0x{address}"], capture_output=True,
                           text=True, check=True).stdout
-    assert "src/programs/sm.cc:" in line, line
+    assert "src/main.cc:" in line, line
 
 
 @pytest.mark.roots

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "cluster/slurm_engine.h"
+#include "engine/cluster/slurm_engine.h"
 #include "steward_subject.h"
 
 namespace muster::contract {

@@ -8,10 +8,10 @@
 #include <nlohmann/json.hpp>
 
 #include "base/fd.h"
+#include "base/files/remove_tree.h"
 #include "base/json.h"
-#include "base/remove_tree.h"
 #include "engine/job_folder.h"
-#include "job/journal.h"
+#include "job/wire/journal.h"
 
 namespace muster::contract {
 

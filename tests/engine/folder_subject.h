@@ -4,8 +4,8 @@
 #include <map>
 #include <string>
 
+#include "os/supervise/programs.h"
 #include "subject.h"
-#include "supervise/programs.h"
 
 namespace muster::contract {
 

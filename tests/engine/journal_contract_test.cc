@@ -7,7 +7,7 @@
 
 #include "base/fd.h"
 #include "engines.h"
-#include "loop/tasks.h"
+#include "net/loop/tasks.h"
 
 namespace muster::contract {
 namespace {

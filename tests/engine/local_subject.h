@@ -1,6 +1,6 @@
 #pragma once
 
-#include "local/local_engine.h"
+#include "engine/local/local_engine.h"
 #include "steward_subject.h"
 
 namespace muster::contract {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "cluster/links.h"
-#include "cluster/slurm_engine.h"
+#include "engine/cluster/slurm_engine.h"
+#include "engine/linked/links.h"
 #include "folder_subject.h"
 
 namespace muster::contract {

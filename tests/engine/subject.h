@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "engine/engine.h"
-#include "loop/testing.h"
+#include "net/loop/testing.h"
 
 namespace muster::contract {
 

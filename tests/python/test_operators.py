@@ -9,7 +9,7 @@ import pytest
 
 from ours import REPOSITORY, SM, our_environment
 
-LAUNCHERS = REPOSITORY / "src/launch/launchers.cc"
+LAUNCHERS = REPOSITORY / "src/job/launch/launchers.cc"
 # The one operator that is not in the table of launchers.cc.
 NAMES = ["mpirun", *re.findall(r'\{"([a-z][a-z -]*)", read_\w+\}', LAUNCHERS.read_text())]
 

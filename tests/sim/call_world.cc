@@ -5,7 +5,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
-#include "ranks/messages.h"
+#include "host/ranks/messages.h"
 
 namespace muster::sim {
 namespace {

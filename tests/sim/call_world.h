@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "calls/call_course.h"
-#include "job/message.h"
+#include "host/calls/call_course.h"
+#include "job/wire/message.h"
 #include "world.h"
 
 namespace muster::sim {

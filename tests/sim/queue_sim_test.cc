@@ -8,8 +8,8 @@
 #include <optional>
 #include <random>
 
-#include "jobs/queue_reference.h"
 #include "seeds.h"
+#include "server/queue/queue_reference.h"
 
 using namespace muster;
 using namespace std::chrono_literals;

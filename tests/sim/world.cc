@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "job/message.h"
+#include "job/wire/message.h"
 
 namespace muster::sim {
 namespace {

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "coordinate/first_cause.h"
-#include "coordinate/leader_call.h"
-#include "coordinate/member_call.h"
+#include "host/coordinate/first_cause.h"
+#include "host/coordinate/leader_call.h"
+#include "host/coordinate/member_call.h"
 
 namespace muster::sim {
 

@@ -3,7 +3,7 @@
 `differs` names what may not be equal, each part with its reason: "refused" (muster refuses a job
 that the reference takes), "accepted" (the other way round), "properties.NAME", "env.NAME", "args",
 "side.NAME". What is not named must be equal, and what is named must differ.
-Run tools/reference_vectors.py after a change; src/env/reference_test.cc compares.
+Run tools/reference_vectors.py after a change; src/host/env/reference_test.cc compares.
 """
 
 import dataclasses

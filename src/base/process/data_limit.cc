@@ -1,0 +1,48 @@
+#include "base/process/data_limit.h"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <new>
+#include <utility>
+
+namespace muster {
+namespace {
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool is_sanitized = true;
+#else
+constexpr bool is_sanitized = false;
+#endif
+
+rlimit limit_before{};
+bool is_limited = false;
+std::string words_at_limit;  ///< Made in advance: at the limit there is no memory for them.
+
+[[noreturn]] void give_up() {
+  while (::write(STDERR_FILENO, words_at_limit.data(), words_at_limit.size()) < 0 && errno == EINTR)
+    continue;
+  ::_exit(1);
+}
+
+}  // namespace
+
+void limit_data(std::int64_t bytes, std::string last_words) {
+  rlimit limit{};
+  if (is_sanitized || ::getrlimit(RLIMIT_DATA, &limit) != 0) return;
+  const rlimit before = limit;
+  limit.rlim_cur = std::min(limit.rlim_cur, static_cast<rlim_t>(bytes));
+  if (::setrlimit(RLIMIT_DATA, &limit) != 0) return;
+  limit_before = before;
+  is_limited = true;
+  words_at_limit = std::move(last_words);
+  std::set_new_handler(give_up);
+}
+
+void restore_data_limit() {
+  if (is_limited) ::setrlimit(RLIMIT_DATA, &limit_before);
+}
+
+}  // namespace muster

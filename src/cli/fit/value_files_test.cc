@@ -1,0 +1,41 @@
+#include "cli/fit/value_files.h"
+
+#include <doctest/doctest.h>
+
+#include "base/fd.h"
+#include "base/files/remove_tree.h"
+
+using namespace muster;
+using namespace muster::cli;
+
+using Lines = std::vector<std::string>;
+
+TEST_CASE("value files: lines of variables, members of hyperparameters") {
+  CHECK(env_file_lines("# of the lab\nA=1\n\nTOKEN=a=b #c\r\n  \nEMPTY=\n") ==
+        Lines{"A=1", "TOKEN=a=b #c", "EMPTY="});
+  CHECK(env_file_lines("").empty());
+  CHECK(*hyperparameters_in(R"({"epochs": 3, "lr": 0.5, "name": "x y", "layers": [1, 2]})") ==
+        Lines{"epochs=3", "layers=[1,2]", "lr=0.5", "name=x y"});
+  for (const char* bad : {"", "[1]", "{", R"({"": 1})", R"({"a=b": 1})"})
+    CHECK(!hyperparameters_in(bad));
+}
+
+TEST_CASE("value files: what is wrong names the flag, and no value") {
+  const std::string folder = *make_private_folder("/tmp", "muster-values-");
+  const std::string file = folder + "/values";
+  Lines environment{"A=1"}, hyperparameters;
+  REQUIRE(write_file(file, "B=2\n"));
+  REQUIRE(
+      add_value_files({.environment = file, .hyperparameters = ""}, environment, hyperparameters));
+  CHECK(environment == Lines{"A=1", "B=2"});
+  REQUIRE(write_file(file, "my-secret\n"));
+  const Result<void> bad =
+      add_value_files({.environment = file, .hyperparameters = file}, environment, hyperparameters);
+  REQUIRE(!bad);
+  CHECK(bad.error().text == "--env-file: expected NAME=VALUE on each line");
+  const Result<void> none = add_value_files(
+      {.environment = "", .hyperparameters = folder + "/none"}, environment, hyperparameters);
+  REQUIRE(!none);
+  CHECK(none.error().text.starts_with("--hyperparameters: " + folder + "/none"));
+  static_cast<void>(remove_tree(folder));
+}

@@ -1,0 +1,27 @@
+#include "cli/view/log_filter.h"
+
+#include <cmath>
+
+#include "base/dates.h"
+#include "cli/values.h"
+
+namespace muster::cli {
+bool LogFilter::takes(const LogEntry& entry) const {
+  if (since && entry.time < *since) return false;
+  if (rank && (entry.kind != LogEntry::Kind::line || entry.rank != *rank)) return false;
+  return host.empty() || (entry.kind != LogEntry::Kind::status && entry.host == host);
+}
+
+void LogTail::add(LogEntry entry) {
+  entries_.push_back(std::move(entry));
+  if (entries_.size() > most_) entries_.pop_front();
+}
+
+Result<UnixMillis> moment(const std::string& flag, const std::string& text, UnixMillis now) {
+  if (const std::optional<UnixMillis> span = span_in(text)) return now - *span;
+  const std::optional<double> time = parse_iso8601(text);
+  if (time) return UnixMillis(std::llround(*time * 1000));
+  return wrong_value(flag, "a span (30s, 10m, 2h, 1d) or a time (2026-01-31 12:00:00, UTC)", text);
+}
+
+}  // namespace muster::cli

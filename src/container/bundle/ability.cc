@@ -1,0 +1,87 @@
+#include "container/bundle/ability.h"
+
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <thread>
+
+#include "base/fd.h"
+#include "base/files/remove_tree.h"
+#include "base/process/rootless.h"
+#include "base/text.h"
+#include "container/bundle/runtime.h"
+#include "container/cgroup.h"
+
+namespace muster::container {
+namespace {
+
+/// Below a tmpfs that covers `place` in a mount namespace of the calling thread's own: a lower and
+/// an upper folder, and both as one.
+std::string why_no_overlay(const std::string& place) {
+  if (::unshare(CLONE_FS | CLONE_NEWNS) != 0) return errno_text("mount namespace");
+  if (::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0)
+    return errno_text("private mounts");
+  if (::mount("muster", place.c_str(), "tmpfs", MS_NODEV | MS_NOSUID, "mode=700") != 0)
+    return errno_text("tmpfs");
+  for (const char* name : {"/lower", "/upper", "/work", "/root"})
+    if (::mkdir((place + name).c_str(), 0700) != 0) return errno_text(name);
+  const std::string options =
+      "lowerdir=" + place + "/lower,upperdir=" + place + "/upper,workdir=" + place + "/work";
+  if (::mount("muster", (place + "/root").c_str(), "overlay", 0, options.c_str()) != 0)
+    return errno_text("overlay");
+  return {};
+}
+
+/// In a thread: a namespace of a thread's own goes with it.
+std::string try_mounts() {
+  const Result<std::string> place = make_private_folder("/run/muster", "ability-");
+  if (!place) return place.error().text;
+  std::string why;
+  std::thread thread([&] { why = why_no_overlay(*place); });
+  thread.join();
+  ::rmdir(place->c_str());
+  return why;
+}
+
+/// The group that a process's memory counts in is the one whose limit must hold below it.
+std::string try_group() {
+  const std::string own = memory_cgroup(read_file("/proc/self/cgroup", 65536).value_or(""));
+  const std::string path = cgroup_below(own, "muster-ability-" + std::to_string(::getpid()));
+  std::string why = "none is mounted";
+  for (const std::string& root : cgroup_roots()) {
+    if (::mkdir((root + path).c_str(), 0755) == 0) {
+      remove_cgroup(path);
+      return {};
+    }
+    if (errno != ENOENT) why = errno_text(root + path);
+  }
+  return why;
+}
+
+}  // namespace
+
+std::optional<std::string> lack_of(const Ability& ability) {
+  if (!ability.no_root.empty())
+    return "it needs root there, or user namespaces, which are refused (" + ability.no_root + ")";
+  if (!ability.has_runtime) return "runc is not installed there (Debian: runc)";
+  if (!ability.no_mounts.empty()) return "mounts are refused there (" + ability.no_mounts + ")";
+  if (!ability.no_group.empty())
+    return "no control group can be made below the job's there (" + ability.no_group + ")";
+  return std::nullopt;
+}
+
+Ability find_ability(const Env& env, std::string no_root) {
+  Ability ability{.no_root = std::move(no_root), .has_runtime = Runtime::find(env).has_value()};
+  if (!ability.no_root.empty()) return ability;
+  if (const Result<void> made = make_folders("/run/muster"); !made)
+    ability.no_mounts = made.error().text;
+  else
+    ability.no_mounts = try_mounts();
+  if (rootless_ids(env) == 0) ability.no_group = try_group();
+  return ability;
+}
+
+}  // namespace muster::container

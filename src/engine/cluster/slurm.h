@@ -1,0 +1,60 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/command.h"
+#include "engine/slurm/orders.h"
+#include "engine/slurm/queries.h"
+#include "engine/slurm/submission.h"
+#include "os/supervise/programs.h"
+
+namespace muster::cluster {
+
+/// Runs Slurm's commands. Errors of all: `unsupported` if the command is not installed; `closed` if
+/// it is unknown whether Slurm received the request (no response, or part of one); `system` with
+/// the command's last line if Slurm refuses.
+class Slurm {
+ public:
+  /// `env`: PATH finds the commands, SLURM_CONF Slurm.
+  Slurm(supervise::Programs& programs, Env env);
+
+  /// The id of the job that `script`, a file of this machine, has become. Also `invalid_input`,
+  /// from slurm::plan_sbatch().
+  loop::Task<Result<std::string>> submit(slurm::Submission submission, slurm::Site site,
+                                         std::string script);
+  /// All that Slurm knows of this user's jobs, those included that were over lately.
+  loop::Task<Result<std::vector<slurm::QueuedJob>>> queue();
+  loop::Task<Result<void>> broadcast(std::string id, std::string from, std::string to);
+  loop::Task<Result<void>> cancel(std::string id);
+  /// The job's nodes are being taken away for another.
+  loop::Task<Result<bool>> is_preempted(std::string id);
+  /// Why a node could not start its part of the job `id` of the submission `nonce`, as far as Slurm
+  /// knows it; none: that is not why it is over.
+  loop::Task<Result<std::optional<slurm::StartFailure>>> start_failure(std::string id,
+                                                                       std::string nonce);
+  /// What slurm::down_among() says of the nodes `names`, which are as squeue has them.
+  loop::Task<Result<std::string>> down_among(std::string names);
+  /// Between SIGTERM and SIGKILL: the cluster's KillWait. None, and no error, where that is not
+  /// known.
+  loop::Task<std::optional<std::chrono::seconds>> kill_wait();
+  /// What the partition adds to that for jobs whose nodes it takes away; none likewise.
+  loop::Task<std::optional<std::chrono::seconds>> grace_time(std::string partition);
+  loop::Task<Result<void>> cancel_named(std::string slurm_name);
+
+  supervise::Programs& programs() { return programs_; }
+
+ private:
+  loop::Task<Result<std::vector<slurm::Node>>> nodes(std::string names);
+  Command with_env(Args argv) const { return {.argv = std::move(argv), .env = env_, .cwd = "/"}; }
+
+  supervise::Programs& programs_;
+  Env env_;
+};
+
+/// What one of Slurm's commands prints, asked in its own words whatever SQUEUE_* and SINFO_* say.
+/// Errors as above.
+loop::Task<Result<std::string>> ask_slurm(supervise::Programs& programs, Env env, Args argv);
+
+}  // namespace muster::cluster

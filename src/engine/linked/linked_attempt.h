@@ -1,0 +1,137 @@
+#pragma once
+
+// Inside cluster/ only.
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "engine/linked/append_file.h"
+#include "engine/linked/links.h"
+#include "job/wire/message.h"
+#include "net/loop/tasks.h"
+#include "net/loop/wait.h"
+#include "net/sockets/channel.h"
+
+namespace muster::cluster {
+
+/// The engine's end of one attempt: what its nodes say becomes events and files.
+class LinkedAttempt final : public AttemptLinks {
+ public:
+  using Trouble = std::function<void(std::string)>;
+
+  /// Error: `system` with a path.
+  static Result<std::shared_ptr<LinkedAttempt>> open(loop::Loop& loop, ExpectedNodes attempt,
+                                                     job::LinkTiming timing, Trouble trouble);
+  LinkedAttempt(loop::Loop& loop, ExpectedNodes attempt, job::LinkTiming timing, Trouble trouble);
+  LinkedAttempt(const LinkedAttempt&) = delete;
+  LinkedAttempt& operator=(const LinkedAttempt&) = delete;
+  ~LinkedAttempt() override;
+
+  loop::Task<Result<LinkEvent>> next_event() override;
+  void begin(std::chrono::milliseconds preempt_grace) override;
+  void preempted() override;
+  void stop(const std::string& host, std::chrono::milliseconds grace) override;
+  void end(const std::string& host, const std::string& why) override;
+  void give(const std::string& host) override;
+  loop::Task<void> forget_results() override;
+  void again(const std::string& host, const job::NodeAgain& again) override;
+  bool can_go_on(const std::string& host) const override;
+  loop::Task<Result<engine::Answer>> ask(std::string host, engine::Question question) override;
+  void note(const std::string& host, const std::vector<job::LogLine>& lines) override;
+  void done(const std::string& host) override;
+  loop::Task<void> flushed(Duration limit) override;
+  bool connected(const std::string& host) const override;
+
+  const std::string& key() const { return attempt_.key; }
+  bool has(const std::string& host) const { return hosts_.contains(host); }
+  /// A connection that proved to be `host`'s; an older one ends.
+  void take(const std::string& host, std::unique_ptr<loop::Channel> channel);
+  void end_all(const std::string& why);
+  /// The Links are gone: no connection comes any more.
+  void close();
+
+ private:
+  struct Host {
+    std::string name;
+    std::string folder;
+    AppendFile journal;
+    AppendFile tar;                          ///< Open once a result is wanted.
+    std::shared_ptr<loop::Channel> channel;  ///< The latest; null: not connected.
+    bool greeted = false;                    ///< On this connection.
+    TimePoint heard;
+    UnixMillis heard_time{0};
+    std::string address;
+    // Events already reported for it.
+    bool joined = false, began = false, signalled = false, silent = false, ended = false;
+    // What was asked of it.
+    std::optional<std::chrono::milliseconds> stop;
+    std::optional<std::string> end;
+    bool wanted = false;                       ///< The result, of which not all is here.
+    bool unpacking = false;                    ///< The result, of which all is.
+    std::optional<TimePoint> no_room_since{};  ///< The result cannot be written.
+    bool done = false;
+    bool is_spare = false;
+    bool measures = false;  ///< The node can report the host's usage.
+    bool left = false;      ///< For another attempt.
+  };
+  /// Also held by who waits for an event.
+  struct Told {
+    explicit Told(loop::Loop& loop) : more(loop) {}
+    std::deque<LinkEvent> events;
+    bool closed = false;
+    loop::Event more;
+  };
+  /// A question that waits for its answer, also held by who asks.
+  struct Asked {
+    explicit Asked(loop::Loop& loop) : answered(loop) {}
+    std::string host;
+    bool is_usage = false;
+    std::optional<Result<engine::Answer>> answer;
+    loop::Event answered;
+  };
+  using Kind = LinkEvent::Kind;
+
+  Result<void> open_hosts();
+  loop::Task<> converse(Host& host, std::shared_ptr<loop::Channel> channel);
+  loop::Task<> watch();
+  void look_at(Host& host, TimePoint now);
+  void tell_silent(Host& host);
+  Result<void> greet(Host& host, const Frame& frame);
+  void post_all_asked(Host& host);
+  void post_preempted(Host& host);
+  Result<void> hear(Host& host, const Frame& frame);
+  Result<void> hear_journal(Host& host, const Frame& frame);
+  Result<void> hear_result(Host& host, const Frame& frame);
+  Result<void> hear_given(Host& host, const Frame& frame);
+  Result<void> hear_stacks(Host& host, const Frame& frame);
+  Result<void> hear_usage(Host& host, const Frame& frame);
+  void answer(Host& host, std::uint64_t id, bool is_usage, Result<engine::Answer> answer);
+  Result<void> want_result(Host& host);
+  loop::Task<> unpack(Host& host);
+  void tell_given(Host& host, const std::string& error);
+  void give_up(Host& host, const std::string& why);
+  void post(Host& host, job::Message message, std::string_view payload = "{}");
+  void tell(Host& host, LinkEvent event);
+  Host* find(const std::string& host);
+
+  loop::Loop& loop_;
+  ExpectedNodes attempt_;
+  job::LinkTiming timing_;
+  Trouble trouble_;
+  bool begun_ = false;
+  bool preempted_ = false;
+  bool forgets_results_ = false;
+  std::chrono::milliseconds preempt_grace_{0};
+  std::map<std::string, Host> hosts_;
+  std::shared_ptr<Told> told_;
+  loop::Event unpacked_;
+  std::map<std::uint64_t, std::shared_ptr<Asked>> asked_;  ///< By their ids.
+  std::uint64_t next_question_ = 1;
+  loop::Tasks tasks_;
+};
+
+}  // namespace muster::cluster

@@ -1,0 +1,253 @@
+#include "engine/local/local_engine.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "base/fd.h"
+#include "base/files/remove_tree.h"
+#include "base/json.h"
+#include "base/process/rootless.h"
+#include "base/text.h"
+#include "engine/job_folder.h"
+#include "engine/local/gpu_register.h"
+#include "engine/local/local_run.h"
+#include "engine/local/network.h"
+
+namespace muster::local {
+namespace {
+
+static_assert(job::hosts_max < 254, "hosts have the addresses .1 to .253 of a /24");
+constexpr std::chrono::seconds sweep_limit{60};
+constexpr std::chrono::seconds answer_limit{10};
+
+/// 3 for "algo-3".
+std::uint32_t number_of(const std::string& host) {
+  const std::optional<std::int64_t> number = parse_integer(host.substr(host.rfind('-') + 1));
+  return static_cast<std::uint32_t>(number.value_or(0));
+}
+
+bool wants_gpus(const job::Spec& spec) {
+  const std::vector<std::string> hosts = job::host_names(spec.instance_count);
+  return std::any_of(hosts.begin(), hosts.end(),
+                     [&](const std::string& host) { return job::gpus_of(spec, host) > 0; });
+}
+
+/// All hosts' addresses, from what one of them was given; none where that cannot be read.
+std::map<std::string, std::string> addresses_in(const std::string& host_folder) {
+  std::map<std::string, std::string> addresses;
+  const Result<job::HostSpec> spec = given_to(host_folder);
+  if (spec)
+    for (const job::HostAddress& host : spec->hosts) addresses[host.name] = host.address;
+  return addresses;
+}
+
+}  // namespace
+
+std::vector<job::HostSpec> host_specs(const job::Spec& spec, const std::string& state,
+                                      const std::string& job_folder, const std::string& key_file,
+                                      const Network& network) {
+  std::vector<job::HostAddress> addresses;
+  std::vector<job::PlacedAddress> placed;  // By the hosts' numbers, from 0; none: no VPC.
+  if (spec.vpc) placed = addresses_of(*spec.vpc, spec.instance_count).value_or({});
+  for (const std::string& name : job::host_names(spec.instance_count))
+    addresses.push_back({name, spec.vpc ? placed.at(number_of(name) - 1).address
+                               : spec.network == job::Network::host
+                                   ? "127.0.0.1"
+                                   : address_in(network.subnet, number_of(name))});
+  std::vector<job::HostSpec> specs;
+  for (const job::HostAddress& address : addresses) {
+    job::HostSpec host;
+    host.spec = spec;
+    host.host = address.name;
+    host.hosts = addresses;
+    host.bridge = network.bridge;
+    host.first_id = network.first_id;
+    host.prefix_length = network.subnet.prefix_length;
+    if (spec.vpc) {
+      host.prefix_length = placed.at(number_of(address.name) - 1).subnet.prefix_length;
+      host.machine_subnet = cidr(network.subnet);
+    }
+    host.state_folder = state;
+    host.job_folder = job_folder;
+    host.host_folder = job_folder + "/" + address.name;
+    host.key_file = key_file;
+    specs.push_back(std::move(host));
+  }
+  return specs;
+}
+
+Result<job::HostSpec> given_to(const std::string& host_folder) {
+  const std::string path = host_folder + "/spec.json";
+  const Result<Json> json = parse_json(TRY(read_file(path)));
+  if (!json) return json.error().in(path);
+  Result<job::HostSpec> spec = job::host_spec_from(*json);
+  if (!spec) return spec.error().in(path);
+  return spec;
+}
+
+LocalEngine::LocalEngine(supervise::Programs& programs, Options options)
+    : programs_(programs), options_(std::move(options)) {}
+
+loop::Task<Result<std::unique_ptr<engine::Run>>> LocalEngine::start(job::Spec spec) {
+  GpuAnswers answers;
+  if (wants_gpus(spec)) answers = co_await ask_of_gpus();
+  co_return start_now(spec, answers);
+}
+
+/// What the program prints; nothing where it is missing, fails or is silent.
+loop::Task<std::string> LocalEngine::answer_of(Args argv) {
+  Command command{.argv = std::move(argv), .env = options_.env, .cwd = "/"};
+  Result<supervise::Programs::Done> done = co_await programs_.run(std::move(command), answer_limit);
+  if (!done || !done->outcome.success()) co_return std::string();
+  co_return std::move(done->out);
+}
+
+loop::Task<LocalEngine::GpuAnswers> LocalEngine::ask_of_gpus() {
+  Args ask_topology = {"nvidia-smi", "topo", "-m"};
+  Args ask_libraries = {"/sbin/ldconfig", "-p"};
+  GpuAnswers answers;
+  const std::string matrix = co_await answer_of(std::move(ask_topology));
+  answers.topology = devices::Topology::from(matrix);
+  answers.library_cache = co_await answer_of(std::move(ask_libraries));
+  co_return answers;
+}
+
+/// Notes for people go to the first host, whose steward says them.
+Result<void> LocalEngine::give_gpus(std::vector<job::HostSpec>& hosts, const std::string& path,
+                                    const GpuAnswers& answers) {
+  std::vector<devices::Wish> wishes;
+  for (const job::HostSpec& host : hosts)
+    wishes.push_back({host.host, job::gpus_of(host.spec, host.host)});
+  const std::vector<devices::Gpu> gpus = TRY(devices::find_gpus(options_.devices));
+  const std::vector<std::vector<devices::Gpu>> assigned =
+      TRY(allocate_gpus(options_.gpu_register, path, gpus, wishes, answers.topology));
+  std::vector<std::string> notes;
+  for (std::size_t i = 0; i < hosts.size(); ++i) {
+    if (assigned[i].empty()) continue;
+    devices::Handed handed = TRY(
+        devices::hand_over(hosts[i].host, assigned[i], options_.devices, answers.library_cache));
+    notes.push_back(std::move(handed.line));
+    hosts[i].devices = std::move(handed.devices);
+    for (std::string& line : devices::closed_nodes(hosts[i].devices))
+      if (std::find(notes.begin(), notes.end(), line) == notes.end())
+        notes.push_back(std::move(line));
+  }
+  for (job::HostSpec& host : hosts)
+    host.spec.notes.insert(host.spec.notes.end(), notes.begin(), notes.end());
+  return {};
+}
+
+std::shared_ptr<devices::GpuMeter> LocalEngine::gpu_meter() {
+  std::shared_ptr<devices::GpuMeter> meter = gpu_meter_.lock();
+  if (!meter)
+    meter = std::make_shared<devices::GpuMeter>(programs_, options_.env, options_.devices.driver);
+  gpu_meter_ = meter;
+  return meter;
+}
+
+loop::Task<Result<std::unique_ptr<engine::Run>>> LocalEngine::attach(std::string job) {
+  co_return attach_now(job);
+}
+
+Result<std::unique_ptr<engine::Run>> LocalEngine::start_now(const job::Spec& spec,
+                                                            const GpuAnswers& answers) {
+  TRY(job::check(spec));
+  // Before anything is made: also what a steward would refuse, such as too long a path.
+  for (const job::HostSpec& host : host_specs(spec, options_.state, jobs_folder() + "/" + spec.name,
+                                              "/key", Network{{}, "mu0", options_.id_base}))
+    TRY(job::check(host));
+  const std::string routes = TRY(read_file(options_.routes));
+  TRY(make_folders(options_.state, 0700));
+  TRY(note_private_folder(options_.folder_register, options_.state));
+  engine::JobFolder folder = TRY(engine::JobFolder::create(options_.state, spec.name));
+  const std::string path = folder.path();
+  const std::string key_file = folder.key_file();
+  // From here on the run owns the folder: if anything fails, discarding it removes everything.
+  std::unique_ptr<LocalRun> run =
+      std::make_unique<LocalRun>(programs_, *this, path, std::move(folder));
+  if (options_.rehearses && spec.retries > 0) run->heed_losses();
+  TRY(write_file(path + "/job.json", to_text(job::to_json(spec)), 0600));
+  if (!options_.lifeline) TRY(run->mark_kept());
+  Network network =
+      TRY(allocate_network(options_.network_register, path, routes, options_.id_base));
+  // An ordinary user's hosts have the ids of his namespace.
+  if (rootless_ids(options_.env) > 0) network.first_id = 0;
+  std::vector<job::HostSpec> hosts = host_specs(spec, options_.state, path, key_file, network);
+  if (wants_gpus(spec)) TRY(give_gpus(hosts, path, answers));
+  for (const job::HostSpec& host : hosts) TRY(run->start(host));
+  TRY(run->follow());
+  TRY(run->begin());
+  return std::unique_ptr<engine::Run>(std::move(run));
+}
+
+std::vector<std::string> LocalEngine::list() const {
+  return engine::JobFolder::names(options_.state);
+}
+
+std::string LocalEngine::journal_file(const std::string& job, const std::string& host) const {
+  return jobs_folder() + "/" + job + "/" + host + "/journal";
+}
+
+void LocalEngine::clear_halves() {
+  std::error_code none;
+  for (const auto& entry : std::filesystem::directory_iterator(jobs_folder(), none))
+    if (entry.path().filename().string().starts_with('.'))
+      static_cast<void>(remove_tree(entry.path()));
+}
+
+Result<std::unique_ptr<engine::Run>> LocalEngine::attach_now(const std::string& job) {
+  const std::string path = jobs_folder() + "/" + job;
+  const Result<std::string> text = read_file(path + "/job.json");
+  std::error_code none;
+  if (!text && !std::filesystem::exists(path, none))
+    return fail(Errc::not_found, "no job named " + job + " is on this machine");
+  if (!text || text->empty()) {
+    auto nothing = std::make_unique<LocalRun>(programs_, *this, path, std::nullopt);
+    nothing->cut_short();
+    TRY(nothing->follow());
+    return std::unique_ptr<engine::Run>(std::move(nothing));
+  }
+  const Json json = TRY(parse_json(*text));
+  const job::Spec spec = TRY(job::spec_from(json));
+  std::unique_ptr<LocalRun> run = std::make_unique<LocalRun>(programs_, *this, path, std::nullopt);
+  if (options_.rehearses && spec.retries > 0) run->heed_losses();
+  TRY(run->find_attempt());
+  const std::vector<std::string> hosts = job::host_names(spec.instance_count);
+  const std::map<std::string, std::string> addresses = addresses_in(path + "/" + hosts.front());
+  for (const std::string& host : hosts) {
+    const auto address = addresses.find(host);
+    TRY(run->attach(host, address == addresses.end() ? "" : address->second));
+  }
+  TRY(run->follow());
+  return std::unique_ptr<engine::Run>(std::move(run));
+}
+
+loop::Task<Result<Swept>> LocalEngine::sweep(bool kept_too) {
+  Args words{"--sweep", "--json"};
+  if (kept_too) words.push_back("--all");
+  co_return co_await ask_steward(std::move(words));
+}
+
+loop::Task<Result<void>> LocalEngine::clear(const std::string& job) {
+  Args words{"--clear", jobs_folder() + "/" + job, "--json"};
+  const Result<Swept> swept = co_await ask_steward(std::move(words));
+  if (!swept) co_return swept.error();
+  co_return Result<void>();
+}
+
+loop::Task<Result<Swept>> LocalEngine::ask_steward(Args words) {
+  Command command{.argv = {options_.program, "steward"}, .env = options_.env, .cwd = "/"};
+  command.argv.insert(command.argv.end(), words.begin(), words.end());
+  command.env["MUSTER_STATE"] = options_.state;
+  Result<supervise::Programs::Done> done = co_await programs_.run(std::move(command), sweep_limit);
+  if (!done) co_return done.error();
+  Result<Json> json = trim(done->out).empty() ? to_json(Swept()) : parse_json(done->out);
+  Result<Swept> swept = json ? swept_from(*json) : json.error();
+  if (done->outcome.success()) co_return swept;
+  const std::string why = trim((swept ? lines_of(*swept) : done->out) + done->err);
+  co_return fail(Errc::system, why.empty() ? job::describe(done->outcome) : why);
+}
+
+}  // namespace muster::local

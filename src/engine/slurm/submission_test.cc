@@ -1,0 +1,207 @@
+#include "engine/slurm/submission.h"
+
+#include <doctest/doctest.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "base/fd.h"
+#include "base/files/folder.h"
+#include "base/files/remove_tree.h"
+
+namespace muster::slurm {
+namespace {
+
+Submission demo() {
+  return {.job = "demo-1",
+          .nonce = "0123456789abcdef",
+          .place = "00000000deadbeef",
+          .word = "00112233445566778899aabbccddeeff",
+          .nodes = 3,
+          .run_time_max = std::chrono::seconds(3600)};
+}
+
+bool has(const Args& argv, const std::string& word) {
+  return std::find(argv.begin(), argv.end(), word) != argv.end();
+}
+
+std::string refusal(const Submission& submission, const Site& site) {
+  const Result<Command> command = plan_sbatch(submission, site, {});
+  return command ? "" : command.error().text;
+}
+
+TEST_CASE("a job is submitted once, by a name that finds it again, without our environment") {
+  const Result<Command> command = plan_sbatch(
+      demo(), {}, {{"PATH", "/usr/bin"}, {"AWS_SECRET_ACCESS_KEY", "s"}, {"SLURM_CONF", "/c"}});
+  REQUIRE(command);
+  CHECK(command->env == Env{{"PATH", "/usr/bin"}, {"SLURM_CONF", "/c"}});
+  CHECK(command->argv == Args{"sbatch", "--parsable", "--job-name=muster-demo-1-0123456789abcdef",
+                              "--comment=muster:0123456789abcdef", "--nodes=3",
+                              "--ntasks-per-node=1", "--time=85", "--no-requeue",
+                              "--output=/dev/null", "--chdir=/"});
+}
+
+TEST_CASE("spares are nodes more, of a job that goes on without one of all") {
+  Submission submission = demo();
+  CHECK(batch_script(submission, "/opt/sm").find("--no-kill") == std::string::npos);
+  CHECK(batch_script(submission, "/opt/sm").find("sha256sum") == std::string::npos);
+  CHECK(batch_script(submission, "/opt/sm", "sha256:ab").find(" = sha256:ab ]") !=
+        std::string::npos);
+  submission.spares = 2;
+  const Result<Command> command = plan_sbatch(submission, {}, {});
+  REQUIRE(command);
+  CHECK(has(command->argv, "--nodes=5"));
+  CHECK(has(command->argv, "--no-kill"));
+  CHECK(batch_script(submission, "/opt/sm").find("--input=none --no-kill \\\n") !=
+        std::string::npos);
+}
+
+TEST_CASE("what a node gets and where a site wants it stand in sbatch's own words") {
+  Submission submission = demo();
+  submission.memory_bytes = (std::int64_t{2} << 30) + 1;
+  submission.cpu_millis = 1500;
+  submission.gpus = 4;
+  submission.excluded = {"node2", "node3"};
+  const Site site{.partition = "gpu",
+                  .account = "lab-7",
+                  .qos = "normal",
+                  .options = {"--constraint=a100&nvlink", "--exclusive"}};
+  const Result<Command> command = plan_sbatch(submission, site, {});
+  REQUIRE(command);
+  for (const char* word :
+       {"--mem=2049", "--cpus-per-task=2", "--gres=gpu:4", "--partition=gpu", "--account=lab-7",
+        "--qos=normal", "--constraint=a100&nvlink", "--exclusive", "--exclude=node2,node3"})
+    CHECK_MESSAGE(has(command->argv, word), word);
+}
+
+TEST_CASE("values that are none of Slurm's, and options that say what runs, are refused by name") {
+  const struct {
+    Site site;
+    const char* named;
+  } cases[] = {
+      {{.partition = "a b"}, "partition 'a b'"},
+      {{.account = "--wrap=id"}, "account '--wrap=id'"},
+      {{.qos = "x\n"}, "qos"},
+      {{.options = {"--wrap=id"}}, "option --wrap"},
+      {{.options = {"--output=/etc/passwd"}}, "option --output"},
+      {{.options = {"--export=ALL"}}, "option --export"},
+      {{.options = {"--uid=0"}}, "option --uid"},
+      {{.options = {"-p"}}, "option -p"},
+      {{.options = {"--constraint=a b"}}, "option --constraint"},
+      {{.options = {"--gres=$(id)"}}, "option --gres"},
+  };
+  for (const auto& each : cases) {
+    CAPTURE(each.named);
+    CHECK(refusal(demo(), each.site).find(each.named) != std::string::npos);
+  }
+  Submission submission = demo();
+  submission.job = "a;b";
+  CHECK(refusal(submission, {}).starts_with("job name 'a;b': expected"));
+  submission = demo();
+  submission.nonce = "0123";
+  CHECK(refusal(submission, {}).starts_with("nonce '0123': expected"));
+  submission = demo();
+  submission.excluded = {"-x"};
+  CHECK(refusal(submission, {}).starts_with("node '-x'"));
+}
+
+TEST_CASE("a name tells job and nonce back, and those of others tell nothing") {
+  CHECK(own_name(slurm_name(demo())) == OwnName{"demo-1", "0123456789abcdef"});
+  for (const char* name :
+       {"", "muster-", "muster-demo", "muster-demo-0123", "train", "muster--0123456789abcdef",
+        "muster-demo-0123456789abcdeg", "xmuster-demo-0123456789abcdef"})
+    CHECK_MESSAGE(!own_name(name), name);
+}
+
+TEST_CASE("the time limit is whole minutes with room for the way there and back") {
+  CHECK(limit_minutes(std::chrono::seconds(1)) == 26);
+  CHECK(limit_minutes(std::chrono::seconds(60)) == 26);
+  CHECK(limit_minutes(std::chrono::hours(24)) == 24 * 60 + 25);
+}
+
+TEST_CASE("the script waits for what is brought, and tells its names to nobody") {
+  const std::string script = batch_script(demo(), "/opt/it's $(id)");
+  CHECK(script.starts_with("#!/bin/bash\n"));
+  CHECK(place_of(demo()) == "/tmp/muster-00000000deadbeef");
+  CHECK(arrival_of(demo(), BroughtFile::go) == "/tmp/muster-00000000deadbeef.go");
+  CHECK(final_path_of(demo(), BroughtFile::job) == "/tmp/muster-00000000deadbeef/job");
+  CHECK(go_text(demo(), {BroughtFile::program, BroughtFile::job}) == demo().word + " sm job\n");
+  CHECK(script.find("-lt 600 ]") != std::string::npos);
+  CHECK(script.find("--kill-on-bad-exit=0 --wait=0") != std::string::npos);
+  CHECK(script.find("\"comment=muster:0123456789abcdef|${line:0:400}|\"") != std::string::npos);
+  CHECK(script.find(R"(muster '/opt/it'"'"'s $(id)')") != std::string::npos);
+  // Command lines are for all users to read, so srun's has neither.
+  const std::string step = script.substr(script.find("srun "));
+  CHECK(step.find(demo().place) == std::string::npos);
+  CHECK(step.find(demo().word) == std::string::npos);
+}
+
+/// What the script tells scontrol and scancel, whose stand-ins take it with this exit code, where
+/// its step says these lines.
+std::string told_by_script(const std::string& lines, int exit_code) {
+  const std::string folder = *make_private_folder("/tmp", "muster-script-");
+  const std::string told = folder + "/told";
+  const auto program = [&](const std::string& name, const std::string& does) {
+    REQUIRE(write_file(folder + "/" + name, "#!/bin/sh\n" + does + "\n", 0755));
+  };
+  REQUIRE(write_file(folder + "/lines", lines));
+  program("srun", "cat " + folder + "/lines");
+  for (const char* name : {"scontrol", "scancel"})
+    program(name, "echo " + std::string(name) + " \"$@\" >>" + told + "\nexit " +
+                      std::to_string(exit_code));
+  REQUIRE(write_file(folder + "/script", batch_script(demo(), "/opt/sm")));
+  const std::string path = "PATH=" + folder + ":/usr/bin:/bin", script = folder + "/script";
+  const char* const argv[] = {"bash", script.c_str(), nullptr};
+  const char* const env[] = {path.c_str(), "SLURM_JOB_ID=7", nullptr};
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    ::execve("/bin/bash", const_cast<char**>(argv), const_cast<char**>(env));
+    ::_exit(127);
+  }
+  int status = -1;
+  REQUIRE(::waitpid(pid, &status, 0) == pid);
+  CHECK(status == 0);
+  std::string text = read_file(told).value_or("");
+  CHECK(remove_tree(folder));
+  return text;
+}
+
+/// Logs of demo() in /tmp, which are removed.
+std::vector<std::string> take_logs() {
+  std::vector<std::string> texts;
+  const std::vector<std::string> names = *names_in("/tmp");
+  for (const std::string& name : names) {
+    if (!name.starts_with("muster-" + demo().nonce) || !name.ends_with(".log")) continue;
+    texts.push_back(read_file("/tmp/" + name).value_or(""));
+    ::unlink(("/tmp/" + name).c_str());
+  }
+  return texts;
+}
+
+TEST_CASE("the script: a node that cannot start its part is told, whatever was said before") {
+  using Texts = std::vector<std::string>;
+  take_logs();
+  const std::string failed =
+      "srun: error: Task launch for StepId=1.0 failed on node node2: Zero Bytes $(id) \"\n";
+  const std::string comment =
+      "scontrol update jobid=7 comment=muster:0123456789abcdef|node2: Zero Bytes ??id? ?|\n";
+  CHECK(told_by_script("srun: a word\nslurmstepd: another\n", 0).empty());
+  CHECK(take_logs().empty());
+  CHECK(told_by_script("of a task prolog\n" + failed + "last\n", 0) == comment + "scancel 7\n");
+  CHECK(take_logs() == Texts{"of a task prolog\nlast\n"});
+  CHECK(told_by_script(failed, 1) == comment);  // Slurm did not take it.
+}
+
+TEST_CASE("the script: a named pipe of somebody's in the log's place holds up nothing") {
+  const std::string pipe = "/tmp/muster-" + demo().nonce + ".log";
+  ::unlink(pipe.c_str());
+  REQUIRE(::mkfifo(pipe.c_str(), 0666) == 0);
+  CHECK(told_by_script("of a task prolog\n", 0).empty());
+  ::unlink(pipe.c_str());
+  CHECK(take_logs() == std::vector<std::string>{"of a task prolog\n"});
+}
+
+}  // namespace
+}  // namespace muster::slurm

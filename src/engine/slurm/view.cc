@@ -1,0 +1,131 @@
+#include "engine/slurm/view.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/table.h"
+#include "base/terminal.h"
+#include "base/text.h"
+#include "engine/slurm/submission.h"
+#include "engine/slurm/words.h"
+
+namespace muster::slurm {
+namespace {
+
+/// "2026-11-22T21:30:35" -> "2026-11-22 21:30"
+std::string minute_of(const std::string& time) {
+  if (time.size() != 19 || time[10] != 'T') return time;
+  return time.substr(0, 10) + " " + time.substr(11, 5);
+}
+
+std::string state_words(const QueuedJob& job) {
+  switch (standing_of(job.state)) {
+    case Standing::waiting:
+      return "Pending";
+    case Standing::starting:
+      return "Starting";
+    case Standing::running:
+      return "Running";
+    case Standing::suspended:
+      return "Suspended";
+    case Standing::ending:
+      return "Ending";
+    case Standing::over:
+      return end_of(job.state, job.reason).secondary;
+    case Standing::unknown:
+      break;
+  }
+  return job.state;
+}
+
+/// Why it waits, where it runs, how it ended.
+std::string detail_of(const QueuedJob& job) {
+  const Standing standing = standing_of(job.state);
+  if (standing == Standing::over) return end_of(job.state, job.reason).reason;
+  if (standing != Standing::waiting)
+    return job.node_list + (job.end.empty() ? "" : ", until " + minute_of(job.end));
+  const std::string start = job.start.empty() ? "" : "may start at " + minute_of(job.start);
+  const std::string why = why_it_waits(job.reason);
+  return why + (why.empty() || start.empty() ? "" : ", ") + start;
+}
+
+/// A job of ours is called what its user called it.
+std::string name_of(const QueuedJob& job) {
+  const std::optional<OwnName> own = own_name(job.name);
+  return own ? own->job : job.name;
+}
+
+std::string detail_of(const Node& node) {
+  const std::string words = node_words(node.state);
+  return node.reason.empty() ? words : words + " (" + node.reason + ")";
+}
+
+std::string memory_text(std::int64_t mib) {
+  return mib < 10240 ? std::to_string(mib) + " MiB" : std::to_string(mib / 1024) + " GiB";
+}
+
+}  // namespace
+
+std::string queue_table(const std::vector<QueuedJob>& jobs) {
+  if (jobs.empty()) return "no jobs\n";
+  std::vector<TableRow> rows = {{"ID", "NAME", "USER", "PARTITION", "STATE", "NODES", "DETAIL"}};
+  for (const QueuedJob& job : jobs)
+    rows.push_back({visible_line(job.id), visible_line(name_of(job)), visible_line(job.user),
+                    visible_line(job.partition), visible_line(state_words(job)),
+                    std::to_string(job.nodes), visible_line(detail_of(job))});
+  return table_text(rows);
+}
+
+Json queue_json(const std::vector<QueuedJob>& jobs) {
+  Json all = Json::array();
+  for (const QueuedJob& job : jobs)
+    all.push_back(Json{{"SlurmId", to_utf8(job.id)},
+                       {"Name", to_utf8(name_of(job))},
+                       {"User", to_utf8(job.user)},
+                       {"Partition", to_utf8(job.partition)},
+                       {"State", to_utf8(job.state)},
+                       {"Text", to_utf8(detail_of(job))},
+                       {"Nodes", job.nodes},
+                       {"NodeList", to_utf8(job.node_list)},
+                       {"Start", to_utf8(job.start)}});
+  return Json{{"Jobs", std::move(all)}};
+}
+
+std::string nodes_table(const std::vector<Node>& nodes, const Remarks& health) {
+  if (nodes.empty()) return "no nodes\n";
+  const bool has_health = std::any_of(nodes.begin(), nodes.end(), [&health](const Node& node) {
+    return health.contains(node.name);
+  });
+  std::vector<TableRow> rows = {{"NODE", "PARTITIONS", "CPUS", "MEMORY", "GPUS", "STATE"}};
+  if (has_health) rows.front().push_back("PREFLIGHT");
+  for (const Node& node : nodes) {
+    rows.push_back({visible_line(node.name), visible_line(join(node.partitions, ",")),
+                    std::to_string(node.cpus), memory_text(node.memory_mib),
+                    node.gpus.empty() ? "-" : visible_line(node.gpus),
+                    visible_line(detail_of(node))});
+    const auto known = health.find(node.name);
+    if (has_health)
+      rows.back().push_back(known == health.end() ? "-" : visible_line(known->second));
+  }
+  return table_text(rows);
+}
+
+Json nodes_json(const std::vector<Node>& nodes, const Remarks& health) {
+  Json all = Json::array();
+  for (const Node& node : nodes) {
+    Json partitions = Json::array();
+    for (const std::string& partition : node.partitions) partitions.push_back(to_utf8(partition));
+    all.push_back(Json{{"Name", to_utf8(node.name)},
+                       {"State", to_utf8(node.state)},
+                       {"Text", to_utf8(detail_of(node))},
+                       {"Cpus", node.cpus},
+                       {"MemoryMiB", node.memory_mib},
+                       {"Gpus", to_utf8(node.gpus)},
+                       {"Partitions", std::move(partitions)}});
+    const auto known = health.find(node.name);
+    if (known != health.end()) all.back()["Preflight"] = to_utf8(known->second);
+  }
+  return Json{{"Nodes", std::move(all)}};
+}
+
+}  // namespace muster::slurm

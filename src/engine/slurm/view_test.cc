@@ -1,0 +1,81 @@
+#include "engine/slurm/view.h"
+
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+
+namespace muster::slurm {
+namespace {
+
+const std::vector<QueuedJob> four = {
+    {.id = "7",
+     .state = "PENDING",
+     .reason = "Resources",
+     .nodes = 3,
+     .start = "2026-11-22T21:35:00",
+     .user = "ann",
+     .partition = "main",
+     .name = "muster-demo-0123456789abcdef"},
+    {.id = "6",
+     .state = "RUNNING",
+     .nodes = 2,
+     .node_list = "node[1-2]",
+     .end = "2026-11-22T22:35:00",
+     .user = "bob",
+     .partition = "main",
+     .name = "x\x1b[2J"},
+    {.id = "5", .state = "NODE_FAIL", .nodes = 1, .user = "bob", .partition = "main", .name = "y"},
+    {.id = "4", .state = "PENDING", .nodes = 1, .user = "bob", .partition = "main", .name = "z"}};
+
+TEST_CASE("the queue is a table of plain words, and nobody's name orders a terminal about") {
+  CHECK(queue_table({}) == "no jobs\n");
+  CHECK(queue_table(four) ==
+        "ID  NAME      USER  PARTITION  STATE    NODES  DETAIL\n"
+        "7   demo      ann   main       Pending  3      nodes are not free yet (Resources), may "
+        "start at 2026-11-22 21:35\n"
+        "6   x\\x1b[2J  bob   main       Running  2      node[1-2], until 2026-11-22 22:35\n"
+        "5   y         bob   main       Failed   1      InternalServerError: Slurm lost one of "
+        "its nodes\n"
+        "4   z         bob   main       Pending  1\n");
+}
+
+TEST_CASE("the queue as JSON has Slurm's words beside ours") {
+  const Json json = queue_json(four);
+  REQUIRE(json["Jobs"].size() == 4);
+  CHECK(json["Jobs"][0]["State"] == "PENDING");
+  CHECK(json["Jobs"][0]["Name"] == "demo");
+  CHECK(json["Jobs"][1]["Text"] == "node[1-2], until 2026-11-22 22:35");
+}
+
+TEST_CASE("nodes are told with what they have, and why one takes no jobs") {
+  const std::vector<Node> two = {{.name = "node1",
+                                  .state = "idle",
+                                  .cpus = 2,
+                                  .memory_mib = 4000,
+                                  .partitions = {"main", "urgent"}},
+                                 {.name = "node2",
+                                  .state = "drained*",
+                                  .cpus = 64,
+                                  .memory_mib = 515000,
+                                  .gpus = "gpu:a100:4",
+                                  .reason = "disk full",
+                                  .partitions = {"main"}}};
+  CHECK(nodes_table({}) == "no nodes\n");
+  CHECK(nodes_table(two) ==
+        "NODE   PARTITIONS   CPUS  MEMORY    GPUS        STATE\n"
+        "node1  main,urgent  2     4000 MiB  -           free\n"
+        "node2  main         64    502 GiB   gpu:a100:4  drained: accepts no jobs, not responding "
+        "(disk full)\n");
+  CHECK(nodes_json(two)["Nodes"][1]["Cpus"] == 64);
+  const Remarks health = {{"node2", "well, 2026-11-23 02:10"}, {"node9", "of another cluster"}};
+  CHECK(nodes_table({two[0]}, health).find("PREFLIGHT") == std::string::npos);
+  CHECK(nodes_table(two, health)
+            .starts_with("NODE   PARTITIONS   CPUS  MEMORY    GPUS        STATE"));
+  CHECK(nodes_table(two, health).find("free") < nodes_table(two, health).find("  -\n"));
+  CHECK(nodes_table(two, health).ends_with("(disk full)  well, 2026-11-23 02:10\n"));
+  CHECK(nodes_json(two, health)["Nodes"][1]["Preflight"] == "well, 2026-11-23 02:10");
+  CHECK_FALSE(nodes_json(two, health)["Nodes"][0].contains("Preflight"));
+}
+
+}  // namespace
+}  // namespace muster::slurm

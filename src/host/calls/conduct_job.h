@@ -1,0 +1,50 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "base/log.h"
+#include "host/calls/conduct.h"
+#include "host/calls/intermediate.h"
+
+namespace muster::calls {
+
+/// What a host needs to take part in a job.
+struct JobStart {
+  env::TrainOptions options;
+  job::Training training;
+  std::optional<int> steward_fd;
+  std::string key;      ///< The job's; empty for a job of one host.
+  bool socket = false;  ///< Ranks or operators may come.
+  Env env;              ///< The process's own: credentials for what goes to S3.
+};
+
+/// What goes to S3 while the job runs.
+Intermediate::Options intermediate_options(const job::Training& training);
+
+/// How a job ended.
+struct JobEnd {
+  job::Verdict verdict;             ///< The job's.
+  std::optional<job::Verdict> own;  ///< How the own host's work ended, if it did.
+};
+
+/// Where the host's work is prepared: it may run programs and show their lines.
+struct Workshop {
+  loop::Loop& loop;
+  ranks::HostRun& host_run;
+  Output& output;
+};
+using Prepare = std::function<loop::Task<Prepared>(Workshop& workshop)>;
+
+/// The stream of this host's steward, close-on-exec so that no program of the user's gets it; none
+/// without one. Error: `invalid_input`.
+Result<std::optional<int>> steward_stream(const Env& env);
+/// The key, for a job of several hosts; logs its warning. Errors: as job_key().
+Result<std::string> key_for(const job::Training& training, const Env& env, const Log& log);
+
+/// Runs this host's part of the job to its end: roll call, work, verdict. SIGTERM and SIGINT stop
+/// the job. Returns on every host with the job's verdict.
+JobEnd conduct_job(const JobStart& start, const Prepare& prepare, const Log& log);
+
+}  // namespace muster::calls

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/command.h"
+#include "base/result.h"
+#include "host/ranks/host_run.h"
+#include "job/launch/plan.h"
+#include "net/loop/loop.h"
+
+namespace muster::calls {
+
+// MUSTER_MPI_TRANSPORT=ssh: mpirun's daemons come by ssh, as under sagemaker-training, in place of
+// the sessions between hosts. Every host's `train` runs an sshd as long as the job does; the leader
+// waits for all of them before it starts mpirun.
+
+/// Reads MUSTER_MPI_TRANSPORT, "sessions" (as without it) or "ssh". Error: `invalid_input`.
+Result<launch::Transport> transport_from(const Env& env);
+
+inline constexpr std::uint16_t ssh_port = 22;
+
+/// The host's ssh server, in the foreground. A rank that it starts finds its host's `train` by
+/// MUSTER_SOCKET, which the server sets in each session's environment. It stays out of the way of
+/// a SetEnv of the image's own configuration only by standing before it: that one has no effect.
+/// Keys, users and everything else are the image's. `env` is what the server starts from.
+/// Errors: `not_found`, with what to install; `invalid_input` for a path that sshd cannot take.
+Result<Command> sshd_command(const Env& env, const std::string& socket_path);
+
+/// Starts it as a part of the host's call; `on_end` is called if it ends before the call does.
+/// Errors: as sshd_command(); what HostRun::start() says.
+Result<void> start_sshd(ranks::HostRun& host_run, const Env& env, ranks::HostRun::Sink sink,
+                        std::function<void(job::Verdict)> on_end);
+
+/// Waits until the ssh server of every host answers. Error: `timeout`, naming the hosts that do not
+/// and why the last try failed.
+loop::Task<Result<void>> wait_for_ssh(loop::Loop& loop, Args hosts, std::uint16_t port,
+                                      TimePoint deadline);
+
+}  // namespace muster::calls

@@ -1,0 +1,111 @@
+#include "host/calls/ssh_transport.h"
+
+#include <doctest/doctest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "net/loop/testing.h"
+#include "net/sockets/port.h"
+
+namespace muster::calls {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// A server of 127.0.0.1 that greets whoever comes, as sshd does, from when it is opened.
+class Server {
+ public:
+  explicit Server(loop::Loop& loop) : loop_(loop), tasks_(loop) {}
+  void open(std::uint16_t port) {
+    socket_ = Fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(port);
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    REQUIRE(::bind(socket_.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0);
+    REQUIRE(::listen(socket_.get(), 8) == 0);
+    tasks_.start(serve(*this));
+  }
+
+ private:
+  static loop::Task<> serve(Server& self) {
+    loop::Watch watch(self.loop_, self.socket_.get());
+    while (true) {
+      const bool came = co_await watch.readable();
+      if (!came) co_return;
+      const Fd peer(::accept4(self.socket_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+      if (peer) CHECK(::send(peer.get(), "SSH-2.0-test\r\n", 14, MSG_NOSIGNAL) == 14);
+    }
+  }
+  loop::Loop& loop_;
+  Fd socket_;
+  loop::Tasks tasks_;
+};
+
+TEST_CASE("ssh: the transport is chosen by its name, and by no other") {
+  CHECK(*transport_from({}) == launch::Transport::sessions);
+  CHECK(*transport_from({{"MUSTER_MPI_TRANSPORT", "sessions"}}) == launch::Transport::sessions);
+  CHECK(*transport_from({{"MUSTER_MPI_TRANSPORT", "ssh"}}) == launch::Transport::ssh);
+  const Result<launch::Transport> other = transport_from({{"MUSTER_MPI_TRANSPORT", "rsh"}});
+  REQUIRE_FALSE(other);
+  CHECK(other.error().code == Errc::invalid_input);
+  CHECK(other.error().text == "MUSTER_MPI_TRANSPORT is \"rsh\", expected \"sessions\" or \"ssh\"");
+}
+
+TEST_CASE("ssh: the server hands its host's socket on, or is said to be missing") {
+  const Env env{{"PATH", "/usr/bin"}};
+  const Result<Command> command = sshd_command(env, "/tmp/muster-1/socket");
+  if (::access("/usr/sbin/sshd", X_OK) != 0) {
+    CHECK(command.error().code == Errc::not_found);
+    CHECK(command.error().text.find("install openssh-server") != std::string::npos);
+    return;
+  }
+  REQUIRE(command);
+  CHECK(command->argv.back() == "SetEnv=MUSTER_SOCKET=/tmp/muster-1/socket");
+  CHECK(command->env == env);
+  for (const char* path : {"", "/tmp/a b", "/tmp/a#b", "/tmp/a=b", "/tmp/\"a\""}) {
+    CAPTURE(path);
+    CHECK(sshd_command(env, path).error().code == Errc::invalid_input);
+  }
+}
+
+TEST_CASE("ssh: the wait ends when every host's server answers, also one that comes late") {
+  loop::Loop loop;
+  const std::uint16_t port = loop::free_ports(1)->front();
+  Server server(loop);
+  const auto test = [](loop::Loop& on, Server& late, std::uint16_t at) -> loop::Task<> {
+    loop::Tasks opening(on);
+    const auto open = [](loop::Loop& l, Server& s, std::uint16_t p) -> loop::Task<> {
+      loop::Timer pause(l);
+      co_await pause.after(100ms);
+      s.open(p);
+    };
+    opening.start(open(on, late, at));
+    const TimePoint begun = Clock::now();
+    Args hosts{"127.0.0.1", "localhost"};
+    const Result<void> done = co_await wait_for_ssh(on, std::move(hosts), at, Clock::now() + 20s);
+    CHECK(done);
+    CHECK(Clock::now() - begun >= 100ms);
+  };
+  loop::run_task(loop, test(loop, server, port));
+}
+
+TEST_CASE("ssh: hosts whose server does not answer are named at the deadline, with the reason") {
+  loop::Loop loop;
+  const std::uint16_t port = loop::free_ports(1)->front();
+  const auto test = [](loop::Loop& on, std::uint16_t at) -> loop::Task<> {
+    Args hosts{"127.0.0.1"};
+    const Result<void> done = co_await wait_for_ssh(on, std::move(hosts), at, Clock::now() + 300ms);
+    REQUIRE_FALSE(done);
+    CHECK(done.error().code == Errc::timeout);
+    CHECK(done.error().text.starts_with("no ssh server answers on port " + std::to_string(at) +
+                                        " of 127.0.0.1 ("));
+    CHECK(done.error().text.find("refused") != std::string::npos);
+  };
+  loop::run_task(loop, test(loop, port));
+}
+
+}  // namespace
+}  // namespace muster::calls

@@ -1,0 +1,152 @@
+#pragma once
+
+#include <csignal>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/command.h"
+#include "base/log.h"
+#include "host/ranks/host_socket.h"
+#include "job/outcome/lines.h"
+#include "job/outcome/outcome.h"
+#include "net/loop/tasks.h"
+#include "net/loop/wait.h"
+#include "os/supervise/oom.h"
+#include "os/supervise/output.h"
+#include "os/supervise/reaper.h"
+
+namespace muster::ranks {
+
+/// One host's share of a job: the programs that `train` starts itself (the script, mpirun, its
+/// daemons), the ranks that come over the host socket, their lines, their ends, their stop.
+class HostRun {
+ public:
+  using Sink = std::function<loop::Task<>(job::Lines)>;
+
+  /// A program that train starts itself.
+  struct Program {
+    std::string name;   ///< For verdicts: "mpirun", "orted", "train.py".
+    int rank = -1;      ///< >= 0: its output is user output of that rank.
+    bool user = false;  ///< The user's own program: gets SIGTERM and a grace at a stop. Others are
+                        ///< launchers: part of a call, they end with it.
+    bool of_call = false;  ///< A user's program that is part of the call.
+    bool ignore_sigpipe = false;
+    Command command;
+    Sink sink;
+    std::function<void(job::Verdict)> on_end;  ///< Once, after its output has ended.
+  };
+
+  HostRun(loop::Loop& loop, supervise::Reaper& reaper, std::string host, const Log& log);
+  HostRun(const HostRun&) = delete;
+  HostRun& operator=(const HostRun&) = delete;
+  ~HostRun();
+
+  /// Who comes to the host's socket besides ranks.
+  struct Visitors {
+    std::function<void(AgentCall)> on_agent;
+    std::function<Result<void>(launch::Call, launch::CallEnd)> on_call;
+    std::function<void()> on_call_gone;
+    std::function<void()> on_rank_started;
+  };
+  /// Opens the host's socket in a private folder. Errors: `system`.
+  Result<void> listen(Visitors visitors);
+  /// Empty before listen().
+  const std::string& socket_path() const { return socket_path_; }
+  const std::string& folder() const { return folder_; }  ///< The private one; empty likewise.
+
+  /// From now on ranks may come; they run `rank`. On a machine of another name than the host's they
+  /// preload a library that makes gethostname() say the host's. `on_rank_end` is called for each
+  /// one's end after its last line went to `sink`.
+  /// `on_stopped` is called once in a stop, when none of this host's ranks runs any more: the call
+  /// is over here. Ranks that have ended are kept back until release_ranks() or finish_call(), and
+  /// none begins.
+  /// `on_restart` is called in place of `on_rank_end` for a failure after which the rank's launcher
+  /// starts it again.
+  void begin_call(launch::RankRun rank, Sink sink, std::function<void(job::Verdict)> on_rank_end,
+                  std::function<void()> on_stopped,
+                  std::function<void(job::Verdict)> on_restart = {});
+  /// No more ranks; they and the call's programs get SIGTERM, then SIGKILL after `grace`, launchers
+  /// SIGKILL. Returns when all have ended. Without a call there is nothing to do.
+  loop::Task<> finish_call(Duration grace);
+  /// No host has a rank that runs any more: those that were kept back go, and the launcher ends.
+  void release_ranks();
+
+  Result<void> start(Program program);
+
+  /// A stop request: the user's programs, the ranks and all their child processes get SIGTERM
+  /// (os/supervise/stop.h), and SIGKILL after `grace`. Launchers are left to exit on their own. A
+  /// program that starts later gets the signal then. A program's end is reported once its
+  /// foreground processes have ended, too. A second call sends no signal; it can only shorten the
+  /// grace period.
+  void stop(Duration grace);
+  /// Ends everything: programs and ranks by SIGTERM, after `grace` by SIGKILL, then launchers and
+  /// what else descends from us by SIGKILL. Returns when all are gone and their last lines have
+  /// been handed on.
+  loop::Task<> finish(Duration grace);
+  /// True while a user's program or a rank runs.
+  bool running() const { return users_ > 0; }
+
+ private:
+  struct Process;
+  launch::RankRun rank_come(const RankHello& hello);
+  void tell_restart(const RankHello& hello);
+  void restarts(const job::Verdict& verdict);
+  void show_host_name(Env& env);
+  loop::Task<> hold_back();
+  void read_output(std::shared_ptr<Process> process, Fd out, Fd err, Sink sink);
+  loop::Task<> read(std::shared_ptr<Process> process, Fd pipe, job::Stream stream, Sink sink);
+  loop::Task<> report(std::shared_ptr<Process> process, RankEnd end);
+  bool keeps_ranks() const { return stopped_ && call_open_ && !released_; }
+  bool keeps_waiting() const;
+  /// Whether all that runs is to end, by a stop or by finish().
+  bool ending() const { return kill_at_ != TimePoint::max(); }
+  void kill_after(Duration grace);
+  loop::Task<> kill_at_deadline();
+  void begin_stop(pid_t pid, const std::shared_ptr<Process>& process);
+  loop::Task<> carry_stop(std::shared_ptr<Process> process);
+  void stop_orphans();
+  loop::Task<> say_what_is_left();
+  std::string what_is_left() const;
+  void look_if_stopped();
+  void signal_users(int signal);
+  void signal_call(int signal);
+  void end_launchers();
+  bool launchers_running() const;
+
+  loop::Loop& loop_;
+  supervise::Reaper& reaper_;
+  std::string host_;
+  const Log& log_;
+  supervise::OomWatch oom_;
+  std::string folder_, socket_path_;
+  std::string hostname_library_;  ///< In the folder; empty until needed.
+  launch::RankRun rank_run_;
+  Sink rank_sink_;
+  std::function<void(job::Verdict)> on_rank_end_;
+  std::function<void()> on_stopped_;  ///< Until it was called.
+  std::function<void(job::Verdict)> on_restart_;
+  std::unique_ptr<HostSocket> socket_;
+  std::map<int, std::shared_ptr<Process>> ranks_;       ///< Ranks that came over the socket.
+  std::map<pid_t, std::shared_ptr<Process>> programs_;  ///< Programs that we started.
+  int users_ = 0;                                       ///< Users' programs and ranks that run.
+  int call_running_ = 0;  ///< How many of `users_` are ranks and programs of the call.
+  bool call_open_ = false;
+  bool draining_ = false;  ///< In finish_call().
+  int restart_ = 0;        ///< How often the call's launcher has started ranks here again.
+  std::optional<job::Verdict> restarts_for_;  ///< The failure for which it does so next.
+  int readers_ = 0;
+  bool finishing_ = false;
+  bool stopped_ = false;                            ///< By stop().
+  bool released_ = false;                           ///< By release_ranks().
+  std::vector<std::shared_ptr<Process>> stopping_;  ///< Programs of the user's, since then.
+  int ranks_stopped_ = 0;                           ///< How many of the call's processes ran then.
+  loop::Event moved_;
+  TimePoint kill_at_ = TimePoint::max();  ///< Before stop() and finish(): never.
+  loop::Tasks tasks_;
+};
+
+}  // namespace muster::ranks

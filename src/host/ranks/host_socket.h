@@ -1,0 +1,92 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "base/command.h"
+#include "base/fd.h"
+#include "base/time.h"
+#include "job/launch/call.h"
+#include "job/outcome/outcome.h"
+#include "net/sockets/unix.h"
+
+namespace muster::ranks {
+
+/// A rank that connects, with the values from its launcher.
+struct RankHello {
+  int rank = 0;
+  int local_rank = 0;
+  pid_t pid = 0;  ///< The pid of `sm rank`.
+  /// The program is the one on its own line, with the environment that its launcher made.
+  bool brings_program = false;
+  int restart = 0;   ///< How often the launcher has started its ranks again.
+  int restarts = 0;  ///< How often it would.
+};
+/// How a rank ended.
+struct RankEnd {
+  job::Outcome outcome;
+  std::string error_file = {};  ///< What the program left for torch's launcher; empty: nothing.
+  bool unseen = false;          ///< `sm rank` itself was killed.
+};
+/// mpirun asks for a daemon on `host`; `text` is what it would have given to ssh.
+struct AgentCall {
+  std::string host;
+  std::string text;
+  Fd out, err;  ///< The agent's own.
+  /// Ends the agent with `code`, or with one line if `error` is not empty. Call once.
+  using Reply = std::function<void(int code, const std::string& error)>;
+  Reply reply;
+};
+
+/// The unix socket of a host's `train`, to which ranks, agents and operators talk.
+/// Source: docs/protocols/host-socket.md.
+class HostSocket {
+ public:
+  struct Callbacks {
+    /// Error: the rank is refused with its text.
+    std::function<Result<launch::RankRun>(const RankHello&)> on_rank;
+    /// True: a rank that comes now gets no answer before release_ranks(). Its launcher would take a
+    /// refusal for a failure.
+    std::function<bool()> keeps_waiting = [] { return false; };
+    /// The rank's program runs; the read ends of its output.
+    std::function<void(int rank, Fd out, Fd err)> on_started;
+    /// The rank's program has ended, or could not be started, or `sm rank` itself was killed. Once
+    /// this returns the rank is let go, or kept back where it gives true: release_ranks().
+    std::function<loop::Task<bool>(int rank, RankEnd end)> on_rank_end;
+    std::function<void(AgentCall)> on_agent;
+    /// An operator calls; `end` answers it. Error: the call is refused with its text.
+    std::function<Result<void>(launch::Call, launch::CallEnd end)> on_call;
+    /// The operator of a call that has no answer yet is gone.
+    std::function<void()> on_call_gone;
+  };
+  /// Listens at `path` (mode 0600). Error: `system`.
+  static Result<std::unique_ptr<HostSocket>> open(loop::Loop& loop, const std::string& path,
+                                                  Callbacks callbacks);
+  HostSocket(const HostSocket&) = delete;
+  HostSocket& operator=(const HostSocket&) = delete;
+  /// Ends all connections; each `sm rank` then kills its program. No callback is called after.
+  ~HostSocket();
+
+  /// Sends a signal to the programs of all ranks that run, and what they started in their process
+  /// groups; a SIGTERM with a grace is a stop (os/supervise/stop.h). Through `sm rank`: one that is
+  /// stopped itself (SIGSTOP) passes nothing on.
+  void signal_ranks(int number, Duration grace = {});
+  /// Closes the channels of ranks to hydra's daemon, which are held until the launcher has exited.
+  /// The daemon takes a closed channel for a crash, even after cmd=finalize (MPICH 5.0, with
+  /// hydra's cleanup disabled): mpiexec informs the other daemons, and fails if one of them has
+  /// just ended.
+  void close_launcher_channels();
+  /// Lets go all ranks that have ended and were kept back, and answers those that wait.
+  void release_ranks();
+
+ private:
+  struct State;
+  explicit HostSocket(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace muster::ranks

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "job/preflight/judge.h"
+
+namespace muster::preflight {
+
+/// What the last full preflight of a host found, as a file `<host>.json` keeps it.
+/// Source: docs/protocols/preflight.md.
+struct Health {
+  UnixMillis at{0};
+  std::vector<std::string> findings;  ///< About the host; none: it was well.
+
+  bool operator==(const Health&) const = default;
+};
+
+/// Pure. The file's text, and back. Error: `invalid_input`.
+std::string health_text(const HostFacts& facts, const std::vector<Finding>& findings,
+                        UnixMillis at);
+Result<Health> health_from(std::string_view text);
+
+/// The folder in a state folder.
+std::string health_folder(const std::string& state_folder);
+/// Writes a file for each host into `folder`, which is made (0700) if need be; at most
+/// `kept_hosts_max` stay there. Blocks. Error: as write_file().
+constexpr std::size_t kept_hosts_max = 4096;
+Result<void> keep_health(const std::string& folder, const std::vector<HostFacts>& hosts,
+                         const std::vector<Finding>& findings, UnixMillis at);
+/// Stores a record from another process, in the form of health_text(), below `name`. Errors:
+/// `invalid_input`: malformed record, or invalid file name; `denied`: too many records; as
+/// write_file().
+Result<void> keep_record(const std::string& folder, const std::string& name,
+                         const std::string& record);
+/// By host; unreadable or malformed records are ignored. Blocks.
+std::map<std::string, Health> kept_health(const std::string& folder);
+
+/// "well, 2026-11-23 02:10"; "1 finding, 2026-11-23 02:10: MTU: 1400 on node1, 1500 on the others".
+std::string health_words(const Health& health);
+
+}  // namespace muster::preflight

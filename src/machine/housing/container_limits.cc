@@ -1,0 +1,129 @@
+// What a container may have of its machine, and what it had when it failed.
+
+#include <fcntl.h>
+
+#include "base/process/user_namespace.h"
+#include "container/bundle/rootfs.h"
+#include "container/cgroup.h"
+#include "container/cpus.h"
+#include "container/volume.h"
+#include "machine/housing/container_housing.h"
+#include "machine/housing/folders.h"
+
+namespace muster::steward {
+namespace {
+
+constexpr std::int64_t gibi = std::int64_t{1} << 30;
+
+Result<Fd> open_folder(const std::string& path) {
+  Fd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!fd) return fail_errno(path);
+  return fd;
+}
+
+std::string image_of(const job::HostSpec& spec) {
+  return spec.host_folder + "/disk.img";
+}
+
+}  // namespace
+
+/// Begins the host's own mounts with the disk that all it writes goes to.
+Result<void> ContainerHousing::open_disk() {
+  TRY(enter_private_mounts());
+  const std::string folder = container::disk_folder(spec_);
+  TRY(make_folders(folder));
+  if (spec_.spec.volume_gib == 0) return {};
+  const std::string asked = "VolumeSizeInGB=" + std::to_string(spec_.spec.volume_gib);
+  const std::int64_t wanted = spec_.spec.volume_gib * gibi;
+  const std::int64_t bytes = TRY(container::volume_bytes(folder, wanted));
+  if (Result<void> made = container::mount_volume(image_of(spec_), folder, bytes, context_.env);
+      !made) {
+    context_.log("warning", asked + " has no effect here: " + made.error().text);
+    return {};
+  }
+  if (bytes < wanted)
+    context_.log("info", "the disk has " + size_text(bytes) + " of " + asked +
+                             ", all that is free on the machine");
+  volume_ = TRY(open_folder(folder));
+  context_.full.watch("disk", size_text(bytes) + " of " + asked, "all files of " + asked,
+                      TRY(open_folder(folder)));
+  return {};
+}
+
+/// The host's file systems in memory: those that the bundle gives a size.
+void ContainerHousing::watch_memory_places(const container::Process& init) {
+  std::vector<std::pair<const char*, std::int64_t>> sizes = {{"/dev/shm", limits_.shm_bytes}};
+  if (!spec_.spec.image) {
+    sizes.emplace_back("/tmp", limits_.tmp_bytes);
+    sizes.emplace_back("/run", limits_.run_bytes);
+  }
+  for (const auto& [path, bytes] : sizes) {
+    const std::string seen = "/proc/" + std::to_string(init.pid()) + "/root" + path;
+    Fd folder(::open(seen.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    context_.full.watch(path, size_text(bytes), "all files of " + size_text(bytes),
+                        std::move(folder));
+  }
+}
+
+/// What the control groups tell besides: of the host's own limit, or of the job's.
+std::vector<std::string> ContainerHousing::overruns(bool out_of_memory, bool lacked_files) const {
+  std::vector<std::string> lines;
+  const std::string own = own_cgroup();
+  const std::string all = container::job_cgroup_path(spec_);
+  if (out_of_memory) {
+    std::optional<std::int64_t> limit =
+        spec_.in_step ? container::least_memory_limit(own) : container::memory_limit(own);
+    if (!limit) limit = container::memory_limit(all);
+    if (limit) lines.push_back("reached its memory limit (" + size_text(*limit) + ")");
+  }
+  if (container::refused_processes(own) || container::refused_processes(all))
+    if (const std::optional<std::int64_t> limit = container::process_limit(own))
+      lines.push_back("reached its limit of " + std::to_string(*limit) + " processes");
+  if (lacked_files)
+    lines.push_back("a process reached its limit of " +
+                    std::to_string(container::open_files(machine_.open_files_max)) + " open files");
+  return lines;
+}
+
+/// Before results are taken from the disk: what it lost is worse than what it lacks.
+Result<void> ContainerHousing::check_disk() const {
+  if (!volume_ || container::is_volume_whole(volume_.get())) return {};
+  return fail(Errc::system,
+              "disk: the machine ran out of space for files that the host wrote within its " +
+                  ("VolumeSizeInGB=" + std::to_string(spec_.spec.volume_gib)) +
+                  "; some of its files are lost");
+}
+
+Result<void> ContainerHousing::close_disk() {
+  context_.full.close();
+  volume_.reset();
+  container::unmount(container::disk_folder(spec_));
+  const Result<void> image = remove_tree(image_of(spec_));
+  const Result<void> folder = remove_tree(container::disk_folder(spec_));
+  return image ? folder : image;
+}
+
+/// Processors of its own for a host that has a whole number of them, where enough are left. The
+/// lock is to be held until the host's control group says which.
+Result<Fd> ContainerHousing::choose_cpus(std::string& cpus) const {
+  const std::int64_t millis = job::cpu_millis_of(spec_.spec, spec_.host);
+  // A scheduler chooses processors itself.
+  if (millis == 0 || millis % 1000 != 0 || ids_.rootless || spec_.in_step) return Fd();
+  Fd lock = TRY(wait_for_lock("/run/muster/cpus.lock"));
+  const container::CpuShares shares = container::cpu_shares();
+  const std::optional<container::Cpus> chosen =
+      container::choose_cpus(shares.all, shares.taken, static_cast<std::size_t>(millis / 1000));
+  if (chosen) cpus = container::cpu_list(*chosen);
+  return lock;
+}
+
+/// The job's own limits, and those of all jobs together. Callers hold the job's lock.
+Result<void> ContainerHousing::limit() {
+  if (ids_.rootless || spec_.in_step) return {};
+  const container::JobLimits limits = container::job_limits(machine_.size);
+  const Fd lock = TRY(wait_for_lock(container::jobs_cgroup_lock));
+  TRY(container::limit_cgroup(container::jobs_cgroup, limits));
+  return container::limit_cgroup(container::job_cgroup_path(spec_), limits);
+}
+
+}  // namespace muster::steward

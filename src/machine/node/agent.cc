@@ -1,0 +1,352 @@
+#include "machine/node/agent.h"
+
+#include <signal.h>
+#include <sys/inotify.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "base/process/rootless.h"
+#include "container/bundle/ability.h"
+#include "container/bundle/runtime.h"
+#include "container/tool.h"
+#include "net/loop/worker.h"
+#include "os/devices/find.h"
+
+namespace muster::node {
+namespace {
+
+/// For the job's folder to go before the scheduler's SIGKILL.
+constexpr std::chrono::seconds removal{1};
+constexpr std::size_t complaints_max = 20;
+constexpr std::chrono::seconds ldconfig_max{10};
+/// Hosts have 65,536 user and group ids each, whose first is their root, from here on.
+constexpr std::int64_t ids_base = 1879048192;
+constexpr std::int64_t ids_per_job = 65536;
+
+/// By chance for each attempt, out of 4,096: jobs that share a node and got the same see nothing of
+/// each other all the same.
+std::int64_t first_id_from(const std::string& nonce) {
+  return ids_base +
+         ids_per_job * static_cast<std::int64_t>(std::stoul(nonce.substr(0, 3), nullptr, 16));
+}
+
+}  // namespace
+
+Agent::Agent(loop::Loop& loop, job::NodeJob job, Options options, const Log& log,
+             std::optional<NodeFolder> folder)
+    : loop_(loop),
+      job_(std::move(job)),
+      options_(std::move(options)),
+      log_(log),
+      folder_(std::move(folder)),
+      begun_at_(Clock::now()),
+      heard_(begun_at_),
+      changed_(loop),
+      steward_(loop, options_.program, options_.env),
+      tasks_(loop) {}
+
+job::NodeState Agent::state() const {
+  if (ended_) return job::NodeState::ended;
+  return begun_ ? job::NodeState::running : job::NodeState::waiting;
+}
+
+/// Nobody who is with the engine needs to hear it here too: standard error becomes a file.
+void Agent::complain(const std::string& text) {
+  if (reached_ || complaints_.size() >= complaints_max) return;
+  if (std::find(complaints_.begin(), complaints_.end(), text) == complaints_.end())
+    complaints_.push_back(text);
+}
+
+/// All addresses were tried, and none is the engine's.
+void Agent::say_complaints() {
+  for (; !reached_ && complaints_said_ < complaints_.size(); ++complaints_said_)
+    log_.warning(complaints_[complaints_said_]);
+}
+
+loop::Task<> Agent::make_folder() {
+  const auto make = [job = job_] { return NodeFolder::make(job); };
+  Result<NodeFolder> made = co_await loop::in_thread(loop_, make);
+  if (made) {
+    folder_ = *std::move(made);
+  } else {  // The engine is to hear why.
+    log_.error(made.error().text);
+    end(job::Outcome::failed(options_.node + ": " + made.error().text));
+  }
+}
+
+/// What the job has brought is the next attempt's too.
+loop::Task<> Agent::clear_up() {
+  NodeFolder folder = *std::exchange(folder_, std::nullopt);
+  const bool stays = again_.has_value();
+  const auto remove = [&folder, stays, host = options_.host] {
+    return stays ? folder.remove_host(host) : folder.remove();
+  };
+  const Result<void> removed = co_await loop::in_thread(loop_, remove);
+  if (!removed) log_.error(removed.error().text);
+  if (stays) folder_ = std::move(folder);
+}
+
+loop::Task<> Agent::run() {
+  tasks_.start(heed_signals());
+  if (!folder_) co_await make_folder();
+  if (folder_ && !job_.light) co_await look_around();
+  if (folder_ && job_.light && job_.spec.image) look_for_tool(*job_.spec.image);
+  tasks_.start(keep_connected());
+  co_await wait_for_end();
+  co_await steward_.kill();
+  if (signalled_) again_.reset();  // The scheduler takes the node.
+  tasks_.end();
+  if (folder_ && !job_.light && !(ended_ && ended_->outcome.success())) {
+    folder_->let_go();
+    co_await steward_.sweep();
+  }
+  if (!again_) remove_layers();
+  if (folder_) co_await clear_up();
+  loop_.stop();
+}
+
+void Agent::remove_layers() const {
+  if (job_.image && job_.image->layers.empty()) remove_brought(*job_.image, brought_layers());
+}
+
+/// Whether a container can be had here; before it is waited for the other nodes.
+loop::Task<> Agent::look_around() {
+  const auto look = [env = options_.env, no_root = options_.no_root] {
+    return container::lack_of(container::find_ability(env, no_root));
+  };
+  const std::optional<std::string> lack = co_await loop::in_thread(loop_, look);
+  // What processes of an earlier job left, all of which were killed.
+  if (!container::known_containers().empty()) co_await steward_.sweep();
+  if (lack)
+    co_return end(job::Outcome::failed(options_.node + ": cannot create a container: " + *lack +
+                                       "; --slurm hosts=light needs none of it"));
+  if (!job_.image) co_return;
+  const auto list = [image = *job_.image] { return lacking_layers(image); };
+  Result<std::vector<int>> layers = co_await loop::in_thread(loop_, list);
+  if (!layers) co_return end(job::Outcome::failed(options_.node + ": " + layers.error().text));
+  lacks_ = *std::move(layers);
+}
+
+/// Whether the node's program that is to open the image is there, and an image that is a file.
+void Agent::look_for_tool(const job::Image& image) {
+  const Result<std::string> found = container::find_tool(image.tool, options_.env);
+  if (!found)
+    end(job::Outcome::failed(options_.node + ": " + image.tool +
+                             " is not installed there, which is to open the job's image"));
+  else if (image.name.starts_with('/') && ::access(image.name.c_str(), R_OK) != 0)
+    end(job::Outcome::failed(options_.node + ": " + errno_text(image.name)));
+}
+
+/// When this is over by itself, as things stand.
+TimePoint Agent::deadline() const {
+  const bool alone_is_bounded = job_.timing.alone.count() > 0;
+  if (state() == job::NodeState::waiting && job::is_spare(options_.host))
+    return heard_ + (alone_is_bounded ? job_.timing.alone : job_.timing.linger);
+  if (state() == job::NodeState::waiting) return begun_at_ + job_.timing.begin;
+  if (!ended_) return alone_is_bounded ? heard_ + job_.timing.alone : TimePoint::max();
+  const std::chrono::milliseconds bound =
+      alone_is_bounded ? std::min(job_.timing.alone, job_.timing.linger) : job_.timing.linger;
+  const TimePoint patience = std::max(ended_->at, heard_) + bound;
+  if (!signalled_ || connected_) return patience;
+  return std::min<TimePoint>(patience, signalled_->at + job_.kill_wait - removal);
+}
+
+std::string Agent::why_over() const {
+  switch (state()) {
+    case job::NodeState::waiting:
+      return job::is_spare(options_.host) ? "no contact with the engine for too long"
+                                          : "the start signal did not come in time";
+    case job::NodeState::running:
+      return "no contact with the engine for too long";
+    case job::NodeState::ended:
+      return "the host's result was not fetched in time";
+  }
+  return {};
+}
+
+loop::Task<> Agent::wait_for_end() {
+  while (!over_) {
+    const TimePoint until = deadline();
+    static_cast<void>(co_await changed_.wait_until(until));
+    if (!over_ && Clock::now() >= deadline()) over(why_over());
+  }
+}
+
+void Agent::over(const std::string& why) {
+  if (!why.empty() && !over_ && !reached_ && !signalled_)
+    log_.warning(why + "; all of it is removed");
+  over_ = true;
+  changed_.notify();
+}
+
+void Agent::end(job::Outcome outcome) {
+  if (ended_) return;
+  ended_ = Ended{std::move(outcome), Clock::now()};
+  meter_.reset();
+  changed_.notify();
+}
+
+// The host.
+
+void Agent::begin(const job::NodeBegin& begin) {
+  if (state() != job::NodeState::waiting) return;
+  begun_ = true;
+  preempt_grace_ = begin.preempt_grace;
+  lacks_.clear();
+  if (job_.image || !job_.light)
+    tasks_.start(prepare_and_start(begin));
+  else
+    start_or_end(begin);
+}
+
+/// What a container needs besides its specification.
+loop::Task<> Agent::prepare_and_start(job::NodeBegin begin) {
+  if (job_.image) {
+    const Result<void> taken = co_await take_image();
+    if (!taken) co_return end(job::Outcome::failed(taken.error().text));
+  }
+  if (const int wanted = job::gpus_of(job_.spec, options_.host); wanted > 0) {
+    const Result<void> taken = co_await take_gpus(wanted);
+    if (!taken) co_return end(job::Outcome::failed(taken.error().text));
+  }
+  if (stop_until_) co_return end(job::Outcome::stopped(SIGTERM));
+  start_or_end(begin);
+}
+
+/// The layers that were missing have been brought by now.
+loop::Task<Result<void>> Agent::take_image() {
+  const auto take = [wanted = *job_.image, image = *job_.spec.image, brought = brought_layers()] {
+    return node::take_image(wanted, image, brought);
+  };
+  Result<HeldImage> held = co_await loop::in_thread(loop_, take);
+  remove_layers();
+  if (!held) co_return complained("image: " + held.error().text);
+  job_.spec.image = std::move(held->image);
+  image_lock_ = std::move(held->lock);
+  co_return Result<void>();
+}
+
+/// Device files and the driver's libraries; a light host finds them where they are.
+loop::Task<Result<void>> Agent::take_gpus(int wanted) {
+  const std::vector<int>& numbers = options_.gpus;
+  if (numbers.size() != static_cast<std::size_t>(wanted))
+    co_return complained("GPUs: " + std::to_string(wanted) +
+                         " were requested from Slurm, but SLURM_STEP_GPUS lists " +
+                         std::to_string(numbers.size()) +
+                         "; gres.conf has to name the device file of each");
+  const devices::Places places = devices::places_of(options_.env);
+  Command ask{.argv = {"/sbin/ldconfig", "-p"}, .env = options_.env, .cwd = "/"};
+  const Result<supervise::Programs::Done> libraries =
+      co_await steward_.programs().run(std::move(ask), ldconfig_max);
+  const Result<std::vector<devices::Gpu>> own = devices::find_given(places, numbers);
+  if (!own) co_return complained(own.error().text);
+  Result<devices::Handed> handed =
+      devices::hand_over(options_.host, *own, places, libraries ? libraries->out : "");
+  if (!handed) co_return complained(handed.error().text);
+  devices_ = std::move(handed->devices);
+  job_.spec.notes.push_back(handed->line + " on " + options_.node);
+  for (std::string& line : devices::closed_nodes(devices_))
+    job_.spec.notes.push_back(options_.node + ": " + std::move(line));
+  co_return Result<void>();
+}
+
+/// The node's log has the error, too.
+Error Agent::complained(const std::string& text) const {
+  log_.error(text);
+  return {Errc::system, options_.node + ": " + text};
+}
+
+void Agent::start_or_end(const job::NodeBegin& begin) {
+  const Result<void> started = start_host(begin);
+  if (started) return changed_.notify();
+  end(job::Outcome::failed(complained(started.error().text).text));
+}
+
+Result<void> Agent::start_host(const job::NodeBegin& begin) {
+  job::HostSpec spec;
+  spec.spec = job_.spec;
+  // A steward that the scheduler's signal reaches too has no more time than this process, which
+  // sees to it that there is less where no other job wants the node.
+  spec.spec.grace = grace().preempted();
+  if (std::string note = grace().note(); !note.empty()) spec.spec.notes.push_back(std::move(note));
+  spec.host = options_.host;
+  spec.hosts = begin.hosts;
+  spec.light = job_.light;
+  spec.rollcall_port = job_.rollcall_port;
+  spec.in_step = !job_.light;
+  spec.devices = devices_;
+  // An ordinary user's hosts have the ids of his namespace.
+  if (spec.in_step && rootless_ids(options_.env) == 0) spec.first_id = first_id_from(job_.nonce);
+  spec.state_folder = job_.folder;
+  spec.job_folder = job_.folder;
+  spec.host_folder = host_folder();
+  spec.key_file = folder_->key_file();
+  TRY(make_folders(spec.host_folder, 0700));
+  notices_ = TRY(loop::Notices::open(loop_));
+  TRY(notices_->add(spec.host_folder, IN_CREATE | IN_MODIFY));
+  TRY(steward_.start(spec, folder_->lock(),
+                     [this](job::Outcome outcome) { end(std::move(outcome)); }));
+  meter_.emplace(steward_.programs(), spec, options_.env);
+  tasks_.start(follow_journal());
+  return {};
+}
+
+loop::Task<> Agent::follow_journal() {
+  bool grown = true;
+  while (grown) {
+    grown = co_await notices_->happened();
+    changed_.notify();
+  }
+}
+
+SchedulersGrace Agent::grace() const {
+  return {job_.spec.grace, job_.kill_wait, preempt_grace_};
+}
+
+/// A steward kills at a second request, whatever grace that has: of several stops the earliest end
+/// of a grace counts. `most`: what the first may still be granted.
+void Agent::stop(std::chrono::milliseconds grace, std::chrono::milliseconds most) {
+  const TimePoint until = Clock::now() + grace;
+  if (stop_until_ && *stop_until_ <= until) return;
+  const bool is_first = !stop_until_;
+  stop_until_ = until;
+  if (state() == job::NodeState::waiting) return end(job::Outcome::stopped(SIGTERM));
+  if (grace.count() == 0) return steward_.stop(grace);
+  if (is_first) steward_.stop(most);
+  if (!is_first || most > grace) tasks_.start(kill_at(until));
+}
+
+/// At a deadline that no other has taken the place of.
+loop::Task<> Agent::kill_at(TimePoint deadline) {
+  loop::Timer timer(loop_);
+  const bool in_time = co_await timer.until(deadline);
+  if (in_time && stop_until_ == deadline) steward_.stop(std::chrono::milliseconds(0));
+}
+
+/// The scheduler's signal came, or comes yet, since it takes the node for another job, for which it
+/// gives more time. A shorter grace that somebody else asked for stays.
+void Agent::grant_more() {
+  is_preempted_ = true;
+  if (!signal_until_ || stop_until_ != signal_until_) return;
+  stop_until_ = signalled_->at + grace().preempted();
+  signal_until_.reset();
+  tasks_.start(kill_at(*stop_until_));
+}
+
+loop::Task<> Agent::heed_signals() {
+  loop::Signals signals(loop_, {SIGTERM, SIGINT, SIGHUP});
+  while (true) {
+    const Result<int> signal = co_await signals.next();
+    if (!signal) co_return;
+    if (signalled_) continue;
+    signalled_ = Signalled{*signal, Clock::now()};
+    const std::optional<TimePoint> before = stop_until_;
+    stop(grace().ordinary(), grace().preempted());
+    if (stop_until_ != before) signal_until_ = stop_until_;
+    if (is_preempted_) grant_more();
+    changed_.notify();
+  }
+}
+
+}  // namespace muster::node

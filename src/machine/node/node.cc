@@ -1,0 +1,139 @@
+#include "machine/node/node.h"
+
+#include <limits.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <utility>
+#include <variant>
+
+#include "base/log.h"
+#include "base/text.h"
+#include "command/line.h"
+#include "machine/node/agent.h"
+#include "machine/node/job_place.h"
+#include "machine/node/take_job.h"
+#include "net/loop/tasks.h"
+#include "net/loop/wait.h"
+#include "os/devices/gpu_figures.h"
+#include "os/supervise/own_root.h"
+
+namespace muster::node {
+namespace {
+
+constexpr int exit_untaken = 1;
+
+struct NodeArgs {
+  std::string job_file;
+  std::string steward;
+};
+
+/// The line, or why it is not run.
+std::variant<NodeArgs, command::Stop> node_args(const Args& args) {
+  const command::Page& page = command::page_of("node");
+  command::Line line(page);
+  NodeArgs given;
+  line.text("--job", given.job_file);
+  line.text("--steward", given.steward);
+  if (std::optional<command::Stop> stop = line.parse(args)) return *std::move(stop);
+  if (given.job_file.empty()) return command::wrong_line(page, "expected --job FILE");
+  return given;
+}
+
+/// The scheduler's word; a job's hosts are in its order of nodes, then those that stand by.
+Result<std::string> own_host(const Env& env, const job::NodeJob& job) {
+  const Env::const_iterator found = env.find("SLURM_PROCID");
+  const std::optional<std::int64_t> number =
+      found == env.end() ? std::nullopt : parse_integer(found->second);
+  const int hosts = job.spec.instance_count;
+  const int nodes = hosts + job.spec.spares;
+  if (number && *number >= 0 && *number < hosts) return "algo-" + std::to_string(*number + 1);
+  if (number && *number >= hosts && *number < nodes)
+    return "spare-" + std::to_string(*number - hosts + 1);
+  return fail(Errc::invalid_input,
+              "SLURM_PROCID: expected 0 to " + std::to_string(nodes - 1) +
+                  (found == env.end() ? ", it is not set" : ", got " + to_utf8(found->second)));
+}
+
+std::string own_node(const Env& env) {
+  const Env::const_iterator found = env.find("SLURMD_NODENAME");
+  std::array<char, HOST_NAME_MAX + 1> name{};
+  ::gethostname(name.data(), name.size() - 1);
+  std::string node = found == env.end() ? name.data() : found->second;
+  const auto is_odd = [](char c) { return c <= ' ' || c > '~'; };
+  std::replace_if(node.begin(), node.end(), is_odd, '?');
+  return node.substr(0, 255);
+}
+
+/// Places in the node's list of GPUs, whatever of them a control group lets the step see.
+std::vector<int> own_gpus(const Env& env) {
+  const Env::const_iterator found = env.find("SLURM_STEP_GPUS");
+  return found == env.end() ? std::vector<int>() : devices::gpu_numbers(found->second);
+}
+
+/// A host that had them would take itself for a part of the scheduler's job.
+Env without_schedulers(Env env) {
+  std::erase_if(env, [](const auto& entry) {
+    return entry.first.starts_with("SLURM") || entry.first.starts_with("PMI");
+  });
+  return env;
+}
+
+/// A step that loses its keeper would run on for hours.
+void end_with_parent() {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+}
+
+Result<void> run(const NodeArgs& given, const Env& env, const Log& log) {
+  job::NodeJob job = TRY(take_job(given.job_file));
+  const std::string program = given.steward.empty() ? TRY(own_program()) : given.steward;
+  Agent::Options options{program, without_schedulers(env), TRY(own_host(env, job)), own_node(env),
+                         own_gpus(env)};
+  if (!job.light && ::geteuid() != 0) {  // While there is one thread.
+    const Result<supervise::OwnRoot> own = supervise::become_own_root(options.env);
+    if (!own) options.no_root = own.error().text;
+    end_with_parent();
+  }
+  // Between two attempts, and while the last file goes, the scheduler's signals end nothing.
+  loop::Loop between;
+  const loop::Signals heeded(between, {SIGTERM, SIGINT, SIGHUP});
+  std::optional<NodeFolder> folder;
+  while (true) {  // For each attempt that this node has a part in.
+    const Log own(STDERR_FILENO, "sm node[" + options.host + "]", log.level());
+    loop::Loop loop;
+    Agent agent(loop, job, options, own, std::exchange(folder, std::nullopt));
+    loop::Tasks tasks(loop);
+    tasks.start(agent.run());
+    loop.run();
+    const std::optional<job::NodeAgain>& again = agent.again();
+    folder = agent.take_folder();
+    if (!again || !folder) break;
+    job.nonce = again->nonce;
+    job.key = again->key;
+    job.rollcall_port = again->rollcall_port;
+    options.host = again->host;
+  }
+  return {};
+}
+
+}  // namespace
+
+int node_main(const Args& args, const Env& env) {
+  end_with_parent();
+  ::umask(077);
+  const Log log(STDERR_FILENO, "sm node", Log::Level::info);
+  const std::variant<NodeArgs, command::Stop> line = node_args(args);
+  if (const command::Stop* stop = std::get_if<command::Stop>(&line)) return tell(*stop, log);
+  const NodeArgs& given = std::get<NodeArgs>(line);
+  const Result<void> ran = run(given, env, log);
+  if (!ran) log.error(ran.error().text);
+  const Result<void> removed = remove_place_of(given.job_file);
+  if (!removed) log.error(removed.error().text);
+  return ran ? 0 : exit_untaken;
+}
+
+}  // namespace muster::node

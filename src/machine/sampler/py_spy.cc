@@ -1,0 +1,48 @@
+#include "machine/sampler/py_spy.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/json.h"
+
+namespace muster::sampler {
+namespace {
+
+std::string text_at(const Json& json, const char* name) {
+  const auto found = json.find(name);
+  return found == json.end() || !found->is_string() ? std::string() : found->get<std::string>();
+}
+
+job::Call call_from(const Json& frame) {
+  job::Call call{.function = text_at(frame, "name"), .file = text_at(frame, "filename")};
+  const auto line = frame.find("line");
+  if (line != frame.end() && line->is_number_integer() && *line > 0 && *line < (1 << 30))
+    call.line = line->get<int>();
+  return call;
+}
+
+}  // namespace
+
+Result<std::vector<PythonThread>> threads_from(std::string_view text) {
+  const auto bad = [] { return fail(Errc::protocol, "py-spy: expected a list of threads"); };
+  const Result<Json> json = parse_json(text);
+  if (!json || !json->is_array()) return bad();
+  std::vector<PythonThread> threads;
+  for (const Json& each : *json) {
+    if (!each.is_object() || !each.contains("frames") || !each["frames"].is_array()) return bad();
+    PythonThread thread;
+    const auto number = each.find("os_thread_id");
+    if (number != each.end() && number->is_number_integer())
+      thread.number = number->get<std::int64_t>();
+    thread.stack.name = text_at(each, "thread_name");
+    thread.stack.runs = each.value("active", Json()) == true;
+    for (const Json& frame : each["frames"])
+      if (frame.is_object()) thread.stack.calls.push_back(call_from(frame));
+    threads.push_back(std::move(thread));
+  }
+  // py-spy tells the first thread last.
+  std::reverse(threads.begin(), threads.end());
+  return threads;
+}
+
+}  // namespace muster::sampler

@@ -1,0 +1,109 @@
+#include "machine/steward/host_word.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/json.h"
+#include "job/limits.h"
+#include "job/outcome/lines.h"
+#include "job/wire/mark.h"
+#include "job/wire/message.h"
+
+namespace muster::steward {
+namespace {
+
+constexpr std::size_t name_bytes_max = 256;
+constexpr std::size_t error_bytes_max = 1024;
+constexpr std::size_t failure_file_bytes_max =
+    4096;  ///< 1,024 characters, which is FailureReason's.
+constexpr std::size_t text_bytes_max = 8u << 10;
+constexpr std::size_t command_bytes_max = 64u << 10;
+constexpr std::size_t record_bytes_max = 64u << 10;
+
+void cut(std::string& text, std::size_t most) {
+  if (text.size() > most) text.resize(most);
+}
+
+/// Texts no longer than `train` makes them; of last lines the last ones stay.
+void bound(job::Verdict& verdict) {
+  cut(verdict.outcome.text, text_bytes_max);
+  cut(verdict.process, name_bytes_max);
+  cut(verdict.error_class, name_bytes_max);
+  cut(verdict.error, error_bytes_max);
+  cut(verdict.failure_file, failure_file_bytes_max);
+  cut(verdict.command, command_bytes_max);
+  std::string& lines = verdict.last_lines;
+  if (lines.size() > text_bytes_max) lines.erase(0, lines.size() - text_bytes_max);
+}
+
+}  // namespace
+
+Result<std::optional<std::string>> HostWord::taken(const Frame& frame) {
+  switch (static_cast<job::Message>(frame.type)) {
+    case job::Message::lines:
+      // Who follows the job keeps something for each rank that has a line.
+      if (TRY(job::lines_from(frame.payload)).rank >= job::ranks_max)
+        return fail(Errc::protocol, "lines of a rank beyond " + std::to_string(job::ranks_max));
+      return std::optional(frame.payload);
+    case job::Message::outcome:
+      return word(frame, false);
+    case job::Message::verdict:
+      return word(frame, true);
+    case job::Message::mark:
+      return mark(frame);
+    case job::Message::preflight_facts:
+      return health(frame);
+    default:  // Phases and log lines are the steward's; what a newer `train` adds is not for it.
+      return std::optional<std::string>();
+  }
+}
+
+/// A verdict on the job may name any of its hosts: its leader knows who failed.
+Result<std::optional<std::string>> HostWord::word(const Frame& frame, bool of_the_job) {
+  const Json json = TRY(parse_json(frame.payload));
+  job::Verdict verdict = TRY(job::verdict_from(json));
+  const bool known = of_the_job
+                         ? std::find(hosts_.begin(), hosts_.end(), verdict.host) != hosts_.end()
+                         : verdict.host == host_;
+  if (!verdict.host.empty() && !known)
+    return fail(Errc::protocol, of_the_job ? "a verdict about a host that is not the job's"
+                                           : "an outcome of another host's process");
+  // A journal's reader takes the outcome of "host" for the steward's own, from the kernel.
+  if (!of_the_job && verdict.process == "host")
+    return fail(Errc::protocol, "an outcome of the host itself, which only its steward reports");
+  bound(verdict);
+  std::string text = to_text(job::to_json(verdict));
+  if (bytes_ + text.size() > bytes_max)
+    return fail(Errc::protocol, "more than " + std::to_string(bytes_max) + " bytes of outcomes");
+  bytes_ += text.size();
+  return std::optional(std::move(text));
+}
+
+/// The leader alone has them, of each host one. Whoever keeps it reads it as a stranger's.
+Result<std::optional<std::string>> HostWord::health(const Frame& frame) {
+  const Json json = TRY(parse_json(frame.payload));
+  const bool has_form = json.is_object() && json.contains("host") && json["host"].is_string() &&
+                        json.contains("record") && json["record"].is_object();
+  if (!has_form || frame.payload.size() > record_bytes_max)
+    return fail(Errc::protocol, "a malformed health record");
+  const std::string host = json["host"].get<std::string>();
+  if (host_ != hosts_.front() || std::find(hosts_.begin(), hosts_.end(), host) == hosts_.end())
+    return fail(Errc::protocol, "a health record that it must not send");
+  std::string text = to_text(Json{{"host", host}, {"record", json["record"]}});
+  if (bytes_ + text.size() > bytes_max)
+    return fail(Errc::protocol, "more than " + std::to_string(bytes_max) + " bytes of records");
+  if (!health_told_.insert(host).second) return std::optional<std::string>();
+  bytes_ += text.size();
+  return std::optional(std::move(text));
+}
+
+/// Each comes once: what a host repeats adds nothing to its journal.
+Result<std::optional<std::string>> HostWord::mark(const Frame& frame) {
+  const job::Moment moment = TRY(job::moment_from(frame.payload));
+  if (!job::is_hosts_own(moment.mark))
+    return fail(Errc::protocol, "a mark that only its steward makes");
+  if (!marked_.insert(moment.mark).second) return std::optional<std::string>();
+  return std::optional(job::encode(job::Moment{moment.mark}));
+}
+
+}  // namespace muster::steward

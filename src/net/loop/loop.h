@@ -1,0 +1,44 @@
+#pragma once
+
+// Others say loop::Task, loop::Timer and so on: Asio is known to this room's .cc files alone.
+
+#include <functional>
+#include <memory>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "net/loop/task.h"
+
+namespace boost::asio {
+class io_context;
+}  // namespace boost::asio
+
+namespace muster::loop {
+
+/// One event loop on one thread. All objects of this room belong to one loop and are used from its
+/// thread only. Destroying an object ends what waits on it with Errc::closed. Tasks are started in
+/// a group (net/loop/tasks.h), and in no other way.
+class Loop {
+ public:
+  Loop();
+  Loop(const Loop&) = delete;
+  Loop& operator=(const Loop&) = delete;
+  ~Loop();
+
+  /// Calls `function` from the loop, after what runs now. From any thread.
+  void post(std::function<void()> function);
+  /// Lets what else is ready run first: for tasks that have much to do without waiting.
+  Task<void> turn();
+  /// Runs until stop(), or until nothing waits any more and all tasks have ended.
+  void run();
+  /// From any thread; run() returns at once until restart().
+  void stop();
+  void restart();
+  /// Inside loop/ only.
+  boost::asio::io_context& context() { return *context_; }
+
+ private:
+  std::unique_ptr<boost::asio::io_context> context_;
+};
+
+}  // namespace muster::loop

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/fd.h"
+#include "base/frame.h"
+#include "net/loop/loop.h"
+
+namespace muster::loop {
+
+/// A connection that carries frames both ways: TLS over TCP (net/sockets/tls.h) or a unix socket
+/// (net/sockets/unix.h). Frames are sent in the order they were posted.
+class Channel {
+ public:
+  virtual ~Channel() = default;
+
+  /// The next frame. Errors: `closed` at a clean end or after close(), `protocol` for bytes that
+  /// are no frame or a stream cut inside one, `system`. One receiver at a time.
+  virtual Task<Result<Frame>> receive() = 0;
+  /// Queues a frame; it is sent as the loop turns. After an error or close() it is dropped.
+  virtual void post(std::uint8_t type, std::string_view payload) = 0;
+  /// Waits until at most `channel_queue_bytes_max` bytes are queued. Producers of bulk data
+  /// (lines) await this between posts: that is the back-pressure.
+  virtual Task<Result<void>> room() = 0;
+  /// Waits until everything posted has been handed to the kernel.
+  virtual Task<Result<void>> flushed() = 0;
+  /// Ends the connection at once; safe to call twice.
+  virtual void close() = 0;
+};
+
+constexpr std::size_t channel_queue_bytes_max = 4u << 20;
+
+}  // namespace muster::loop

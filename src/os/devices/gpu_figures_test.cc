@@ -1,0 +1,51 @@
+#include "os/devices/gpu_figures.h"
+
+#include <doctest/doctest.h>
+
+namespace muster::devices {
+namespace {
+
+TEST_CASE("gpu figures: a line of the driver's tool, and what is none") {
+  CHECK(figures_from("1, 00000000:0B:00.0, 35, 1234") ==
+        GpuFigures{1, ":0b:00.0", 35, std::int64_t{1234} << 20});
+  for (const char* line :
+       {"", "1, 00000000:0B:00.0, [N/A], 1234", "1, 00000000:0B:00.0, 35", "x, b, 1, 1",
+        "1, b, 101, 1", "-1, b, 1, 1", "1, b, 1, 99999999999999999999", "1, b, 1, 2, 3",
+        "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver."}) {
+    CAPTURE(line);
+    CHECK(!figures_from(line));
+  }
+}
+
+TEST_CASE("gpu figures: a card has one place however it is written") {
+  CHECK(bus_name("00000000:0B:00.0") == bus_name(" 0000:0b:00.0"));
+  CHECK(bus_name("00000001:0B:00.0") != bus_name("0000:0b:00.0"));
+  CHECK(bus_name("000") == "");
+  const char* const told =
+      "Model: \t\t NVIDIA H100\nIRQ:   \t\t 16\nGPU UUID: \t GPU-1-2\n"
+      "Bus Type: \t PCIe\nBus Location: \t 0000:0b:00.0\nDevice Minor: \t 3\n";
+  CHECK(gpu_place_from(told) == std::pair<std::string, int>(":0b:00.0", 3));
+  CHECK(!gpu_place_from("Bus Location: 0000:0b:00.0\n"));
+  CHECK(!gpu_place_from(""));
+}
+
+TEST_CASE("gpu figures: device files have numbers, those of the driver itself none") {
+  CHECK(gpu_number("/dev/nvidia12") == 12);
+  CHECK(gpu_number("nvidia0") == 0);
+  for (const char* path : {"/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia", "/dev/nvidia1x",
+                           "/dev/nvidia-caps/nvidia-cap1", "/dev/nvidia999999999999", "", "/"}) {
+    CAPTURE(path);
+    CHECK(!gpu_number(path));
+  }
+}
+
+TEST_CASE("gpu figures: GPUs that a scheduler gave are told by their numbers, or not") {
+  CHECK(gpu_numbers("0,3") == std::vector<int>{0, 3});
+  for (const char* visible : {"", "NoDevFiles", "GPU-8932f937-d72c", "0,MIG-1", "-1", "0,,1"}) {
+    CAPTURE(visible);
+    CHECK(gpu_numbers(visible).empty());
+  }
+}
+
+}  // namespace
+}  // namespace muster::devices

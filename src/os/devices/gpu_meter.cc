@@ -1,0 +1,109 @@
+#include "os/devices/gpu_meter.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <utility>
+
+#include "net/loop/wait.h"
+#include "os/devices/find.h"
+#include "os/devices/gpu_figures.h"
+#include "os/supervise/reaper.h"
+#include "os/supervise/spawn.h"
+
+namespace muster::devices {
+namespace {
+
+constexpr std::chrono::seconds try_again{30};
+constexpr std::size_t line_bytes_max = 4096;
+constexpr std::size_t gpus_max = 1024;
+
+}  // namespace
+
+GpuMeter::GpuMeter(supervise::Programs& programs, Env env, const std::string& told)
+    : programs_(programs),
+      env_(std::move(env)),
+      places_(gpu_places(told)),
+      tasks_(programs.loop()) {
+  tasks_.start(watch());
+}
+
+GpuMeter::~GpuMeter() {
+  tasks_.end();
+  if (tool_ != 0) programs_.reaper().signal_group(tool_, SIGKILL);
+}
+
+/// A tool that ends is begun anew: a driver that is loaded later, a card that has fallen off.
+loop::Task<> GpuMeter::watch() {
+  loop::Timer pause(programs_.loop());
+  bool goes_on = true;
+  while (goes_on) {
+    const Fd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
+    Result<Pipe> out = make_pipe();
+    if (!null || !out) co_return;
+    ::fcntl(out->read.get(), F_SETFL, O_NONBLOCK);
+    const supervise::Stdio stdio{null.get(), out->write.get(), null.get(), {}};
+    const Command command{.argv = figures_command(), .env = env_, .cwd = "/"};
+    const Result<pid_t> pid =
+        supervise::spawn(command, stdio, {.own_group = true, .death_signal = SIGKILL});
+    if (!pid) co_return;
+    tool_ = *pid;
+    programs_.reaper().watch(*pid, [](job::Outcome) {});
+    out->write.reset();
+    co_await read_lines(std::move(out->read));
+    programs_.reaper().signal_group(tool_, SIGKILL);
+    tool_ = 0;
+    goes_on = co_await pause.after(try_again);
+  }
+}
+
+/// To the end of the tool.
+loop::Task<> GpuMeter::read_lines(Fd out) {
+  loop::Watch watch(programs_.loop(), out.get());
+  std::array<char, 4096> buffer;
+  std::string line;
+  while (true) {
+    const ssize_t count = ::read(out.get(), buffer.data(), buffer.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0 && errno == EAGAIN) {
+      const bool more = co_await watch.readable();
+      if (!more) co_return;
+      continue;
+    }
+    if (count <= 0) co_return;
+    for (const char c : std::string_view(buffer.data(), static_cast<std::size_t>(count))) {
+      if (c == '\n') take(std::exchange(line, {}));
+      if (c != '\n' && line.size() < line_bytes_max) line += c;
+    }
+  }
+}
+
+void GpuMeter::take(std::string_view line) {
+  const std::optional<GpuFigures> figures = figures_from(line);
+  if (!figures) return;
+  const auto place = places_.find(figures->bus);
+  const int number = place == places_.end() ? figures->index : place->second;
+  if (!seen_.contains(number) && seen_.size() >= gpus_max) return;
+  Seen& seen = seen_[number];
+  seen.percents += figures->percent;
+  ++seen.count;
+  seen.memory_bytes = std::max(seen.memory_bytes, figures->memory_bytes);
+}
+
+std::vector<job::GpuUse> GpuMeter::of(const std::vector<int>& numbers) {
+  std::vector<job::GpuUse> uses;
+  for (const int number : numbers) {
+    const auto found = seen_.find(number);
+    if (found == seen_.end()) continue;
+    const Seen& seen = found->second;
+    uses.push_back({number, static_cast<int>(seen.percents / seen.count), seen.memory_bytes});
+    seen_.erase(found);
+  }
+  return uses;
+}
+
+}  // namespace muster::devices

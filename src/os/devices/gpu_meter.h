@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/command.h"
+#include "base/fd.h"
+#include "job/wire/usage.h"
+#include "net/loop/tasks.h"
+#include "os/supervise/programs.h"
+
+namespace muster::devices {
+
+/// Usage of this machine's GPUs, from the driver's tool, which runs as long as this object lives
+/// (docs/decisions/0059-gpu-figures.md). Without that tool there are no figures.
+class GpuMeter {
+ public:
+  /// `env`: finds the tool. `told`: a folder in which the driver maps GPUs to numbers,
+  /// `/proc/driver/nvidia/gpus`; empty: GPUs have the tool's own numbers.
+  GpuMeter(supervise::Programs& programs, Env env, const std::string& told);
+  GpuMeter(const GpuMeter&) = delete;
+  GpuMeter& operator=(const GpuMeter&) = delete;
+  ~GpuMeter();
+
+  /// What these GPUs were used for since they were asked about before; none of a silent one.
+  std::vector<job::GpuUse> of(const std::vector<int>& numbers);
+
+ private:
+  struct Seen {
+    std::int64_t percents = 0;  ///< Sum.
+    std::int64_t count = 0;
+    std::int64_t memory_bytes = 0;  ///< The most.
+  };
+  loop::Task<> watch();
+  loop::Task<> read_lines(Fd out);
+  void take(std::string_view line);
+
+  supervise::Programs& programs_;
+  Env env_;
+  std::map<std::string, int> places_;  ///< Numbers by places on the bus.
+  std::map<int, Seen> seen_;           ///< By number.
+  pid_t tool_ = 0;                     ///< 0: it does not run.
+  loop::Tasks tasks_;
+};
+
+}  // namespace muster::devices

@@ -1,0 +1,114 @@
+#include "os/devices/xid.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <iterator>
+
+#include "base/text.h"
+#include "os/devices/gpu_figures.h"
+
+namespace muster::devices {
+namespace {
+
+constexpr int recovery_action = 154;
+constexpr std::int64_t numbers_max = 9999;
+constexpr std::size_t bus_bytes_max = 32;
+constexpr std::size_t action_bytes_max = 64;
+
+struct Row {
+  int number;
+  XidBlame blame;
+  const char* what;  ///< Behind "GPU N", with its own separator.
+};
+constexpr Row rows[] = {
+    {13, XidBlame::program, ": the program's kernel failed"},
+    {31, XidBlame::program, ": illegal memory access by the program"},
+    {43, XidBlame::program, ": the program was stopped after an error of its own"},
+    {45, XidBlame::program, ": the program's work was removed after an error"},
+    {46, XidBlame::machine, " stopped working"},
+    {48, XidBlame::machine, " has a memory error that cannot be corrected"},
+    {62, XidBlame::machine, " halted one of its controllers"},
+    {63, XidBlame::nobody, ": a row of its memory will be replaced at the next reset"},
+    {64, XidBlame::machine, " could not replace a row of its memory"},
+    {68, XidBlame::program, ": the video decoder failed under the program"},
+    {69, XidBlame::program, ": illegal command by the program"},
+    {74, XidBlame::machine, " has an NVLink error"},
+    {79, XidBlame::machine, " fell off the bus"},
+    {92, XidBlame::nobody, ": many memory errors, all corrected"},
+    {94, XidBlame::memory, " has a memory error that only this program met"},
+    {95, XidBlame::machine, " has a memory error that spread beyond one program"},
+    {109, XidBlame::machine, " did not switch between programs in time"},
+    {110, XidBlame::machine, " met a security fault"},
+    {119, XidBlame::machine, ": its firmware does not answer"},
+    {120, XidBlame::machine, ": its firmware failed"},
+    {136, XidBlame::machine, " could not set up its NVLink"},
+    {140, XidBlame::machine, " has a memory error that cannot be corrected"},
+    {143, XidBlame::machine, " could not be initialized"},
+    {158, XidBlame::machine, " did not answer in time"},
+};
+
+const Row* row_of(int number) {
+  const auto* const found = std::find_if(std::begin(rows), std::end(rows),
+                                         [number](const Row& row) { return row.number == number; });
+  return found == std::end(rows) ? nullptr : found;
+}
+
+/// The first number of a record: priority and facility, which is 0 for the kernel's own.
+bool is_kernels(std::string_view record) {
+  constexpr std::int64_t kernel_priority_max = 7;
+  const std::string_view head = record.substr(0, record.find(','));
+  return head.size() < record.size() && number_up_to(head, kernel_priority_max).has_value();
+}
+
+/// "… changed from 0x0 (None) to 0x1 (GPU Reset Required)": what stands in the last brackets.
+std::string last_in_brackets(std::string_view text) {
+  const std::size_t open = text.rfind('(');
+  const std::size_t close = text.rfind(')');
+  if (open == std::string_view::npos || close == std::string_view::npos || close < open) return {};
+  const std::string_view inside = text.substr(open + 1, close - open - 1);
+  const bool plain = std::all_of(inside.begin(), inside.end(), [](unsigned char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == ' ';
+  });
+  return plain && inside.size() <= action_bytes_max ? std::string(inside) : std::string();
+}
+
+}  // namespace
+
+std::optional<Xid> xid_in(std::string_view record) {
+  constexpr std::string_view start = "NVRM: Xid (PCI:";
+  if (!is_kernels(record)) return std::nullopt;
+  std::string_view text = record.substr(std::min(record.find(';'), record.size() - 1) + 1);
+  text = text.substr(0, text.find('\n'));
+  if (!text.starts_with(start)) return std::nullopt;
+  text.remove_prefix(start.size());
+  const std::size_t end = text.find("): ");
+  if (end == std::string_view::npos || end > bus_bytes_max) return std::nullopt;
+  Xid xid;
+  xid.bus = bus_name(text.substr(0, end));
+  text.remove_prefix(end + 3);
+  const std::optional<std::int64_t> number =
+      number_up_to(text.substr(0, text.find(',')), numbers_max);
+  if (!number) return std::nullopt;
+  xid.number = static_cast<int>(*number);
+  if (xid.number == recovery_action) xid.action = last_in_brackets(text);
+  return xid;
+}
+
+XidBlame blame_of(const Xid& xid) {
+  if (xid.number == recovery_action)
+    return xid.action.empty() || xid.action == "None" ? XidBlame::nobody : XidBlame::machine;
+  const Row* row = row_of(xid.number);
+  return row == nullptr ? XidBlame::nobody : row->blame;
+}
+
+std::string describe(int gpu, const Xid& xid) {
+  std::string text = "GPU " + std::to_string(gpu);
+  const Row* row = row_of(xid.number);
+  if (row != nullptr) text += row->what;
+  if (!xid.action.empty()) text += " needs recovery: " + xid.action;
+  text += row == nullptr && xid.action.empty() ? ": Xid " + std::to_string(xid.number)
+                                               : " (Xid " + std::to_string(xid.number) + ")";
+  return text + (blame_of(xid) >= XidBlame::memory ? ": not your code" : "");
+}
+
+}  // namespace muster::devices

@@ -1,0 +1,46 @@
+#include "platform/places/bring_image.h"
+
+#include <doctest/doctest.h>
+
+namespace muster::machine {
+namespace {
+
+const ImagePlace place{"/data/sm",
+                       {{"PATH", "/bin"},
+                        {"HOME", "/root"},
+                        {"AWS_SECRET_ACCESS_KEY", "hush"},
+                        {"MUSTER_STATE", "/state"}}};
+
+TEST_CASE("bring image: a pull is given nobody's login, and public addresses alone") {
+  const Command command = pull_command(place, {.name = "docker.io/team/box:v1"});
+  CHECK(command.argv ==
+        Args{"/data/sm", "image", "pull", "docker.io/team/box:v1", "--json", "--public"});
+  CHECK(command.env ==
+        Env{{"PATH", "/bin"}, {"MUSTER_STATE", "/state"}, {"AWS_EC2_METADATA_DISABLED", "true"}});
+}
+
+TEST_CASE("bring image: a pull is given what the config names") {
+  const job::ImageWish wish{
+      .name = "reg.lab/box:v1", .anywhere = true, .policy = "/etc/p.json", .logins = "/etc/logins"};
+  const Command command = pull_command(place, wish);
+  CHECK(command.argv ==
+        Args{"/data/sm", "image", "pull", "reg.lab/box:v1", "--json", "--policy", "/etc/p.json"});
+  CHECK(command.env.at("REGISTRY_AUTH_FILE") == "/etc/logins");
+  CHECK(command.env.at("HOME") == "/root");  // Where credential helpers keep theirs.
+}
+
+TEST_CASE("bring image: what a tag meant once is pulled by digest") {
+  const std::string digest = "sha256:" + std::string(64, 'a');
+  const Command command = pull_command(place, {.name = "reg.lab:5000/box:v1", .digest = digest});
+  CHECK(command.argv[3] == "reg.lab:5000/box@" + digest);
+}
+
+TEST_CASE("bring image: a failed pull is told by its last line") {
+  CHECK(pull_failure("") == "");
+  CHECK(pull_failure("sm image pull: warning: again\n"
+                     "sm image pull: reg.lab/box:v1: no such image (sm explain image)\n") ==
+        "reg.lab/box:v1: no such image");
+}
+
+}  // namespace
+}  // namespace muster::machine

@@ -1,0 +1,144 @@
+#include "platform/places/job_description.h"
+
+#include <nlohmann/json.hpp>
+
+#include "base/terminal.h"
+#include "base/text.h"
+
+namespace muster::machine {
+namespace {
+
+constexpr const char* lost_reason =
+    "lost: the process that carried the job was killed, and its hosts with it; its log goes as far "
+    "as it was written";
+
+/// AWS's JSON has times as seconds since 1970.
+double seconds_of(UnixMillis time) {
+  return static_cast<double>(time.count()) / 1000;
+}
+
+std::string text_at(const Json& json, const char* name) {
+  const auto found = json.find(name);
+  return found != json.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+std::string url_of(const std::string& path) {
+  return path.empty() ? path : "file://" + to_utf8(path);
+}
+
+/// What the program wrote of its failure itself; else the headline, and below it what the process
+/// that failed wrote last: the cause.
+std::string reason_of(const platform::JobReport& report) {
+  const platform::JobEnd& end = report.end;
+  if (end.status != platform::JobEnd::Status::failed) return {};
+  if (!end.failure_file.empty()) return to_utf8(end.failure_file);
+  std::string reason = to_utf8(end.reason);
+  const std::string last = trim(to_utf8(end.verdict.last_lines));
+  if (!last.empty()) reason += "\n" + last;
+  return reason;
+}
+
+}  // namespace
+
+Json description_of(const job::Spec& spec, UnixMillis now) {
+  Json channels = Json::array();
+  for (const job::InputChannel& channel : spec.input)
+    channels.push_back({{"ChannelName", channel.name},
+                        {"DataSource", {{"S3DataSource", {{"S3Uri", url_of(channel.folder)}}}}}});
+  Json description{{"TrainingJobName", spec.name},
+                   {"TrainingJobStatus", "InProgress"},
+                   {"SecondaryStatus", "Starting"},
+                   {"CreationTime", seconds_of(now)},
+                   {"LastModifiedTime", seconds_of(now)},
+                   {"HyperParameters", spec.hyperparameters},
+                   {"InputDataConfig", std::move(channels)},
+                   {"OutputDataConfig", {{"S3OutputPath", url_of(spec.output_folder)}}},
+                   {"ResourceConfig",
+                    {{"InstanceCount", spec.instance_count}, {"InstanceType", spec.instance_type}}},
+                   {"StoppingCondition", {{"MaxRuntimeInSeconds", spec.run_time_max.count()}}},
+                   {"SecondaryStatusTransitions", Json::array()},
+                   {"MusterPlace", "local"},
+                   {"MusterNetwork", job::network_name(spec.network)},
+                   {"MusterSource", to_utf8(spec.source_folder)}};
+  if (spec.image)
+    description["AlgorithmSpecification"] = {
+        {"TrainingImage",
+         spec.image->name + (spec.image->digest.empty() ? "" : "@" + spec.image->digest)}};
+  return description;
+}
+
+void add_status(Json& description, const platform::StatusLine& line) {
+  Json& changes = description["SecondaryStatusTransitions"];
+  const double time = seconds_of(line.time);
+  const std::string message = to_utf8(line.message);
+  const auto is_in = [&changes, &line](std::size_t from_back) {
+    return changes.size() >= from_back &&
+           text_at(changes[changes.size() - from_back], "Status") == line.status;
+  };
+  if (line.beside && !is_in(1)) return;
+  const bool has_beside = is_in(1) && is_in(2);
+  if (line.beside && has_beside) changes.erase(changes.size() - 1);
+  if (is_in(1) && !line.beside) {
+    changes[changes.size() - (has_beside ? 2 : 1)]["StatusMessage"] = message;
+  } else {
+    if (!changes.empty()) changes.back()["EndTime"] = time;
+    changes.push_back({{"Status", line.status}, {"StartTime", time}, {"StatusMessage", message}});
+  }
+  description["SecondaryStatus"] = line.status;
+  description["LastModifiedTime"] = time;
+  if (line.status == "Stopping") description["TrainingJobStatus"] = "Stopping";
+  const bool begins = line.status == "Downloading" || line.status == "Training";
+  if (begins && !description.contains("TrainingStartTime")) description["TrainingStartTime"] = time;
+}
+
+void add_standstill(Json& description, const std::optional<platform::Standstill>& what) {
+  description.erase("MusterHang");
+  description.erase("MusterSilentSince");
+  if (what && what->verdict.empty()) description["MusterSilentSince"] = seconds_of(what->since);
+  if (what && !what->verdict.empty())
+    description["MusterHang"] = {{"since", seconds_of(what->since)},
+                                 {"noticed", seconds_of(what->noticed)},
+                                 {"verdict", to_utf8(what->verdict)}};
+}
+
+void add_end(Json& description, const platform::JobReport& report, int exit_code) {
+  const platform::JobEnd& end = report.end;
+  add_status(description, end.last);
+  add_standstill(description, std::nullopt);
+  description["TrainingJobStatus"] = platform::status_name(end.status);
+  description["TrainingEndTime"] = seconds_of(end.last.time);
+  description["TrainingTimeInSeconds"] = end.training_time.count();
+  description["BillableTimeInSeconds"] = end.training_time.count();
+  const std::string reason = reason_of(report);
+  if (!reason.empty()) description["FailureReason"] = reason;
+  description["MusterVerdict"] = job::to_json(end.verdict);
+  if (end.cause) description["MusterCause"] = platform::to_json(*end.cause);
+  description["MusterExitCode"] = exit_code;
+  description["MusterResults"] = report.results.written;
+  if (!report.trouble.empty()) description["MusterNotes"] = Json::array({to_utf8(report.trouble)});
+}
+
+bool has_ended(const Json& description) {
+  const std::string status = text_at(description, "TrainingJobStatus");
+  return status == "Completed" || status == "Failed" || status == "Stopped";
+}
+
+void add_loss(Json& description, UnixMillis time) {
+  add_status(description, {"Failed", lost_reason, time});
+  add_standstill(description, std::nullopt);
+  description["TrainingJobStatus"] = "Failed";
+  description["TrainingEndTime"] = seconds_of(time);
+  description["FailureReason"] = lost_reason;
+}
+
+Json summary_of(const Json& description) {
+  Json summary = Json::object();
+  for (const char* name :
+       {"TrainingJobName", "CreationTime", "TrainingEndTime", "LastModifiedTime",
+        "TrainingJobStatus", "SecondaryStatus", "MusterPlace", "MusterHang", "MusterSilentSince"})
+    if (const auto found = description.find(name); found != description.end())
+      summary[name] = *found;
+  return summary;
+}
+
+}  // namespace muster::machine

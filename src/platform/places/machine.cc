@@ -1,0 +1,116 @@
+#include "platform/places/machine.h"
+
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/process/private_folders.h"
+#include "base/process/rootless.h"
+#include "engine/cluster/slurm_engine.h"
+#include "engine/cluster/sweep.h"
+#include "engine/local/local_engine.h"
+#include "engine/local/outside.h"
+#include "engine/local/stewards.h"
+#include "os/devices/find.h"
+#include "os/supervise/programs.h"
+#include "platform/places/bring_image.h"
+#include "platform/places/find_interpreter.h"
+
+namespace muster::machine {
+namespace {
+
+constexpr const char* own_program_link = "/proc/self/exe";
+
+local::LocalEngine::Options local_options(const Env& env, const Machine::Options& given) {
+  local::LocalEngine::Options options;
+  options.state = state_folder(env);
+  options.program = given.program;
+  options.env = env;
+  options.devices = devices::places_of(env);
+  options.lifeline = !given.outlived;
+  options.rehearses = !given.outlived;  // A server's jobs of one machine run once.
+  options.folder_register = private_folder_register_of(env);
+  // An ordinary user's jobs have a /run/muster of their own each.
+  if (rootless_ids(env) > 0) options.gpu_register = user_state_folder(env) + "/gpus";
+  if (given.first_user_id) options.id_base = *given.first_user_id;
+  return options;
+}
+
+cluster::SlurmEngine::Options slurm_options(const Env& env, const Machine::Options& given) {
+  cluster::SlurmEngine::Options options;
+  options.state = state_folder(env);
+  // The file itself: Slurm's sbcast reads it, too.
+  options.program =
+      given.program == own_program_link ? own_program().value_or(given.program) : given.program;
+  options.node_program = given.slurm->node_program;
+  if (!given.slurm->node_folder.empty()) options.node_folder = given.slurm->node_folder;
+  options.shared = given.slurm->shared;
+  options.addresses = given.slurm->addresses;
+  options.lifeline = !given.outlived;
+  options.site = given.slurm->site;
+  options.sites = given.slurm->sites;
+  options.folder_register =
+      ::geteuid() == 0 ? private_folder_register_of(env) : options.state + "/folders";
+  options.env = env;
+  return options;
+}
+
+}  // namespace
+
+std::string why_no_outside(const Env& env) {
+  return local::why_no_outside(env);
+}
+
+std::map<std::string, pid_t> stewards_of(const std::string& state, const std::string& job) {
+  return local::living_stewards(state + "/jobs/" + job);
+}
+
+Result<int> count_gpus(const Env& env) {
+  const std::vector<devices::Gpu> gpus = TRY(devices::find_gpus(devices::places_of(env)));
+  return static_cast<int>(gpus.size());
+}
+
+Machine::Machine(loop::Loop& loop, const Env& env, const Options& options)
+    : env_(env),
+      program_(options.program),
+      image_state_(options.image_state.empty() ? state_folder(env) : options.image_state),
+      programs_(std::make_unique<supervise::Programs>(loop)),
+      engine_(std::make_unique<local::LocalEngine>(*programs_, local_options(env, options))) {
+  if (options.slurm)
+    cluster_ = std::make_unique<cluster::SlurmEngine>(*programs_, slurm_options(env, options));
+}
+
+Machine::~Machine() = default;
+
+engine::Engine& Machine::engine() {
+  if (cluster_) return *cluster_;
+  return *engine_;
+}
+
+loop::Task<Result<Swept>> Machine::sweep(bool kept_too) {
+  return engine_->sweep(kept_too);
+}
+
+loop::Task<Swept> Machine::sweep_cluster(bool kept_too) {
+  cluster::Slurm slurm(*programs_, env_);
+  co_return co_await cluster::sweep(slurm, state_folder(env_), kept_too);
+}
+
+loop::Task<Result<UsedImage>> Machine::image(job::ImageWish wish, std::function<void()> on_pull) {
+  ImagePlace place{program_, env_};
+  place.env["MUSTER_STATE"] = image_state_;
+  return bring_image(*programs_, std::move(place), std::move(wish), std::move(on_pull));
+}
+
+void Machine::clear_halves() {
+  engine_->clear_halves();
+}
+
+std::string Machine::journal_file(const std::string& job, const std::string& host) const {
+  return cluster_ ? cluster_->journal_file(job, host) : engine_->journal_file(job, host);
+}
+
+loop::Task<Result<platform::Interpreter>> Machine::interpreter(std::string python) {
+  return find_interpreter(*programs_, std::move(python), env_);
+}
+
+}  // namespace muster::machine

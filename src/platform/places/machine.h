@@ -1,0 +1,82 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/command.h"
+#include "base/files/swept.h"
+#include "engine/engine.h"
+#include "job/image_wish.h"
+#include "platform/interpreter.h"
+#include "platform/places/images.h"
+#include "platform/places/slurm_cluster.h"
+
+namespace muster::cluster {
+class SlurmEngine;
+}
+
+namespace muster::local {
+class LocalEngine;
+}
+
+namespace muster::supervise {
+class Programs;
+}
+
+namespace muster::machine {
+
+/// Places for jobs, seen from this machine: the one room that knows which engine it is. One exists
+/// in a process.
+class Machine {
+ public:
+  struct Options {
+    std::string program = "/proc/self/exe";       ///< `sm`.
+    bool outlived = false;                        ///< Jobs go on without us, for resume_job().
+    std::optional<std::int64_t> first_user_id{};  ///< See local::LocalEngine::Options::id_base.
+    std::string image_state{};  ///< The state folder that images are below; empty: that of jobs.
+    std::optional<SlurmCluster> slurm{};  ///< Jobs run there; none: on this machine.
+  };
+  /// `env`: PATH finds programs, MUSTER_STATE the folder of this machine's jobs
+  /// (see muster::state_folder()).
+  Machine(loop::Loop& loop, const Env& env, const Options& options);
+  Machine(const Machine&) = delete;
+  Machine& operator=(const Machine&) = delete;
+  ~Machine();
+
+  engine::Engine& engine();
+  /// See local::LocalEngine::sweep(): of jobs of this machine.
+  loop::Task<Result<Swept>> sweep(bool kept_too);
+  /// See cluster::sweep(): of jobs on a Slurm cluster. Asks Slurm where there are some.
+  loop::Task<Swept> sweep_cluster(bool kept_too);
+  /// See find_interpreter().
+  loop::Task<Result<platform::Interpreter>> interpreter(std::string python);
+  /// See bring_image().
+  loop::Task<Result<UsedImage>> image(job::ImageWish wish, std::function<void()> on_pull);
+  /// See local::LocalEngine::clear_halves().
+  void clear_halves();
+  /// See local::LocalEngine::journal_file(): for who reads a living job's journal as a file.
+  std::string journal_file(const std::string& job, const std::string& host) const;
+
+ private:
+  Env env_;
+  std::string program_;
+  std::string image_state_;
+  std::unique_ptr<supervise::Programs> programs_;
+  std::unique_ptr<local::LocalEngine> engine_;
+  std::unique_ptr<cluster::SlurmEngine> cluster_;  ///< In its place, where there is one.
+};
+
+/// See engine/local/outside.h.
+std::string why_no_outside(const Env& env);
+
+/// Processes of this machine that each own a host of a job of `sm fit`, by host.
+std::map<std::string, pid_t> stewards_of(const std::string& state, const std::string& job);
+
+/// GPUs that hosts can be given. Errors: devices::find_gpus()'s.
+Result<int> count_gpus(const Env& env);
+
+}  // namespace muster::machine

@@ -1,0 +1,17 @@
+#include "platform/places/rootless.h"
+
+#include <doctest/doctest.h>
+
+namespace muster::machine {
+namespace {
+
+TEST_CASE("rootless: only what is missing is told") {
+  const Rootless most{65536, "", ""};
+  CHECK(lacks(most).size() == 2);
+  const Rootless least{1, "newuidmap is not installed", "nft is not installed"};
+  CHECK(lacks(least).size() == 4);
+  CHECK(lacks(least)[2] == "hosts have one user, root, who is you (newuidmap is not installed)");
+}
+
+}  // namespace
+}  // namespace muster::machine

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "server/cloudformation/stack.h"
+
+namespace muster::stacks {
+
+/// What an update makes of a stack. Pure.
+
+struct Change {
+  enum class Action { add, modify, remove };
+  Action action{};
+  std::string name;  ///< The logical one.
+  std::string type;
+  std::string id = {};      ///< The physical one before; empty: there was none.
+  bool replaced = false;    ///< Another resource takes its place.
+  bool properties = false;  ///< Some differ.
+  bool tags = false;
+
+  bool operator==(const Change&) const = default;
+};
+/// In the order of their making; what goes comes last.
+std::vector<Change> changes_between(const Stack& before, const Stack& after);
+
+std::set<std::string> ids_of(const vpc::Networks& networks);
+/// The ones of `networks` whose ids are among `ids`.
+vpc::Networks only(const vpc::Networks& networks, const std::set<std::string>& ids);
+/// The ones whose ids are not.
+vpc::Networks without(const vpc::Networks& networks, const std::set<std::string>& ids);
+/// Removes subnets and groups whose VPC is missing, and rules whose group is missing.
+vpc::Networks without_dangling(vpc::Networks networks);
+
+}  // namespace muster::stacks

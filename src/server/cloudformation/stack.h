@@ -1,0 +1,69 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "aws/refusal.h"
+#include "base/json.h"
+#include "base/result.h"
+#include "job/vpc/networks.h"
+
+namespace muster::stacks {
+
+/// A stack: what a template becomes with its parameters. Pure.
+
+struct StackResource {
+  std::string name;  ///< The logical one.
+  std::string type;
+  std::string id;                                         ///< The physical one.
+  std::vector<std::pair<std::string, std::string>> tags;  ///< Key and value.
+  std::string digest = {};  ///< Identifies the properties other than tags.
+  /// Digest of the properties that determine its id; empty: created before stacks could be updated.
+  std::string fixed = {};
+};
+
+struct StackOutput {
+  std::string key;
+  std::string value;
+  std::string description;
+  std::string export_name;
+};
+
+struct Stack {
+  std::string description;
+  std::vector<std::pair<std::string, std::string>> parameters;  ///< Secret ones as "****".
+  std::vector<StackResource> resources;                         ///< In the order of their making.
+  std::vector<StackOutput> outputs;
+  vpc::Networks networks;
+};
+
+struct StackOptions {
+  std::string name;
+  std::string id;  ///< The ARN.
+  std::string region;
+  std::string account;
+  const vpc::Networks& known;                                    ///< What there is already.
+  std::function<std::string(std::string_view prefix)> fresh_id;  ///< "vpc" to "vpc-0a…".
+  /// With its networks: an update of it, whose resources keep their ids where their type can be
+  /// changed as the template asks.
+  const Stack* before = nullptr;
+};
+
+/// The whole of it or why not: ValidationError in CloudFormation's words where it has some.
+Result<Stack, aws::Refusal> make_stack(std::string_view text,
+                                       const std::map<std::string, std::string>& parameters,
+                                       const StackOptions& options);
+
+/// `old`, which is whole but for digests, with those of the template that it was made of: without
+/// them an update would replace all. Error: the template is no longer taken, or has secrets.
+Result<Stack, aws::Refusal> with_digests(Stack old, std::string_view text, StackOptions options);
+
+/// As the store keeps it but for its networks, and back. Error: `invalid_input`.
+Json to_json(const Stack& stack);
+Result<Stack> stack_from(const Json& json);
+
+}  // namespace muster::stacks

@@ -1,0 +1,89 @@
+#include "server/cloudwatch/metric_scraper.h"
+
+#include <algorithm>
+
+#include "base/files/file_pieces.h"
+#include "server/cloudwatch/log_messages.h"
+
+namespace muster::logs {
+namespace {
+
+// Limits of one call.
+constexpr std::size_t events_max = 5000;
+constexpr std::size_t bytes_max = 1u << 20;
+constexpr std::uint64_t work_max = MetricAllowance::a_second;
+
+/// What is read of a journal for its first metric.
+constexpr std::uint64_t first_bytes_max = 64u << 20;
+
+}  // namespace
+
+bool MetricAllowance::take(UnixMillis time, std::uint64_t work) {
+  const auto passed = static_cast<std::uint64_t>(std::max<std::int64_t>((time - last_).count(), 0));
+  const std::uint64_t full_after = saved_max / a_second * 1000;
+  left_ = std::min(saved_max, left_ + std::min(passed, full_after) * (a_second / 1000));
+  last_ = std::max(last_, time);
+  if (work > left_) return false;
+  left_ -= work;
+  return true;
+}
+
+Result<MetricScraper::Scraped> MetricScraper::scrape(const MetricDefinitions& definitions,
+                                                     const std::vector<Host>& hosts, bool ended) {
+  Scraped scraped;
+  std::size_t events_left = events_max;
+  std::uint64_t work = 0;
+  for (const Host& host : hosts) {
+    Log& log = logs_.try_emplace(host.name, Log{LogStream(host.name, {}), {}}).first->second;
+    log.stream.moved_to(host.journal);
+    TRY(log.stream.catch_up(ended));
+    if (host.from >= log.stream.count()) continue;
+    scraped.more = events_left == 0 || work > work_max;
+    if (scraped.more) break;
+    Part part{host.name, {}, host.from};
+    for (const LogEvent& event : TRY(log.stream.read(host.from, events_left, bytes_max))) {
+      if (work > work_max) break;
+      ++part.read_to;
+      --events_left;
+      const std::uint64_t cost = definitions.work_of(event.message);
+      if (!log.allowance.take(event.time, cost)) {
+        ++scraped.left_out;
+        continue;
+      }
+      work += cost;
+      for (store::MetricSample& sample : samples_in(definitions, event))
+        part.samples.push_back(std::move(sample));
+    }
+    scraped.more = part.read_to > host.from && part.read_to < log.stream.count();
+    scraped.parts.push_back(std::move(part));
+    if (scraped.more) break;
+  }
+  return scraped;
+}
+
+Result<std::optional<UnixMillis>> first_metric(const MetricDefinitions& definitions,
+                                               const std::string& host, const std::string& journal,
+                                               UnixMillis since) {
+  std::optional<UnixMillis> first;
+  LogMessages messages(host);
+  std::uint64_t work_left = MetricAllowance::saved_max;
+  std::vector<LogEvent> events;
+  const auto look_at = [&](const LogEvent& event) {
+    if (event.time < since || first) return;
+    const std::uint64_t work = definitions.work_of(event.message);
+    work_left -= std::min(work_left, work);
+    if (work_left > 0 && !definitions.values_in(event.message).empty()) first = event.time;
+  };
+  const auto take = [&](const job::Record& record) {
+    events.clear();
+    messages.take(record, events);
+    for (const LogEvent& event : events) look_at(event);
+    return !first && work_left > 0;
+  };
+  job::JournalReader reader;
+  TRY(read_file_pieces(
+      journal, [&](std::string_view piece) { return reader.visit(piece, take); }, first_bytes_max));
+  return first;
+}
+
+}  // namespace muster::logs

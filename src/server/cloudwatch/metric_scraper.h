@@ -1,0 +1,72 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "server/cloudwatch/log_stream.h"
+#include "server/cloudwatch/metrics.h"
+
+namespace muster::logs {
+
+/// How much work the expressions of one job's host may make of its log, by the log's own clock: so
+/// much a second, and what was not used for later, up to a limit. The same log always gives the
+/// same lines. A unit is one byte of a line tried by one instruction of an expression's program;
+/// the worst that RE2 does takes some 10 ns for one. Pure.
+class MetricAllowance {
+ public:
+  static constexpr std::uint64_t a_second = 64'000'000;
+  static constexpr std::uint64_t saved_max = 8 * a_second;
+
+  /// False: the line that came at `time` (no earlier than those before) is left out.
+  bool take(UnixMillis time, std::uint64_t work);
+
+ private:
+  UnixMillis last_{0};
+  std::uint64_t left_ = saved_max;
+};
+
+/// Reads one job's logs for its metrics, each line once. One thread at a time, which it may block
+/// for seconds: not the loop's.
+class MetricScraper {
+ public:
+  struct Host {
+    std::string name;
+    std::string journal;     ///< The journal's path, where it is now.
+    std::uint64_t from = 0;  ///< The number of the first event that was not read yet.
+  };
+  struct Part {
+    std::string host;
+    std::vector<store::MetricSample> samples;  ///< In the order of the log.
+    std::uint64_t read_to = 0;
+  };
+  struct Scraped {
+    std::vector<Part> parts;  ///< One for each host that had something new.
+    bool more = false;
+    std::uint64_t left_out = 0;  ///< Lines beyond the allowance.
+  };
+  /// At most some thousand lines, a MiB and half a second of the worst work, but a whole line.
+  /// `ended`: the journals grow no more. Error: `system`.
+  Result<Scraped> scrape(const MetricDefinitions& definitions, const std::vector<Host>& hosts,
+                         bool ended);
+
+ private:
+  struct Log {
+    LogStream stream;
+    MetricAllowance allowance;
+  };
+  std::map<std::string, Log> logs_;  ///< By host.
+};
+
+/// When a host's log told a metric first, from `since` on, in a whole line; none in the first 64
+/// MiB of its journal, or where the expressions are more work than MetricAllowance saves. Blocks
+/// until it is found. Error: `system`.
+Result<std::optional<UnixMillis>> first_metric(const MetricDefinitions& definitions,
+                                               const std::string& host, const std::string& journal,
+                                               UnixMillis since);
+
+}  // namespace muster::logs

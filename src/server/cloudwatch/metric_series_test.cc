@@ -1,0 +1,92 @@
+#include "server/cloudwatch/metric_series.h"
+
+#include <doctest/doctest.h>
+
+namespace muster::logs {
+namespace {
+
+store::MetricSecond one(std::int64_t second, double value) {
+  return {second, value, value, value, 1};
+}
+
+TEST_CASE("metric series: as many buckets as are asked for, of whole seconds") {
+  struct {
+    std::int64_t from, to, most, width;
+    std::size_t buckets;
+  } const cases[] = {{0, 1, 1, 1, 1},         {0, 1, 1000, 1, 1},
+                     {0, 10, 10, 1, 10},      {0, 10, 3, 4, 3},
+                     {100, 110, 4, 3, 4},     {-5, 5, 2, 5, 2},
+                     {0, 1001, 1000, 2, 501}, {0, 100'000'000'000, 2, 50'000'000'000, 2}};
+  for (const auto& c : cases) {
+    CAPTURE(c.to);
+    const MetricBuckets buckets(c.from, c.to, c.most);
+    CHECK(buckets.width() == c.width);
+    REQUIRE(buckets.buckets().size() == c.buckets);
+    CHECK(buckets.buckets().front().second == c.from);
+    CHECK(buckets.buckets().back().second < c.to);
+    CHECK(buckets.buckets().back().second + c.width >= c.to);
+  }
+}
+
+TEST_CASE("metric series: one sample that stands out is seen at every width") {
+  constexpr std::int64_t seconds = 10'000, spike = 7'777;
+  for (std::int64_t most = 1; most <= seconds; most *= 10) {
+    CAPTURE(most);
+    MetricBuckets buckets(0, seconds, most);
+    for (std::int64_t i = 0; i < seconds; ++i) buckets.add(one(i, i == spike ? 1000.0 : 1.0));
+    std::int64_t count = 0, seen = 0;
+    for (const store::MetricSecond& each : buckets.buckets()) {
+      count += each.count;
+      if (each.most < 1000) continue;
+      ++seen;
+      CHECK((each.second <= spike && spike < each.second + buckets.width()));
+    }
+    CHECK(seen == 1);
+    CHECK(count == seconds);
+  }
+}
+
+TEST_CASE("metric series: what lies in one bucket, whole") {
+  const MetricBuckets buckets(100, 220, 2);
+  struct {
+    std::int64_t from, to;
+    bool whole;
+  } const cases[] = {{100, 160, true},  {99, 160, false},  {100, 161, false}, {159, 160, true},
+                     {160, 220, true},  {159, 161, false}, {160, 221, false}, {219, 220, true},
+                     {220, 221, false}, {0, 60, false}};
+  for (const auto& c : cases) CHECK_MESSAGE(buckets.hold(c.from, c.to) == c.whole, c.from);
+}
+
+TEST_CASE("metric series: what is of another time is left out, and gaps stay gaps") {
+  MetricBuckets buckets(100, 200, 10);
+  for (const std::int64_t second : {0, 99, 100, 105, 199, 200, 300})
+    buckets.add({second, 3, 1, 2, 2});
+  CHECK(buckets.buckets()[0] == store::MetricSecond{100, 6, 1, 2, 4});
+  CHECK(buckets.buckets()[9] == store::MetricSecond{190, 3, 1, 2, 2});
+  for (std::size_t i = 1; i < 9; ++i) CHECK(buckets.buckets()[i].count == 0);
+}
+
+TEST_CASE("metric series: cells of CSV are texts, never formulas") {
+  struct {
+    const char* text;
+    const char* want;
+  } const cases[] = {{"loss", "\"loss\""},
+                     {"", "\"\""},
+                     {"a,b", "\"a,b\""},
+                     {"a\"b", "\"a\"\"b\""},
+                     {"a\r\nb", "\"a\r\nb\""},
+                     {"=1+1", "\"'=1+1\""},
+                     {"+1", "\"'+1\""},
+                     {"-1", "\"'-1\""},
+                     {"@SUM(A1)", "\"'@SUM(A1)\""},
+                     {"\t=1", "\"'\t=1\""},
+                     {"a=1", "\"a=1\""}};
+  for (const auto& c : cases) {
+    CAPTURE(c.text);
+    CHECK(csv_text(c.text) == c.want);
+  }
+  CHECK(csv_line("j", "=x", {7, -3, -2, -1, 2}) == "\"j\",\"'=x\",7,-1.5,-2,-1,2\r\n");
+}
+
+}  // namespace
+}  // namespace muster::logs

@@ -1,0 +1,90 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "aws/api/job_request.h"
+#include "aws/api/request.h"
+#include "job/metric_definitions.h"
+#include "net/loop/tasks.h"
+#include "net/loop/wait.h"
+#include "server/cloudwatch/logs.h"
+#include "server/store/store.h"
+
+namespace muster::logs {
+
+using job::MetricDefinitions;
+
+/// The samples that `event` tells. Pure.
+std::vector<store::MetricSample> samples_in(const MetricDefinitions& definitions,
+                                            const LogEvent& event);
+
+class MetricScraper;
+
+/// CloudWatch's metrics of jobs, scraped from their logs: GetMetricStatistics,
+/// GetMetricData (metrics, no expressions) and ListMetrics of a job.
+/// Belongs to the store's thread, which is the loop's; logs are read and tried beside it.
+class Metrics {
+ public:
+  Metrics(loop::Loop& loop, store::Store& store, Logs::JournalOf journal_of)
+      : loop_(loop), store_(store), journal_of_(std::move(journal_of)), tasks_(loop) {}
+
+  /// Reads what the job's logs got since the last time, each line once, whatever happens between:
+  /// at most some thousand lines a call. True if there is more. Called now and then while a job
+  /// runs, and before its end is stored until there is no more, so that FinalMetricDataList is
+  /// whole. Nothing to do for a job without MetricDefinitions.
+  loop::Task<Result<bool>> scrape(std::string job);
+  /// Lines that gave no metrics: they were more work than MetricAllowance has.
+  std::uint64_t left_out(const std::string& job) const;
+  /// The job is gone.
+  void forget(const std::string& job);
+
+  /// Before operate(): what the logs of the jobs that are asked about have told until now. No
+  /// longer than a client waits; the next call goes on.
+  loop::Task<Result<void>> catch_up(Json input);
+  /// `input` was validated against the service's model. Anything but what is_series() says.
+  api::Answer operate(const std::string& operation, const Json& input);
+  /// As operate(), for what is_series() says: in a thread, since a series may have many rows.
+  loop::Task<api::Answer> read(std::string operation, Json input);
+
+ private:
+  struct Followed {
+    explicit Followed(loop::Loop& loop) : freed(loop) {}
+    std::shared_ptr<MetricScraper> scraper = make_scraper();
+    std::uint64_t used = 0;  ///< The higher the later.
+    std::uint64_t left_out = 0;
+    bool is_busy = false;
+    loop::Event freed;
+  };
+  struct Catching {
+    explicit Catching(loop::Loop& loop) : done(loop) {}
+    std::optional<Result<void>> result;
+    loop::Event done;
+  };
+  static std::shared_ptr<MetricScraper> make_scraper();
+  std::shared_ptr<Followed> followed(const std::string& job);
+  loop::Task<Result<bool>> scrape_alone(std::string name, Followed& log);
+  loop::Task<> catch_up_one(std::string job, std::shared_ptr<Catching> catching);
+  api::Answer list(const Json& input);
+
+  loop::Loop& loop_;
+  store::Store& store_;
+  Logs::JournalOf journal_of_;
+  std::uint64_t uses_ = 0;
+  std::map<std::string, std::shared_ptr<Followed>> followed_;  ///< By job.
+  std::map<std::string, std::shared_ptr<Catching>> catching_;  ///< Under way, by job.
+  loop::Tasks tasks_;
+};
+
+/// True for GetMetricStatistics and GetMetricData.
+bool is_series(const std::string& operation);
+/// GetMetricStatistics' Datapoints: each bucket with the wanted statistics ("Average", "Sum",
+/// "Minimum", "Maximum", "SampleCount"). Pure.
+Json datapoints(const std::vector<store::MetricSecond>& buckets,
+                const std::vector<std::string>& statistics);
+
+}  // namespace muster::logs

@@ -1,0 +1,63 @@
+#include "server/front/access_log.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+
+#include "base/dates.h"
+#include "base/terminal.h"
+
+namespace muster::server {
+namespace {
+
+constexpr std::size_t path_bytes_max = 2048;
+
+Result<Fd> open_file(const std::string& path) {
+  Fd file(::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (!file) return fail_errno(path);
+  return file;
+}
+
+/// A stranger's text within quotes, without what would end them or order a terminal about.
+std::string quoted(std::string_view text) {
+  std::string shown = visible_line(std::string(text.substr(0, path_bytes_max)));
+  for (std::size_t at = shown.find('"'); at != std::string::npos; at = shown.find('"', at))
+    shown.replace(at, 1, "%22");
+  return shown;
+}
+
+}  // namespace
+
+std::string access_line(const http::Served& served, UnixMillis now) {
+  const std::string_view path = served.target.substr(0, served.target.find('?'));
+  std::array<char, 128> numbers{};
+  std::snprintf(numbers.data(), numbers.size(), " %d %llu %llu %.1f\n", served.status,
+                static_cast<unsigned long long>(served.received_bytes),
+                static_cast<unsigned long long>(served.sent_bytes),
+                std::chrono::duration<double, std::milli>(served.took).count());
+  const std::string key = served.key.empty() ? "-" : std::string(served.key);
+  return iso_date(now) + " " + std::string(served.peer) + " " + key + " \"" +
+         quoted(served.method) + " " + quoted(path) + "\"" + numbers.data();
+}
+
+Result<std::unique_ptr<AccessLog>> AccessLog::open(std::string path) {
+  Fd file = TRY(open_file(path));
+  return std::unique_ptr<AccessLog>(new AccessLog(std::move(path), std::move(file)));
+}
+
+void AccessLog::add(const http::Served& served) {
+  const std::string line = access_line(served, wall_time());
+  const std::lock_guard<std::mutex> lock(mutex_);
+  static_cast<void>(write_all(file_.get(), line));
+}
+
+Result<void> AccessLog::reopen() {
+  Fd fresh = TRY(open_file(path_));
+  const std::lock_guard<std::mutex> lock(mutex_);
+  file_ = std::move(fresh);
+  return {};
+}
+
+}  // namespace muster::server

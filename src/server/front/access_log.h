@@ -1,0 +1,38 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "base/fd.h"
+#include "base/result.h"
+#include "base/time.h"
+#include "net/http/server.h"
+
+namespace muster::server {
+
+/// A line for each request: time, address, key, "METHOD path", status, bytes received and sent,
+/// milliseconds. No query (it may be a signature), no header. Pure.
+std::string access_line(const http::Served& served, UnixMillis now);
+
+/// A file of such lines. Each is one write at the file's end, so that lines of all threads are
+/// whole; one that the disk does not take is dropped. For all threads.
+class AccessLog {
+ public:
+  /// Opens or makes `path` (0600). Errors: as open(2).
+  static Result<std::unique_ptr<AccessLog>> open(std::string path);
+  void add(const http::Served& served);
+  /// Reopens the path after the file was renamed. Errors: as open(2); the old file stays in use
+  /// then.
+  Result<void> reopen();
+
+ private:
+  AccessLog(std::string path, Fd file) : path_(std::move(path)), file_(std::move(file)) {}
+
+  const std::string path_;
+  std::mutex mutex_;
+  Fd file_;
+};
+
+}  // namespace muster::server

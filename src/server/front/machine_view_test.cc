@@ -1,0 +1,42 @@
+#include "server/front/machine_view.h"
+
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+
+namespace muster::server {
+namespace {
+
+constexpr UnixMillis now = std::chrono::hours(1000);
+
+TEST_CASE("machine view: what is held, by whom, and who waits in which order for what") {
+  jobs::Queue queue({{"gpu", 4}, {"memory", 100}});
+  queue.add({"big", {{"gpu", 3}, {"cpu", 2000}}});
+  queue.add({"next", {{"gpu", 4}}});
+  queue.add({"last", {{"gpu", 2}}});
+  REQUIRE(queue.start(now) == std::vector<std::string>{"big"});
+  const Json view = machine_view(queue, now, false);
+  CHECK(view.at("resources") == Json::parse(R"([{"name": "cpu", "held": 2000},
+      {"name": "gpu", "held": 3, "of": 4}, {"name": "memory", "held": 0, "of": 100}])"));
+  REQUIRE(view.at("runs").size() == 1);
+  CHECK(view.at("runs")[0].at("job") == "big");
+  CHECK(view.at("runs")[0].at("since") == now.count());
+  REQUIRE(view.at("waits").size() == 2);
+  CHECK(view.at("waits")[0].at("job") == "next");
+  CHECK(view.at("waits")[0].at("why") == queue.why_waiting("next", now));
+  CHECK(view.at("waits")[1].at("job") == "last");
+  CHECK(view.at("elsewhere") == false);
+}
+
+TEST_CASE("machine view: long lists are cut, their lengths told") {
+  jobs::Queue queue({{"gpu", 1}});
+  for (int i = 0; i < 500; ++i)
+    queue.add({.job = "j" + std::to_string(i), .needs = {{"gpu", 1}}, .submitted = now});
+  const Json view = machine_view(queue, now, true);
+  CHECK(view.at("waits").size() == machine_rows_max);
+  CHECK(view.at("wait_count") == 500);
+  CHECK(view.at("elsewhere") == true);
+}
+
+}  // namespace
+}  // namespace muster::server

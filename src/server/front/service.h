@@ -1,0 +1,64 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "aws/access/keyring.h"
+#include "server/exposition.h"
+#include "server/jobs/runner.h"
+#include "server/operations/ecr.h"
+#include "server/operations/keys.h"
+#include "server/operations/operations.h"
+#include "server/operations/timelines.h"
+#include "server/web/web_server.h"
+
+namespace muster::server {
+
+/// What answers API calls: operations over the store, and the jobs that they start.
+/// Belongs to the main loop.
+class Service {
+ public:
+  struct Options {
+    api::Realm realm;
+    vpc::Networks networks;  ///< The config's.
+    jobs::Runner::Options runner;
+    std::string url;      ///< The server's, where a client's own word for it cannot be used.
+    UserKeys& user_keys;  ///< Outlives the service.
+  };
+  /// All but `options` outlive this.
+  Service(loop::Loop& loop, engine::Engine& engine, store::Store& store, access::KeyRing& keys,
+          registry::RegistryServer& registry, const Log& log, Options options);
+
+  /// Takes up the stacks and the jobs of an earlier server.
+  Result<void> start();
+  loop::Task<api::Answer> operate(api::Request request);
+  // What the web page asks; on the main loop.
+  Result<Json> job_counts() const;  ///< By status.
+  Json machine() const;             ///< As machine_view().
+  Result<WebLog> web_log(const std::string& name);
+  /// All networks that jobs may name: the config's and those of stacks, at this moment.
+  const vpc::Networks& networks() const { return stacks_.networks(); }
+  /// Why this server cannot do its work, in a line that anybody may read; empty: it can.
+  std::string trouble();
+  /// Jobs by status, what waits, phases and restarts. On the main loop.
+  void write(Exposition& to);
+
+ private:
+  logs::Logs::JournalOf journal_of();
+  loop::Task<api::Answer> describe_stacks(const api::Request& request);
+
+  const Log& log_;
+  store::Store& store_;
+  std::function<UnixMillis()> now_;
+  Stacks stacks_;
+  logs::Logs logs_;
+  logs::Metrics metrics_;
+  jobs::Runner runner_;
+  Operations operations_;
+  Timelines timelines_;
+  UserKeys& user_keys_;
+  const api::Realm realm_;
+  Ecr ecr_;
+};
+
+}  // namespace muster::server

@@ -1,0 +1,25 @@
+#include "server/jobs/until_stored.h"
+
+#include "net/loop/wait.h"
+
+namespace muster::jobs {
+namespace {
+
+constexpr Duration pause_between = std::chrono::seconds(1);
+
+}  // namespace
+
+loop::Task<> until_stored(loop::Loop& loop, const Reserve& reserve, const Log& log, std::string job,
+                          std::function<Result<void>()> work) {
+  loop::Timer pause(loop);
+  bool told = false;
+  while (true) {
+    const Result<void> done = work();
+    if (done) co_return;
+    if (!told) log.error(job + ": its end cannot be stored yet: " + done.error().text);
+    told = true;
+    if (!reserve.give()) co_await pause.after(pause_between);
+  }
+}
+
+}  // namespace muster::jobs

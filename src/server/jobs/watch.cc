@@ -1,0 +1,204 @@
+#include "server/jobs/watch.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "job/outcome/last_words.h"
+#include "server/cloudwatch/usage_series.h"
+#include "server/jobs/until_stored.h"
+
+namespace muster::jobs {
+namespace {
+
+constexpr Duration scrape_pause = std::chrono::seconds(1);
+constexpr std::string_view restarting = "Restarting";
+
+/// The order in which a job gets through them; 0 for those that stand outside of it.
+int place_of(std::string_view secondary) {
+  constexpr std::string_view order[] = {"Pending", "Starting", "Downloading", "Training",
+                                        "Uploading"};
+  const auto* const found = std::find(std::begin(order), std::end(order), secondary);
+  return found == std::end(order) ? 0 : static_cast<int>(found - std::begin(order)) + 1;
+}
+
+}  // namespace
+
+store::JobFinish finish_of(const platform::JobReport& report) {
+  using End = platform::JobEnd::Status;
+  const platform::JobEnd& end = report.end;
+  store::JobFinish finish;
+  finish.change.status = end.status == End::completed ? store::Status::completed
+                         : end.status == End::failed  ? store::Status::failed
+                                                      : store::Status::stopped;
+  finish.change.secondary = end.last.status;
+  finish.change.message = end.last.message;
+  finish.change.time = end.last.time;
+  const Json uploaded = Json::parse(report.uploaded, nullptr, false);
+  if (uploaded.is_object() && uploaded.contains("model"))
+    finish.model_artifacts = uploaded["model"].value("url", "");
+  if (end.status != End::failed) return finish;
+  const job::Outcome::Kind kind = end.verdict.outcome.kind;
+  const bool own = kind == job::Outcome::Kind::exited || kind == job::Outcome::Kind::signaled;
+  const bool theirs = own && report.trouble.empty();
+  using Taken = platform::JobEnd::Taken;
+  if (end.taken == Taken::card_broken || end.taken == Taken::card_memory)
+    finish.failure_reason = job::reason_text("InternalServerError: " + end.reason, "", reason_max);
+  else if (!theirs)
+    finish.failure_reason = job::reason_text("ClientError: " + end.reason, "", reason_max);
+  else if (!end.failure_file.empty())
+    finish.failure_reason = job::reason_text("AlgorithmError: " + end.failure_file, "", reason_max);
+  else
+    finish.failure_reason =
+        job::reason_text("AlgorithmError: " + end.reason, job::excerpt(end.verdict), reason_max);
+  if (end.cause) finish.cause = to_text(platform::to_json(*end.cause));
+  return finish;
+}
+
+struct Watch::Scraping {
+  bool is_due = false;  ///< There are new lines.
+  TimePoint next{};
+};
+
+Watch::Watch(WatchContext context, std::string job, std::string_view secondary, AtEnd at_end)
+    : context_(context),
+      job_(std::move(job)),
+      told_(place_of(secondary)),
+      starts_again_(secondary == restarting),
+      at_end_(std::move(at_end)),
+      scraping_(std::make_shared<Scraping>()) {}
+
+/// A job that starts again gets through all of it once more; it is Restarting until its hosts run.
+void Watch::status(const platform::StatusLine& line) {
+  const int place = place_of(line.status);
+  if (line.status == restarting) {
+    told_ = 0;
+    starts_again_ = true;
+    ++context_.counts.restarts;
+  } else if (place > place_of("Starting")) {
+    starts_again_ = false;
+  }
+  if (place != 0 && place < told_) return;  // An earlier server told it.
+  told_ = std::max(told_, place);
+  store::StatusChange change;
+  change.status = line.status == "Stopping" ? store::Status::stopping : store::Status::in_progress;
+  change.secondary = starts_again_ && place > 0 ? std::string(restarting) : line.status;
+  change.message = line.message;
+  change.time = line.time;
+  change.beside = line.beside;
+  changes_.push_back(std::move(change));
+  const Result<void> told = tell();
+  if (!told) context_.log.error(job_ + ": " + told.error().text);
+}
+
+void Watch::lines(const std::string&, UnixMillis, const job::Lines&) {
+  scraping_->is_due = true;
+}
+
+void Watch::standstill(const std::optional<platform::Standstill>& what) {
+  if (what)
+    context_.standstills[job_] = *what;
+  else if (context_.standstills.erase(job_) == 0)
+    return;
+  context_.store.changed_elsewhere();
+}
+
+/// A sample that cannot be stored is left out: there is a next one.
+void Watch::usage(const std::vector<engine::HostUsage>& hosts) {
+  std::vector<std::pair<std::string, store::HostSample>> samples;
+  for (const auto& [host, time, usage] : hosts)
+    samples.emplace_back(host, store::HostSample{.time = time,
+                                                 .processor = usage.processor_time.count(),
+                                                 .memory = usage.memory_bytes,
+                                                 .disk_read = usage.disk.in,
+                                                 .disk_written = usage.disk.out,
+                                                 .net_in = usage.network.in,
+                                                 .net_out = usage.network.out});
+  for (const auto& [host, sample] : samples) thinned_.try_emplace(host);
+  const Result<void> put = context_.store.put_usage(job_, samples);
+  static_cast<void>(put);
+  std::vector<std::pair<std::string, store::GpuSample>> gpus;
+  for (const auto& [host, time, usage] : hosts)
+    for (const job::GpuUse& gpu : usage.gpus)
+      gpus.emplace_back(host, store::GpuSample{.time = time,
+                                               .gpu = gpu.number,
+                                               .percent = static_cast<double>(gpu.percent),
+                                               .memory = gpu.memory_bytes});
+  if (gpus.empty()) return;
+  const Result<void> put_gpus = context_.store.put_gpus(job_, gpus);
+  static_cast<void>(put_gpus);
+}
+
+/// Also thins what there is when the pause has grown, so that a host has so many samples at most.
+Duration Watch::usage_pause() {
+  const UnixMillis now = wall_time();
+  if (!usage_began_) usage_began_ = context_.store.usage_began(job_).value_or(std::nullopt);
+  usage_pause_ = logs::usage_pause(usage_began_.value_or(now), now);
+  thin_one();
+  return usage_pause_;
+}
+
+/// Thins the samples of one host, if there is one that needs it: all at once would hold up the loop
+/// for seconds, where there are hundreds.
+void Watch::thin_one() {
+  const auto least =
+      std::min_element(thinned_.begin(), thinned_.end(),
+                       [](const auto& a, const auto& b) { return a.second < b.second; });
+  if (least == thinned_.end() || least->second >= usage_pause_) return;
+  const Result<void> thinned = context_.store.thin_usage(job_, least->first, usage_pause_);
+  if (thinned) least->second = usage_pause_;
+}
+
+void Watch::ended(const platform::JobReport& report) {
+  context_.counts.add(report.end);
+  end_ = finish_of(report);
+}
+
+loop::Task<> Watch::flush() {
+  if (end_) {
+    co_await store_end();
+    co_return;
+  }
+  const Result<void> told = tell();  // Complained of before.
+  static_cast<void>(told);
+  if (!scraping_->is_due || Clock::now() < scraping_->next) co_return;
+  scraping_->is_due = false;
+  scraping_->next = TimePoint::max();  // Until this one is done.
+  context_.tasks.start(scrape_beside(context_, job_, scraping_));
+}
+
+/// Stores what has not been stored yet, in its order.
+Result<void> Watch::tell() {
+  for (; !changes_.empty(); changes_.pop_front())
+    TRY(context_.store.set_status(job_, changes_.front()));
+  return {};
+}
+
+loop::Task<> Watch::store_end() {
+  co_await until_stored(context_.loop, context_.reserve, context_.log, job_, at_end_.keep_journals);
+  co_await scrape_all(context_, job_);
+  if (const std::uint64_t left_out = context_.metrics.left_out(job_); left_out > 0)
+    context_.log.warning(job_ + ": " + std::to_string(left_out) +
+                         " lines of its log gave no metrics: its expressions make too much work "
+                         "of them");
+  std::function<Result<void>()> tell_all = [this] { return tell(); };
+  co_await until_stored(context_.loop, context_.reserve, context_.log, job_, std::move(tell_all));
+  store::JobFinish end = *std::exchange(end_, std::nullopt);
+  co_await at_end_.finish(std::move(end));
+}
+
+loop::Task<> Watch::scrape_all(WatchContext context, std::string job) {
+  Result<bool> is_more = true;
+  while (is_more && *is_more) is_more = co_await context.metrics.scrape(job);
+  if (!is_more) context.log.error(job + ": metrics: " + is_more.error().text);
+}
+
+/// While the job is followed on; its Watch may be gone before.
+loop::Task<> Watch::scrape_beside(WatchContext context, std::string job,
+                                  std::shared_ptr<Scraping> scraping) {
+  co_await scrape_all(context, std::move(job));
+  scraping->next = Clock::now() + scrape_pause;
+}
+
+}  // namespace muster::jobs

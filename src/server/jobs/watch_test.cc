@@ -1,0 +1,215 @@
+#include "server/jobs/watch.h"
+
+#include <doctest/doctest.h>
+
+#include "base/fd.h"
+#include "base/files/remove_tree.h"
+#include "net/loop/testing.h"
+#include "server/store/metric_reader.h"
+
+namespace muster::jobs {
+namespace {
+
+using job::Outcome;
+using End = platform::JobEnd::Status;
+
+platform::JobReport report_of(End status, const Outcome& outcome) {
+  platform::JobReport report;
+  report.end.status = status;
+  report.end.verdict.outcome = outcome;
+  report.end.reason = "rank 3 on algo-2: exit code 3";
+  report.end.last = {"Last", "the last line", UnixMillis(7)};
+  return report;
+}
+
+TEST_CASE("watch: a job's end stands in the store as SageMaker's statuses") {
+  struct {
+    End status;
+    store::Status want;
+  } const cases[] = {{End::completed, store::Status::completed},
+                     {End::failed, store::Status::failed},
+                     {End::stopped, store::Status::stopped},
+                     {End::timed_out, store::Status::stopped}};
+  for (const auto& c : cases) {
+    const store::JobFinish finish = finish_of(report_of(c.status, Outcome::exited(3)));
+    CHECK(finish.change.status == c.want);
+    CHECK(finish.change.secondary == "Last");
+    CHECK(finish.change.message == "the last line");
+    CHECK(finish.change.time == UnixMillis(7));
+    CHECK(finish.failure_reason.empty() == (c.status != End::failed));
+  }
+}
+
+TEST_CASE("watch: whose fault it was stands first in the reason of a failure") {
+  struct {
+    const char* name;
+    Outcome outcome;
+    const char* trouble;
+    const char* want;
+  } const cases[] = {
+      {"the program's", Outcome::exited(3), "",
+       "AlgorithmError: rank 3 on algo-2: exit code 3\nlast words"},
+      {"a crash", Outcome::signaled(11), "",
+       "AlgorithmError: rank 3 on algo-2: exit code 3\nlast words"},
+      {"the place of the results", Outcome::exited(0), "access denied",
+       "ClientError: rank 3 on algo-2: exit code 3"},
+      {"a host", Outcome::lost("no heartbeat"), "", "ClientError: rank 3 on algo-2: exit code 3"},
+      {"what could not start", Outcome::failed("not found"), "",
+       "ClientError: rank 3 on algo-2: exit code 3"},
+  };
+  for (const auto& c : cases) {
+    CAPTURE(c.name);
+    platform::JobReport report = report_of(End::failed, c.outcome);
+    report.end.verdict.last_lines = "last words";
+    report.trouble = c.trouble;
+    CHECK(finish_of(report).failure_reason == c.want);
+  }
+  platform::JobReport broken = report_of(End::failed, Outcome::exited(1));
+  broken.end.taken = platform::JobEnd::Taken::card_broken;
+  CHECK(finish_of(broken).failure_reason == "InternalServerError: rank 3 on algo-2: exit code 3");
+  platform::JobReport wordy = report_of(End::failed, Outcome::exited(1));
+  for (int line = 1; line <= 15; ++line)
+    wordy.end.verdict.last_lines +=
+        "log line " + std::to_string(line) + std::string(90, 'x') + "\n";
+  wordy.end.verdict.last_lines += "channel validation is empty\n";
+  const std::string reason = finish_of(wordy).failure_reason;
+  CHECK(reason.size() <= 1024);
+  CHECK(reason.size() > 900);
+  CHECK(reason.starts_with("AlgorithmError: rank 3 on algo-2: exit code 3\nlog line"));
+  CHECK(reason.ends_with("channel validation is empty"));
+  wordy.end.failure_file = "DATA_ERROR: 7 rows have no label";
+  CHECK(finish_of(wordy).failure_reason == "AlgorithmError: DATA_ERROR: 7 rows have no label");
+  wordy.end.verdict.outcome = Outcome::lost("no heartbeat");
+  CHECK(finish_of(wordy).failure_reason == "ClientError: rank 3 on algo-2: exit code 3");
+}
+
+TEST_CASE("watch: the model is where the engine says that it was uploaded to") {
+  platform::JobReport report = report_of(End::completed, Outcome::exited(0));
+  for (const char* nothing : {"", "{}", "[]", "nonsense"}) {
+    report.uploaded = nothing;
+    CHECK(finish_of(report).model_artifacts.empty());
+  }
+  report.uploaded = R"({"model": {"url": "s3://b/out/job/output/model.tar.gz"}})";
+  CHECK(finish_of(report).model_artifacts == "s3://b/out/job/output/model.tar.gz");
+}
+
+struct Bench {
+  Bench() { REQUIRE(store.submit({"a", "arn:a", "{}", {}, UnixMillis(1), ""})); }
+  Bench(const Bench&) = delete;
+  Bench& operator=(const Bench&) = delete;
+  ~Bench() { static_cast<void>(remove_tree(folder)); }
+  std::vector<std::string> secondaries() {
+    std::vector<std::string> names;
+    const store::Job job = **store.job("a");
+    for (const store::Transition& each : job.state.transitions) names.push_back(each.status);
+    return names;
+  }
+
+  std::string folder = *make_private_folder("/tmp", "muster-watch-");
+  loop::Loop loop;
+  loop::Tasks tasks{loop};
+  store::Store store = *store::Store::open(folder + "/store.db");
+  logs::Metrics metrics{loop, store, [this](const std::string&, const std::string& host) {
+                          return folder + "/" + host;
+                        }};
+  Reserve reserve{folder + "/reserve"};
+  Log log{-1, "test", Log::Level::error};
+  JobCounts counts;
+  Standstills standstills;
+  WatchContext context{loop, tasks, store, metrics, reserve, log, counts, standstills};
+  int kept = 0;
+  std::vector<store::JobFinish> finished;
+
+  static loop::Task<> finish(Bench& self, store::JobFinish end) {
+    self.finished.push_back(std::move(end));
+    co_return;
+  }
+  Watch::AtEnd at_end() {
+    Watch::AtEnd at_end;
+    at_end.keep_journals = [this]() -> Result<void> {
+      ++kept;
+      return {};
+    };
+    at_end.finish = [this](store::JobFinish end) { return finish(*this, std::move(end)); };
+    return at_end;
+  }
+};
+
+TEST_CASE_FIXTURE(Bench, "watch: what the store knows of a job is not told twice") {
+  Watch first(context, "a", "Pending", at_end());
+  for (const char* status : {"Starting", "Downloading"})
+    first.status({status, "message", UnixMillis(2)});
+  Watch second(context, "a", "Downloading", at_end());  // A server that started again.
+  for (const char* status : {"Starting", "Downloading", "Training"})
+    second.status({status, "message", UnixMillis(3)});
+  second.status({"Stopping", "Stopping the training job", UnixMillis(4)});
+  CHECK(secondaries() ==
+        std::vector<std::string>{"Pending", "Starting", "Downloading", "Training", "Stopping"});
+  CHECK((**store.job("a")).state.status == store::Status::stopping);
+}
+
+TEST_CASE_FIXTURE(Bench, "watch: a job that starts again gets through its statuses once more") {
+  const auto message = [this] { return (**store.job("a")).state.transitions.back().message; };
+  Watch first(context, "a", "Pending", at_end());
+  for (const char* status : {"Starting", "Downloading", "Training", "Uploading", "Interrupted",
+                             "Restarting", "Starting"})
+    first.status({status, status, UnixMillis(2)});
+  first.status({"Starting", "Waiting to be started: nodes are not free yet", UnixMillis(3)});
+  CHECK(message() == "Waiting to be started: nodes are not free yet");
+  Watch second(context, "a", "Restarting", at_end());  // A server that started again.
+  second.status({"Starting", "Preparing the instances for training", UnixMillis(4)});
+  CHECK(message() == "Preparing the instances for training");
+  for (const char* status : {"Downloading", "Training"})
+    second.status({status, "message", UnixMillis(5)});
+  CHECK(secondaries() == std::vector<std::string>{"Pending", "Starting", "Downloading", "Training",
+                                                  "Uploading", "Interrupted", "Restarting",
+                                                  "Downloading", "Training"});
+}
+
+TEST_CASE_FIXTURE(Bench, "watch: what hosts use is kept, the same for a server that starts again") {
+  const UnixMillis began = wall_time() - std::chrono::seconds(1500);
+  const auto use = [](UnixMillis time) {
+    const engine::Usage usage{.memory_bytes = 5, .processor_time = std::chrono::microseconds(9)};
+    return std::vector<engine::HostUsage>{{"algo-1", time, usage}, {"algo-2", time, usage}};
+  };
+  const auto samples = [this](const std::string& host = "algo-1") {
+    std::vector<store::HostSample> all;
+    REQUIRE(store::MetricReader::open(folder + "/store.db")
+                ->usage("a", host, UnixMillis(0), UnixMillis::max(),
+                        [&all](const store::HostSample& each) { all.push_back(each); }));
+    return all;
+  };
+  Watch first(context, "a", "Pending", at_end());
+  CHECK(first.usage_pause() == std::chrono::seconds(1));
+  for (int second = 0; second < 1400; ++second)
+    first.usage(use(began + std::chrono::seconds(second)));
+  REQUIRE(samples().size() == 1400);
+  CHECK(samples()[0] == store::HostSample{.time = began, .processor = 9, .memory = 5});
+  Watch second(context, "a", "Training", at_end());
+  CHECK(second.usage_pause() == std::chrono::seconds(2));  // No host has told anything yet.
+  second.usage(use(began + std::chrono::seconds(1400)));
+  CHECK(second.usage_pause() == std::chrono::seconds(2));
+  CHECK(samples().size() <= 702);
+  CHECK(samples("algo-2").size() == 1401);  // One host a turn.
+  CHECK(second.usage_pause() == std::chrono::seconds(2));
+  CHECK(samples("algo-2").size() <= 702);
+}
+
+TEST_CASE_FIXTURE(Bench, "watch: the end is told once, after the journals are kept") {
+  Watch watch(context, "a", "Training", at_end());
+  watch.lines("algo-1", UnixMillis(2), {});
+  watch.log("algo-1", UnixMillis(2), {"warning", "a node is ill"});
+  loop::run_task(loop, watch.flush());
+  CHECK(finished.empty());
+  watch.ended(report_of(End::completed, Outcome::exited(0)));
+  CHECK(kept == 0);
+  loop::run_task(loop, watch.flush());
+  CHECK(kept == 1);
+  REQUIRE(finished.size() == 1);
+  CHECK(finished[0].change.secondary == "Last");
+  loop::run_task(loop, watch.flush());
+  CHECK(finished.size() == 1);
+}
+
+}  // namespace
+}  // namespace muster::jobs

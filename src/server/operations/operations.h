@@ -1,0 +1,58 @@
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "aws/api/realm.h"
+#include "aws/api/request.h"
+#include "server/cloudwatch/logs.h"
+#include "server/cloudwatch/metrics.h"
+#include "server/jobs/jobs.h"
+#include "server/operations/describe.h"
+#include "server/operations/stacks.h"
+#include "server/store/store.h"
+
+namespace muster::server {
+
+/// Every request of the API that has passed validation, from its input to its answer: sagemaker's
+/// training jobs, tags and search here, logs, monitoring, stacks and identities next door. What the
+/// model says is checked already (aws/api/validate.h); here it is what the state says.
+///
+/// Times are numbers: epoch seconds, in logs epoch milliseconds. Belongs to the store's thread.
+class Operations {
+ public:
+  struct Options {
+    api::Realm realm;
+    std::function<UnixMillis()> now;  ///< Wall clock.
+  };
+  Operations(store::Store& store, jobs::Jobs& jobs, logs::Logs& logs, logs::Metrics& metrics,
+             Stacks& stacks, Options options);
+
+  /// Unknown operations: `UnknownOperationException` with the name. What the store could not do:
+  /// `InternalFailure`, status 500.
+  api::Answer operate(const api::Request& request);
+
+ private:
+  using Handler = api::Answer (Operations::*)(const api::Request& request);
+  api::Answer create(const api::Request& request);
+  api::Answer describe(const api::Request& request);
+  api::Answer list(const api::Request& request);
+  api::Answer stop(const api::Request& request);
+  api::Answer update(const api::Request& request);
+  api::Answer remove(const api::Request& request);
+  api::Answer add_tags(const api::Request& request);
+  api::Answer list_tags(const api::Request& request);
+  api::Answer delete_tags(const api::Request& request);
+  api::Answer search(const api::Request& request);
+  /// The ARN of the job whose tags the request is about.
+  Result<std::string, aws::Refusal> tagged(const api::Request& request);
+
+  store::Store& store_;
+  jobs::Jobs& jobs_;
+  logs::Logs& logs_;
+  logs::Metrics& metrics_;
+  Stacks& stacks_;
+  Options options_;
+};
+
+}  // namespace muster::server

@@ -1,0 +1,133 @@
+#include "server/operations/operations_page.h"
+
+#include <string_view>
+#include <vector>
+
+#include "aws/api/field_table.h"
+#include "aws/api/model.h"
+#include "aws/s3wire/s3_request.h"
+#include "base/text.h"
+
+namespace muster::server {
+namespace {
+
+using api::FieldRow;
+using api::Treatment;
+
+constexpr std::string_view head =
+    R"(# Operations and fields
+
+<!-- Written by `sm server --operations` from the server's own tables. Do not edit. -->
+The AWS operations that `sm server` supports, and what it does with each field of a request.
+`sm server --operations` prints this page for your version of muster.
+
+- **supported**: the field affects what the server does or returns; the notes list limits;
+- **stored only**: muster stores the value and `DescribeTrainingJob` returns it, but it has no other
+  effect;
+- **no effect**: muster accepts and ignores the field. For `CreateTrainingJob`, the start of the
+  job's log and `sm describe` list these fields, with the behaviour that applies instead;
+- **rejected**: the request fails with an error that says so.
+
+Fields that are newer than this version of muster are stored only.
+
+## Operations
+
+| service | operations |
+| --- | --- |
+)";
+
+constexpr std::string_view others =
+    R"(
+muster adds these operations to `sagemaker`:
+
+- `CheckTrainingJob` validates a `CreateTrainingJob` request without creating a job. Clients use it
+  before they upload data;
+- `DescribeTrainingJobTimeline` returns the data for `sm timeline`;
+- `DescribeTrainingJobStacks` and `DescribeTrainingJobNativeStacks` return the data for `sm stacks`;
+- `CreateWebLink` creates the link with which `sm ui` opens the web page.
+
+Other operations of these services return `UnknownOperationException`. Services with the Query
+protocol return `InvalidAction`, and S3 returns `NotImplemented`. Calls about hosting
+(`CreateModel`, endpoints, batch transform, `InvokeEndpoint`) return an error that says that muster
+doesn't host models.
+
+A user's key can call every operation. A job's own key can only use S3 within the job's folders, and
+call `GetCallerIdentity`.
+
+## Fields of CreateTrainingJob
+
+A row also covers all nested fields that have no row of their own.
+
+| field | support | notes |
+| --- | --- | --- |
+)";
+
+constexpr std::string_view rest = R"(
+## Fields of other operations
+
+| operation | fields | support | notes |
+| --- | --- | --- | --- |
+)";
+
+std::string_view word_of(Treatment treatment) {
+  switch (treatment) {
+    case Treatment::heeded:
+      return "supported";
+    case Treatment::echoed:
+      return "stored only";
+    case Treatment::without_effect:
+      return "no effect";
+    case Treatment::refused:
+      return "rejected";
+  }
+  return {};
+}
+
+std::string code(std::string_view text) {
+  return "`" + std::string(text) + "`";
+}
+
+std::string line(const std::vector<std::string>& cells) {
+  return "| " + join(cells, " | ") + " |\n";
+}
+
+std::string names_of(const FieldRow& row) {
+  std::vector<std::string> names;
+  for (const std::string& path : split_words(row.paths)) names.push_back(code(path));
+  return join(names, ", ");
+}
+
+std::string operations_of(const api::Service& service) {
+  std::vector<std::string> names;
+  for (const api::Operation& operation : service.operations) names.push_back(code(operation.name));
+  return join(names, ", ");
+}
+
+std::string s3_operations() {
+  std::vector<std::string> names;
+  for (const std::string_view name : s3wire::operation_names()) names.push_back(code(name));
+  return join(names, ", ");
+}
+
+}  // namespace
+
+std::string operations_page() {
+  std::string page(head);
+  for (const api::Service* service : api::services())
+    page += line({std::string(service->name), operations_of(*service)});
+  page += line({"s3", s3_operations()});
+  page += others;
+  for (const FieldRow& row : api::create_training_job_rows())
+    for (const std::string& path : split_words(row.paths))
+      page += line({code(path), std::string(word_of(row.treatment)), std::string(row.what)});
+  page += rest;
+  for (const api::Service* service : api::services())
+    for (const api::Operation& operation : service->operations)
+      if (operation.name != "CreateTrainingJob")
+        for (const FieldRow& row : api::field_rows(operation.name))
+          page += line({code(operation.name), names_of(row), std::string(word_of(row.treatment)),
+                        std::string(row.what)});
+  return page;
+}
+
+}  // namespace muster::server

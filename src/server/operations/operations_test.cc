@@ -1,0 +1,596 @@
+#include "server/operations/operations.h"
+
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "base/fd.h"
+#include "server/jobs/priority.h"
+#include "server/operations/identity.h"
+#include "server/operations/search.h"
+
+namespace muster::server {
+namespace {
+
+UnixMillis at(std::int64_t ms) {
+  return UnixMillis(ms);
+}
+
+struct FakeJobs final : jobs::Jobs {
+  std::string calls;
+  std::string why;
+  Result<void, aws::Refusal> checked;
+  std::optional<platform::Standstill> found;
+  std::string why_waiting(const std::string&) const override { return why; }
+  std::optional<platform::Standstill> standstill(const std::string&) const override {
+    return found;
+  }
+  Result<void, aws::Refusal> check(const api::JobRequest&) const override { return checked; }
+  Result<void, aws::Refusal> pin(api::JobRequest& request) const override {
+    for (job::InputChannel& channel : request.spec.input)
+      if (channel.s3.manifest) channel.s3.etag = "tag-of-" + channel.name;
+    return {};
+  }
+  bool is_full = false;
+  Result<void, aws::Refusal> check_room(const std::string& key) const override {
+    if (is_full) return aws::Refusal{"ResourceLimitExceeded", key + " has many"};
+    return {};
+  }
+  std::optional<jobs::QueuePlace> placed;
+  void submitted(const std::string& name, api::JobRequest, jobs::Turn turn) override {
+    calls += "submitted " + name + "; ";
+    turns.push_back(std::move(turn));
+  }
+  std::vector<jobs::Turn> turns;
+  Result<std::optional<int>, aws::Refusal> priority(const store::Tags& tags,
+                                                    const std::string& key) const override {
+    jobs::JobConfig config;
+    config.priority_max = {{"LOW", 2}};
+    return jobs::priority_asked_for(tags, key, config);
+  }
+  void set_priority(const std::string& name, int priority) override {
+    calls += name + " has priority " + std::to_string(priority) + "; ";
+  }
+  std::optional<jobs::QueuePlace> place(const std::string&) const override { return placed; }
+  void stop(const std::string& name) override { calls += "stop " + name + "; "; }
+  void kill(const std::string& name) override { calls += "kill " + name + "; "; }
+  void deleted(const std::string& name) override { calls += "deleted " + name + "; "; }
+};
+
+struct World {
+  std::string folder = *make_private_folder("/tmp", "muster-operations-");
+  store::Store store = *store::Store::open(folder + "/store.db");
+  FakeJobs jobs;
+  logs::Logs logs{store, api::Realm{}, [this](const std::string&, const std::string& host) {
+                    return folder + "/" + host;
+                  }};
+  loop::Loop loop;
+  logs::Metrics metrics{loop, store, [this](const std::string&, const std::string& host) {
+                          return folder + "/" + host;
+                        }};
+  UnixMillis now = at(1'000'000);
+  Stacks stacks{store, {api::Realm{}, [this] { return now; }}};
+  Operations operations{store, jobs, logs, metrics, stacks, {api::Realm{}, [this] { return now; }}};
+  ~World() { std::filesystem::remove_all(folder); }
+
+  /// An answer, or {"code", "message"}.
+  Json ask(const std::string& operation, const Json& input, const std::string& invocation = "") {
+    const api::Answer answer =
+        operations.operate({"sagemaker", operation, input, "AK", invocation});
+    if (!answer) return {{"code", answer.error().code}, {"message", answer.error().message}};
+    return *answer;
+  }
+  std::string code(const std::string& operation, const Json& input) {
+    return ask(operation, input).value("code", "none");
+  }
+};
+
+Json job_input(const std::string& name) {
+  Json input = Json::parse(R"({"RoleArn": "arn:aws:iam::000000000000:role/r",
+    "AlgorithmSpecification": {"TrainingImage": "host", "TrainingInputMode": "File"},
+    "OutputDataConfig": {"S3OutputPath": "s3://b/out/"},
+    "ResourceConfig": {"InstanceType": "local", "InstanceCount": 2, "VolumeSizeInGB": 1},
+    "StoppingCondition": {"MaxRuntimeInSeconds": 60}, "SomethingNew": {"Deep": [1]},
+    "Tags": [{"Key": "team", "Value": "x"}]})");
+  input["TrainingJobName"] = name;
+  return input;
+}
+
+Json named(const std::string& name) {
+  return {{"TrainingJobName", name}};
+}
+
+TEST_CASE("operations: a created job is told to the runner and described with what was sent") {
+  World world;
+  CHECK(world.ask("CreateTrainingJob", job_input("j")).at("TrainingJobArn") ==
+        "arn:aws:sagemaker:us-east-1:000000000000:training-job/j");
+  CHECK(world.jobs.calls == "submitted j; ");
+  const Json job = world.ask("DescribeTrainingJob", named("j"));
+  CHECK(job.at("TrainingJobStatus") == "InProgress");
+  CHECK(job.at("SecondaryStatus") == "Pending");
+  CHECK(job.at("SecondaryStatusTransitions")[0].contains("StatusMessage"));
+  CHECK(job.at("OutputDataConfig").at("KmsKeyId") == "");
+  CHECK(job.at("SomethingNew").at("Deep")[0] == 1);
+  CHECK(job.at("CreationTime") == 1000.0);
+  CHECK(job.at("LastModifiedTime") == 1000.0);
+  CHECK(job.at("EnableManagedSpotTraining") == false);
+  CHECK(job.at("MusterNetwork") == "nat");
+  for (const char* name : {"Tags", "TrainingStartTime", "TrainingEndTime", "FailureReason",
+                           "ModelArtifacts", "FinalMetricDataList", "TrainingTimeInSeconds"})
+    CHECK(!job.contains(name));
+}
+
+TEST_CASE(
+    "operations: what a request left out has AWS's defaults, what only answers hold does not") {
+  World world;
+  Json input = job_input("j");
+  input.erase("StoppingCondition");
+  input["ResourceConfig"].erase("VolumeSizeInGB");
+  input["ResourceConfig"]["InstanceGroups"] = Json::array();
+  input["FailureReason"] = "mine";
+  CHECK(world.ask("CreateTrainingJob", input).contains("TrainingJobArn"));
+  const Json job = world.ask("DescribeTrainingJob", named("j"));
+  CHECK(job.at("StoppingCondition").at("MaxRuntimeInSeconds") == 86400);
+  CHECK(job.at("ResourceConfig").at("VolumeSizeInGB") == 30);
+  CHECK(!job.at("ResourceConfig").contains("InstanceGroups"));
+  CHECK(!job.contains("FailureReason"));
+}
+
+TEST_CASE("operations: an ended job tells its times, its reason and its metrics") {
+  World world;
+  world.ask("CreateTrainingJob", job_input("j"));
+  REQUIRE(world.store.set_status("j", {store::Status::in_progress, "Training", "", at(2'000'000)}));
+  REQUIRE(world.store.put_metrics("j", "algo-1", {{"loss", at(2'000'500), 0.5}}, 1));
+  REQUIRE(world.store.finish("j", {.change = {store::Status::failed, "Failed", "m", at(2'001'250)},
+                                   .failure_reason = "AlgorithmError: m",
+                                   .model_artifacts = "s3://b/out/j/output/model.tar.gz"}));
+  const Json job = world.ask("DescribeTrainingJob", named("j"));
+  CHECK(job.at("TrainingStartTime") == 2000.0);
+  CHECK(job.at("TrainingEndTime") == 2001.25);
+  CHECK(job.at("TrainingTimeInSeconds") == 2);
+  CHECK(job.at("BillableTimeInSeconds") == 2);
+  CHECK(job.at("FailureReason") == "AlgorithmError: m");
+  CHECK(job.at("ModelArtifacts").at("S3ModelArtifacts") == "s3://b/out/j/output/model.tar.gz");
+  CHECK(to_text(job.at("FinalMetricDataList")) ==
+        R"([{"MetricName":"loss","Timestamp":2000.5,"Value":0.5}])");
+  CHECK(job.at("SecondaryStatusTransitions").size() == 3);
+  CHECK(job.at("SecondaryStatusTransitions")[2].at("EndTime") == 2001.25);
+}
+
+TEST_CASE("operations: the version of a manifest is stored with its job") {
+  World world;
+  Json input = job_input("j");
+  input["InputDataConfig"] = Json::array(
+      {{{"ChannelName", "train"},
+        {"DataSource",
+         {{"S3DataSource", {{"S3DataType", "ManifestFile"}, {"S3Uri", "s3://b/m"}}}}}}});
+  world.ask("CreateTrainingJob", input);
+  const std::optional<store::Job> job = *world.store.job("j");
+  REQUIRE(job);
+  CHECK(job->manifests == R"({"train":"tag-of-train"})");
+  CHECK(job->request.find("tag-of-train") == std::string::npos);
+}
+
+TEST_CASE("operations: names are unique, repeated calls are not second jobs") {
+  World world;
+  CHECK(world.ask("CreateTrainingJob", job_input("j"), "i1").contains("TrainingJobArn"));
+  CHECK(world.ask("CreateTrainingJob", job_input("j"), "i1").contains("TrainingJobArn"));
+  CHECK(world.jobs.calls == "submitted j; ");
+  CHECK(world.ask("CreateTrainingJob", job_input("j"), "i2").at("code") == "ResourceInUse");
+  CHECK(world.code("CreateTrainingJob", job_input("j")) == "ResourceInUse");
+}
+
+TEST_CASE("operations: what a creation is refused for") {
+  World world;
+  Json input = job_input("j");
+  input["Tags"].push_back({{"Key", "team"}, {"Value", "y"}});
+  CHECK(world.code("CreateTrainingJob", input) == "ValidationException");
+  input = job_input("j");
+  for (int i = 0; i < 50; ++i) input["Tags"].push_back({{"Key", std::to_string(i)}, {"Value", ""}});
+  CHECK(world.code("CreateTrainingJob", input) == "ResourceLimitExceeded");
+  input = job_input("j");
+  input["AlgorithmSpecification"]["MetricDefinitions"] =
+      Json::array({{{"Name", "m"}, {"Regex", "("}}});
+  CHECK(world.code("CreateTrainingJob", input) == "ValidationException");
+  world.jobs.is_full = true;
+  CHECK(world.code("CreateTrainingJob", job_input("j")) == "ResourceLimitExceeded");
+  CHECK(world.jobs.calls.empty());
+  world.jobs.is_full = false;
+  world.jobs.checked = aws::Refusal{"ResourceLimitExceeded", "no such instance type"};
+  CHECK(world.code("CreateTrainingJob", job_input("j")) == "ResourceLimitExceeded");
+  CHECK(world.code("DescribeTrainingJob", named("j")) == "ValidationException");
+  CHECK(world.jobs.calls.empty());
+}
+
+TEST_CASE("operations: a job that waits is described with why") {
+  World w;
+  w.ask("CreateTrainingJob", job_input("a"));
+  const auto message = [&w] {
+    return w.ask("DescribeTrainingJob", {{"TrainingJobName", "a"}})
+        .at("SecondaryStatusTransitions")
+        .back()
+        .at("StatusMessage");
+  };
+  CHECK(message() == "Waiting for free hosts");
+  w.jobs.why = "Waiting for free hosts: place 1 of 1";
+  CHECK(message() == w.jobs.why);
+  const Json found = w.ask("Search", {{"Resource", "TrainingJob"}}).at("Results")[0];
+  CHECK(found.at("TrainingJob").at("SecondaryStatusTransitions").back().at("StatusMessage") ==
+        w.jobs.why);
+}
+
+TEST_CASE("operations: a job that is only checked is refused as it would be, and not made") {
+  World w;
+  const auto check = [&w](const char* name) {
+    api::Request request{"sagemaker", "CreateTrainingJob", job_input(name), "AK"};
+    request.own = api::Own::check;
+    return w.operations.operate(request);
+  };
+  CHECK(*check("a") == Json::object());
+  CHECK(w.jobs.calls.empty());
+  CHECK(!*w.store.job("a"));
+  w.jobs.checked = aws::Refusal{"ValidationException", "no such image"};
+  CHECK(check("a").error().message == "no such image");
+  w.jobs.checked = {};
+  w.ask("CreateTrainingJob", job_input("a"));
+  CHECK(check("a").error().code == "ResourceInUse");
+}
+
+TEST_CASE("operations: lists of a tag and of an instance type") {
+  World world;
+  world.ask("CreateTrainingJob", job_input("a"));
+  Json input = job_input("b");
+  input["Tags"] = Json::array({{{"Key", "team"}, {"Value", "y=z"}}});
+  input["ResourceConfig"]["InstanceType"] = "ml.g5.xlarge";
+  world.ask("CreateTrainingJob", input);
+  const auto names = [&world](const char* filter) {
+    const Json answer = world.ask("ListTrainingJobs", *parse_json(filter));
+    if (answer.contains("message")) return answer.at("message").get<std::string>();
+    std::string all;
+    for (const Json& each : answer.at("TrainingJobSummaries"))
+      all += each.at("TrainingJobName").get<std::string>() + " ";
+    return all;
+  };
+  CHECK(names(R"({"MusterInstanceType": "g5"})") == "b ");
+  CHECK(names(R"({"MusterTag": {"Key": "team"}})") == "a b ");
+  CHECK(names(R"({"MusterTag": {"Key": "team", "Value": "y=z"}})") == "b ");
+  CHECK(names(R"({"MusterTag": {"Key": "team", "Value": "%"}})").empty());
+  const std::string no_type = "MusterInstanceType is a part of an instance type's name.";
+  const std::string no_tag = "MusterTag has the Key of a tag and, if it matters, its Value.";
+  CHECK(names(R"({"MusterInstanceType": ["g5"]})") == no_type);
+  CHECK(names((R"({"MusterInstanceType": ")" + std::string(65, 'x') + "\"}").c_str()) == no_type);
+  CHECK(names(R"({"MusterTag": "team"})") == no_tag);
+  CHECK(names(R"({"MusterTag": {"Key": ""}})") == no_tag);
+  CHECK(names(R"({"MusterTag": {"Key": "team", "Value": 7}})") == no_tag);
+}
+
+TEST_CASE("operations: a stop is stored, told once, and refused after the end") {
+  World world;
+  world.ask("CreateTrainingJob", job_input("j"));
+  CHECK(world.ask("StopTrainingJob", named("j")) == Json::object());
+  CHECK(world.ask("StopTrainingJob", named("j")) == Json::object());
+  CHECK(world.jobs.calls == "submitted j; stop j; ");
+  const Json job = world.ask("DescribeTrainingJob", named("j"));
+  CHECK(job.at("TrainingJobStatus") == "Stopping");
+  CHECK(job.at("SecondaryStatus") == "Stopping");
+  REQUIRE(
+      world.store.finish("j", {.change = {store::Status::stopped, "Stopped", "", at(2'000'000)}}));
+  CHECK(world.ask("StopTrainingJob", named("j")).at("message") ==
+        "The request was rejected because the training job is in status Stopped.");
+  CHECK(world.ask("StopTrainingJob", named("none")) ==
+        Json{{"code", "ValidationException"}, {"message", "Requested resource not found."}});
+}
+
+TEST_CASE("operations: a stop that may not wait ends the grace, also of a job that stops already") {
+  World world;
+  const auto stop = [&](const char* name, Json now) {
+    Json input = named(name);
+    input["MusterNow"] = std::move(now);
+    return world.ask("StopTrainingJob", input);
+  };
+  world.ask("CreateTrainingJob", job_input("a"));
+  world.ask("CreateTrainingJob", job_input("b"));
+  world.jobs.calls.clear();
+  CHECK(stop("a", false) == Json::object());
+  CHECK(stop("a", true) == Json::object());
+  CHECK(stop("b", true) == Json::object());
+  CHECK(world.jobs.calls == "stop a; kill a; stop b; kill b; ");
+  CHECK(stop("a", "yes").at("message") == "MusterNow is true or false.");
+}
+
+TEST_CASE("operations: lists come in pages, filtered and sorted") {
+  World world;
+  for (const char* name : {"b", "a", "c", "d"}) {
+    world.now += at(1000);
+    world.ask("CreateTrainingJob", job_input(name));
+  }
+  REQUIRE(world.store.finish(
+      "c", {.change = {store::Status::completed, "Completed", "", at(2'000'000)}}));
+  const auto names = [&](Json input) {
+    std::string all;
+    for (int page = 0; page < 9; ++page) {
+      const Json answer = world.ask("ListTrainingJobs", input);
+      for (const Json& each : answer.at("TrainingJobSummaries"))
+        all += each.at("TrainingJobName").get<std::string>() + " ";
+      if (!answer.contains("NextToken")) break;
+      input["NextToken"] = answer.at("NextToken");
+      all += "| ";
+    }
+    return all;
+  };
+  CHECK(names(Json::object()) == "b a c d ");
+  CHECK(names({{"MaxResults", 2}}) == "b a | c d ");
+  CHECK(names({{"SortBy", "Name"}, {"SortOrder", "Descending"}, {"MaxResults", 3}}) ==
+        "d c b | a ");
+  CHECK(names({{"StatusEquals", "InProgress"}, {"SortBy", "Status"}, {"MaxResults", 1}}) ==
+        "b | a | d ");
+  CHECK(names({{"CreationTimeAfter", 1002.0}, {"CreationTimeBefore", 1004.0}}) == "c ");
+  CHECK(names({{"LastModifiedTimeAfter", 1999.5}}) == "c ");
+  CHECK(names({{"WarmPoolStatusEquals", "Available"}}).empty());
+  CHECK(world.code("ListTrainingJobs", {{"NextToken", "zz"}}) == "ValidationException");
+  const Json page = world.ask("ListTrainingJobs", {{"MaxResults", 1}});
+  CHECK(page.at("TrainingJobSummaries")[0].at("SecondaryStatus") == "Pending");
+  CHECK(world.code("ListTrainingJobs", {{"SortBy", "Name"}, {"NextToken", page.at("NextToken")}}) ==
+        "ValidationException");
+}
+
+TEST_CASE("operations: updates, and removal of what has ended") {
+  World world;
+  world.ask("CreateTrainingJob", job_input("j"));
+  Json update = named("j");
+  update["ResourceConfig"] = {{"KeepAlivePeriodInSeconds", 60}};
+  update["ProfilerConfig"] = {{"DisableProfiler", true}};
+  CHECK(world.ask("UpdateTrainingJob", update).contains("TrainingJobArn"));
+  const Json job = world.ask("DescribeTrainingJob", named("j"));
+  CHECK(job.at("ResourceConfig").at("KeepAlivePeriodInSeconds") == 60);
+  CHECK(job.at("ResourceConfig").at("InstanceCount") == 2);
+  CHECK(job.at("ProfilerConfig").at("DisableProfiler") == true);
+  const std::string kept = world.store.job("j")->value().request;
+  for (const char* forged :
+       {R"({"ResourceConfig": {"KeepAlivePeriodInSeconds": 60, "InstanceCount": 100000}})",
+        R"({"ResourceConfig": {"KeepAlivePeriodInSeconds": 60, "InstanceType": "ml.p4d"}})",
+        R"({"OutputDataConfig": {"S3OutputPath": "s3://b/another"}})", R"({"InputDataConfig": []})",
+        R"({"CheckpointConfig": {"S3Uri": "s3://b/another"}})",
+        R"({"HyperParameters": {"a": "2"}})",
+        R"({"AlgorithmSpecification": {"ContainerEntrypoint": ["sh"]}})",
+        R"({"StoppingCondition": {"MaxRuntimeInSeconds": 1}})",
+        R"({"Muster": {"SourceFolder": "/etc"}})", R"({"ProfilerConfig": {"Muster": 1}})",
+        R"({"OutputDataConfig": null, "ResourceConfig": {"KeepAlivePeriodInSeconds": 60,
+            "InstanceCount": null}})"}) {
+    CAPTURE(forged);
+    Json input = Json::parse(forged);
+    input["TrainingJobName"] = "j";
+    CHECK(world.ask("UpdateTrainingJob", input).contains("TrainingJobArn"));
+    CHECK(world.store.job("j")->value().request == kept);
+  }
+  CHECK(world.code("DeleteTrainingJob", named("j")) == "ResourceInUse");
+  REQUIRE(
+      world.store.finish("j", {.change = {store::Status::stopped, "Stopped", "", at(2'000'000)}}));
+  CHECK(world.code("UpdateTrainingJob", update) == "ValidationException");
+  CHECK(world.ask("DeleteTrainingJob", named("j")) == Json::object());
+  CHECK(world.jobs.calls == "submitted j; deleted j; ");
+  for (const char* each : {"DescribeTrainingJob", "DeleteTrainingJob", "UpdateTrainingJob"})
+    CHECK(world.code(each, named("j")) == "ValidationException");
+}
+
+TEST_CASE("operations: tags of a job") {
+  World world;
+  world.ask("CreateTrainingJob", job_input("j"));
+  Json input{{"ResourceArn", "arn:aws:sagemaker:us-east-1:000000000000:training-job/j"}};
+  CHECK(to_text(world.ask("ListTags", input)) == R"({"Tags":[{"Key":"team","Value":"x"}]})");
+  Json add = input;
+  add["Tags"] = Json::array({{{"Key", "team"}, {"Value", "y"}}, {{"Key", "a"}, {"Value", ""}}});
+  CHECK(to_text(world.ask("AddTags", add)) ==
+        R"({"Tags":[{"Key":"a","Value":""},{"Key":"team","Value":"y"}]})");
+  for (int i = 0; i < 49; ++i) add["Tags"].push_back({{"Key", std::to_string(i)}, {"Value", ""}});
+  CHECK(world.code("AddTags", add) == "ResourceLimitExceeded");
+  Json remove = input;
+  remove["TagKeys"] = {"team"};
+  CHECK(world.ask("DeleteTags", remove) == Json::object());
+  CHECK(world.ask("ListTags", input).at("Tags").size() == 1);
+  for (const char* arn : {"arn:aws:sagemaker:us-east-1:000000000000:training-job/none",
+                          "arn:aws:sagemaker:us-east-1:000000000000:endpoint/j", "j"})
+    CHECK(world.code("ListTags", {{"ResourceArn", arn}}) == "ValidationException");
+}
+
+TEST_CASE("operations: the tag muster:priority is checked, and heeded while a job waits") {
+  World w;
+  const auto tagged = [](const std::string& name, const std::string& value) {
+    Json input = job_input(name);
+    input["Tags"] = Json::array({{{"Key", "muster:priority"}, {"Value", value}}});
+    return input;
+  };
+  CHECK(w.ask("CreateTrainingJob", tagged("a", "10")).at("message") ==
+        "Tag muster:priority: expected a whole number from 0 to 9, got \"10\"");
+  w.now = at(5000);
+  w.ask("CreateTrainingJob", tagged("a", "4"));
+  w.ask("CreateTrainingJob", job_input("b"));
+  REQUIRE(w.jobs.turns.size() == 2);
+  CHECK(w.jobs.turns[0].priority == 4);
+  CHECK(w.jobs.turns[0].key == "AK");
+  CHECK(w.jobs.turns[0].submitted == at(5000));
+  CHECK(w.jobs.turns[1].priority == 0);
+  CHECK((*w.store.job("a"))->access_key == "AK");
+  w.jobs.calls.clear();
+  Json tags{{"ResourceArn", (*w.store.job("a"))->arn}};
+  tags["Tags"] = Json::array({{{"Key", "muster:priority"}, {"Value", "x"}}});
+  CHECK(w.code("AddTags", tags) == "ValidationException");
+  tags["Tags"][0]["Value"] = "9";
+  const auto as_low = [&](Json input) {
+    return w.operations.operate({"sagemaker", "AddTags", std::move(input), "LOW", ""});
+  };
+  CHECK(!as_low(tags));
+  CHECK(w.jobs.calls.empty());
+  CHECK(w.ask("AddTags", tags).contains("Tags"));
+  CHECK(w.jobs.calls == "a has priority 9; ");
+  tags.erase("Tags");
+  tags["TagKeys"] = {"muster:priority"};
+  w.ask("DeleteTags", tags);
+  CHECK(w.jobs.calls == "a has priority 9; a has priority 0; ");
+}
+
+TEST_CASE("operations: a job that waits is told of with its place") {
+  World w;
+  w.ask("CreateTrainingJob", job_input("a"));
+  CHECK(!w.ask("DescribeTrainingJob", named("a")).contains("MusterQueuePlace"));
+  w.jobs.placed = jobs::QueuePlace{2, 5, 4};
+  for (const Json& job : {w.ask("DescribeTrainingJob", named("a")),
+                          Json(w.ask("ListTrainingJobs", {}).at("TrainingJobSummaries")[0])}) {
+    CHECK(job.at("MusterQueuePlace") == 2);
+    CHECK(job.at("MusterQueueLength") == 5);
+    CHECK(job.at("MusterPriority") == 4);
+  }
+}
+
+TEST_CASE("operations: a job that hangs or is silent says so in lists, too") {
+  World w;
+  w.ask("CreateTrainingJob", job_input("a"));
+  const Json marks[] = {Json::object(),
+                        {{"MusterHang", {{"since", 1.5}, {"noticed", 9.0}, {"verdict", "rank 2"}}}},
+                        {{"MusterSilentSince", 1.5}}};
+  for (std::size_t i = 0; i < 3; ++i) {
+    if (i > 0) w.jobs.found = {at(1500), at(9000), i == 1 ? "rank 2" : ""};
+    const Json described = w.ask("DescribeTrainingJob", named("a"));
+    const Json listed = w.ask("ListTrainingJobs", Json::object()).at("TrainingJobSummaries")[0];
+    for (const Json& job : {described, listed})
+      for (const char* name : {"MusterHang", "MusterSilentSince"})
+        CHECK(job.value(name, Json()) == marks[i].value(name, Json()));
+  }
+}
+
+TEST_CASE("operations: search finds jobs by what they are") {
+  World world;
+  for (const char* name : {"one", "two", "three"}) {
+    world.now += at(1000);
+    world.ask("CreateTrainingJob", job_input(name));
+  }
+  const auto found = [&](const char* expression, const std::string& order = "Ascending") {
+    const Json answer = world.ask("Search", {{"Resource", "TrainingJob"},
+                                             {"SearchExpression", Json::parse(expression)},
+                                             {"SortBy", "CreationTime"},
+                                             {"SortOrder", order}});
+    std::string all;
+    for (const Json& each : answer.at("Results"))
+      all += each.at("TrainingJob").at("TrainingJobName").get<std::string>() + " ";
+    return all;
+  };
+  CHECK(found("{}") == "one two three ");
+  CHECK(found(R"({"Filters": [{"Name": "TrainingJobName", "Operator": "Contains",
+                               "Value": "t"}]})",
+              "Descending") == "three two ");
+  CHECK(found(R"({"Filters": [{"Name": "Tags.team", "Operator": "Equals", "Value": "x"},
+                              {"Name": "TrainingJobName", "Value": "one"}]})") == "one ");
+  CHECK(found(R"({"Operator": "Or", "Filters": [{"Name": "TrainingJobName", "Value": "one"}],
+                  "SubExpressions": [{"Filters": [{"Name": "CreationTime",
+                    "Operator": "GreaterThan", "Value": "1002.5"}]}]})") == "one three ");
+  const Json page = world.ask("Search", {{"Resource", "TrainingJob"}, {"MaxResults", 2}});
+  CHECK(page.at("Results").size() == 2);
+  const Json rest = world.ask(
+      "Search",
+      {{"Resource", "TrainingJob"}, {"MaxResults", 2}, {"NextToken", page.at("NextToken")}});
+  CHECK(rest.at("Results").size() == 1);
+  CHECK(!rest.contains("NextToken"));
+  CHECK(world.ask("Search", {{"Resource", "Endpoint"}}).at("Results").empty());
+}
+
+TEST_CASE("operations: a search looks at a bounded number of jobs, and finds all in pages") {
+  World world;
+  constexpr int count = 1300;
+  for (int number = 0; number < count; ++number) {
+    world.now += at(1000);
+    Json input = job_input("j" + std::to_string(number));
+    if (number % 1000 == 3) input["Tags"][0]["Value"] = "rare";
+    world.ask("CreateTrainingJob", input);
+  }
+  Json input{{"Resource", "TrainingJob"},
+             {"SearchExpression",
+              {{"Filters", {{{"Name", "Tags.team"}, {"Operator", "Equals"}, {"Value", "rare"}}}}}}};
+  for (const char* sort_by : {"LastModifiedTime", "CreationTime", "TrainingJobName"}) {
+    CAPTURE(sort_by);
+    input["SortBy"] = sort_by;
+    input.erase("NextToken");
+    std::string names;
+    Json answer;
+    for (int pages = 0; pages < 9; ++pages) {
+      const std::uint64_t before = world.store.effort();
+      answer = world.ask("Search", input);
+      CHECK(world.store.effort() - before < 300'000);
+      for (const Json& each : answer.at("Results"))
+        names += each.at("TrainingJob").at("TrainingJobName").get<std::string>() + " ";
+      if (!answer.contains("NextToken")) break;
+      CHECK(answer.at("TotalHits").at("Relation") == "GreaterThanOrEqualTo");
+      input["NextToken"] = answer.at("NextToken");
+    }
+    CHECK(names == (std::string(sort_by) == "TrainingJobName" ? "j3 j1003 " : "j1003 j3 "));
+    CHECK(answer.at("TotalHits") == Json{{"Value", 2}, {"Relation", "EqualTo"}});
+  }
+  input.erase("NextToken");
+  input["SortBy"] = "ResourceConfig.InstanceCount";
+  CHECK(world.code("Search", input) == "ValidationException");
+}
+
+TEST_CASE("search: operators") {
+  const Json record = Json::parse(R"({"Name": "abc", "Count": 5, "When": 86400.0,
+    "Deep": {"List": [{"X": "1"}, {"X": "2"}]}, "Hyper": {"a.b": "3"},
+    "Tags": [{"Key": "k.1", "Value": "v"}]})");
+  struct {
+    const char* name;
+    const char* verb;
+    const char* value;
+    bool want;
+  } const cases[] = {
+      {"Name", "Equals", "abc", true},
+      {"Name", "NotEquals", "abc", false},
+      {"Name", "Contains", "bc", true},
+      {"Name", "In", "x, abc", true},
+      {"Name", "In", "ab", false},
+      {"Count", "Equals", "5", true},
+      {"Count", "GreaterThan", "4.5", true},
+      {"Count", "LessThanOrEqualTo", "5", true},
+      {"Count", "LessThan", "5", false},
+      {"Count", "GreaterThanOrEqualTo", "x", false},
+      {"When", "Equals", "1970-01-02T00:00:00Z", true},
+      {"Deep.List.X", "Equals", "2", true},
+      {"Deep.List.X", "NotEquals", "2", false},
+      {"Hyper.a.b", "Equals", "3", true},
+      {"Tags.k.1", "Equals", "v", true},
+      {"Tags.none", "NotExists", "", true},
+      {"Name", "Exists", "", true},
+      {"None", "NotEquals", "x", true},
+      {"None", "Equals", "x", false},
+      {"Name", "Roughly", "abc", false},
+  };
+  for (const auto& c : cases) {
+    CAPTURE(c.name);
+    CAPTURE(c.verb);
+    const Json filter{{"Name", c.name}, {"Operator", c.verb}, {"Value", c.value}};
+    CHECK(matches(record, {{"Filters", Json::array({filter})}}) == c.want);
+  }
+}
+
+TEST_CASE("operations: other services, and what none of them knows") {
+  World world;
+  const auto ask = [&](const std::string& service, const std::string& operation, Json input) {
+    return world.operations.operate({service, operation, std::move(input), "AK", ""});
+  };
+  CHECK(ask("sts", "GetCallerIdentity", Json::object())->at("Account") == "000000000000");
+  CHECK(ask("iam", "GetRole", {{"RoleName", "r"}})->at("Role").at("Arn") ==
+        "arn:aws:iam::000000000000:role/r");
+  const Json simulated = *ask("iam", "SimulatePrincipalPolicy", {{"ActionNames", {"a:B", "c:D"}}});
+  CHECK(simulated.at("EvaluationResults")[1].at("EvalDecision") == "allowed");
+  CHECK(simulated.at("IsTruncated") == false);
+  CHECK(ask("ec2", "DescribeSubnets", {{"SubnetIds", {"subnet-1"}}}).error().code ==
+        "InvalidSubnetID.NotFound");
+  CHECK(ask("cloudformation", "DescribeStacks", Json::object())->at("Stacks").empty());
+  CHECK(ask("logs", "DescribeLogGroups", Json::object())->at("logGroups").size() == 1);
+  for (const char* service : {"sagemaker", "logs", "monitoring"}) {
+    const aws::Refusal refusal = ask(service, "CreateMoon", Json::object()).error();
+    CHECK(refusal.code == "UnknownOperationException");
+    CHECK(refusal.message.find("CreateMoon") != std::string::npos);
+  }
+  CHECK(ask("sts", "CreateMoon", Json::object()).error().code == "InvalidAction");
+}
+
+}  // namespace
+}  // namespace muster::server

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "aws/api/request.h"
+#include "net/loop/wait.h"
+#include "server/store/store.h"
+
+namespace muster::server {
+
+/// DescribeTrainingJobTimeline, muster's own operation: what each host of a job did, and when
+/// (docs/protocols/timeline.md). A separate thread reads the journals, one job's at a time, so a
+/// client that requests many waits longer, and others do not. Belongs to the store's thread.
+class Timelines {
+ public:
+  using JournalOf = std::function<std::string(const std::string& job, const std::string& host)>;
+  Timelines(loop::Loop& loop, store::Store& store, JournalOf journal_of)
+      : loop_(loop), store_(store), journal_of_(std::move(journal_of)), turned_(loop) {}
+
+  loop::Task<api::Answer> describe(std::string job);
+
+ private:
+  loop::Loop& loop_;
+  store::Store& store_;
+  JournalOf journal_of_;
+  bool reading_ = false;
+  loop::Event turned_;
+};
+
+}  // namespace muster::server

@@ -1,0 +1,361 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/json.h"
+#include "base/result.h"
+#include "base/time.h"
+#include "server/store/status.h"
+
+namespace muster::store {
+
+class Database;
+
+using Tags = std::vector<std::pair<std::string, std::string>>;  ///< Sorted by key where read.
+
+/// A job in the store.
+struct Job {
+  std::int64_t number = 0;  ///< Order of submission.
+  std::string name;
+  std::string arn;
+  std::string request;  ///< CreateTrainingJob's input without Tags, as JSON text.
+  JobState state;
+  UnixMillis created{0};
+  UnixMillis modified{0};
+  std::string failure_reason;
+  std::string cause;            ///< Why it failed, as a card: JSON text; empty: it did not.
+  std::string model_artifacts;  ///< S3 URI; empty: none.
+  std::string notes;            ///< For people: lines about how it runs; may be empty.
+  std::string note;             ///< The runner's own, as it was put: JSON text or empty.
+  std::string access_key;       ///< Who submitted it; empty: a job of muster 0.1's.
+  std::string manifests;        ///< As NewJob::manifests.
+};
+
+/// A job that has started and ended: what accounts of its key need.
+struct EndedJob {
+  std::int64_t number = 0;
+  std::string access_key;
+  std::string request;
+  std::string tag;  ///< The value of the tag that was asked for; empty: none.
+  UnixMillis created{0};
+  UnixMillis started{0};
+  UnixMillis ended{0};
+};
+
+struct UnfinishedJob {
+  std::string name;
+  std::string access_key;
+  friend bool operator==(const UnfinishedJob&, const UnfinishedJob&) = default;
+};
+
+/// What lists need of a job.
+struct JobSummary {
+  std::int64_t number = 0;
+  std::string name;
+  std::string arn;
+  Status status = Status::in_progress;
+  std::string secondary;
+  UnixMillis created{0};
+  UnixMillis modified{0};
+  std::optional<UnixMillis> training_end;
+};
+
+enum class SortBy { name, creation_time, status, modified };
+
+/// Where a list continues: after the job with this sort key (text, or decimal milliseconds) and
+/// number.
+using ListPlace = std::pair<std::string, std::int64_t>;
+
+struct JobQuery {
+  SortBy sort_by = SortBy::creation_time;
+  bool descending = false;
+  std::string name_prefix = {};
+  std::string name_contains = {};
+  std::optional<Status> status = {};
+  std::optional<UnixMillis> created_after = {};  ///< All four exclusive.
+  std::optional<UnixMillis> created_before = {};
+  std::optional<UnixMillis> modified_after = {};
+  std::optional<UnixMillis> modified_before = {};
+  std::string instance_type_contains = {};  ///< A part of the type of one group of hosts.
+  std::string tag_key = {};
+  std::optional<std::string> tag_value = {};  ///< The value of the tag `tag_key`; none: any.
+  bool has_streams = false;                   ///< Only jobs that have log streams.
+  std::optional<ListPlace> after = {};
+  std::size_t limit = 10;
+  /// How many jobs are looked at: where most match no condition, a page may have few jobs, or none.
+  std::size_t looked_at_max = 10'000;
+};
+
+struct JobPage {
+  std::vector<JobSummary> jobs;
+  std::optional<ListPlace> next;  ///< JobQuery::after of the next page; none: this is the last.
+  std::size_t looked_at = 0;
+};
+
+/// The key of `job` by which `sort_by` sorts: what JobQuery::after wants.
+std::string sort_key(const JobSummary& job, SortBy sort_by);
+
+struct NewJob {
+  std::string name;
+  std::string arn;
+  std::string request;  ///< As Job::request.
+  Tags tags;
+  UnixMillis now{0};
+  std::string invocation;       ///< The client's call, the same for its repetitions; may be empty.
+  std::string access_key = {};  ///< Who submits it.
+  std::string manifests = {};   ///< Versions of the manifests that it names: JSON text or empty.
+};
+
+enum class Submitted {
+  made,
+  repeated,  ///< The very call that made it was sent again: answer as the first time.
+  taken,     ///< Another job has that name.
+};
+
+/// How a job ended: put into the store by one transaction with its last status.
+struct JobFinish {
+  StatusChange change;  ///< A terminal one.
+  std::string failure_reason = {};
+  std::string cause = {};  ///< As Job::cause.
+  std::string model_artifacts = {};
+};
+
+struct AccessKey {
+  std::string id;
+  std::string secret;
+  std::string token;   ///< Session token; empty for none.
+  std::string job;     ///< The job that it lives and dies with; empty: a user's.
+  std::string policy;  ///< What it may do, as its maker wrote it (JSON text); empty: all.
+  UnixMillis created{0};
+  std::string comment = {};  ///< The maker's, for people.
+  /// Ids of the keys by which it was made on the page, that key's makers first; they may be
+  /// deleted. Empty: made on the machine.
+  std::vector<std::string> makers = {};
+};
+
+/// A temporary key, as STS makes them. Its secret comes of its maker's and is not kept.
+struct Session {
+  std::string id;
+  std::string token;
+  std::string maker;  ///< A user's lasting key.
+  std::string name;   ///< "ROLE/NAME"; empty: GetSessionToken made it.
+  UnixMillis expires{};
+
+  bool operator==(const Session&) const = default;
+};
+
+enum class KeyRemoval {
+  removed,
+  unknown,  ///< No user has such a key.
+  last,     ///< The only one that users have: it stays.
+};
+
+/// Names of a job's metrics that one look gives at most; a job defines 40.
+constexpr std::int64_t metrics_at_a_time = 1000;
+
+struct MetricSample {
+  std::string name;
+  UnixMillis time{0};
+  double value = 0;
+
+  bool operator==(const MetricSample&) const = default;
+};
+
+/// Length of the periods for which the store also keeps sums, for queries over a long time.
+constexpr std::int64_t metric_minute = 60;
+
+/// All samples of a metric within one second.
+struct MetricSecond {
+  std::int64_t second = 0;  ///< Since 1970.
+  double sum = 0;
+  double least = 0;
+  double most = 0;
+  std::int64_t count = 0;
+
+  void add(double value);
+  void add(const MetricSecond& other);  ///< The other is of the same time, or within it.
+  bool operator==(const MetricSecond&) const = default;
+};
+
+/// What a host of a job has used. All but `memory` grows from the host's start on; -1: not known.
+struct HostSample {
+  UnixMillis time{0};
+  std::int64_t processor = 0;  ///< Microseconds of processors.
+  std::int64_t memory = 0;     ///< Bytes; after thin_usage() the most of a while.
+  std::int64_t disk_read = -1;
+  std::int64_t disk_written = -1;
+  std::int64_t net_in = -1;
+  std::int64_t net_out = -1;
+
+  bool operator==(const HostSample&) const = default;
+};
+/// What one of a host's GPUs was used for at a moment.
+struct GpuSample {
+  UnixMillis time{0};
+  std::int64_t gpu = 0;  ///< The machine's number of it.
+  double percent = 0;
+  std::int64_t memory = 0;  ///< Bytes.
+
+  bool operator==(const GpuSample&) const = default;
+};
+/// The hosts of a job of which there are samples, and the times that these cover.
+struct HostSpan {
+  std::string host;
+  UnixMillis first{0};
+  UnixMillis last{0};
+  bool has_gpus = false;  ///< There are samples of these.
+
+  bool operator==(const HostSpan&) const = default;
+};
+
+/// A stack of CloudFormation's, as its maker put it: texts that the store does not read.
+struct StackRow {
+  std::string name;
+  std::string arn;
+  std::string token;  ///< The client's call, the same for its repetitions; may be empty.
+  UnixMillis created{0};
+  std::optional<UnixMillis> deleted = {};  ///< None: it lives, and has its name for itself.
+  std::string request = {};                ///< CreateStack's input, as JSON text.
+  std::string made = {};                   ///< JSON text.
+  std::string networks = {};               ///< JSON text; empty once it is deleted.
+  std::string status = "CREATE_COMPLETE";  ///< CloudFormation's, while it lives.
+  std::optional<UnixMillis> updated = {};  ///< The last time.
+};
+/// A change set of a stack: a text that the store does not read.
+struct ChangeSetRow {
+  std::string arn;
+  std::string name;
+  std::string stack;  ///< The ARN.
+  UnixMillis created{0};
+  std::string document;
+};
+
+/// What the job server remembers: one SQLite file (WAL) in its data folder. Belongs to one thread;
+/// every call is one transaction, blocks for as long as that takes, and has reached the disk when
+/// it returns (put_metrics, put_usage, put_note and put_notes alone may be lost by a power cut,
+/// never by a crash). All errors are `system` with SQLite's text (a full disk, a damaged file),
+/// unless said otherwise.
+class Store {
+ public:
+  /// Opens or makes `path` (0600). Error: `invalid_input` when a newer muster made it.
+  static Result<Store> open(const std::string& path);
+  Store(Store&&) noexcept;
+  Store& operator=(Store&&) noexcept;
+  ~Store();
+
+  // Jobs.
+  Result<Submitted> submit(const NewJob& job);
+  Result<std::optional<Job>> job(const std::string& name);
+  /// A page. It costs as much as the jobs that are looked at, however many there are. Some
+  /// conditions lead there by an index: a prefix of the name in a list by name, a status and bounds
+  /// of the creation time in one by that, bounds of the modification time likewise, streams by
+  /// both.
+  Result<JobPage> page(const JobQuery& query);
+  /// The jobs of one page.
+  Result<std::vector<JobSummary>> list(const JobQuery& query);
+  /// The last job submitted before `name`, among the 1,000 before it, with the same image or
+  /// algorithm, entry point, program and number of hosts. Empty if there is none.
+  Result<std::string> last_run(const std::string& name);
+  /// How many jobs there are of each status that any has.
+  Result<std::vector<std::pair<Status, std::int64_t>>> counts();
+  /// Grows with every visible change of a job; starts again with the process.
+  std::uint64_t revision() const { return revision_; }
+  /// Something about a job that others may see has changed, and is not in the store.
+  void changed_elsewhere() { ++revision_; }
+  /// What statements have cost so far: see Database::effort(). For tests.
+  std::uint64_t effort() const;
+  /// For a MetricReader.
+  std::string path() const;
+  /// The jobs that have not ended, in order of submission: what a start takes up again. `text`:
+  /// only those that have it in their requests.
+  Result<std::vector<UnfinishedJob>> unfinished(const std::string& text = {});
+  /// Jobs that ran and ended after `ended`, or then with a higher number, by that: at most `most`,
+  /// each with its tag `tag`.
+  Result<std::vector<EndedJob>> ended_after(UnixMillis ended, std::int64_t number,
+                                            const std::string& tag, std::int64_t most);
+  /// Applies `change` as status.h says. False if it changed nothing (unknown jobs too).
+  Result<bool> set_status(const std::string& name, const StatusChange& change);
+  /// The end; later ones change nothing. Its access keys go with it.
+  Result<bool> finish(const std::string& name, const JobFinish& finish);
+  Result<bool> set_request(const std::string& name, const std::string& request, UnixMillis now);
+  Result<void> put_note(const std::string& name, const std::string& note);
+  Result<void> put_notes(const std::string& name, const std::string& notes);
+  /// With its tags, metrics and keys. False if it does not exist.
+  Result<bool> remove(const std::string& name);
+
+  // Tags of a job, or of anything else that has an ARN.
+  Result<Tags> tags(const std::string& arn);
+  /// Replaces equal keys. False, and nothing is changed, if there were more than `most` then.
+  Result<bool> add_tags(const std::string& arn, const Tags& tags, std::size_t most);
+  Result<void> remove_tags(const std::string& arn, const std::vector<std::string>& keys);
+
+  // Metrics.
+  /// Adds samples (kept by the second: CloudWatch's finest) and remembers, in the same transaction,
+  /// up to which event of the host's log they were read.
+  Result<void> put_metrics(const std::string& job, const std::string& host,
+                           const std::vector<MetricSample>& samples, std::uint64_t read_to);
+  Result<std::uint64_t> metrics_read_to(const std::string& job, const std::string& host);
+  /// The latest of each name, by name.
+  /// At most `most`, from behind the name `after`. A job defines 40.
+  Result<std::vector<MetricSample>> final_metrics(const std::string& job,
+                                                  const std::string& after = {},
+                                                  std::int64_t most = metrics_at_a_time);
+
+  // What hosts use.
+  /// A sample of each host that is named. An unknown job has none.
+  Result<void> put_usage(const std::string& job,
+                         const std::vector<std::pair<std::string, HostSample>>& samples);
+  /// Samples of GPUs of the hosts that are named. An unknown job has none.
+  Result<void> put_gpus(const std::string& job,
+                        const std::vector<std::pair<std::string, GpuSample>>& samples);
+  /// Keeps one sample of the host for each `cell` of time since 1970: the last; of each of its GPUs
+  /// too, with the mean of its use and the most of its memory.
+  Result<void> thin_usage(const std::string& job, const std::string& host,
+                          std::chrono::milliseconds cell);
+  /// When the job's first sample was taken.
+  Result<std::optional<UnixMillis>> usage_began(const std::string& job);
+
+  // Stacks.
+  /// False if another that lives has its name.
+  Result<bool> add_stack(const StackRow& stack);
+  Result<std::vector<StackRow>> stacks();  ///< By age, deleted ones too.
+  /// All but its name, ARN and creation; its change sets go. False if none lives by that ARN.
+  Result<bool> update_stack(const StackRow& stack);
+  /// In the place of one with its ARN. Of the stack's, the last `most` stay.
+  Result<void> put_change_set(const ChangeSetRow& row, std::int64_t most);
+  /// By its ARN, or by its name among the stack's.
+  Result<std::optional<ChangeSetRow>> change_set(const std::string& stack, const std::string& name);
+  Result<void> remove_change_set(const std::string& arn);
+  /// Forgets its networks and change sets, and stacks that were deleted long ago. False if none
+  /// lives by that ARN.
+  Result<bool> delete_stack(const std::string& arn, UnixMillis now);
+
+  // Access keys. Secrets lie in the file as they are: it is 0600, as SigV4 needs them.
+  Result<void> add_key(const AccessKey& key);
+  Result<std::optional<AccessKey>> key(const std::string& id);
+  Result<std::vector<AccessKey>> keys();  ///< Users' only, by age.
+  /// Forgets the sessions that have expired, and adds their ids to `expired`. False, and the
+  /// session is not added, if `most` of its maker's are alive.
+  Result<bool> add_session(const Session& session, UnixMillis now, std::int64_t most,
+                           std::vector<std::string>& expired);
+  Result<std::vector<Session>> sessions();
+  /// A user's, with its sessions; their last one only if `even_last`.
+  Result<KeyRemoval> remove_key(const std::string& id, bool even_last);
+
+  /// Checks that the disk is writable, by writing a value that is never read.
+  Result<void> try_write(UnixMillis now);
+
+ private:
+  explicit Store(std::unique_ptr<Database> database);
+  Result<void> thin_gpus(std::int64_t job, const std::string& host, std::chrono::milliseconds cell);
+  Result<std::int64_t> number_of(const std::string& name);  ///< 0 for no such job.
+  std::unique_ptr<Database> database_;
+  std::uint64_t revision_ = 1;
+};
+
+}  // namespace muster::store

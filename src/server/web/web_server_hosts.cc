@@ -1,0 +1,153 @@
+// The web page's view of what a job's hosts use of their machines: in as many buckets as its charts
+// have pixels, or as CSV.
+
+#include <algorithm>
+#include <cmath>
+
+#include "aws/api/inputs.h"
+#include "net/loop/worker.h"
+#include "server/cloudwatch/metric_series.h"
+#include "server/cloudwatch/usage_series.h"
+#include "server/store/metric_reader.h"
+#include "server/web/web_rules.h"
+#include "server/web/web_server_call.h"
+
+namespace muster::server {
+namespace {
+
+using loop::Task;
+using store::HostSample;
+using store::MetricReader;
+
+/// As many as a chart has colours.
+constexpr std::size_t hosts_max = 8;
+constexpr std::size_t csv_bytes_max = 64u << 20;
+
+struct Wanted {
+  std::string job;
+  std::string measure;
+  std::int64_t skip = 0;
+  ChartRange range{};
+};
+
+bool is_measure(const std::string& name) {
+  return logs::measure_named(name) || logs::gpu_measure_named(name);
+}
+
+Result<Wanted> wanted_in(const Json& input) {
+  Wanted wanted{api::text_of(input, "job"), api::text_of(input, "measure"),
+                api::integer_of(input, "skip").value_or(0)};
+  if (!is_measure(wanted.measure)) return fail(Errc::invalid_input, "hosts have no such measure");
+  if (wanted.skip < 0)
+    return fail(Errc::invalid_input, "no more hosts can be left out than there are");
+  wanted.range = TRY(chart_range(input, 2000, "2,000"));
+  return wanted;
+}
+
+/// Takes a value, of one of the host's GPUs or, by -1, of the whole host.
+using Take = std::function<void(UnixMillis time, double value, std::int64_t gpu)>;
+
+/// Hands over the host's values, each at the end of the time that it is of.
+Result<void> read_values(MetricReader& reader, const std::string& job, const std::string& host,
+                         const std::string& name, UnixMillis from, UnixMillis to,
+                         const Take& take) {
+  if (const std::optional<logs::GpuMeasure> gpus = logs::gpu_measure_named(name)) {
+    return reader.gpus(job, host, from, to, [&](const store::GpuSample& sample) {
+      take(sample.time, logs::value_of(sample, *gpus), sample.gpu);
+    });
+  }
+  const logs::Measure measure = *logs::measure_named(name);
+  std::optional<HostSample> before;
+  const auto sample = [&](const HostSample& now) {
+    // A first sample says what is there, but not what passed.
+    const std::optional<double> value = logs::value_between(before.value_or(now), now, measure);
+    before = now;
+    if (value && now.time >= from) take(now.time, *value, -1);
+  };
+  return reader.usage(job, host, from, to, sample);
+}
+
+Result<Json> buckets_of(const std::string& path, const Wanted& wanted) {
+  MetricReader reader = TRY(MetricReader::open(path));
+  const std::vector<store::HostSpan> all = TRY(reader.hosts(wanted.job));
+  const auto [from, to, most] = wanted.range;
+  Json hosts = Json::array();
+  std::int64_t width = 1;
+  for (std::size_t i = static_cast<std::size_t>(wanted.skip);
+       i < all.size() && hosts.size() < hosts_max; ++i) {
+    logs::MetricBuckets buckets(from, to, most);
+    width = buckets.width();
+    const auto take = [&buckets](UnixMillis time, double value, std::int64_t) {
+      buckets.add({time.count() / 1000, value, value, value, 1});
+    };
+    TRY(read_values(reader, wanted.job, all[i].host, wanted.measure, std::chrono::seconds(from),
+                    std::chrono::seconds(to), take));
+    hosts.push_back({{"host", all[i].host}, {"buckets", chart_json(buckets, from)}});
+  }
+  return Json{{"from", from}, {"width", width}, {"hosts", std::move(hosts)}};
+}
+
+Result<Json> spans_of(const std::string& path, const std::string& job) {
+  MetricReader reader = TRY(MetricReader::open(path));
+  Json list = Json::array();
+  for (const store::HostSpan& each : TRY(reader.hosts(job)))
+    list.push_back({{"host", each.host},
+                    {"first", each.first.count() / 1000},
+                    {"last", each.last.count() / 1000},
+                    {"gpus", each.has_gpus}});
+  return Json{{"hosts", std::move(list)}};
+}
+
+/// All values of a measure, of all hosts; empty: there is no such thing.
+Result<std::string> csv_of(const std::string& path, const std::string& job,
+                           const std::string& name) {
+  if (!is_measure(name)) return std::string();
+  MetricReader reader = TRY(MetricReader::open(path));
+  std::string text = logs::usage_csv_head();
+  for (const store::HostSpan& each : TRY(reader.hosts(job))) {
+    const auto take = [&](UnixMillis time, double value, std::int64_t gpu) {
+      const std::string of = gpu < 0 ? each.host : each.host + " GPU " + std::to_string(gpu);
+      if (text.size() < csv_bytes_max) text += logs::usage_csv_line(job, of, name, time, value);
+    };
+    TRY(read_values(reader, job, each.host, name, UnixMillis(0), std::chrono::seconds(second_max),
+                    take));
+  }
+  return text;
+}
+
+}  // namespace
+
+/// {"job"}: its hosts of which it is known what they use, since when, until when, and whether GPUs
+/// are among that.
+Task<Result<Json, aws::Refusal>> WebServer::hosts(Call& call) {
+  return read_metrics(
+      call, [this, &call] { return spans_of(options_.store, api::text_of(call.input, "job")); });
+}
+
+/// {"job", "measure", "skip", "from", "to", "buckets"}: of up to eight hosts, behind so many that
+/// are left out, [number, least, most, mean, count] of each bucket that has values. Of GPUs all
+/// that a host has lie in its buckets.
+Task<Result<Json, aws::Refusal>> WebServer::host_usage(Call& call) {
+  return read_metrics(call, [this, &call]() -> Result<Json> {
+    const Wanted wanted = TRY(wanted_in(call.input));
+    return buckets_of(options_.store, wanted);
+  });
+}
+
+/// `job` and `measure` of the query: the values of all hosts as CSV.
+Task<void> WebServer::download_usage(http::Exchange& exchange) {
+  const std::string job = asked(exchange, "job");
+  const auto work = [this, job, measure = asked(exchange, "measure")] {
+    const Turn turn(metric_readers_);
+    return csv_of(options_.store, job, measure);
+  };
+  Result<std::string> text = co_await loop::in_thread(exchange.loop(), work);
+  http::Reply reply = file_head("text/csv", file_name(job, ".csv"));
+  if (!text || text->empty())
+    reply.status = 404;
+  else
+    reply.body = std::move(*text);
+  (void)co_await exchange.reply(std::move(reply));
+}
+
+}  // namespace muster::server

@@ -1,0 +1,288 @@
+// The web page's view of a job's log, and the events that tell it to look again.
+
+#include <re2/re2.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cctype>
+#include <chrono>
+
+#include "aws/api/inputs.h"
+#include "aws/percent.h"
+#include "net/loop/other_loop.h"
+#include "net/loop/wait.h"
+#include "net/loop/worker.h"
+#include "server/web/web_rules.h"
+#include "server/web/web_server_call.h"
+
+namespace muster::server {
+namespace {
+
+using loop::Task;
+
+constexpr std::int64_t lines_max = 500;
+constexpr std::size_t line_bytes = 2000;
+constexpr std::size_t whole_line_bytes = 256u << 10;
+constexpr std::size_t hits_max = 1000;
+constexpr std::size_t searched_bytes = 64u << 20;  ///< A call's; the page calls again.
+constexpr std::size_t pattern_bytes_max = 1000;
+constexpr std::int64_t pattern_memory = 8 << 20;
+constexpr std::size_t books_max = 8;
+/// A browser has six connections to one server; those that it has left are seen at the next beat.
+constexpr int followers_of_visit_max = 12;
+constexpr int followers_max = 60;
+constexpr Duration look_every = std::chrono::milliseconds(250);
+constexpr Duration events_last = std::chrono::minutes(10);
+constexpr int looks_between_beats = 4;
+
+/// What all journals weigh by now: one that does not grow needs no reading.
+std::uint64_t bytes_of(const WebLog& log) {
+  std::uint64_t bytes = 0;
+  for (const logs::MergedLog::Host& host : log.hosts) {
+    struct stat status {};
+    if (::stat(host.journal.c_str(), &status) == 0)
+      bytes += static_cast<std::uint64_t>(status.st_size);
+  }
+  return bytes;
+}
+
+/// Why a log is not read.
+aws::Refusal unread(const Error& error) {
+  if (error.code == Errc::denied) return {"ServiceUnavailable", error.text, 503};
+  return api::internal_failure(error);
+}
+
+}  // namespace
+
+aws::Refusal bad_call(std::string text) {
+  return {"ValidationException", std::move(text), 400};
+}
+
+std::string asked(const http::Exchange& exchange, std::string_view wanted) {
+  const std::string_view target = exchange.request().target;
+  const std::optional<aws::Pairs> query =
+      aws::decoded_query(aws::RequestHead{"GET", target, {}}.query());
+  if (query)
+    for (const auto& [name, value] : *query)
+      if (name == wanted) return value;
+  return {};
+}
+
+std::string file_name(const std::string& job, std::string_view ending) {
+  const bool is_plain = !job.empty() && std::all_of(job.begin(), job.end(), [](unsigned char c) {
+    return c == '-' || (c < 0x80 && std::isalnum(c) != 0);
+  });
+  return (is_plain ? job : "job") + std::string(ending);
+}
+
+http::Reply file_head(const std::string& type, const std::string& name) {
+  http::Reply head{.status = 200, .headers = web::safety_headers()};
+  head.headers.emplace_back("Content-Type", type + "; charset=utf-8");
+  head.headers.emplace_back("Content-Disposition", "attachment; filename=\"" + name + "\"");
+  head.headers.emplace_back("Cache-Control", "no-store");
+  return head;
+}
+
+Task<Result<WebLog>> WebServer::find_log(http::Exchange& exchange, std::string job) {
+  std::function<Task<Result<WebLog>>()> work = [this, job]() -> Task<Result<WebLog>> {
+    co_return options_.state.log(job);
+  };
+  co_return co_await loop::run_on(exchange.loop(), options_.calls, std::move(work));
+}
+
+Task<Result<std::shared_ptr<WebServer::Book>>> WebServer::book(http::Exchange& exchange,
+                                                               std::string job, std::string host) {
+  Result<WebLog> found = co_await find_log(exchange, std::move(job));
+  if (!found) co_return found.error();
+  co_return co_await open_book(exchange, *std::move(found), std::move(host));
+}
+
+Task<Result<std::shared_ptr<WebServer::Book>>> WebServer::open_book(http::Exchange& exchange,
+                                                                    WebLog found,
+                                                                    std::string host) {
+  if (!host.empty())
+    std::erase_if(found.hosts, [&](const auto& each) { return each.name != host; });
+  std::shared_ptr<Book> book;
+  {
+    const std::lock_guard lock(mutex_);
+    // What has become of a host since is no part of the name: a book may have begun without hosts.
+    std::shared_ptr<Book>& kept =
+        books_[std::to_string(found.job) + "/" + host + "/" + std::to_string(found.hosts.size())];
+    if (!kept) {
+      // Also higher than those of a server before: pages outlive it.
+      edition_ = std::max(edition_ + 1, static_cast<std::uint64_t>(options_.now().count()));
+      kept = std::make_shared<Book>(found.hosts, edition_);
+    }
+    book = kept;
+    book->used = ++uses_;
+    if (books_.size() > books_max)
+      books_.erase(std::min_element(books_.begin(), books_.end(), [](const auto& a, const auto& b) {
+        return a.second->used < b.second->used;
+      }));
+  }
+  const auto read = [&book, &log = found]() -> Result<void> {
+    const std::lock_guard lock(book->mutex);
+    book->hosts = log.hosts;
+    TRY(book->log.catch_up(book->hosts, log.ended));
+    book->lines = book->log.count();
+    return {};
+  };
+  const Result<void> done = co_await loop::in_thread(exchange.loop(), read);
+  if (!done) co_return done.error();
+  co_return book;
+}
+
+/// {"job", "host", "from", "count", "whole"}: lines from a number on, or, without it, the last
+/// ones. With "rank", "stream", "level" or "fold": as view_answer().
+Task<Result<Json, aws::Refusal>> WebServer::log(Call& call) {
+  const auto part = [&call](const char* name) { return api::text_of(call.input, name); };
+  const Result<LogWish, aws::Refusal> wish = log_wish(part);
+  if (!wish) co_return wish.error();
+  const Result<std::shared_ptr<Book>> book =
+      co_await this->book(call.exchange, part("job"), part("host"));
+  if (!book) co_return bad_call(book.error().text);
+  const LogPart wanted{
+      .wish = *wish,
+      .from = api::integer_of(call.input, "from"),
+      .line = api::integer_of(call.input, "line"),
+      .count = static_cast<std::size_t>(std::clamp<std::int64_t>(
+          api::integer_of(call.input, "count").value_or(100), 0, lines_max)),
+      .line_bytes = api::flag_of(call.input, "whole") ? whole_line_bytes : line_bytes};
+  const auto work = [book = *book, wanted]() -> Result<Json> {
+    const std::lock_guard lock(book->mutex);
+    return wanted.wish.is_plain() ? plain_answer(*book, wanted) : view_answer(*book, wanted);
+  };
+  Result<Json> answer = co_await loop::in_thread(call.exchange.loop(), work);
+  if (!answer) co_return unread(answer.error());
+  co_return *std::move(answer);
+}
+
+/// {"job", "host", "pattern", "from"}, and what log() takes of filters: numbers of lines that
+/// match, and how far was looked.
+Task<Result<Json, aws::Refusal>> WebServer::search_log(Call& call) {
+  const std::string pattern = api::text_of(call.input, "pattern");
+  if (pattern.empty() || pattern.size() > pattern_bytes_max)
+    co_return bad_call("the search text must have 1 to 1,000 bytes");
+  re2::RE2::Options options;
+  options.set_log_errors(false);
+  options.set_max_mem(pattern_memory);
+  options.set_case_sensitive(!api::flag_of(call.input, "any_case"));
+  options.set_literal(!api::flag_of(call.input, "expression"));
+  const re2::RE2 wanted(pattern, options);
+  if (!wanted.ok()) co_return bad_call("not an expression of RE2: " + wanted.error());
+  const auto part = [&call](const char* name) { return api::text_of(call.input, name); };
+  const Result<LogWish, aws::Refusal> wish = log_wish(part);
+  if (!wish) co_return wish.error();
+  const Result<std::shared_ptr<Book>> book =
+      co_await this->book(call.exchange, part("job"), part("host"));
+  if (!book) co_return bad_call(book.error().text);
+  const auto from = static_cast<std::uint64_t>(
+      std::max<std::int64_t>(api::integer_of(call.input, "from").value_or(0), 0));
+  const auto work = [book = *book, wish = *wish, &wanted, from]() -> Result<Json> {
+    const std::lock_guard lock(book->mutex);
+    const logs::MergedLog::Found found =
+        wish.is_plain() ? TRY(book->log.find(wanted, from, hits_max, searched_bytes))
+                        : TRY(find_in_view(*book, wish, wanted, from, hits_max));
+    return Json{{"edition", book->edition},
+                {"numbers", found.numbers},
+                {"looked_to", found.looked_to},
+                {"count", book->log.count()}};
+  };
+  Result<Json> answer = co_await loop::in_thread(call.exchange.loop(), work);
+  if (!answer) co_return unread(answer.error());
+  co_return *std::move(answer);
+}
+
+bool WebServer::follows(const std::string& visit) {
+  const std::lock_guard lock(mutex_);
+  const auto found = followers_.find(visit);
+  if (followers_in_all_ >= followers_max) return false;
+  if (found != followers_.end() && found->second >= followers_of_visit_max) return false;
+  ++followers_in_all_;
+  ++followers_[visit];
+  return true;
+}
+
+void WebServer::follows_no_more(const std::string& visit) {
+  const std::lock_guard lock(mutex_);
+  --followers_in_all_;
+  if (--followers_[visit] == 0) followers_.erase(visit);
+}
+
+/// Says that something has changed, never what: the page asks for what it shows. `job` of the
+/// query: also when its log grows.
+Task<void> WebServer::events(http::Exchange& exchange, std::string visit) {
+  if (!follows(visit)) {
+    http::Reply busy{.status = 503, .headers = web::safety_headers()};
+    (void)co_await exchange.reply(std::move(busy));
+    co_return;
+  }
+  struct Follower {
+    WebServer& server;
+    const std::string& visit;
+    ~Follower() { server.follows_no_more(visit); }
+  };
+  const Follower follower{*this, visit};
+  co_await tell_events(exchange, asked(exchange, "job"));
+}
+
+/// The event of a log that has grown, or is another one; empty: neither. `changed`: some job has.
+Task<Result<std::string>> WebServer::log_news(http::Exchange& exchange, Followed& seen,
+                                              bool changed) {
+  if (seen.job.empty()) co_return std::string();
+  if (changed) {
+    Result<WebLog> found = co_await find_log(exchange, seen.job);
+    if (!found) co_return found.error();
+    seen.log = *std::move(found);
+  }
+  const std::uint64_t bytes = bytes_of(seen.log);
+  if (!changed && bytes == seen.bytes) co_return std::string();
+  const Result<std::shared_ptr<Book>> opened = co_await open_book(exchange, seen.log, "");
+  if (!opened) co_return opened.error();
+  const Book& book = **opened;
+  const std::uint64_t lines = book.lines;  // A worker may hold the mutex for long.
+  seen.bytes = bytes;
+  if (book.edition == seen.edition && lines == seen.lines) co_return std::string();
+  seen.edition = book.edition;
+  seen.lines = lines;
+  co_return "event: log\ndata: " + std::to_string(lines) + "\n\n";
+}
+
+Task<void> WebServer::tell_events(http::Exchange& exchange, std::string job) {
+  http::Reply head{.status = 200, .headers = web::safety_headers()};
+  head.headers.emplace_back("Content-Type", "text/event-stream");
+  head.headers.emplace_back("Cache-Control", "no-store");
+  (void)exchange.proved({}, {});
+  const Result<void> begun = co_await exchange.start(std::move(head));
+  if (!begun) co_return;
+  loop::Timer timer(exchange.loop());
+  const TimePoint end = Clock::now() + events_last;
+  std::uint64_t revision = 0;
+  Followed seen{.job = std::move(job)};
+  bool first = true;
+  for (int looks = 0; Clock::now() < end && !stopping_; ++looks) {
+    if (!visit_of(exchange)) break;
+    std::function<Task<std::uint64_t>()> ask = [this]() -> Task<std::uint64_t> {
+      co_return options_.state.revision();
+    };
+    const std::uint64_t now =
+        co_await loop::run_on(exchange.loop(), options_.calls, std::move(ask));
+    std::string told;
+    const bool changed = first || now != revision;
+    if (changed) told += "event: jobs\ndata: " + std::to_string(now) + "\n\n";
+    const Result<std::string> log = co_await log_news(exchange, seen, changed);
+    if (log) told += *log;
+    revision = now;
+    if (told.empty() && looks % looks_between_beats == 0) told = ": still here\n\n";
+    first = false;
+    if (!told.empty()) {
+      const Result<void> sent = co_await exchange.write(told);
+      if (!sent) co_return;
+    }
+    if (!log) break;  // The job is no more: what was told is why.
+    const bool due = co_await timer.after(look_every);
+    if (!due) break;
+  }
+}
+
+}  // namespace muster::server

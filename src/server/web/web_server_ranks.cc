@@ -1,0 +1,109 @@
+// The web page's view of a metric by rank and time. The store keeps metrics without ranks, so they
+// come straight from the lines of the log, a piece of it a call.
+
+#include <algorithm>
+
+#include "aws/api/inputs.h"
+#include "aws/api/job_request.h"
+#include "net/loop/worker.h"
+#include "server/cloudwatch/metric_scraper.h"
+#include "server/cloudwatch/rank_series.h"
+#include "server/web/web_server_call.h"
+
+namespace muster::server {
+namespace {
+
+using loop::Task;
+
+/// Longer lines hold no metric.
+constexpr std::size_t line_bytes = 64u << 10;
+constexpr std::size_t lines_at_once = 1000;
+// What one call looks at, at most; the page calls again.
+constexpr std::size_t bytes_max = 16u << 20;
+constexpr std::uint64_t work_max = logs::MetricAllowance::a_second;
+
+/// The job's definition of a metric, alone.
+Result<job::MetricDefinitions, aws::Refusal> definition_of(const Json& description,
+                                                           const std::string& name) {
+  const Json algorithm = description.value("AlgorithmSpecification", Json::object());
+  for (const Json& each : algorithm.value("MetricDefinitions", Json::array()))
+    if (api::text_of(each, "Name") == name) {
+      Result<job::MetricDefinitions> made =
+          job::MetricDefinitions::from({{name, api::text_of(each, "Regex")}});
+      if (!made) return bad_call(made.error().text);
+      return *std::move(made);
+    }
+  return bad_call("the job defines no metric of that name");
+}
+
+Json rows_of(const logs::RankCells& cells) {
+  Json rows = Json::array();
+  for (const auto& [name, row] : cells.rows()) {
+    Json list = Json::array();
+    for (const auto& [number, cell] : row) list.push_back({number, cell.sum, cell.count});
+    rows.push_back({{"rank", name.first}, {"host", name.second}, {"cells", std::move(list)}});
+  }
+  return rows;
+}
+
+/// Takes the values of one line; what that costs.
+std::uint64_t take_line(const logs::MergedLog::Line& line, const std::string& host,
+                        const job::MetricDefinitions& definition, logs::RankCells& cells) {
+  const std::int64_t second = line.time.count() / 1000;
+  if (!cells.holds(second) || line.text_bytes > line_bytes) return 0;
+  const std::uint64_t cost = definition.work_of(line.text);
+  if (cost > work_max) return 0;
+  for (const job::MetricValue& each : definition.values_in(line.text))
+    cells.add({line.rank, host}, second, each.value);
+  return cost;
+}
+
+}  // namespace
+
+/// Reads on from line `first`; {"next", "count", "width", "rows"}.
+Result<Json> WebServer::read_ranks(Book& book, const job::MetricDefinitions& definition,
+                                   std::int64_t first, logs::RankCells& cells) {
+  auto next = static_cast<std::uint64_t>(first);
+  std::uint64_t count = 0;
+  std::uint64_t work = 0;
+  std::size_t bytes = 0;
+  while (work < work_max && bytes < bytes_max) {
+    const std::lock_guard lock(book.mutex);
+    count = book.log.count();
+    std::vector<logs::MergedLog::Line> lines = TRY(book.log.read(next, lines_at_once, line_bytes));
+    if (lines.empty()) break;
+    for (const logs::MergedLog::Line& line : lines) {
+      if (work >= work_max) break;
+      next = line.number + 1;
+      bytes += line.text_bytes;
+      const std::string& host = book.hosts.at(line.host).name;
+      work += take_line(line, host, definition, cells);
+    }
+  }
+  return Json{{"next", next}, {"count", count}, {"width", cells.width()}, {"rows", rows_of(cells)}};
+}
+
+/// {"job", "name", "first", "from", "to", "buckets"}: of each rank [number, sum, count] of the
+/// buckets that have values in the lines from `first` on, as far as one call goes.
+Task<Result<Json, aws::Refusal>> WebServer::ranks(Call& call) {
+  const std::string job = api::text_of(call.input, "job");
+  const std::int64_t first = api::integer_of(call.input, "first").value_or(0);
+  if (first < 0) co_return bad_call("lines are counted from 0");
+  const Result<ChartRange> range = chart_range(call.input, 400, "400");
+  if (!range) co_return bad_call(range.error().text);
+  const Result<Json, aws::Refusal> described =
+      co_await describe(call.exchange, job, call.visit.key);
+  if (!described) co_return described.error();
+  const Result<job::MetricDefinitions, aws::Refusal> definition =
+      definition_of(*described, api::text_of(call.input, "name"));
+  if (!definition) co_return definition.error();
+  const Result<std::shared_ptr<Book>> book = co_await this->book(call.exchange, job, {});
+  if (!book) co_return bad_call(book.error().text);
+  std::function<Result<Json>()> read = [&] {
+    logs::RankCells cells(range->from, range->to, range->buckets);
+    return read_ranks(**book, *definition, first, cells);
+  };
+  co_return co_await read_metrics(call, std::move(read));
+}
+
+}  // namespace muster::server

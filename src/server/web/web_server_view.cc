@@ -1,0 +1,219 @@
+// The web page's log as it is filtered and folded, and as a file.
+
+#include <algorithm>
+#include <utility>
+
+#include "base/dates.h"
+#include "base/text.h"
+#include "job/outcome/rank_tag.h"
+#include "net/loop/other_loop.h"
+#include "net/loop/worker.h"
+#include "server/web/web_server_call.h"
+
+namespace muster::server {
+namespace {
+
+using loop::Task;
+
+constexpr std::size_t views_max = 16;  ///< A job's; all jobs' are bounded by the books.
+/// What they take before one more begins, or one grows.
+constexpr std::size_t views_bytes_max = 3 * logs::LogView::bytes_max;
+/// A page that makes a view, or follows one, asks for it more often.
+constexpr Duration view_lives = std::chrono::seconds(10);
+/// What a call looks at for its view, whose lines are matched with three expressions.
+constexpr std::size_t view_bytes = 16u << 20;
+constexpr std::size_t file_part_bytes = 1u << 20;
+
+Json hosts_of(const std::vector<logs::MergedLog::Host>& hosts) {
+  Json names = Json::array();
+  for (const auto& each : hosts) names.push_back(each.name);
+  return names;
+}
+
+/// [number, host, time, text, bytes of the whole text].
+Json line_json(logs::MergedLog::Line& line) {
+  return {line.number, line.host, line.time.count(), std::move(line.text), line.text_bytes};
+}
+
+/// [ranges of ranks, ranges of hosts].
+Json writers_json(const logs::Writers& writers) {
+  Json ranks = Json::array(), hosts = Json::array();
+  for (const auto& [first, last] : writers) {  // One range may hold both: -1 and 0 are neighbours.
+    if (first < 0) hosts.push_back({-1 - std::min(last, -1), -1 - first});
+    if (last >= 0) ranks.push_back({std::max(first, 0), last});
+  }
+  return {std::move(ranks), std::move(hosts)};
+}
+
+/// One line of a file: the line, or all that is known of it as JSON.
+std::string file_line(const std::string& host, const logs::LogEvent& event, bool is_json) {
+  if (!is_json) return event.message + "\n";
+  const Json json{{"time", iso_date(event.time)},
+                  {"host", host},
+                  {"rank", event.rank < 0 ? Json() : Json(event.rank)},
+                  {"stream", job::stream_name(event.stream)},
+                  {"text", event.line()}};
+  return to_text(json) + "\n";
+}
+
+}  // namespace
+
+Result<LogWish, aws::Refusal> log_wish(const std::function<std::string(const char* name)>& part) {
+  LogWish wish;
+  if (const std::string rank = part("rank"); !rank.empty()) {
+    const std::optional<std::int64_t> number = parse_integer(rank);
+    if (!number || *number < 0 || *number > job::tagged_rank_most)
+      return bad_call("a rank is a number from 0");
+    wish.filter.rank = static_cast<int>(*number);
+  }
+  const std::string stream = part("stream");
+  for (const job::Stream each : {job::Stream::out, job::Stream::err})
+    if (stream == job::stream_name(each)) wish.filter.stream = each;
+  if (!stream.empty() && !wish.filter.stream) return bad_call("a stream is stdout or stderr");
+  const std::optional<logs::Level> level = logs::level_named(part("level"));
+  if (!level) return bad_call("a level is debug, info, warning or error");
+  wish.filter.least = *level;
+  wish.folds = !part("fold").empty();
+  return wish;
+}
+
+/// Lets go of views that nobody uses, the oldest first, where there is no room; a view in use is
+/// kept: of two that push each other out neither would ever be whole. False: there is none.
+bool WebServer::Book::makes_room(std::size_t more, TimePoint now) {
+  while (true) {
+    std::size_t bytes = 0;
+    for (const View& each : views) bytes += each.view.bytes();
+    if (views.size() + more <= views_max && bytes <= views_bytes_max) return true;
+    if (views.empty() || now - views.back().used < view_lives) return false;
+    views.pop_back();
+  }
+}
+
+Result<logs::LogView*> WebServer::Book::find_view(const LogWish& wish) {
+  const TimePoint now = Clock::now();
+  const auto kept =
+      std::find_if(views.begin(), views.end(), [&](const View& each) { return each.wish == wish; });
+  const bool is_new = kept == views.end();
+  const bool grows = is_new || (!kept->view.is_full() && kept->view.looked_to() < log.count());
+  if (!is_new) views.splice(views.begin(), views, kept);
+  const TimePoint before = is_new ? now : std::exchange(views.front().used, now);
+  if (grows && !makes_room(is_new ? 1 : 0, now)) {
+    if (!is_new) views.front().used = before;  // Else those that wait would wait for each other.
+    return fail(Errc::denied, "too many different views of this log are open; try again later");
+  }
+  if (is_new) views.push_front({wish, logs::LogView(wish.filter, wish.folds), now});
+  return &views.front().view;
+}
+
+Result<logs::LogView*> WebServer::Book::view(const LogWish& wish) {
+  logs::LogView& view = *TRY(find_view(wish));
+  const auto take = [&view](std::uint64_t number, std::size_t host, const logs::LogEvent& event) {
+    view.add(number, host, event);
+    return !view.is_full();
+  };
+  if (!view.is_full()) TRY(log.scan(view.looked_to(), view_bytes, take));
+  return &view;
+}
+
+/// {"edition", "count", "lines", "hosts"}: how many lines there are, and those that are wanted.
+/// Numbers of another "edition" are other lines'.
+Result<Json> WebServer::plain_answer(Book& book, const LogPart& wanted) {
+  const std::uint64_t all = book.log.count();
+  const std::uint64_t last = all > wanted.count ? all - wanted.count : 0;
+  const std::uint64_t first =
+      wanted.from ? static_cast<std::uint64_t>(std::max<std::int64_t>(*wanted.from, 0)) : last;
+  Json lines = Json::array();
+  for (logs::MergedLog::Line& line : TRY(book.log.read(first, wanted.count, wanted.line_bytes)))
+    lines.push_back(line_json(line));
+  return Json{{"edition", book.edition},
+              {"count", all},
+              {"lines", std::move(lines)},
+              {"hosts", hosts_of(book.hosts)}};
+}
+
+/// As plain_answer(), of rows: a row that several wrote has them behind its line, whose text is
+/// without a tag. "looked_to" of "all" lines are in it so far, no more of them if it is "full";
+/// rows from "settled" on may still get more writers; "row": where `wanted.line` stands.
+Result<Json> WebServer::view_answer(Book& book, const LogPart& wanted) {
+  const logs::LogView& view = *TRY(book.view(wanted.wish));
+  const std::size_t last = view.count() > wanted.count ? view.count() - wanted.count : 0;
+  const std::size_t first =
+      wanted.from ? static_cast<std::size_t>(std::max<std::int64_t>(*wanted.from, 0)) : last;
+  std::vector<std::uint64_t> numbers;
+  for (std::size_t row = first; row < view.count() && numbers.size() < wanted.count; ++row)
+    numbers.push_back(view.line_of(row));
+  Json lines = Json::array();
+  std::size_t row = first;
+  for (logs::MergedLog::Line& line : TRY(book.log.read_each(numbers, wanted.line_bytes))) {
+    const logs::Writers writers = view.writers_of(row++);
+    if (!writers.empty()) line.text.erase(0, line.tag_bytes);
+    Json json = line_json(line);
+    if (!writers.empty()) json.push_back(writers_json(writers));
+    lines.push_back(std::move(json));
+  }
+  Json answer{{"edition", book.edition},       {"count", view.count()},
+              {"lines", std::move(lines)},     {"settled", view.settled()},
+              {"hosts", hosts_of(book.hosts)}, {"looked_to", view.looked_to()},
+              {"all", book.log.count()},       {"full", view.is_full()}};
+  if (wanted.line)
+    answer["row"] =
+        view.row_at(static_cast<std::uint64_t>(std::max<std::int64_t>(*wanted.line, 0)));
+  return answer;
+}
+
+/// What matches of the lines that a view shows, as far as it has come.
+Result<logs::MergedLog::Found> WebServer::find_in_view(Book& book, const LogWish& wish,
+                                                       const re2::RE2& wanted, std::uint64_t from,
+                                                       std::size_t most) {
+  const logs::LogView& view = *TRY(book.view(wish));
+  logs::MergedLog::Found found = TRY(book.log.find(wanted, from, most, view_bytes));
+  std::erase_if(found.numbers, [&view](std::uint64_t number) { return !view.has(number); });
+  if (!view.is_full())
+    found.looked_to = std::min(found.looked_to, std::max(from, view.looked_to()));
+  return found;
+}
+
+/// The log as a file, of all hosts or of `host`, what the page's filters let through: as text, or
+/// as `form` "jsonl" with all that is known of each line. What is folded is a page's matter.
+Task<void> WebServer::download(http::Exchange& exchange) {
+  const auto part = [&exchange](const char* name) { return asked(exchange, name); };
+  const bool is_json = part("form") == "jsonl";
+  const Result<LogWish, aws::Refusal> wish = log_wish(part);
+  http::Reply head = file_head(is_json ? "application/jsonl" : "text/plain",
+                               file_name(part("job"), is_json ? ".jsonl" : ".log"));
+  if (!wish) {
+    head.status = wish.error().status;
+    (void)co_await exchange.reply(std::move(head));
+    co_return;
+  }
+  const Result<std::shared_ptr<Book>> book =
+      co_await this->book(exchange, part("job"), part("host"));
+  if (!book) {
+    head.status = 404;
+    (void)co_await exchange.reply(std::move(head));
+    co_return;
+  }
+  const Result<void> begun = co_await exchange.start(std::move(head));
+  if (!begun) co_return;
+  std::uint64_t from = 0;
+  for (bool more = true; more;) {
+    std::string text;
+    const auto work = [book = *book, filter = wish->filter, is_json, from, &text] {
+      const std::lock_guard lock(book->mutex);
+      const auto take = [&](std::uint64_t, std::size_t host, const logs::LogEvent& event) {
+        if (filter.takes(event)) text += file_line(book->hosts[host].name, event, is_json);
+        return text.size() < file_part_bytes;
+      };
+      return book->log.scan(from, view_bytes, take);
+    };
+    const Result<std::uint64_t> scanned = co_await loop::in_thread(exchange.loop(), work);
+    if (!scanned) co_return exchange.finish_broken();
+    more = *scanned > from;
+    from = *scanned;
+    if (text.empty()) continue;
+    const Result<void> sent = co_await exchange.write(text);
+    if (!sent) co_return;
+  }
+}
+
+}  // namespace muster::server
