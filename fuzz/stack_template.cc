@@ -13,24 +13,25 @@ namespace {
 
 constexpr std::size_t value_bytes_max = 4096;
 
-using Made = Result<stacks::Stack, aws::Refusal>;
+using Made = Result<cloudformation::Stack, aws::Refusal>;
 
 Made made_of(std::string_view text) {
-  return stacks::stack_made(text, {{"Zones", "2"}, {"Names", "a,b"}});
+  return cloudformation::stack_made(text, {{"Zones", "2"}, {"Names", "a,b"}});
 }
 
-void check_stack(const stacks::Stack& stack) {
+void check_stack(const cloudformation::Stack& stack) {
   std::set<std::string> names;
-  for (const stacks::StackResource& each : stack.resources) {
+  for (const cloudformation::StackResource& each : stack.resources) {
     CHECK_THAT(names.insert(each.name).second, "a resource is made once");
     CHECK_THAT(!each.id.empty(), "what is made has an id");
   }
-  for (const stacks::StackOutput& each : stack.outputs)
+  for (const cloudformation::StackOutput& each : stack.outputs)
     CHECK_THAT(each.value.size() <= value_bytes_max, "an output has its limit");
   CHECK_THAT(vpc::check(stack.networks), "networks are such that jobs may name them");
-  const Json kept = stacks::to_json(stack);
-  const Result<stacks::Stack> again = stacks::stack_from(kept);
-  CHECK_THAT(again && stacks::to_json(*again) == kept, "what is kept of a stack reads back");
+  const Json kept = cloudformation::to_json(stack);
+  const Result<cloudformation::Stack> again = cloudformation::stack_from(kept);
+  CHECK_THAT(again && cloudformation::to_json(*again) == kept,
+             "what is kept of a stack reads back");
 }
 
 }  // namespace
@@ -46,7 +47,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     return 0;
   }
   check_stack(*made);
-  CHECK_THAT(stacks::to_json(*made) == stacks::to_json(*again),
+  CHECK_THAT(cloudformation::to_json(*made) == cloudformation::to_json(*again),
              "a template means the same each time");
   return 0;
 }

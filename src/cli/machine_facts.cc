@@ -94,7 +94,7 @@ MachineFacts machine_facts(const Env& env) {
   facts.mke2fs = on_path("mke2fs", env);
   facts.py_spy = on_path("py-spy", env);
   facts.loop_devices = ::access("/dev/loop-control", F_OK) == 0;
-  facts.no_outside = machine::why_no_outside(env);
+  facts.no_outside = places::why_no_outside(env);
   facts.file_systems = text_of("/proc/filesystems");
   facts.mountinfo = text_of("/proc/self/mountinfo");
   facts.controllers = cgroup_controllers();
@@ -118,7 +118,7 @@ JobFacts job_facts(const Env& env, const std::string& python) {
   facts.python = python.empty() ? "python3" : python;
   facts.modules =
       env::importable(launch::usual_modules(), facts.python, env, "/", env::Imports::isolated);
-  const Result<int> gpus = machine::count_gpus(env);
+  const Result<int> gpus = places::count_gpus(env);
   if (gpus)
     facts.gpus = *gpus;
   else

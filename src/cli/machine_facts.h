@@ -20,7 +20,7 @@ struct MachineFacts {
   std::string py_spy;                 ///< Likewise.
   bool loop_devices = false;          ///< The kernel makes some.
   std::string disk_scheduler;         ///< Text of the state folder's disk's queue/scheduler.
-  std::string no_outside;             ///< See machine::why_no_outside().
+  std::string no_outside;             ///< See places::why_no_outside().
   std::string file_systems;           ///< Text of /proc/filesystems.
   std::string mountinfo;              ///< Text of /proc/self/mountinfo.
   std::string controllers;            ///< Names of what control groups limit: "cpu memory".

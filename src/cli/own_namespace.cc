@@ -11,13 +11,13 @@
 namespace muster::cli {
 
 std::optional<int> enter_own_namespace(const std::string& command, Env& env, bool told) {
-  const Result<std::optional<machine::Rootless>> entered = machine::enter_rootless(env);
+  const Result<std::optional<places::Rootless>> entered = places::enter_rootless(env);
   if (!entered) {
     static_cast<void>(say_line(STDERR_FILENO, command, with_topic(entered.error().text)));
     return exit_platform;
   }
   if (!told || !*entered) return std::nullopt;
-  const std::string line = "without root: " + join(machine::lacks(**entered), "; ");
+  const std::string line = "without root: " + join(places::lacks(**entered), "; ");
   static_cast<void>(say_line(STDERR_FILENO, command, line));
   return std::nullopt;
 }

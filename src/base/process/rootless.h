@@ -11,7 +11,7 @@ namespace muster {
 /// else (docs/decisions/0046-rootless.md). Pure.
 
 /// Says so to all processes of muster's: how many user and group ids the namespace has. Set by
-/// machine::enter_rootless() alone.
+/// places::enter_rootless() alone.
 inline constexpr const char* rootless_variable = "MUSTER_ROOTLESS";
 
 /// 0: muster is root of the machine, or need not be.

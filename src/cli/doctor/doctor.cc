@@ -112,14 +112,14 @@ int doctor_main(const Args& args, const Env& given) {
   line.text("--engine", engine);
   line.texts("--slurm", settings);
   if (const std::optional<command::Stop> stop = line.parse(args)) return tell(*stop);
-  const Result<std::optional<machine::SlurmCluster>> cluster = slurm_of(engine, settings);
+  const Result<std::optional<places::SlurmCluster>> cluster = slurm_of(engine, settings);
   if (!cluster) return tell(command::wrong_line(page, cluster.error().text));
   if (probe && !*cluster) return tell(command::wrong_line(page, "--probe requires --engine slurm"));
   if (*cluster) return doctor_slurm(given, **cluster, {.probe = probe, .json = json});
   if (python.find('/') != std::string::npos)
     python = absolute(python, current_folder().value_or("/"));
   Env env = given;
-  const Result<std::optional<machine::Rootless>> entered = machine::enter_rootless(env);
+  const Result<std::optional<places::Rootless>> entered = places::enter_rootless(env);
   MachineFacts machine = machine_facts(env);
   if (!entered) machine.refused = entered.error().text;
   machine.python_asked = python;

@@ -35,6 +35,6 @@ struct DoctorWishes {
   bool json = false;
 };
 /// `sm doctor --engine slurm`. The exit code.
-int doctor_slurm(const Env& env, const machine::SlurmCluster& cluster, DoctorWishes wishes);
+int doctor_slurm(const Env& env, const places::SlurmCluster& cluster, DoctorWishes wishes);
 
 }  // namespace muster::cli

@@ -34,7 +34,7 @@ loop::Task<> ask_nodes(Here& here, Env env, slurm::Site site, SlurmFacts& facts)
   if (!plan) co_return;
   facts.asked = now();
   const Result<std::string> said =
-      co_await machine::ask_slurm(here.loop, std::move(env), *std::move(plan));
+      co_await places::ask_slurm(here.loop, std::move(env), *std::move(plan));
   facts.answered = now();
   if (said)
     facts.words = slurm::node_words_from(*said);
@@ -42,29 +42,28 @@ loop::Task<> ask_nodes(Here& here, Env env, slurm::Site site, SlurmFacts& facts)
     facts.no_words = said.error().text;
 }
 
-loop::Task<> gather(Here& here, Env env, machine::SlurmCluster cluster, bool probe,
+loop::Task<> gather(Here& here, Env env, places::SlurmCluster cluster, bool probe,
                     SlurmFacts& facts) {
   Args plan = slurm::plan_settings();
-  const Result<std::string> settings = co_await machine::ask_slurm(here.loop, env, std::move(plan));
+  const Result<std::string> settings = co_await places::ask_slurm(here.loop, env, std::move(plan));
   if (!settings) facts.no_settings = settings.error().text;
   if (!settings) co_return;
   facts.settings = slurm::settings_from(*settings);
   Result<Args> trial = slurm::plan_trial(cluster.site);
   if (!trial) facts.no_trial = trial.error().text;
   if (trial) {
-    const Result<std::string> taken =
-        co_await machine::ask_slurm(here.loop, env, *std::move(trial));
+    const Result<std::string> taken = co_await places::ask_slurm(here.loop, env, *std::move(trial));
     if (!taken) facts.no_trial = taken.error().text;
   }
   Args nodes = slurm::plan_sinfo();
-  const Result<std::string> told = co_await machine::ask_slurm(here.loop, env, std::move(nodes));
+  const Result<std::string> told = co_await places::ask_slurm(here.loop, env, std::move(nodes));
   if (told)
     facts.nodes = slurm::nodes_from(*told);
   else
     facts.no_nodes = told.error().text;
   Args partitions = slurm::plan_partitions();
   const Result<std::string> parts =
-      co_await machine::ask_slurm(here.loop, env, std::move(partitions));
+      co_await places::ask_slurm(here.loop, env, std::move(partitions));
   if (parts) facts.partitions = slurm::partitions_from(*parts);
   if (!cluster.addresses.empty())
     facts.address = cluster.addresses.front();
@@ -73,7 +72,7 @@ loop::Task<> gather(Here& here, Env env, machine::SlurmCluster cluster, bool pro
   if (probe) co_await ask_nodes(here, env, cluster.site, facts);
 }
 
-loop::Task<Result<int>> look(Here& here, Env env, machine::SlurmCluster cluster,
+loop::Task<Result<int>> look(Here& here, Env env, places::SlurmCluster cluster,
                              DoctorWishes wishes) {
   SlurmFacts facts;
   co_await gather(here, std::move(env), std::move(cluster), wishes.probe, facts);
@@ -85,7 +84,7 @@ loop::Task<Result<int>> look(Here& here, Env env, machine::SlurmCluster cluster,
 
 }  // namespace
 
-int doctor_slurm(const Env& env, const machine::SlurmCluster& cluster, DoctorWishes wishes) {
+int doctor_slurm(const Env& env, const places::SlurmCluster& cluster, DoctorWishes wishes) {
   return run_here("sm doctor", env, [&](Here& here) { return look(here, env, cluster, wishes); });
 }
 

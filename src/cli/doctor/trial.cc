@@ -44,7 +44,7 @@ Result<job::Spec> trial_spec(const std::optional<platform::Interpreter>& interpr
   return spec;
 }
 
-loop::Task<Result<platform::JobReport>> run_trial(loop::Loop& loop, machine::Machine& machine,
+loop::Task<Result<platform::JobReport>> run_trial(loop::Loop& loop, places::Machine& machine,
                                                   const Env& env, std::string python, bool outside,
                                                   platform::Requests& requests) {
   const bool asked = !python.empty();
@@ -103,7 +103,7 @@ Finding finding_of_trial(const Result<platform::JobReport>& report, Duration too
 Finding try_job(const Env& env, const std::string& python, bool outside) {
   const TimePoint begin = Clock::now();
   loop::Loop loop;
-  machine::Machine machine(loop, env, {});
+  places::Machine machine(loop, env, {});
   platform::Requests requests(loop);
   Trial trial;
   const auto run = [&]() -> loop::Task<> {

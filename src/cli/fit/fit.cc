@@ -113,7 +113,7 @@ class Fit {
  private:
   loop::Task<> sweep();
   loop::Task<Result<std::optional<platform::Interpreter>>> interpreter();
-  loop::Task<Result<machine::UsedImage>> use_image();
+  loop::Task<Result<places::UsedImage>> use_image();
   Result<void> name_image(const std::string& tool, job::Spec& spec) const;
   loop::Task<Result<job::Spec>> specify();
   loop::Task<int> run_to_the_end();
@@ -131,7 +131,7 @@ class Fit {
   std::string cwd_;
   std::optional<Detachment> detachment_;  ///< None: the job is shown here.
   loop::Signals signals_;
-  machine::Machine machine_;
+  places::Machine machine_;
   Out out_;
   bool colour_;
   platform::Requests requests_;
@@ -194,10 +194,10 @@ loop::Task<Result<std::optional<platform::Interpreter>>> Fit::interpreter() {
 }
 
 /// In a thread, so that a signal ends it: an engine's image takes as long as its size says.
-loop::Task<Result<machine::UsedImage>> Fit::use_image() {
+loop::Task<Result<places::UsedImage>> Fit::use_image() {
   const auto work = [this] {
-    const machine::ImageTelling telling{show_progress, complain};
-    return machine::use_image(env_, options_.image, options_.policy, telling);
+    const places::ImageTelling telling{show_progress, complain};
+    return places::use_image(env_, options_.image, options_.policy, telling);
   };
   co_return co_await loop::in_thread(loop_, work);
 }
@@ -206,7 +206,7 @@ loop::Task<Result<machine::UsedImage>> Fit::use_image() {
 Result<void> Fit::name_image(const std::string& tool, job::Spec& spec) const {
   if (!options_.policy.empty())
     return fail(Errc::invalid_input, "--policy: " + tool + " opens images on the nodes by itself");
-  Result<job::Image> image = machine::image_for_tool(tool, options_.image);
+  Result<job::Image> image = places::image_for_tool(tool, options_.image);
   if (!image) return image.error().in("--image");
   spec.notes.push_back("runs image " + image->name + ", which " + tool + " opens on the nodes");
   spec.image = *std::move(image);
@@ -233,11 +233,11 @@ loop::Task<Result<job::Spec>> Fit::specify() {
   Result<job::Spec> spec =
       fit_spec(options_, places_, *python, name, path == env_.end() ? "" : path->second);
   if (!spec) co_return spec.error();
-  const std::string tool = machine::image_tool(options_.slurm, spec->instance_type);
+  const std::string tool = places::image_tool(options_.slurm, spec->instance_type);
   if (!options_.image.empty() && !tool.empty()) {
     if (Result<void> named = name_image(tool, *spec); !named) co_return named.error();
   } else if (!options_.image.empty()) {
-    Result<machine::UsedImage> used = co_await use_image();
+    Result<places::UsedImage> used = co_await use_image();
     if (!used) co_return used.error().in("--image");
     spec->notes.push_back("runs image " + used->image.name + ", " + used->image.digest);
     spec->image = std::move(used->image);
@@ -383,7 +383,7 @@ loop::Task<int> Fit::report(const job::Spec& spec, Result<platform::JobReport> r
 
 /// What hosts did, from the journals that the job's record keeps.
 loop::Task<> Fit::add_timeline(std::string name) {
-  Result<machine::FoundJob> job = machine::find_job(state_folder(env_), name);
+  Result<places::FoundJob> job = places::find_job(state_folder(env_), name);
   if (!job) co_return complain("warning: no timeline: " + job.error().text);
   const Result<job::JobTimeline> timeline = co_await own_timeline(loop_, *std::move(job));
   if (!timeline) co_return complain("warning: no timeline: " + timeline.error().text);
@@ -408,7 +408,7 @@ int fit_main(const Args& args, const Env& given) {
   if (const command::Stop* stop = std::get_if<command::Stop>(&line)) return tell(*stop);
   FitOptions options = std::get<FitOptions>(std::move(line));
   const bool brings_image =
-      options.slurm && !options.image.empty() && machine::image_tool(options.slurm, {}).empty();
+      options.slurm && !options.image.empty() && places::image_tool(options.slurm, {}).empty();
   if (brings_image && ::geteuid() != 0)
     return stop_with(exit_usage,
                      "--image: on a Slurm cluster it requires root, here and on the nodes; without "

@@ -201,22 +201,22 @@ Result<FitOptions> options_from(FitWords words, Args arguments) {
 
 }  // namespace
 
-Result<std::optional<machine::SlurmCluster>> slurm_of(const std::string& engine,
-                                                      const std::vector<std::string>& settings) {
+Result<std::optional<places::SlurmCluster>> slurm_of(const std::string& engine,
+                                                     const std::vector<std::string>& settings) {
   if (!engine.empty() && engine != "local" && engine != "slurm")
     return wrong_value("--engine", "local or slurm", engine);
   if (engine != "slurm" && !settings.empty())
     return fail(Errc::invalid_input, "--slurm requires --engine slurm");
-  if (engine != "slurm") return std::optional<machine::SlurmCluster>();
-  machine::SlurmCluster cluster;
+  if (engine != "slurm") return std::optional<places::SlurmCluster>();
+  places::SlurmCluster cluster;
   for (const std::string& text : settings) {
     const std::size_t equals = text.find('=');
     const std::string name = text.substr(0, equals);
     const std::string value = equals == std::string::npos ? "" : text.substr(equals + 1);
-    const Result<void> taken = machine::set(cluster, name, value);
+    const Result<void> taken = places::set(cluster, name, value);
     if (!taken) return taken.error().in("--slurm");
   }
-  return std::optional<machine::SlurmCluster>(std::move(cluster));
+  return std::optional<places::SlurmCluster>(std::move(cluster));
 }
 
 FitLine fit_options(const Args& args) {

@@ -61,8 +61,8 @@ struct FitOptions {
   bool encrypted = false;  ///< EnableInterContainerTrafficEncryption.
   bool overwrite = false;
   bool keep = false;
-  std::optional<machine::SlurmCluster> slurm{};  ///< None: hosts are on this machine.
-  bool detach = false;                           ///< The job continues without a terminal.
+  std::optional<places::SlurmCluster> slurm{};  ///< None: hosts are on this machine.
+  bool detach = false;                          ///< The job continues without a terminal.
   bool json = false;
   bool raw = false;
   bool verbose = false;
@@ -77,8 +77,8 @@ using FitLine = std::variant<FitOptions, command::Stop>;
 FitLine fit_options(const Args& args);
 
 /// What `--engine` and each `--slurm` ask for; none: this machine. Pure. Error: `invalid_input`.
-Result<std::optional<machine::SlurmCluster>> slurm_of(const std::string& engine,
-                                                      const std::vector<std::string>& settings);
+Result<std::optional<places::SlurmCluster>> slurm_of(const std::string& engine,
+                                                     const std::vector<std::string>& settings);
 
 /// How a hyperparameter's value is sent: JSON numbers, true, false, null, lists and objects as they
 /// are, anything else as a JSON string, so that text arrives byte for byte. Pure. `value` is UTF-8.

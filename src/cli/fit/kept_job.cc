@@ -9,7 +9,7 @@
 
 namespace muster::cli {
 
-KeptJob::KeptJob(machine::Machine& machine, const job::Spec& spec, platform::Sink& shown,
+KeptJob::KeptJob(places::Machine& machine, const job::Spec& spec, platform::Sink& shown,
                  Options options)
     : machine_(machine),
       spec_(spec),
@@ -17,16 +17,16 @@ KeptJob::KeptJob(machine::Machine& machine, const job::Spec& spec, platform::Sin
       options_(std::move(options)),
       statuses_(std::make_shared<std::vector<platform::StatusLine>>()) {}
 
-Result<std::unique_ptr<KeptJob>> KeptJob::prepare(loop::Loop& loop, machine::Machine& machine,
+Result<std::unique_ptr<KeptJob>> KeptJob::prepare(loop::Loop& loop, places::Machine& machine,
                                                   const job::Spec& spec, platform::Sink& shown,
                                                   Options options) {
   std::unique_ptr<KeptJob> kept(new KeptJob(machine, spec, shown, std::move(options)));
-  Json description = machine::description_of(spec, wall_time());
+  Json description = places::description_of(spec, wall_time());
   if (const auto& metrics = kept->options_.metrics; !metrics.empty()) {
     description["AlgorithmSpecification"]["MetricDefinitions"] = to_json(metrics);
     kept->metrics_.emplace(TRY(job::MetricDefinitions::from(metrics)));
   }
-  Result<std::unique_ptr<machine::JobRecord>> record = machine::JobRecord::prepare(
+  Result<std::unique_ptr<places::JobRecord>> record = places::JobRecord::prepare(
       loop, kept->options_.state, std::move(description), kept->options_.calls);
   if (!record) return record.error().in("the job's record");
   kept->record_ = *std::move(record);

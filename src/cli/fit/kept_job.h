@@ -35,11 +35,11 @@ class KeptJob final : public platform::Sink {
     /// What `sm fit` ends with, once its job has.
     std::function<int(const platform::JobReport& report)> exit_code{};
     std::vector<job::MetricDefinition> metrics{};    ///< Metrics in the log's lines.
-    machine::CarrierCalls calls{};                   ///< For `sm stop` and `sm stacks`.
+    places::CarrierCalls calls{};                    ///< For `sm stop` and `sm stacks`.
     std::function<void(const std::string&)> tell{};  ///< A warning.
   };
   /// All arguments outlive this; `shown` also receives all events.
-  static Result<std::unique_ptr<KeptJob>> prepare(loop::Loop& loop, machine::Machine& machine,
+  static Result<std::unique_ptr<KeptJob>> prepare(loop::Loop& loop, places::Machine& machine,
                                                   const job::Spec& spec, platform::Sink& shown,
                                                   Options options);
 
@@ -58,15 +58,15 @@ class KeptJob final : public platform::Sink {
   log_writer() const;
 
  private:
-  KeptJob(machine::Machine& machine, const job::Spec& spec, platform::Sink& shown, Options options);
+  KeptJob(places::Machine& machine, const job::Spec& spec, platform::Sink& shown, Options options);
   void accept();
   void see(const std::string& host);
 
-  machine::Machine& machine_;
+  places::Machine& machine_;
   const job::Spec& spec_;
   platform::Sink& shown_;
   Options options_;
-  std::unique_ptr<machine::JobRecord> record_;
+  std::unique_ptr<places::JobRecord> record_;
   bool accepted_ = false;
   std::set<std::string> seen_;         ///< Hosts whose journals are kept.
   std::optional<OwnMetrics> metrics_;  ///< Where it defines any.

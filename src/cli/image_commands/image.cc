@@ -57,7 +57,7 @@ Result<std::string> import_one(image::Store& store, const ImageOptions& options,
                 options.source +
                     ": expected docker-daemon:NAME[:TAG], docker-archive:FILE[:NAME] or "
                     "oci:DIR[:TAG]; use sm image pull for an image in a registry");
-  const Result<image::Reference> taken = machine::obey_policy_of_place(options.policy, from);
+  const Result<image::Reference> taken = places::obey_policy_of_place(options.policy, from);
   if (!taken && taken.error().code == Errc::denied)
     return fail(Errc::invalid_input, taken.error().text);
   if (!taken) return taken.error();
@@ -99,11 +99,11 @@ Result<std::string> list(const image::Store& store, const ImageOptions& options)
 }
 
 Result<std::string> inspect(const image::Store& store, const ImageOptions& options) {
-  const std::string name = TRY(machine::stored_name(options.name));
-  const std::optional<image::Meaning> meaning = TRY(machine::look_up(store, options.name));
+  const std::string name = TRY(places::stored_name(options.name));
+  const std::optional<image::Meaning> meaning = TRY(places::look_up(store, options.name));
   std::optional<image::Image> found;
   if (meaning) found = TRY(store.find(*meaning));
-  if (!found) return machine::no_such_image(name);
+  if (!found) return places::no_such_image(name);
   const image::ImageConfig& config = found->config;
   return to_text(Json{{"Name", name},
                       {"Digest", found->digest},
@@ -122,7 +122,7 @@ Result<std::string> inspect(const image::Store& store, const ImageOptions& optio
 Result<std::string> remove(image::Store& store, const ImageOptions& options) {
   const std::string name = TRY(whole_name(options.name));
   const bool removed = TRY(store.remove(name));
-  if (!removed) return machine::no_such_image(name);
+  if (!removed) return places::no_such_image(name);
   if (options.json) return to_text(Json{{"Name", name}, {"Removed", true}}) + "\n";
   return name + ": removed\n";
 }
@@ -164,7 +164,7 @@ std::optional<command::Stop> parse(const Args& args, std::string& command, Image
 }
 
 Result<std::string> run(const std::string& command, const ImageOptions& options, const Env& env) {
-  image::Store store = TRY(machine::open_image_store(env));
+  image::Store store = TRY(places::open_image_store(env));
   if (command == "import") return import_one(store, options, env);
   if (command == "ls") return list(store, options);
   if (command == "inspect") return inspect(store, options);

@@ -17,12 +17,12 @@ std::string layers_text(std::size_t count) {
 Result<image::Imported> import_shown(const std::string& command, image::Store& store,
                                      const image::Reference& from, const std::string& name,
                                      const Env& env) {
-  machine::ImageTelling telling;
+  places::ImageTelling telling;
   telling.progress = show_progress;
   telling.say = [&](const std::string& line) {
     static_cast<void>(say_line(STDERR_FILENO, command, line));
   };
-  return machine::import_image(store, from, name, env, telling);
+  return places::import_image(store, from, name, env, telling);
 }
 
 std::string imported_text(const image::Imported& imported, bool json) {

@@ -191,7 +191,7 @@ Result<std::optional<image::Image>> unpack(image::Store& store, const PullPlan& 
                                            const image::AddOptions& options) {
   const std::optional<image::Meaning> pushed = TRY(store.look_up(image::to_text(plan.image)));
   if (!pushed || pushed->repository.empty()) return std::optional<image::Image>();
-  TRY(machine::obey_policy(store, plan.policy_file, plan.image, *pushed));
+  TRY(places::obey_policy(store, plan.policy_file, plan.image, *pushed));
   return store.unpack(*pushed, options);
 }
 
@@ -216,8 +216,8 @@ int unpack_pushed(image::Store& store, const PullLine& line, const PullPlan& pla
 
 Result<std::string> take_of_engine(const PullLine& line, const image::Reference& from,
                                    const Env& env) {
-  const image::Reference taken = TRY(machine::obey_policy_of_place(line.policy, from));
-  image::Store store = TRY(machine::open_image_store(env));
+  const image::Reference taken = TRY(places::obey_policy_of_place(line.policy, from));
+  image::Store store = TRY(places::open_image_store(env));
   const image::Imported imported = TRY(import_shown(name_of_command, store, taken, "", env));
   return imported_text(imported, line.json);
 }
@@ -272,7 +272,7 @@ int image_pull_main(const Args& args, const Env& given) {
   }
   if (const std::optional<int> code = enter_own_namespace(name_of_command, env, false))
     return *code;
-  Result<image::Store> opened = machine::open_image_store(env);
+  Result<image::Store> opened = places::open_image_store(env);
   if (!opened) {
     static_cast<void>(say_error(STDERR_FILENO, name_of_command, opened.error().text));
     return exit_platform;

@@ -24,21 +24,21 @@ struct CleanOptions {
 };
 
 /// Jobs of this machine, those on a cluster, and with `all` what is only remembered of them.
-loop::Task<Result<Swept>> sweep_all(machine::Machine& machine, const Env& env, bool all) {
+loop::Task<Result<Swept>> sweep_all(places::Machine& machine, const Env& env, bool all) {
   Result<Swept> swept = co_await machine.sweep(all);
   if (!swept) co_return swept;
   const Swept cluster = co_await machine.sweep_cluster(all);
   swept->removed.insert(swept->removed.end(), cluster.removed.begin(), cluster.removed.end());
   swept->failed.insert(swept->failed.end(), cluster.failed.begin(), cluster.failed.end());
   if (!all) co_return swept;
-  const Result<std::vector<std::string>> gone = machine::forget_ended(state_folder(env));
+  const Result<std::vector<std::string>> gone = places::forget_ended(state_folder(env));
   if (!gone) co_return gone.error();
   for (const std::string& name : *gone) swept->removed.push_back("record " + name);
   co_return swept;
 }
 
-loop::Task<> clean(loop::Loop& loop, machine::Machine& machine, const Env& env,
-                   CleanOptions options, int& code) {
+loop::Task<> clean(loop::Loop& loop, places::Machine& machine, const Env& env, CleanOptions options,
+                   int& code) {
   const Result<Swept> swept = co_await sweep_all(machine, env, options.all);
   if (swept) {
     const std::string lines = options.json ? to_text(to_json(*swept)) + "\n" : lines_of(*swept);
@@ -62,7 +62,7 @@ int clean_main(const Args& args, const Env& given) {
   Env env = given;
   if (const std::optional<int> code = enter_own_namespace("sm clean", env, false)) return *code;
   loop::Loop loop;
-  machine::Machine machine(loop, env, {});
+  places::Machine machine(loop, env, {});
   int code = exit_platform;
   loop::Tasks tasks(loop);
   tasks.start(clean(loop, machine, env, options, code));

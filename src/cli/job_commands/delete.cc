@@ -40,8 +40,8 @@ loop::Task<Result<int>> delete_job(Client& client, std::string job, bool json) {
   co_return exit_success;
 }
 
-loop::Task<Result<int>> delete_own(Here& here, machine::FoundJob job, bool json) {
-  const Result<void> forgotten = machine::forget_job(job);
+loop::Task<Result<int>> delete_own(Here& here, places::FoundJob job, bool json) {
+  const Result<void> forgotten = places::forget_job(job);
   if (!forgotten) co_return forgotten.error();
   here.out.text() += deleted_text(job.name, "output folder", results_of(job.description), json);
   co_return exit_success;
@@ -56,7 +56,7 @@ int delete_main(const Args& args, const Env& env) {
   line.text("JOB", job);
   line.flag("--json", json);
   if (const std::optional<command::Stop> stop = line.parse(args)) return tell(*stop);
-  const Result<std::optional<machine::FoundJob>> own = own_job(env, job);
+  const Result<std::optional<places::FoundJob>> own = own_job(env, job);
   if (!own) return end_with("sm delete", own.error());
   if (*own)
     return run_here("sm delete", env, [&](Here& here) { return delete_own(here, **own, json); });

@@ -23,9 +23,9 @@ loop::Task<Result<int>> show(Client& client, std::string job, bool json) {
   co_return exit_success;
 }
 
-loop::Task<Result<int>> show_own(Here& here, machine::FoundJob found, bool json) {
+loop::Task<Result<int>> show_own(Here& here, places::FoundJob found, bool json) {
   Json& job = found.description;
-  const std::map<std::string, pid_t> stewards = machine::stewards_of(here.state, found.name);
+  const std::map<std::string, pid_t> stewards = places::stewards_of(here.state, found.name);
   if (found.living && !stewards.empty()) job["MusterStewards"] = stewards;
   here.out.text() += json ? visible_json(to_text(job)) + "\n" : job_text(job, here.colour);
   co_return exit_success;
@@ -40,7 +40,7 @@ int describe_main(const Args& args, const Env& env) {
   line.text("JOB", job);
   line.flag("--json", json);
   if (const std::optional<command::Stop> stop = line.parse(args)) return tell(*stop);
-  const Result<std::optional<machine::FoundJob>> own = own_job(env, job);
+  const Result<std::optional<places::FoundJob>> own = own_job(env, job);
   if (!own) return end_with("sm describe", own.error());
   if (*own)
     return run_here("sm describe", env, [&](Here& here) { return show_own(here, **own, json); });

@@ -67,16 +67,16 @@ Result<Query> query_from(const JobsOptions& options) {
 }
 
 /// The jobs among those of this machine that are asked for, in their order.
-Json summaries_of(const std::vector<machine::FoundJob>& jobs, const Query& query) {
+Json summaries_of(const std::vector<places::FoundJob>& jobs, const Query& query) {
   Json all = Json::array();
-  for (const machine::FoundJob& job : jobs) {
+  for (const places::FoundJob& job : jobs) {
     const bool named = job.name.find(query.name) != std::string::npos;
     const std::string status = member_text(job.description, "TrainingJobStatus");
     const Json config = job.description.value("ResourceConfig", Json::object());
     const bool typed = member_text(config, "InstanceType").find(query.type) != std::string::npos;
     const bool fits = named && typed && query.tag.is_null();  // Jobs of `sm fit` have no tags.
     if (fits && (query.status.empty() || status == query.status))
-      all.push_back(machine::summary_of(job.description));
+      all.push_back(places::summary_of(job.description));
   }
   return all;
 }
@@ -156,7 +156,7 @@ int jobs_main(const Args& args, const Env& env) {
   if (const std::optional<command::Stop> stop = line.parse(args)) return tell(*stop);
   const Result<Query> query = query_from(options);
   if (!query) return tell(command::wrong_line(page, query.error().text));
-  const Result<std::vector<machine::FoundJob>> found = machine::find_jobs(state_folder(env));
+  const Result<std::vector<places::FoundJob>> found = places::find_jobs(state_folder(env));
   const Json own = found ? summaries_of(*found, *query) : Json::array();
   if (names_server(env) || (found && found->empty()))
     return run_client("sm jobs", env,

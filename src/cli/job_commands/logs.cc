@@ -54,7 +54,7 @@ int logs_main(const Args& args, const Env& env) {
   Result<LogFilter> filter = filter_from(typed);
   if (!filter) return tell(command::wrong_line(page, filter.error().text));
   how.filter = *std::move(filter);
-  const Result<std::optional<machine::FoundJob>> own = own_job(env, job);
+  const Result<std::optional<places::FoundJob>> own = own_job(env, job);
   if (!own) return end_with("sm logs", own.error());
   if (*own)
     return run_here("sm logs", env, [&](Here& here) { return show_own_log(here, **own, how); });

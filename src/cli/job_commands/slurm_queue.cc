@@ -20,7 +20,7 @@ namespace {
 loop::Task<Result<int>> tell_of(Here& here, Env env, Args argv,
                                 const std::function<std::string(const std::string&)>& show) {
   const Result<std::string> answer =
-      co_await machine::ask_slurm(here.loop, std::move(env), std::move(argv));
+      co_await places::ask_slurm(here.loop, std::move(env), std::move(argv));
   if (!answer) co_return answer.error();
   here.out.text() += show(*answer);
   co_return exit_success;

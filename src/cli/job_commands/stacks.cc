@@ -50,10 +50,10 @@ loop::Task<Result<int>> ask_server(Client& client, StacksOptions options) {
   co_return show(client.out, options, *std::move(hosts));
 }
 
-loop::Task<Result<int>> ask_here(Here& here, machine::FoundJob job, StacksOptions options) {
+loop::Task<Result<int>> ask_here(Here& here, places::FoundJob job, StacksOptions options) {
   if (!job.living) co_return fail(Errc::not_found, options.job + " has ended: no process is left");
   Result<std::vector<job::HostStacks>> hosts =
-      co_await machine::ask_for_stacks(here.loop, std::move(job), options.calls());
+      co_await places::ask_for_stacks(here.loop, std::move(job), options.calls());
   if (!hosts) co_return hosts.error();
   co_return show(here.out, options, *std::move(hosts));
 }
@@ -68,7 +68,7 @@ int stacks_main(const Args& args, const Env& env) {
   line.flag("--native", options.native);
   line.flag("--json", options.json);
   if (const std::optional<command::Stop> stop = line.parse(args)) return tell(*stop);
-  const Result<std::optional<machine::FoundJob>> own = own_job(env, options.job);
+  const Result<std::optional<places::FoundJob>> own = own_job(env, options.job);
   if (!own) return end_with("sm stacks", own.error());
   if (*own)
     return run_here("sm stacks", env, [&](Here& here) { return ask_here(here, **own, options); });

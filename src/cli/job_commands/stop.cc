@@ -66,21 +66,21 @@ loop::Task<Result<int>> stop_job(Client& client, std::string job, Wish wish) {
   co_return exit_success;
 }
 
-loop::Task<Result<int>> stop_own(Here& here, machine::FoundJob job, Wish wish) {
+loop::Task<Result<int>> stop_own(Here& here, places::FoundJob job, Wish wish) {
   if (!job.living)
     co_return fail(Errc::invalid_input, job.name + " has ended already: " +
                                             member_text(job.description, "TrainingJobStatus"));
-  Result<bool> killed = co_await machine::ask_to_stop(here.loop, job);
-  if (killed && !*killed && wish.now) killed = co_await machine::ask_to_stop(here.loop, job);
+  Result<bool> killed = co_await places::ask_to_stop(here.loop, job);
+  if (killed && !*killed && wish.now) killed = co_await places::ask_to_stop(here.loop, job);
   if (!killed) co_return fail(Errc::invalid_input, killed.error().text);
   here.complain(asked_text(visible_line(job.name), *killed));
   here.farewell =
       job.name + " is being stopped; sm describe " + job.name + " shows when it has stopped";
   std::string status = "Stopping";
   if (wish.wait) {
-    const Result<void> ended = co_await machine::wait_for_end(here.loop, job);
+    const Result<void> ended = co_await places::wait_for_end(here.loop, job);
     if (!ended) co_return ended.error();
-    const Result<machine::FoundJob> now = machine::find_again(here.state, job);
+    const Result<places::FoundJob> now = places::find_again(here.state, job);
     if (!now) co_return now.error();
     status = member_text(now->description, "TrainingJobStatus");
   }
@@ -99,7 +99,7 @@ int stop_main(const Args& args, const Env& env) {
   line.flag("--wait", wish.wait);
   line.flag("--json", wish.json);
   if (const std::optional<command::Stop> stop = line.parse(args)) return tell(*stop);
-  const Result<std::optional<machine::FoundJob>> own = own_job(env, job);
+  const Result<std::optional<places::FoundJob>> own = own_job(env, job);
   if (!own) return end_with("sm stop", own.error());
   if (*own)
     return run_here("sm stop", env, [&](Here& here) { return stop_own(here, **own, wish); });

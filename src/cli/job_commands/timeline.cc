@@ -35,7 +35,7 @@ loop::Task<Result<int>> ask_server(Client& client, std::string job, Show show) {
   co_return show(client.out, *timeline);
 }
 
-loop::Task<Result<int>> look_here(Here& here, machine::FoundJob job, Show show) {
+loop::Task<Result<int>> look_here(Here& here, places::FoundJob job, Show show) {
   if (job.description.value("MusterLogDropped", false))
     co_return fail(Errc::not_found, job.name + ": the job's journals were too large to be kept");
   Result<job::JobTimeline> timeline = co_await own_timeline(here.loop, std::move(job));
@@ -45,7 +45,7 @@ loop::Task<Result<int>> look_here(Here& here, machine::FoundJob job, Show show) 
 
 int with_timeline(const std::string& name, const std::string& job, const Env& env,
                   const Show& show) {
-  const Result<std::optional<machine::FoundJob>> own = own_job(env, job);
+  const Result<std::optional<places::FoundJob>> own = own_job(env, job);
   if (!own) return end_with(name, own.error());
   if (*own) return run_here(name, env, [&](Here& here) { return look_here(here, **own, show); });
   return run_client(name, env, [&](Client& client) { return ask_server(client, job, show); });

@@ -35,7 +35,7 @@ struct WaitOptions {
 
 struct AwaitedJob {
   std::string name;
-  std::optional<machine::FoundJob> own;  ///< None: the server's.
+  std::optional<places::FoundJob> own;  ///< None: the server's.
 };
 
 /// One `sm wait`, over jobs of this machine and of a server.
@@ -106,10 +106,10 @@ loop::Task<> Wait::watch_server(Client& client) {
 }
 
 loop::Task<> Wait::watch_own(loop::Loop& loop, std::size_t number) {
-  const machine::FoundJob& job = *jobs_[number].own;
-  const Result<void> over = co_await machine::wait_for_end(loop, job);
+  const places::FoundJob& job = *jobs_[number].own;
+  const Result<void> over = co_await places::wait_for_end(loop, job);
   if (!over) co_return stop(over.error());
-  Result<machine::FoundJob> now = machine::find_again(state_, job);
+  Result<places::FoundJob> now = places::find_again(state_, job);
   if (!now) co_return stop(now.error());
   end(number, std::move(now->description));
 }

@@ -72,14 +72,14 @@ bool names_server(const Env& env) {
 
 std::string why_local(const Env& env, const std::string& name) {
   if (names_server(env)) return {};
-  const Result<machine::FoundJob> own = machine::find_job(state_folder(env), name);
+  const Result<places::FoundJob> own = places::find_job(state_folder(env), name);
   return own ? local_text(own->description) : std::string();
 }
 
-Result<std::optional<machine::FoundJob>> own_job(const Env& env, const std::string& name) {
-  Result<machine::FoundJob> own = machine::find_job(state_folder(env), name);
+Result<std::optional<places::FoundJob>> own_job(const Env& env, const std::string& name) {
+  Result<places::FoundJob> own = places::find_job(state_folder(env), name);
   if (own) return std::optional(*std::move(own));
-  if (names_server(env)) return std::optional<machine::FoundJob>();
+  if (names_server(env)) return std::optional<places::FoundJob>();
   const std::string what = own.error().code == Errc::not_found ? "; sm jobs lists them" : "";
   return with_server_hint(fail(own.error().code, own.error().text + what));
 }

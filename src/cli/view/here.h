@@ -42,6 +42,6 @@ bool names_server(const Env& env);
 
 /// The job of this machine that has the name; none: a server is named, to be asked for it. What
 /// this machine has comes first. Error: `not_found`, `denied`: neither can have it.
-Result<std::optional<machine::FoundJob>> own_job(const Env& env, const std::string& name);
+Result<std::optional<places::FoundJob>> own_job(const Env& env, const std::string& name);
 
 }  // namespace muster::cli

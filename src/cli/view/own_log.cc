@@ -45,7 +45,7 @@ ssize_t read_some(int fd, std::string& buffer) {
 /// One job's log on its way from the journals to the screen.
 class Shown {
  public:
-  Shown(Here& here, machine::FoundJob job, JobLogOptions options)
+  Shown(Here& here, places::FoundJob job, JobLogOptions options)
       : here_(here),
         job_(std::move(job)),
         options_(std::move(options)),
@@ -57,7 +57,7 @@ class Shown {
   loop::Task<Result<int>> run();
 
  private:
-  static OwnLog::Files files_of(const machine::FoundJob& job);
+  static OwnLog::Files files_of(const places::FoundJob& job);
   Result<void> check_host() const;
   std::unique_ptr<Render> make_render() const;
   void add_statuses();
@@ -69,7 +69,7 @@ class Shown {
   void say_if_nothing() const;
 
   Here& here_;
-  machine::FoundJob job_;
+  places::FoundJob job_;
   const JobLogOptions options_;
   OwnLog log_;
   LogTail tail_;
@@ -77,13 +77,13 @@ class Shown {
   bool shown_ = false;
   std::vector<platform::StatusLine> said_;
   std::unique_ptr<Render> render_;
-  std::unique_ptr<machine::Growth> growth_;
+  std::unique_ptr<places::Growth> growth_;
   bool stale_ = false;  ///< Something may have come since the last look.
   loop::Event changed_;
   loop::Tasks tasks_;
 };
 
-OwnLog::Files Shown::files_of(const machine::FoundJob& job) {
+OwnLog::Files Shown::files_of(const places::FoundJob& job) {
   OwnLog::Files files;
   for (const std::string& host : job::host_names(hosts_of_job(job.description)))
     files.emplace_back(host, job.journal(host));
@@ -162,7 +162,7 @@ loop::Task<> Shown::watch_growth() {
 }
 
 loop::Task<> Shown::watch_end() {
-  static_cast<void>(co_await machine::wait_for_end(here_.loop, job_));
+  static_cast<void>(co_await places::wait_for_end(here_.loop, job_));
   job_.living = false;
   stale_ = true;
   changed_.notify();
@@ -201,8 +201,7 @@ loop::Task<Result<int>> Shown::run() {
   if (!known) co_return known.error();
   render_ = make_render();
   if (options_.follow && job_.living) {
-    Result<std::unique_ptr<machine::Growth>> growth =
-        machine::Growth::open(here_.loop, job_.folder);
+    Result<std::unique_ptr<places::Growth>> growth = places::Growth::open(here_.loop, job_.folder);
     if (!growth) co_return growth.error();
     growth_ = *std::move(growth);
     tasks_.start(watch_growth());
@@ -211,7 +210,7 @@ loop::Task<Result<int>> Shown::run() {
   while (true) {
     stale_ = false;
     const bool last = !job_.living;  // What was written by then is read below.
-    if (Result<machine::FoundJob> now = machine::find_again(here_.state, job_))
+    if (Result<places::FoundJob> now = places::find_again(here_.state, job_))
       job_.description = std::move(now->description);
     const Result<void> shown = round();
     if (!shown) co_return shown.error();
@@ -306,7 +305,7 @@ Result<void> write_log(const OwnLog::Files& files, const std::vector<platform::S
   return written.flush();
 }
 
-loop::Task<Result<int>> show_own_log(Here& here, machine::FoundJob job, JobLogOptions options) {
+loop::Task<Result<int>> show_own_log(Here& here, places::FoundJob job, JobLogOptions options) {
   Shown shown(here, std::move(job), std::move(options));
   const Result<int> code = co_await shown.run();
   co_return code;

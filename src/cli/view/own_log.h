@@ -55,6 +55,6 @@ Result<void> write_log(const OwnLog::Files& files, const std::vector<platform::S
                        const RenderOptions& options, const std::string& folder);
 
 /// `sm logs` for a job of this machine: as show_log().
-loop::Task<Result<int>> show_own_log(Here& here, machine::FoundJob job, JobLogOptions options);
+loop::Task<Result<int>> show_own_log(Here& here, places::FoundJob job, JobLogOptions options);
 
 }  // namespace muster::cli

@@ -25,7 +25,7 @@ Result<void> add_first_metrics(const std::vector<job::MetricDefinition>& metrics
 
 }  // namespace
 
-loop::Task<Result<job::JobTimeline>> own_timeline(loop::Loop& loop, machine::FoundJob job) {
+loop::Task<Result<job::JobTimeline>> own_timeline(loop::Loop& loop, places::FoundJob job) {
   const UnixMillis submitted = member_time(job.description, "CreationTime").value_or(UnixMillis(0));
   platform::HostJournals journals;
   for (const std::string& host : job::host_names(hosts_of_job(job.description)))

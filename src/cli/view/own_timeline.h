@@ -8,6 +8,6 @@
 namespace muster::cli {
 
 /// What the hosts of a job of this machine did, as their journals tell by now.
-loop::Task<Result<job::JobTimeline>> own_timeline(loop::Loop& loop, machine::FoundJob job);
+loop::Task<Result<job::JobTimeline>> own_timeline(loop::Loop& loop, places::FoundJob job);
 
 }  // namespace muster::cli

@@ -9,7 +9,7 @@
 #include "image/reference.h"
 #include "net/loop/worker.h"
 
-namespace muster::machine {
+namespace muster::places {
 namespace {
 
 constexpr std::string_view command_name = "sm image pull: ";
@@ -149,4 +149,4 @@ loop::Task<Result<UsedImage>> bring_image(supervise::Programs& programs, ImagePl
   co_return fail(Errc::not_found, "image " + wish.name + " was removed in the meantime");
 }
 
-}  // namespace muster::machine
+}  // namespace muster::places

@@ -8,7 +8,7 @@
 #include "os/supervise/programs.h"
 #include "platform/places/images.h"
 
-namespace muster::machine {
+namespace muster::places {
 
 /// Where images of this machine are, and how one is pulled.
 struct ImagePlace {
@@ -29,4 +29,4 @@ Command pull_command(const ImagePlace& place, const job::ImageWish& wish);
 /// Why a pull failed, out of what it said on standard error: its last line's own words. Pure.
 std::string pull_failure(std::string_view said);
 
-}  // namespace muster::machine
+}  // namespace muster::places

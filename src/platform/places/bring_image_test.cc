@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-namespace muster::machine {
+namespace muster::places {
 namespace {
 
 const ImagePlace place{"/data/sm",
@@ -43,4 +43,4 @@ TEST_CASE("bring image: a failed pull is told by its last line") {
 }
 
 }  // namespace
-}  // namespace muster::machine
+}  // namespace muster::places

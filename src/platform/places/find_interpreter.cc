@@ -2,7 +2,7 @@
 
 #include "base/text.h"
 
-namespace muster::machine {
+namespace muster::places {
 namespace {
 
 constexpr std::chrono::seconds answer_limit{30};
@@ -30,4 +30,4 @@ loop::Task<Result<platform::Interpreter>> find_interpreter(supervise::Programs& 
   co_return interpreter;
 }
 
-}  // namespace muster::machine
+}  // namespace muster::places

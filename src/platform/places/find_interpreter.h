@@ -6,7 +6,7 @@
 #include "os/supervise/programs.h"
 #include "platform/interpreter.h"
 
-namespace muster::machine {
+namespace muster::places {
 
 /// Finds out the version and paths of `python` (a name on the PATH of `env`, or an absolute path)
 /// by running it once: in / and with -I, so that it imports nothing from the caller's folder or
@@ -15,4 +15,4 @@ namespace muster::machine {
 loop::Task<Result<platform::Interpreter>> find_interpreter(supervise::Programs& programs,
                                                            std::string python, Env env);
 
-}  // namespace muster::machine
+}  // namespace muster::places

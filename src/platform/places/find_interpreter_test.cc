@@ -9,7 +9,7 @@
 #include "base/files/remove_tree.h"
 #include "net/loop/testing.h"
 
-namespace muster::machine {
+namespace muster::places {
 namespace {
 
 using platform::Interpreter;
@@ -64,4 +64,4 @@ TEST_CASE("interpreter: no file of the caller's folder, of PYTHONPATH or a home 
 }
 
 }  // namespace
-}  // namespace muster::machine
+}  // namespace muster::places

@@ -2,7 +2,7 @@
 
 #include <sys/inotify.h>
 
-namespace muster::machine {
+namespace muster::places {
 
 Result<std::unique_ptr<Growth>> Growth::open(loop::Loop& loop, const std::string& folder) {
   std::unique_ptr<loop::Notices> notices = TRY(loop::Notices::open(loop));
@@ -15,4 +15,4 @@ void Growth::watch(const std::string& file) {
   if (notices_->add(file, IN_MODIFY)) files_.insert(file);
 }
 
-}  // namespace muster::machine
+}  // namespace muster::places

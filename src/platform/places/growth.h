@@ -7,7 +7,7 @@
 
 #include "net/loop/notices.h"
 
-namespace muster::machine {
+namespace muster::places {
 
 /// Reports when an entry is created in a folder or renamed into it, or one of some files grows,
 /// under any name (inotify).
@@ -29,4 +29,4 @@ class Growth {
   std::set<std::string> files_;
 };
 
-}  // namespace muster::machine
+}  // namespace muster::places

@@ -10,7 +10,7 @@
 #include "image/reference.h"
 #include "platform/places/machine.h"
 
-namespace muster::machine {
+namespace muster::places {
 
 Result<image::Store> open_image_store(const Env& env) {
   const std::string state = state_folder(env);
@@ -170,4 +170,4 @@ Result<UsedImage> use_image(const Env& env, const std::string& name, const std::
   return lease_image(store, *found, stored);
 }
 
-}  // namespace muster::machine
+}  // namespace muster::places

@@ -10,7 +10,7 @@
 #include "image/policy.h"
 #include "job/image.h"
 
-namespace muster::machine {
+namespace muster::places {
 
 /// The images of this machine, below its state folder, which is noted as muster's. For root, or
 /// within enter_rootless(). Errors: as image::Store::open().
@@ -64,4 +64,4 @@ Result<UsedImage> lease_image(const image::Store& store, const image::Image& ima
 Result<UsedImage> use_image(const Env& env, const std::string& name, const std::string& policy_file,
                             const ImageTelling& telling);
 
-}  // namespace muster::machine
+}  // namespace muster::places

@@ -5,7 +5,7 @@
 #include "base/terminal.h"
 #include "base/text.h"
 
-namespace muster::machine {
+namespace muster::places {
 namespace {
 
 constexpr const char* lost_reason =
@@ -141,4 +141,4 @@ Json summary_of(const Json& description) {
   return summary;
 }
 
-}  // namespace muster::machine
+}  // namespace muster::places

@@ -8,7 +8,7 @@
 #include "job/spec.h"
 #include "platform/job_run.h"
 
-namespace muster::machine {
+namespace muster::places {
 
 /// A job of this machine in the form of DescribeTrainingJob's answer, so that it is shown as a
 /// server's is. Members that AWS does not have begin with "Muster" (docs/protocols/job-record.md).
@@ -35,4 +35,4 @@ void add_loss(Json& description, UnixMillis time);
 /// The job's entry in ListTrainingJobs.
 Json summary_of(const Json& description);
 
-}  // namespace muster::machine
+}  // namespace muster::places

@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace muster::machine {
+namespace muster::places {
 namespace {
 
 job::Spec spec() {
@@ -120,4 +120,4 @@ TEST_CASE("job description: what ran out of time has stopped, what was lost has 
 }
 
 }  // namespace
-}  // namespace muster::machine
+}  // namespace muster::places

@@ -20,7 +20,7 @@
 #include "platform/job_name.h"
 #include "platform/places/job_description.h"
 
-namespace muster::machine {
+namespace muster::places {
 namespace {
 
 constexpr std::chrono::seconds stacks_max{20};  ///< Stewards give up earlier.
@@ -354,4 +354,4 @@ std::vector<std::string> beyond(std::vector<RecordSize> records, const RecordLim
   return going;
 }
 
-}  // namespace muster::machine
+}  // namespace muster::places

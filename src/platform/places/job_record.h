@@ -13,7 +13,7 @@
 #include "net/sockets/unix.h"
 #include "platform/job_run.h"
 
-namespace muster::machine {
+namespace muster::places {
 
 /// What others may ask of the process that carries a job.
 struct CarrierCalls {
@@ -114,4 +114,4 @@ struct RecordSize {
 /// The records that go: all but the newest that keep within the limits. Pure.
 std::vector<std::string> beyond(std::vector<RecordSize> records, const RecordLimits& limits);
 
-}  // namespace muster::machine
+}  // namespace muster::places

@@ -11,7 +11,7 @@
 #include "platform/places/growth.h"
 #include "platform/places/job_description.h"
 
-namespace muster::machine {
+namespace muster::places {
 namespace {
 
 struct State {
@@ -205,4 +205,4 @@ TEST_CASE("growth: a folder and a file that is written to by another name") {
 }
 
 }  // namespace
-}  // namespace muster::machine
+}  // namespace muster::places

@@ -15,7 +15,7 @@
 #include "platform/places/bring_image.h"
 #include "platform/places/find_interpreter.h"
 
-namespace muster::machine {
+namespace muster::places {
 namespace {
 
 constexpr const char* own_program_link = "/proc/self/exe";
@@ -113,4 +113,4 @@ loop::Task<Result<platform::Interpreter>> Machine::interpreter(std::string pytho
   return find_interpreter(*programs_, std::move(python), env_);
 }
 
-}  // namespace muster::machine
+}  // namespace muster::places

@@ -27,7 +27,7 @@ namespace muster::supervise {
 class Programs;
 }
 
-namespace muster::machine {
+namespace muster::places {
 
 /// Places for jobs, seen from this machine: the one room that knows which engine it is. One exists
 /// in a process.
@@ -79,4 +79,4 @@ std::map<std::string, pid_t> stewards_of(const std::string& state, const std::st
 /// GPUs that hosts can be given. Errors: devices::find_gpus()'s.
 Result<int> count_gpus(const Env& env);
 
-}  // namespace muster::machine
+}  // namespace muster::places

@@ -7,7 +7,7 @@
 #include "engine/local/outside.h"
 #include "os/supervise/own_root.h"
 
-namespace muster::machine {
+namespace muster::places {
 
 std::vector<std::string> lacks(const Rootless& rootless) {
   std::vector<std::string> all = {
@@ -36,4 +36,4 @@ Result<std::optional<Rootless>> enter_rootless(Env& env) {
   return std::optional(Rootless{own->ids, own->why_one_id, local::why_no_outside(env)});
 }
 
-}  // namespace muster::machine
+}  // namespace muster::places

@@ -7,7 +7,7 @@
 #include "base/command.h"
 #include "base/result.h"
 
-namespace muster::machine {
+namespace muster::places {
 
 /// Jobs of an ordinary user (docs/decisions/0046-rootless.md).
 
@@ -27,4 +27,4 @@ Result<std::optional<Rootless>> enter_rootless(Env& env);
 /// What jobs cannot have here, each a phrase for a list. Pure.
 std::vector<std::string> lacks(const Rootless& rootless);
 
-}  // namespace muster::machine
+}  // namespace muster::places

@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-namespace muster::machine {
+namespace muster::places {
 namespace {
 
 TEST_CASE("rootless: only what is missing is told") {
@@ -14,4 +14,4 @@ TEST_CASE("rootless: only what is missing is told") {
 }
 
 }  // namespace
-}  // namespace muster::machine
+}  // namespace muster::places

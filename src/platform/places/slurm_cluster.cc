@@ -7,7 +7,7 @@
 #include "job/limits.h"
 #include "job/preflight/judge.h"
 
-namespace muster::machine {
+namespace muster::places {
 namespace {
 
 constexpr std::string_view preflight_name = "preflight";
@@ -120,4 +120,4 @@ Result<SlurmCluster> slurm_cluster_from(const Json& json) {
   return cluster;
 }
 
-}  // namespace muster::machine
+}  // namespace muster::places

@@ -7,7 +7,7 @@
 #include "base/json.h"
 #include "engine/slurm/submission.h"
 
-namespace muster::machine {
+namespace muster::places {
 
 /// A Slurm cluster of which this machine is a submit host.
 struct SlurmCluster {
@@ -29,4 +29,4 @@ Result<void> set(SlurmCluster& cluster, const std::string& name, const std::stri
 /// `invalid_input`, with the key.
 Result<SlurmCluster> slurm_cluster_from(const Json& json);
 
-}  // namespace muster::machine
+}  // namespace muster::places

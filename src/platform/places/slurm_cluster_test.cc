@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace muster::machine {
+namespace muster::places {
 namespace {
 
 TEST_CASE("slurm cluster: a config's settings, and those of an instance type over them") {
@@ -72,4 +72,4 @@ TEST_CASE("slurm cluster: what is no setting of Slurm's is refused by name") {
 }
 
 }  // namespace
-}  // namespace muster::machine
+}  // namespace muster::places

@@ -2,7 +2,7 @@
 
 #include "image/reference.h"
 
-namespace muster::machine {
+namespace muster::places {
 namespace {
 
 constexpr const char* dockers_registry = "docker.io";
@@ -56,4 +56,4 @@ Result<std::optional<job::Image>> image_on_nodes(const std::optional<SlurmCluste
   return std::optional<job::Image>(TRY(image_for_tool(tool, wish.name)));
 }
 
-}  // namespace muster::machine
+}  // namespace muster::places

@@ -8,7 +8,7 @@
 #include "job/image_wish.h"
 #include "platform/places/slurm_cluster.h"
 
-namespace muster::machine {
+namespace muster::places {
 
 // Pure: images that a program on a cluster's nodes opens there, with its own logins
 // (docs/decisions/0062-image-tools.md).
@@ -26,4 +26,4 @@ Result<std::optional<job::Image>> image_on_nodes(const std::optional<SlurmCluste
                                                  const std::string& type,
                                                  const job::ImageWish& wish);
 
-}  // namespace muster::machine
+}  // namespace muster::places

@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-namespace muster::machine {
+namespace muster::places {
 namespace {
 
 TEST_CASE("tool image: names are whole, in the words of the program that opens it") {
@@ -51,4 +51,4 @@ TEST_CASE("tool image: a server's job has it where its type's hosts do, if nobod
 }
 
 }  // namespace
-}  // namespace muster::machine
+}  // namespace muster::places

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace muster::stacks {
+namespace muster::cloudformation {
 namespace {
 
 const StackResource* find(const Stack& stack, const std::string& name) {
@@ -83,4 +83,4 @@ vpc::Networks without_dangling(vpc::Networks networks) {
   return networks;
 }
 
-}  // namespace muster::stacks
+}  // namespace muster::cloudformation

@@ -6,7 +6,7 @@
 
 #include "server/cloudformation/stack.h"
 
-namespace muster::stacks {
+namespace muster::cloudformation {
 
 /// What an update makes of a stack. Pure.
 
@@ -33,4 +33,4 @@ vpc::Networks without(const vpc::Networks& networks, const std::set<std::string>
 /// Removes subnets and groups whose VPC is missing, and rules whose group is missing.
 vpc::Networks without_dangling(vpc::Networks networks);
 
-}  // namespace muster::stacks
+}  // namespace muster::cloudformation

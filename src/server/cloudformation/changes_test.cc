@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-namespace muster::stacks {
+namespace muster::cloudformation {
 namespace {
 
 TEST_CASE("stacks: changes are told by logical name") {
@@ -57,4 +57,4 @@ TEST_CASE("stacks: what stands on what is not there is left out") {
 }
 
 }  // namespace
-}  // namespace muster::stacks
+}  // namespace muster::cloudformation

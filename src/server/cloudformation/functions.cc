@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "server/cloudformation/references.h"
 
-namespace muster::stacks {
+namespace muster::cloudformation {
 namespace {
 
 constexpr std::size_t weight_max = 4u << 20;
@@ -336,4 +336,4 @@ Result<bool, aws::Refusal> Functions::truth(const Json& written) {
       function);
 }
 
-}  // namespace muster::stacks
+}  // namespace muster::cloudformation

@@ -7,7 +7,7 @@
 
 #include "server/cloudformation/template.h"
 
-namespace muster::stacks {
+namespace muster::cloudformation {
 
 /// AWS::Region, AWS::AccountId, AWS::StackName, AWS::StackId, AWS::Partition, AWS::URLSuffix,
 /// AWS::NotificationARNs, AWS::NoValue.
@@ -62,4 +62,4 @@ class Functions {
   std::size_t spent_ = 0;
 };
 
-}  // namespace muster::stacks
+}  // namespace muster::cloudformation

@@ -7,7 +7,7 @@
 
 #include "base/text.h"
 
-namespace muster::stacks {
+namespace muster::cloudformation {
 namespace {
 
 constexpr std::size_t value_bytes_max = 4096;
@@ -169,4 +169,4 @@ Json parameter_value(const Template& made, const std::string& name, const std::s
   return elements_of(text);
 }
 
-}  // namespace muster::stacks
+}  // namespace muster::cloudformation

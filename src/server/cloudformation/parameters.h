@@ -5,7 +5,7 @@
 
 #include "server/cloudformation/template.h"
 
-namespace muster::stacks {
+namespace muster::cloudformation {
 
 /// Whether a parameter's value is secret (NoEcho). Pure.
 bool is_secret(const Template& made, const std::string& parameter);
@@ -18,4 +18,4 @@ Result<std::map<std::string, std::string>, aws::Refusal> parameters_of(
 /// What Ref gives of a parameter: its text; of one whose type is a list, the elements.
 Json parameter_value(const Template& made, const std::string& name, const std::string& text);
 
-}  // namespace muster::stacks
+}  // namespace muster::cloudformation

@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 
-namespace muster::stacks {
+namespace muster::cloudformation {
 namespace {
 
 void add_attribute(std::string_view dotted, References& found) {
@@ -133,4 +133,4 @@ Result<std::vector<std::string>, aws::Refusal> in_order(const Template& made) {
   return order;
 }
 
-}  // namespace muster::stacks
+}  // namespace muster::cloudformation

@@ -7,7 +7,7 @@
 
 #include "server/cloudformation/template.h"
 
-namespace muster::stacks {
+namespace muster::cloudformation {
 
 /// What a template's values refer to. Pure.
 
@@ -32,4 +32,4 @@ std::string function_of(const Json& value);
 /// Resources, each behind all that it refers to; else by name. A ring of them is refused by name.
 Result<std::vector<std::string>, aws::Refusal> in_order(const Template& made);
 
-}  // namespace muster::stacks
+}  // namespace muster::cloudformation

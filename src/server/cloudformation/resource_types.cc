@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "server/cloudformation/stack.h"
 
-namespace muster::stacks {
+namespace muster::cloudformation {
 
 /// Words are separated by spaces.
 struct Type {
@@ -346,4 +346,4 @@ Result<vpc::Networks, aws::Refusal> Maker::networks() const {
   return invalid(with_names(std::move(text), logical_));
 }
 
-}  // namespace muster::stacks
+}  // namespace muster::cloudformation

@@ -9,7 +9,7 @@
 #include "job/vpc/networks.h"
 #include "server/cloudformation/template.h"
 
-namespace muster::stacks {
+namespace muster::cloudformation {
 
 /// The resources that templates may have, and what is made of each. Pure.
 /// Source: AWS CloudFormation Template Reference, AWS::EC2.
@@ -70,4 +70,4 @@ class Maker {
   std::size_t subnets_ = 0;
 };
 
-}  // namespace muster::stacks
+}  // namespace muster::cloudformation

@@ -8,7 +8,7 @@
 #include "server/cloudformation/references.h"
 #include "server/cloudformation/resource_types.h"
 
-namespace muster::stacks {
+namespace muster::cloudformation {
 namespace {
 
 constexpr std::size_t value_bytes_max = 4096;  ///< An output's.
@@ -187,4 +187,4 @@ Result<Stack> stack_from(const Json& json) {
   return stack;
 }
 
-}  // namespace muster::stacks
+}  // namespace muster::cloudformation

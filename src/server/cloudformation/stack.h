@@ -12,7 +12,7 @@
 #include "base/result.h"
 #include "job/vpc/networks.h"
 
-namespace muster::stacks {
+namespace muster::cloudformation {
 
 /// A stack: what a template becomes with its parameters. Pure.
 
@@ -66,4 +66,4 @@ Result<Stack, aws::Refusal> with_digests(Stack old, std::string_view text, Stack
 Json to_json(const Stack& stack);
 Result<Stack> stack_from(const Json& json);
 
-}  // namespace muster::stacks
+}  // namespace muster::cloudformation

@@ -7,7 +7,7 @@
 #include "server/cloudformation/template.h"
 #include "server/cloudformation/testing.h"
 
-namespace muster::stacks {
+namespace muster::cloudformation {
 namespace {
 
 using Parameters = std::map<std::string, std::string>;
@@ -417,4 +417,4 @@ TEST_CASE("stacks: a small template cannot make large values") {
 }
 
 }  // namespace
-}  // namespace muster::stacks
+}  // namespace muster::cloudformation

@@ -10,7 +10,7 @@
 #include "server/cloudformation/references.h"
 #include "server/cloudformation/resource_types.h"
 
-namespace muster::stacks {
+namespace muster::cloudformation {
 namespace {
 
 constexpr std::size_t resources_max = 500;
@@ -268,4 +268,4 @@ Result<Template, aws::Refusal> read_template(std::string_view text) {
   return made;
 }
 
-}  // namespace muster::stacks
+}  // namespace muster::cloudformation

@@ -10,7 +10,7 @@
 #include "base/json.h"
 #include "base/result.h"
 
-namespace muster::stacks {
+namespace muster::cloudformation {
 
 /// CloudFormation's templates as values: read and checked as far as no parameter is needed for it.
 ///
@@ -43,4 +43,4 @@ struct Template {
 /// From JSON (a text that begins with a brace) or YAML. Every name that it refers to is there.
 Result<Template, aws::Refusal> read_template(std::string_view text);
 
-}  // namespace muster::stacks
+}  // namespace muster::cloudformation

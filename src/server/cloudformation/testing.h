@@ -6,7 +6,7 @@
 
 #include "server/cloudformation/stack.h"
 
-namespace muster::stacks {
+namespace muster::cloudformation {
 
 /// A stack "net" of an account without others, for tests and fuzzers. Ids are counted: "vpc-1",
 /// "sg-2", …
@@ -25,4 +25,4 @@ inline Result<Stack, aws::Refusal> stack_made(
                      }});
 }
 
-}  // namespace muster::stacks
+}  // namespace muster::cloudformation

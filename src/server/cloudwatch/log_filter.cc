@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 
-namespace muster::logs {
+namespace muster::cloudwatch {
 namespace {
 
 constexpr std::int64_t expression_memory_max = 1 << 20;
@@ -126,4 +126,4 @@ bool LogFilter::matches(std::string_view message) const {
          std::none_of(none_.begin(), none_.end(), is_in);
 }
 
-}  // namespace muster::logs
+}  // namespace muster::cloudwatch

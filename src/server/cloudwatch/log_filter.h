@@ -11,7 +11,7 @@ namespace re2 {
 class RE2;
 }
 
-namespace muster::logs {
+namespace muster::cloudwatch {
 
 /// FilterLogEvents' filterPattern, its part for texts without a form: words that must all be in the
 /// line, "?word" of which one must, "-word" that must not, "words in quotes" as they are; or one
@@ -34,4 +34,4 @@ class LogFilter {
   std::shared_ptr<const re2::RE2> expression_;  ///< Null: words.
 };
 
-}  // namespace muster::logs
+}  // namespace muster::cloudwatch

@@ -6,7 +6,7 @@
 #include <array>
 #include <utility>
 
-namespace muster::logs {
+namespace muster::cloudwatch {
 namespace {
 
 constexpr std::size_t head_bytes = 200;     ///< A logger's word stands here.
@@ -86,4 +86,4 @@ std::optional<Level> level_named(std::string_view name) {
   return std::nullopt;
 }
 
-}  // namespace muster::logs
+}  // namespace muster::cloudwatch

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string_view>
 
-namespace muster::logs {
+namespace muster::cloudwatch {
 
 /// How much a line of a program matters, as far as its text tells; the higher, the more.
 enum class Level : std::uint8_t { any, debug, info, warning, error };
@@ -17,4 +17,4 @@ Level level_of(std::string_view line);
 /// "debug", "info", "warning", "error"; "" is any. None: another word.
 std::optional<Level> level_named(std::string_view name);
 
-}  // namespace muster::logs
+}  // namespace muster::cloudwatch

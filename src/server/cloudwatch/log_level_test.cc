@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace muster::logs {
+namespace muster::cloudwatch {
 namespace {
 
 TEST_CASE("log level: by the logger's word, else by words of trouble") {
@@ -42,4 +42,4 @@ TEST_CASE("log level: by the logger's word, else by words of trouble") {
 }
 
 }  // namespace
-}  // namespace muster::logs
+}  // namespace muster::cloudwatch

@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "job/outcome/rank_tag.h"
 
-namespace muster::logs {
+namespace muster::cloudwatch {
 namespace {
 
 /// Between a host's name and what muster itself says of it.
@@ -83,4 +83,4 @@ void LogMessages::add_line(const platform::HostLines& from, const std::string& t
   } while (!rest.empty());
 }
 
-}  // namespace muster::logs
+}  // namespace muster::cloudwatch

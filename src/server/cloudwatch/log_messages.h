@@ -9,7 +9,7 @@
 
 #include "platform/log_lines.h"
 
-namespace muster::logs {
+namespace muster::cloudwatch {
 
 /// CloudWatch's limit of a message. Source: its quotas, "Event size".
 constexpr std::size_t message_bytes_max = 256u << 10;
@@ -54,4 +54,4 @@ class LogMessages {
   platform::LogLines lines_;
 };
 
-}  // namespace muster::logs
+}  // namespace muster::cloudwatch

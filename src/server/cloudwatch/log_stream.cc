@@ -10,7 +10,7 @@
 
 #include "base/fd.h"
 
-namespace muster::logs {
+namespace muster::cloudwatch {
 namespace {
 
 constexpr std::size_t read_bytes = 128u << 10;
@@ -143,4 +143,4 @@ Result<std::uint64_t> LogStream::first_at(UnixMillis time) {
   return number;
 }
 
-}  // namespace muster::logs
+}  // namespace muster::cloudwatch

@@ -9,7 +9,7 @@
 #include "base/result.h"
 #include "server/cloudwatch/log_messages.h"
 
-namespace muster::logs {
+namespace muster::cloudwatch {
 
 /// One host's log, read from its journal as it grows. Keeps marks, about one for each 256 KiB, and
 /// no lines. A journal that is not there yet is empty; one that is damaged ends before the damage.
@@ -64,4 +64,4 @@ class LogStream {
   bool ended_ = false;
 };
 
-}  // namespace muster::logs
+}  // namespace muster::cloudwatch

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace muster::logs {
+namespace muster::cloudwatch {
 namespace {
 
 /// Longer lines are not compared with others.
@@ -119,4 +119,4 @@ bool LogView::has(std::uint64_t number) const {
   return row < rows_.size() && rows_[row].number == number;
 }
 
-}  // namespace muster::logs
+}  // namespace muster::cloudwatch

@@ -15,7 +15,7 @@
 #include "server/cloudwatch/log_level.h"
 #include "server/cloudwatch/log_messages.h"
 
-namespace muster::logs {
+namespace muster::cloudwatch {
 
 /// A choice among the lines of a job's log.
 struct LineFilter {
@@ -93,4 +93,4 @@ class LogView {
   std::unordered_map<std::string_view, std::size_t> last_of_text_;
 };
 
-}  // namespace muster::logs
+}  // namespace muster::cloudwatch

@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-namespace muster::logs {
+namespace muster::cloudwatch {
 namespace {
 
 struct Fed {
@@ -138,4 +138,4 @@ TEST_CASE("log view: rows are found by lines, and have an end") {
 }
 
 }  // namespace
-}  // namespace muster::logs
+}  // namespace muster::cloudwatch

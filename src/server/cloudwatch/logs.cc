@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "server/cloudwatch/logs_group.h"
 
-namespace muster::logs {
+namespace muster::cloudwatch {
 namespace {
 
 constexpr std::size_t kept_max = 512;
@@ -173,4 +173,4 @@ std::string stream_name(const std::string& job, const std::string& host, UnixMil
   return job + "/" + host + "-" + std::to_string(since.count());
 }
 
-}  // namespace muster::logs
+}  // namespace muster::cloudwatch

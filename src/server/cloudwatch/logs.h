@@ -12,7 +12,7 @@
 #include "server/cloudwatch/log_stream.h"
 #include "server/store/store.h"
 
-namespace muster::logs {
+namespace muster::cloudwatch {
 
 /// CloudWatch Logs over the journals `<folder>/<job>/<host>/journal`, read only: DescribeLogGroups,
 /// DescribeLogStreams, GetLogEvents, FilterLogEvents. The group is /aws/sagemaker/TrainingJobs,
@@ -75,4 +75,4 @@ class Logs {
 /// `<job>/<host>-<ms>`.
 std::string stream_name(const std::string& job, const std::string& host, UnixMillis since);
 
-}  // namespace muster::logs
+}  // namespace muster::cloudwatch

@@ -9,7 +9,7 @@
 #include "server/cloudwatch/logs.h"
 #include "server/cloudwatch/logs_group.h"
 
-namespace muster::logs {
+namespace muster::cloudwatch {
 namespace {
 
 constexpr std::size_t streams_max = 500;  // Fewer than Logs keeps.
@@ -175,4 +175,4 @@ api::Answer Logs::filter_events(const Json& input) {
   return answer;
 }
 
-}  // namespace muster::logs
+}  // namespace muster::cloudwatch

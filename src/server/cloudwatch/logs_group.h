@@ -7,7 +7,7 @@
 #include "aws/api/realm.h"
 #include "base/json.h"
 
-namespace muster::logs {
+namespace muster::cloudwatch {
 
 /// The only group there is.
 constexpr std::string_view log_group = "/aws/sagemaker/TrainingJobs";
@@ -19,4 +19,4 @@ std::string group_of(const Json& input);
 /// The stream that an input names.
 std::string stream_of(const Json& input);
 
-}  // namespace muster::logs
+}  // namespace muster::cloudwatch

@@ -8,7 +8,7 @@
 #include "server/cloudwatch/logs.h"
 #include "server/cloudwatch/logs_group.h"
 
-namespace muster::logs {
+namespace muster::cloudwatch {
 
 std::string group_arn(const api::Realm& realm) {
   return "arn:aws:logs:" + realm.region + ":" + realm.account +
@@ -103,4 +103,4 @@ api::Answer Logs::describe_all_streams(const Json& input) {
   return answer;
 }
 
-}  // namespace muster::logs
+}  // namespace muster::cloudwatch

@@ -9,7 +9,7 @@
 #include "job/outcome/lines.h"
 #include "server/cloudwatch/log_filter.h"
 
-namespace muster::logs {
+namespace muster::cloudwatch {
 namespace {
 
 UnixMillis at(std::int64_t ms) {
@@ -481,4 +481,4 @@ TEST_CASE("logs: patterns of words and regular expressions") {
 }
 
 }  // namespace
-}  // namespace muster::logs
+}  // namespace muster::cloudwatch

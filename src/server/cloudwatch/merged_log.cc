@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <optional>
 
-namespace muster::logs {
+namespace muster::cloudwatch {
 namespace {
 
 constexpr std::uint64_t mark_lines = 4096;
@@ -200,4 +200,4 @@ Result<MergedLog::Found> MergedLog::find(const re2::RE2& wanted, std::uint64_t f
   return found;
 }
 
-}  // namespace muster::logs
+}  // namespace muster::cloudwatch

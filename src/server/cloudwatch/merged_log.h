@@ -12,7 +12,7 @@ namespace re2 {
 class RE2;
 }
 
-namespace muster::logs {
+namespace muster::cloudwatch {
 
 /// The log of a job's hosts as one, by time. Each line has a number, which it keeps for as long as
 /// this lives: what comes later stands behind what was there, whatever its time. Keeps marks, and
@@ -78,4 +78,4 @@ class MergedLog {
   std::vector<Mark> marks_;  ///< The last one is the end.
 };
 
-}  // namespace muster::logs
+}  // namespace muster::cloudwatch

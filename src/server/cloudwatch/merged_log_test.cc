@@ -9,7 +9,7 @@
 #include "job/outcome/lines.h"
 #include "job/wire/journal.h"
 
-namespace muster::logs {
+namespace muster::cloudwatch {
 namespace {
 
 /// Journals of two hosts on the disk.
@@ -203,4 +203,4 @@ TEST_CASE("merged log: one that was followed is searched in about one reading of
 }
 
 }  // namespace
-}  // namespace muster::logs
+}  // namespace muster::cloudwatch

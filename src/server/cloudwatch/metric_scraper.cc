@@ -5,7 +5,7 @@
 #include "base/files/file_pieces.h"
 #include "server/cloudwatch/log_messages.h"
 
-namespace muster::logs {
+namespace muster::cloudwatch {
 namespace {
 
 // Limits of one call.
@@ -86,4 +86,4 @@ Result<std::optional<UnixMillis>> first_metric(const MetricDefinitions& definiti
   return first;
 }
 
-}  // namespace muster::logs
+}  // namespace muster::cloudwatch

@@ -11,7 +11,7 @@
 #include "server/cloudwatch/log_stream.h"
 #include "server/cloudwatch/metrics.h"
 
-namespace muster::logs {
+namespace muster::cloudwatch {
 
 /// How much work the expressions of one job's host may make of its log, by the log's own clock: so
 /// much a second, and what was not used for later, up to a limit. The same log always gives the
@@ -69,4 +69,4 @@ Result<std::optional<UnixMillis>> first_metric(const MetricDefinitions& definiti
                                                const std::string& host, const std::string& journal,
                                                UnixMillis since);
 
-}  // namespace muster::logs
+}  // namespace muster::cloudwatch

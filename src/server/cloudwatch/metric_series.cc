@@ -6,7 +6,7 @@
 
 #include "base/result.h"
 
-namespace muster::logs {
+namespace muster::cloudwatch {
 MetricBuckets::MetricBuckets(std::int64_t from, std::int64_t to, std::int64_t most)
     : from_(from), to_(to), width_(1) {
   CHECK_THAT(from < to && most > 0, "a metric in buckets of no time");
@@ -54,4 +54,4 @@ std::string csv_line(std::string_view job, std::string_view metric,
          "," + std::to_string(second.count) + "\r\n";
 }
 
-}  // namespace muster::logs
+}  // namespace muster::cloudwatch

@@ -6,7 +6,7 @@
 
 #include "server/store/store.h"
 
-namespace muster::logs {
+namespace muster::cloudwatch {
 
 /// A metric over time in buckets of equal width, as many as a chart has pixels: each has its least
 /// and its most, so one sample that stands out is seen, however much of the time is shown. Pure.
@@ -40,4 +40,4 @@ std::string csv_head();
 std::string csv_line(std::string_view job, std::string_view metric,
                      const store::MetricSecond& second);
 
-}  // namespace muster::logs
+}  // namespace muster::cloudwatch

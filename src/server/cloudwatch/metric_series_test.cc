@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-namespace muster::logs {
+namespace muster::cloudwatch {
 namespace {
 
 store::MetricSecond one(std::int64_t second, double value) {
@@ -89,4 +89,4 @@ TEST_CASE("metric series: cells of CSV are texts, never formulas") {
 }
 
 }  // namespace
-}  // namespace muster::logs
+}  // namespace muster::cloudwatch

@@ -8,7 +8,7 @@
 #include "net/loop/worker.h"
 #include "server/cloudwatch/metric_scraper.h"
 
-namespace muster::logs {
+namespace muster::cloudwatch {
 namespace {
 
 /// Jobs whose place in their logs is remembered; of further ones it is read anew.
@@ -94,4 +94,4 @@ api::Answer Metrics::operate(const std::string& operation, const Json& input) {
   return aws::Refusal{"UnknownOperationException", "muster does not serve monitoring:" + operation};
 }
 
-}  // namespace muster::logs
+}  // namespace muster::cloudwatch

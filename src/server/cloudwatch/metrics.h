@@ -15,7 +15,7 @@
 #include "server/cloudwatch/logs.h"
 #include "server/store/store.h"
 
-namespace muster::logs {
+namespace muster::cloudwatch {
 
 using job::MetricDefinitions;
 
@@ -87,4 +87,4 @@ bool is_series(const std::string& operation);
 Json datapoints(const std::vector<store::MetricSecond>& buckets,
                 const std::vector<std::string>& statistics);
 
-}  // namespace muster::logs
+}  // namespace muster::cloudwatch

@@ -9,7 +9,7 @@
 #include "server/cloudwatch/metrics.h"
 #include "server/store/metric_reader.h"
 
-namespace muster::logs {
+namespace muster::cloudwatch {
 namespace {
 
 using store::MetricSecond;
@@ -251,4 +251,4 @@ api::Answer Metrics::list(const Json& input) {
   return answer;
 }
 
-}  // namespace muster::logs
+}  // namespace muster::cloudwatch

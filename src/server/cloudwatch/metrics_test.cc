@@ -10,7 +10,7 @@
 #include "net/loop/testing.h"
 #include "server/cloudwatch/metric_scraper.h"
 
-namespace muster::logs {
+namespace muster::cloudwatch {
 namespace {
 
 UnixMillis at(std::int64_t ms) {
@@ -272,4 +272,4 @@ TEST_CASE("metrics: the first one of a host's latest attempt has the time of its
 }
 
 }  // namespace
-}  // namespace muster::logs
+}  // namespace muster::cloudwatch

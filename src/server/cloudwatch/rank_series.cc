@@ -2,7 +2,7 @@
 
 #include "base/result.h"
 
-namespace muster::logs {
+namespace muster::cloudwatch {
 
 RankCells::RankCells(std::int64_t from, std::int64_t to, std::int64_t most)
     : from_(from), to_(to), width_(1) {
@@ -22,4 +22,4 @@ void RankCells::add(const Name& name, std::int64_t second, double value) {
   ++cell.count;
 }
 
-}  // namespace muster::logs
+}  // namespace muster::cloudwatch

@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-namespace muster::logs {
+namespace muster::cloudwatch {
 
 /// A metric by rank and time: rows of buckets of equal width. Pure.
 class RankCells {
@@ -38,4 +38,4 @@ class RankCells {
   std::map<Name, Row> rows_;
 };
 
-}  // namespace muster::logs
+}  // namespace muster::cloudwatch

@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-namespace muster::logs {
+namespace muster::cloudwatch {
 namespace {
 
 TEST_CASE("rank series: values lie in cells of rank and time") {
@@ -30,4 +30,4 @@ TEST_CASE("rank series: as many ranks as a program claims take a bounded room") 
 }
 
 }  // namespace
-}  // namespace muster::logs
+}  // namespace muster::cloudwatch

@@ -5,7 +5,7 @@
 
 #include "server/cloudwatch/metric_series.h"
 
-namespace muster::logs {
+namespace muster::cloudwatch {
 namespace {
 
 constexpr std::chrono::milliseconds pause_min{1000};
@@ -86,4 +86,4 @@ std::string usage_csv_line(std::string_view job, std::string_view host, std::str
          number_text(static_cast<double>(time.count()) / 1000) + "," + number_text(value) + "\r\n";
 }
 
-}  // namespace muster::logs
+}  // namespace muster::cloudwatch

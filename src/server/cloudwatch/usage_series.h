@@ -7,7 +7,7 @@
 #include "base/time.h"
 #include "server/store/store.h"
 
-namespace muster::logs {
+namespace muster::cloudwatch {
 
 /// What is told of a host's use of its machine, by name. Pure.
 enum class Measure { processor, memory, disk_read, disk_written, net_in, net_out };
@@ -37,4 +37,4 @@ std::string usage_csv_head();
 std::string usage_csv_line(std::string_view job, std::string_view host, std::string_view measure,
                            UnixMillis time, double value);
 
-}  // namespace muster::logs
+}  // namespace muster::cloudwatch

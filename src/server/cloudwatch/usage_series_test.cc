@@ -4,7 +4,7 @@
 
 #include <array>
 
-namespace muster::logs {
+namespace muster::cloudwatch {
 namespace {
 
 using store::HostSample;
@@ -59,4 +59,4 @@ TEST_CASE("usage series: a line of CSV") {
 }
 
 }  // namespace
-}  // namespace muster::logs
+}  // namespace muster::cloudwatch

@@ -112,7 +112,7 @@ Result<std::string> metrics_token(const ServerConfig& config) {
 /// GPUs that jobs are promised, where these are the machine's: what nodes have Slurm knows.
 Result<void> check_gpus(const ServerConfig& config, const jobs::JobConfig& jobs, const Env& env) {
   if (config.slurm) return {};
-  return jobs::check_gpus(jobs, [&env] { return machine::count_gpus(env); });
+  return jobs::check_gpus(jobs, [&env] { return places::count_gpus(env); });
 }
 
 Result<ServerConfig> load(const ServerFlags& flags, const Env& env) {
@@ -218,7 +218,7 @@ struct Server {
   std::optional<Probes> probes;
   std::optional<Front> front;
   std::optional<WebServer> web;  ///< Where the config wants it.
-  std::optional<machine::Machine> machine;
+  std::optional<places::Machine> machine;
   std::optional<Service> service;  ///< Once the port is known.
   loop::Tasks calls{loop};         ///< Calls of the service that are under way.
   std::unique_ptr<http::Server> http;
@@ -322,11 +322,11 @@ void open_machine(Server& server, const jobs::JobConfig& config, const Env& env)
   own["MUSTER_STATE"] = folder;
   server.machine.emplace(
       server.loop, own,
-      machine::Machine::Options{.program = kept_program(folder + "/programs", running_program),
-                                .outlived = true,
-                                .first_user_id = config.first_user_id,
-                                .image_state = state_folder(env),
-                                .slurm = server.config.slurm});
+      places::Machine::Options{.program = kept_program(folder + "/programs", running_program),
+                               .outlived = true,
+                               .first_user_id = config.first_user_id,
+                               .image_state = state_folder(env),
+                               .slurm = server.config.slurm});
 }
 
 /// All that jobs may name in VpcConfig, as things stand.
@@ -349,7 +349,7 @@ Result<jobs::JobPreparation::Options> preparation_options(Server& server, jobs::
   options.interpreter = [&server](std::string python) {
     return server.machine->interpreter(std::move(python));
   };
-  if (!server.config.slurm) options.no_outside = [env] { return machine::why_no_outside(env); };
+  if (!server.config.slurm) options.no_outside = [env] { return places::why_no_outside(env); };
   options.networks = [&server] { return known_networks(server); };
   options.read_object = [&server](s3wire::S3Url url) {
     return object_text(server, std::move(url));
@@ -410,7 +410,7 @@ loop::Task<> watch_uploads(Server& server, std::string folder) {
 
 loop::Task<Result<jobs::HeldImage>> bring_image(Server& server, job::ImageWish wish,
                                                 std::function<void()> on_pull) {
-  Result<machine::UsedImage> used =
+  Result<places::UsedImage> used =
       co_await server.machine->image(std::move(wish), std::move(on_pull));
   if (!used) co_return used.error();
   jobs::HeldImage held{std::move(used->image), std::move(used->lease.lock)};
@@ -447,7 +447,7 @@ Result<void> open(Server& server, const Env& env) {
   server.registry.emplace(
       server.keys,
       registry::RegistryServer::Options{
-          .open_store = [env] { return machine::open_image_store(env); }, .now = wall_time});
+          .open_store = [env] { return places::open_image_store(env); }, .now = wall_time});
   http::Handler web;
   std::function<Result<std::string>(const std::string&)> web_link;
   if (server.config.web_page) {
@@ -472,7 +472,7 @@ Result<void> open(Server& server, const Env& env) {
   const int processors = is_here ? static_cast<int>(std::thread::hardware_concurrency()) : 0;
   jobs::JobConfig config = TRY(jobs::job_config_from(server.config.jobs, processors));
   // A file that cannot be read is said by the job that needs it, and by sm doctor.
-  if (is_here) jobs::count_in_gpus(config, machine::count_gpus(env).value_or(0));
+  if (is_here) jobs::count_in_gpus(config, places::count_gpus(env).value_or(0));
   config.own_images = own_names(server.config, server.http->port());
   open_machine(server, config, env);
   jobs::Runner::Options jobs;
@@ -484,7 +484,7 @@ Result<void> open(Server& server, const Env& env) {
     return server.machine->journal_file(job, host);
   };
   jobs.open_elsewhere = [&server](const job::ImageWish& wish, const std::string& type) {
-    return machine::image_on_nodes(server.config.slurm, type, wish);
+    return places::image_on_nodes(server.config.slurm, type, wish);
   };
   if (server.buckets)
     jobs.sweep_uploads = [&server] {
@@ -547,10 +547,10 @@ int server_main(const Args& args, const Env& given) {
   make_absolute(*config);
   if (const Result<void> own = check_own_folder(config->data); !own)
     return fail_with(own.error().in("data"));
-  const Result<std::optional<machine::Rootless>> entered = machine::enter_rootless(env);
+  const Result<std::optional<places::Rootless>> entered = places::enter_rootless(env);
   if (!entered) return fail_with(entered.error());
   if (*entered) {
-    const std::string line = "without root: " + join(machine::lacks(**entered), "; ");
+    const std::string line = "without root: " + join(places::lacks(**entered), "; ");
     static_cast<void>(say_line(STDERR_FILENO, "sm server", line));
   }
   give_memory_back();

@@ -116,7 +116,7 @@ Result<void> set_engine(ServerConfig& config, const Json& json) {
   if (json == Json("local")) return {};
   if (!json.is_object() || json.size() != 1 || !json.contains("slurm"))
     return wrong("engine: expected \"local\" or {\"slurm\": {...}}");
-  Result<machine::SlurmCluster> cluster = machine::slurm_cluster_from(json.at("slurm"));
+  Result<places::SlurmCluster> cluster = places::slurm_cluster_from(json.at("slurm"));
   if (!cluster) return cluster.error().in("engine.slurm");
   config.slurm = *std::move(cluster);
   return {};

@@ -33,9 +33,9 @@ struct ServerConfig {
   std::string s3_domain;
   api::Realm realm;
   std::vector<ConfigKey> keys;
-  std::optional<jobs::OutsideS3> s3;           ///< None: the server keeps the objects.
-  std::optional<machine::SlurmCluster> slurm;  ///< Jobs run there; none: on this machine.
-  bool web_page = true;                        ///< Served below /ui/.
+  std::optional<jobs::OutsideS3> s3;          ///< None: the server keeps the objects.
+  std::optional<places::SlurmCluster> slurm;  ///< Jobs run there; none: on this machine.
+  bool web_page = true;                       ///< Served below /ui/.
   std::vector<std::string> page_names;  ///< By which browsers may call the server, besides `name`.
   vpc::Networks networks;  ///< Networks that jobs may name, in addition to those of stacks.
   std::optional<std::uint64_t> disk_free_bytes;  ///< See free_min_of().

@@ -25,7 +25,7 @@ Service::Service(loop::Loop& loop, engine::Engine& engine, store::Store& store,
       realm_(options.realm),
       ecr_(loop, keys, registry, {options.realm, options.runner.now, options.url}) {}
 
-logs::Logs::JournalOf Service::journal_of() {
+cloudwatch::Logs::JournalOf Service::journal_of() {
   return [this](const std::string& job, const std::string& host) {
     return runner_.journal_of(job, host);
   };
@@ -63,7 +63,7 @@ loop::Task<api::Answer> Service::operate(api::Request request) {
   if (request.service == "monitoring") {
     const Result<void> caught_up = co_await metrics_.catch_up(request.input);
     if (!caught_up) co_return api::internal_failure(caught_up.error());
-    if (logs::is_series(request.operation))
+    if (cloudwatch::is_series(request.operation))
       co_return co_await metrics_.read(std::move(request.operation), std::move(request.input));
   }
   if (request.own == api::Own::timeline)

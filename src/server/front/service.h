@@ -44,15 +44,15 @@ class Service {
   void write(Exposition& to);
 
  private:
-  logs::Logs::JournalOf journal_of();
+  cloudwatch::Logs::JournalOf journal_of();
   loop::Task<api::Answer> describe_stacks(const api::Request& request);
 
   const Log& log_;
   store::Store& store_;
   std::function<UnixMillis()> now_;
   Stacks stacks_;
-  logs::Logs logs_;
-  logs::Metrics metrics_;
+  cloudwatch::Logs logs_;
+  cloudwatch::Metrics metrics_;
   jobs::Runner runner_;
   Operations operations_;
   Timelines timelines_;

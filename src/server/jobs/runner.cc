@@ -29,8 +29,9 @@ Result<api::JobRequest> request_of(const store::Job& job) {
 
 }  // namespace
 
-Runner::Runner(loop::Loop& loop, engine::Engine& engine, store::Store& store, logs::Logs& logs,
-               logs::Metrics& metrics, access::KeyRing& ring, const Log& log, Options options)
+Runner::Runner(loop::Loop& loop, engine::Engine& engine, store::Store& store,
+               cloudwatch::Logs& logs, cloudwatch::Metrics& metrics, access::KeyRing& ring,
+               const Log& log, Options options)
     : loop_(loop),
       engine_(engine),
       store_(store),

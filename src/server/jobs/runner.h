@@ -63,8 +63,8 @@ class Runner final : public Jobs {
     std::function<void()> sweep_uploads{};
   };
   /// All but `options` outlive this.
-  Runner(loop::Loop& loop, engine::Engine& engine, store::Store& store, logs::Logs& logs,
-         logs::Metrics& metrics, access::KeyRing& ring, const Log& log, Options options);
+  Runner(loop::Loop& loop, engine::Engine& engine, store::Store& store, cloudwatch::Logs& logs,
+         cloudwatch::Metrics& metrics, access::KeyRing& ring, const Log& log, Options options);
 
   /// Takes up the jobs that run, and begins to read those that wait; the rest is read between
   /// calls.
@@ -141,8 +141,8 @@ class Runner final : public Jobs {
   loop::Loop& loop_;
   engine::Engine& engine_;
   store::Store& store_;
-  logs::Logs& logs_;
-  logs::Metrics& metrics_;
+  cloudwatch::Logs& logs_;
+  cloudwatch::Metrics& metrics_;
   const Log& log_;
   Options options_;
   JobKeys keys_;

@@ -130,7 +130,7 @@ struct World {
   void run(loop::Task<> story) { loop::run_task(loop, std::move(story)); }
 
   std::string folder = *make_private_folder("/tmp", "muster-runner-");
-  logs::Logs::JournalOf journal_of = [this](const std::string& job, const std::string& host) {
+  cloudwatch::Logs::JournalOf journal_of = [this](const std::string& job, const std::string& host) {
     return runner->journal_of(job, host);
   };
   Fd nowhere{::open("/dev/null", O_WRONLY | O_CLOEXEC)};
@@ -140,8 +140,8 @@ struct World {
   engine::FakeEngine engine;
   store::Store store = *store::Store::open(folder + "/store.db");
   std::optional<access::KeyRing> ring;
-  std::optional<logs::Logs> logs;
-  std::optional<logs::Metrics> metrics;
+  std::optional<cloudwatch::Logs> logs;
+  std::optional<cloudwatch::Metrics> metrics;
   std::optional<Runner> runner;
   int keys_made = 0;
   std::chrono::milliseconds ahead{0};  ///< The clock of the server that starts next.

@@ -134,7 +134,7 @@ void Watch::usage(const std::vector<engine::HostUsage>& hosts) {
 Duration Watch::usage_pause() {
   const UnixMillis now = wall_time();
   if (!usage_began_) usage_began_ = context_.store.usage_began(job_).value_or(std::nullopt);
-  usage_pause_ = logs::usage_pause(usage_began_.value_or(now), now);
+  usage_pause_ = cloudwatch::usage_pause(usage_began_.value_or(now), now);
   thin_one();
   return usage_pause_;
 }

@@ -33,7 +33,7 @@ struct WatchContext {
   loop::Tasks&
       tasks;  ///< The group of the metrics' owner: logs are parsed independently of their jobs.
   store::Store& store;
-  logs::Metrics& metrics;
+  cloudwatch::Metrics& metrics;
   const Reserve& reserve;
   const Log& log;
   JobCounts& counts;

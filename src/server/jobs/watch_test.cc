@@ -109,9 +109,9 @@ struct Bench {
   loop::Loop loop;
   loop::Tasks tasks{loop};
   store::Store store = *store::Store::open(folder + "/store.db");
-  logs::Metrics metrics{loop, store, [this](const std::string&, const std::string& host) {
-                          return folder + "/" + host;
-                        }};
+  cloudwatch::Metrics metrics{loop, store, [this](const std::string&, const std::string& host) {
+                                return folder + "/" + host;
+                              }};
   Reserve reserve{folder + "/reserve"};
   Log log{-1, "test", Log::Level::error};
   JobCounts counts;

@@ -144,8 +144,8 @@ Json with_standstill(Json job, const std::optional<platform::Standstill>& found)
 
 }  // namespace
 
-Operations::Operations(store::Store& store, jobs::Jobs& jobs, logs::Logs& logs,
-                       logs::Metrics& metrics, Stacks& stacks, Options options)
+Operations::Operations(store::Store& store, jobs::Jobs& jobs, cloudwatch::Logs& logs,
+                       cloudwatch::Metrics& metrics, Stacks& stacks, Options options)
     : store_(store),
       jobs_(jobs),
       logs_(logs),
@@ -181,7 +181,8 @@ api::Answer Operations::create(const api::Request& request) {
   Json untagged = request.input;
   untagged.erase("Tags");
   api::JobRequest asked = TRY(api::job_request(untagged));
-  const Result<logs::MetricDefinitions> definitions = logs::MetricDefinitions::from(asked.metrics);
+  const Result<cloudwatch::MetricDefinitions> definitions =
+      cloudwatch::MetricDefinitions::from(asked.metrics);
   if (!definitions) return aws::Refusal{"ValidationException", definitions.error().text};
   TRY(jobs_.check(asked));
   TRY(jobs_.pin(asked));

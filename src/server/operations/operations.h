@@ -25,8 +25,8 @@ class Operations {
     api::Realm realm;
     std::function<UnixMillis()> now;  ///< Wall clock.
   };
-  Operations(store::Store& store, jobs::Jobs& jobs, logs::Logs& logs, logs::Metrics& metrics,
-             Stacks& stacks, Options options);
+  Operations(store::Store& store, jobs::Jobs& jobs, cloudwatch::Logs& logs,
+             cloudwatch::Metrics& metrics, Stacks& stacks, Options options);
 
   /// Unknown operations: `UnknownOperationException` with the name. What the store could not do:
   /// `InternalFailure`, status 500.
@@ -49,8 +49,8 @@ class Operations {
 
   store::Store& store_;
   jobs::Jobs& jobs_;
-  logs::Logs& logs_;
-  logs::Metrics& metrics_;
+  cloudwatch::Logs& logs_;
+  cloudwatch::Metrics& metrics_;
   Stacks& stacks_;
   Options options_;
 };

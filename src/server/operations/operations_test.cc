@@ -62,13 +62,13 @@ struct World {
   std::string folder = *make_private_folder("/tmp", "muster-operations-");
   store::Store store = *store::Store::open(folder + "/store.db");
   FakeJobs jobs;
-  logs::Logs logs{store, api::Realm{}, [this](const std::string&, const std::string& host) {
-                    return folder + "/" + host;
-                  }};
-  loop::Loop loop;
-  logs::Metrics metrics{loop, store, [this](const std::string&, const std::string& host) {
+  cloudwatch::Logs logs{store, api::Realm{}, [this](const std::string&, const std::string& host) {
                           return folder + "/" + host;
                         }};
+  loop::Loop loop;
+  cloudwatch::Metrics metrics{loop, store, [this](const std::string&, const std::string& host) {
+                                return folder + "/" + host;
+                              }};
   UnixMillis now = at(1'000'000);
   Stacks stacks{store, {api::Realm{}, [this] { return now; }}};
   Operations operations{store, jobs, logs, metrics, stacks, {api::Realm{}, [this] { return now; }}};

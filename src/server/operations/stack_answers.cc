@@ -24,7 +24,7 @@ void put(Json& json, const char* name, const std::string& text) {
 }
 
 /// An event of the stack itself, where `resource` is null, or of one that it has.
-Json event(const store::StackRow& row, const stacks::StackResource* resource,
+Json event(const store::StackRow& row, const cloudformation::StackResource* resource,
            const std::string& status) {
   UnixMillis time = row.created;
   if (status.starts_with("DELETE")) time = *row.deleted;
@@ -45,7 +45,8 @@ Json event(const store::StackRow& row, const stacks::StackResource* resource,
 
 }  // namespace
 
-Json stack_answer(const store::StackRow& row, const stacks::Stack& stack, const Json& request) {
+Json stack_answer(const store::StackRow& row, const cloudformation::Stack& stack,
+                  const Json& request) {
   Json json{{"StackId", row.arn},
             {"StackName", row.name},
             {"CreationTime", api::seconds(row.created)},
@@ -67,7 +68,7 @@ Json stack_answer(const store::StackRow& row, const stacks::Stack& stack, const 
   if (row.deleted) json["DeletionTime"] = api::seconds(*row.deleted);
   for (const auto& [key, value] : stack.parameters)
     json["Parameters"].push_back({{"ParameterKey", key}, {"ParameterValue", value}});
-  for (const stacks::StackOutput& each : stack.outputs) {
+  for (const cloudformation::StackOutput& each : stack.outputs) {
     Json output{{"OutputKey", each.key}, {"OutputValue", each.value}};
     put(output, "Description", each.description);
     put(output, "ExportName", each.export_name);
@@ -76,7 +77,7 @@ Json stack_answer(const store::StackRow& row, const stacks::Stack& stack, const 
   return json;
 }
 
-Json summary_answer(const store::StackRow& row, const stacks::Stack& stack) {
+Json summary_answer(const store::StackRow& row, const cloudformation::Stack& stack) {
   Json json{{"StackId", row.arn},
             {"StackName", row.name},
             {"CreationTime", api::seconds(row.created)},
@@ -88,10 +89,10 @@ Json summary_answer(const store::StackRow& row, const stacks::Stack& stack) {
   return json;
 }
 
-Json resource_answers(const store::StackRow& row, const stacks::Stack& stack,
+Json resource_answers(const store::StackRow& row, const cloudformation::Stack& stack,
                       const std::string& logical) {
   Json list = Json::array();
-  for (const stacks::StackResource& each : stack.resources) {
+  for (const cloudformation::StackResource& each : stack.resources) {
     if (!logical.empty() && each.name != logical) continue;
     list.push_back(
         {{"StackName", row.name},
@@ -106,11 +107,11 @@ Json resource_answers(const store::StackRow& row, const stacks::Stack& stack,
   return list;
 }
 
-Json event_answers(const store::StackRow& row, const stacks::Stack& stack) {
+Json event_answers(const store::StackRow& row, const cloudformation::Stack& stack) {
   Json oldest_first = Json::array();
   const bool is_made = row.status != "REVIEW_IN_PROGRESS";
   oldest_first.push_back(event(row, nullptr, is_made ? "CREATE_IN_PROGRESS" : row.status));
-  for (const stacks::StackResource& each : stack.resources)
+  for (const cloudformation::StackResource& each : stack.resources)
     for (const char* status : {"CREATE_IN_PROGRESS", "CREATE_COMPLETE"})
       oldest_first.push_back(event(row, &each, status));
   if (is_made) oldest_first.push_back(event(row, nullptr, "CREATE_COMPLETE"));
@@ -148,13 +149,13 @@ Json change_set_answer(const store::ChangeSetRow& row, const Json& document,
   return json;
 }
 
-Json parameter_declarations(const stacks::Template& made, bool with_types) {
+Json parameter_declarations(const cloudformation::Template& made, bool with_types) {
   const auto text_of = [](const Json& value) {
     return value.is_string() ? value.get<std::string>() : to_text(value);
   };
   Json list = Json::array();
   for (const auto& [name, entry] : made.parameters.items()) {
-    Json declared{{"ParameterKey", name}, {"NoEcho", stacks::is_secret(made, name)}};
+    Json declared{{"ParameterKey", name}, {"NoEcho", cloudformation::is_secret(made, name)}};
     if (entry.contains("Default")) declared["DefaultValue"] = text_of(entry.at("Default"));
     if (entry.contains("Description")) declared["Description"] = text_of(entry.at("Description"));
     if (with_types) {
@@ -169,7 +170,7 @@ Json parameter_declarations(const stacks::Template& made, bool with_types) {
   return list;
 }
 
-Json template_summary(const stacks::Template& made) {
+Json template_summary(const cloudformation::Template& made) {
   std::set<std::string> types;
   for (const auto& [name, resource] : made.resources) types.insert(resource.type);
   Json json{{"Parameters", parameter_declarations(made, true)},
@@ -186,9 +187,9 @@ Json without_secrets(Json input) {
   return input;
 }
 
-void add_tags(const store::StackRow& row, const stacks::Stack& stack, const Json& request,
+void add_tags(const store::StackRow& row, const cloudformation::Stack& stack, const Json& request,
               std::map<std::string, store::Tags>& tags) {
-  for (const stacks::StackResource& each : stack.resources) {
+  for (const cloudformation::StackResource& each : stack.resources) {
     store::Tags& own = tags[each.id];
     own = each.tags;
     const auto has = [&own](const std::string& key) {

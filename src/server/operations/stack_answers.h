@@ -13,19 +13,20 @@ namespace muster::server {
 /// CloudFormation's description of a stack: `row` and `stack` as stored, `request` as passed to
 /// CreateStack. Pure.
 
-Json stack_answer(const store::StackRow& row, const stacks::Stack& stack, const Json& request);
-Json summary_answer(const store::StackRow& row, const stacks::Stack& stack);
+Json stack_answer(const store::StackRow& row, const cloudformation::Stack& stack,
+                  const Json& request);
+Json summary_answer(const store::StackRow& row, const cloudformation::Stack& stack);
 /// All resources, or the one of that logical name.
-Json resource_answers(const store::StackRow& row, const stacks::Stack& stack,
+Json resource_answers(const store::StackRow& row, const cloudformation::Stack& stack,
                       const std::string& logical);
 /// Newest first, from CREATE_IN_PROGRESS of the stack on.
-Json event_answers(const store::StackRow& row, const stacks::Stack& stack);
+Json event_answers(const store::StackRow& row, const cloudformation::Stack& stack);
 
 /// CreateStack's input without the values of parameters: the stack has those that may be shown.
 Json without_secrets(Json input);
 
 /// Adds to `tags` what the stack's things have: their own tags, the stack's, CloudFormation's.
-void add_tags(const store::StackRow& row, const stacks::Stack& stack, const Json& request,
+void add_tags(const store::StackRow& row, const cloudformation::Stack& stack, const Json& request,
               std::map<std::string, store::Tags>& tags);
 
 /// DescribeChangeSet's answer, of its row's document and its stack's row.
@@ -34,8 +35,8 @@ Json change_set_answer(const store::ChangeSetRow& row, const Json& document,
 
 /// What a template declares: key, default, NoEcho and description; `with_types`: type and the
 /// values that are allowed, too.
-Json parameter_declarations(const stacks::Template& made, bool with_types);
+Json parameter_declarations(const cloudformation::Template& made, bool with_types);
 /// GetTemplateSummary's answer.
-Json template_summary(const stacks::Template& made);
+Json template_summary(const cloudformation::Template& made);
 
 }  // namespace muster::server

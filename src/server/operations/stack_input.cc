@@ -11,7 +11,7 @@
 namespace muster::server {
 namespace {
 
-using stacks::invalid;
+using cloudformation::invalid;
 
 constexpr std::size_t name_bytes_max = 128;
 constexpr std::size_t id_digits = 17;
@@ -24,7 +24,8 @@ bool is_stack_name(const std::string& name) {
 }
 
 /// The value that a parameter had.
-Result<std::string, aws::Refusal> previous_value(const std::string& key, const stacks::Stack& stack,
+Result<std::string, aws::Refusal> previous_value(const std::string& key,
+                                                 const cloudformation::Stack& stack,
                                                  const Json& before) {
   const auto old = std::find_if(stack.parameters.begin(), stack.parameters.end(),
                                 [&](const auto& each) { return each.first == key; });
@@ -33,9 +34,9 @@ Result<std::string, aws::Refusal> previous_value(const std::string& key, const s
     return invalid(start +
                    "Cannot specify usePreviousValue as true for a parameter key not in the "
                    "previous template");
-  const Result<stacks::Template, aws::Refusal> made =
-      stacks::read_template(api::text_of(before, "TemplateBody"));
-  if (!made || stacks::is_secret(*made, key))
+  const Result<cloudformation::Template, aws::Refusal> made =
+      cloudformation::read_template(api::text_of(before, "TemplateBody"));
+  if (!made || cloudformation::is_secret(*made, key))
     return invalid(start +
                    "muster does not keep values of NoEcho parameters: specify the value again in "
                    "place of usePreviousValue");
@@ -78,9 +79,8 @@ Result<std::string, aws::Refusal> template_in(const Json& input, const Json& bef
   return text;
 }
 
-Result<std::map<std::string, std::string>, aws::Refusal> parameters_in(const Json& input,
-                                                                       const stacks::Stack& stack,
-                                                                       const Json& before) {
+Result<std::map<std::string, std::string>, aws::Refusal> parameters_in(
+    const Json& input, const cloudformation::Stack& stack, const Json& before) {
   std::map<std::string, std::string> parameters;
   for (const Json& each : api::elements(input, "Parameters")) {
     const std::string key = api::text_of(each, "ParameterKey");

@@ -24,9 +24,8 @@ std::string token_of(const api::Request& request, const char* member);
 /// The template's text, which may be the one of `before` (a stack's request).
 Result<std::string, aws::Refusal> template_in(const Json& input, const Json& before);
 /// Parameters by key, which may have the values of a stack that was made of the request `before`.
-Result<std::map<std::string, std::string>, aws::Refusal> parameters_in(const Json& input,
-                                                                       const stacks::Stack& stack,
-                                                                       const Json& before);
+Result<std::map<std::string, std::string>, aws::Refusal> parameters_in(
+    const Json& input, const cloudformation::Stack& stack, const Json& before);
 
 /// Networks as JSON has them: both, with what `more` has behind.
 Json joined(Json networks, const Json& more);

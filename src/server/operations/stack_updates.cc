@@ -13,7 +13,7 @@
 namespace muster::server {
 namespace {
 
-using stacks::invalid;
+using cloudformation::invalid;
 
 constexpr std::size_t things_max = 500;       ///< VPCs, subnets, groups: of each, over all stacks.
 constexpr std::int64_t change_sets_max = 20;  ///< A stack's: older ones are forgotten.
@@ -32,8 +32,8 @@ std::string named_of(const Json& request, const std::set<std::string>& ids) {
   return {};
 }
 
-Json change_answer(const stacks::Change& change) {
-  using Action = stacks::Change::Action;
+Json change_answer(const cloudformation::Change& change) {
+  using Action = cloudformation::Change::Action;
   const bool modifies = change.action == Action::modify;
   Json told{{"Action", modifies                       ? "Modify"
                        : change.action == Action::add ? "Add"
@@ -58,8 +58,8 @@ Json request_after(Json request, const Json& input, const std::string& text) {
 }
 
 /// "Subnet (subnet-1)", or the id of what has no logical name: a VPC's own security group.
-std::string shown(const stacks::Stack& stack, const std::string& id) {
-  for (const stacks::StackResource& each : stack.resources)
+std::string shown(const cloudformation::Stack& stack, const std::string& id) {
+  for (const cloudformation::StackResource& each : stack.resources)
     if (each.id == id) return each.name + " (" + id + ")";
   return id;
 }
@@ -106,7 +106,7 @@ Result<std::string, aws::Refusal> Stacks::why_not(const Kept& before, const Json
     if (!use.empty())
       return "Resource " + shown(before.stack, id) + " cannot be replaced or deleted while " + use;
   }
-  const Json all = joined(vpc::to_json(stacks::without(networks_, own)), networks);
+  const Json all = joined(vpc::to_json(cloudformation::without(networks_, own)), networks);
   for (const char* list : {"Vpcs", "Subnets", "SecurityGroups"})
     if (api::elements(all, list).size() > things_max)
       return aws::Refusal{"LimitExceededException",
@@ -115,16 +115,16 @@ Result<std::string, aws::Refusal> Stacks::why_not(const Kept& before, const Json
   return fine ? std::string() : fine.error().text;
 }
 
-Result<stacks::Stack, aws::Refusal> Stacks::whole(const Kept& kept,
-                                                  const stacks::StackOptions& options) const {
+Result<cloudformation::Stack, aws::Refusal> Stacks::whole(
+    const Kept& kept, const cloudformation::StackOptions& options) const {
   const std::set<std::string> own = ids_in(kept.row.networks);
-  stacks::Stack stack = kept.stack;
-  stack.networks = stacks::only(networks_, own);
+  cloudformation::Stack stack = kept.stack;
+  stack.networks = cloudformation::only(networks_, own);
   const std::string start = "Stack [" + kept.row.name + "] cannot be updated: ";
-  if (stacks::ids_of(stack.networks) != own)
+  if (cloudformation::ids_of(stack.networks) != own)
     return invalid(start + "it is left out, since its networks do not fit the config's");
-  Result<stacks::Stack, aws::Refusal> whole =
-      stacks::with_digests(std::move(stack), api::text_of(kept.request, "TemplateBody"), options);
+  Result<cloudformation::Stack, aws::Refusal> whole = cloudformation::with_digests(
+      std::move(stack), api::text_of(kept.request, "TemplateBody"), options);
   if (!whole)
     return invalid(start + "it was made by an older muster, and " + whole.error().message);
   return whole;
@@ -134,21 +134,21 @@ Result<Stacks::Plan, aws::Refusal> Stacks::plan(const Json& input, const Kept& b
   const std::string text = TRY(template_in(input, before.request));
   const std::map<std::string, std::string> parameters =
       TRY(parameters_in(input, before.stack, before.request));
-  const vpc::Networks known =
-      stacks::without_dangling(stacks::without(networks_, ids_in(before.row.networks)));
-  stacks::StackOptions options{.name = before.row.name,
-                               .id = before.row.arn,
-                               .region = options_.realm.region,
-                               .account = options_.realm.account,
-                               .known = known,
-                               .fresh_id = fresh_id};
-  const stacks::Stack old = TRY(whole(before, options));
+  const vpc::Networks known = cloudformation::without_dangling(
+      cloudformation::without(networks_, ids_in(before.row.networks)));
+  cloudformation::StackOptions options{.name = before.row.name,
+                                       .id = before.row.arn,
+                                       .region = options_.realm.region,
+                                       .account = options_.realm.account,
+                                       .known = known,
+                                       .fresh_id = fresh_id};
+  const cloudformation::Stack old = TRY(whole(before, options));
   options.before = &old;
   Plan plan;
-  plan.stack = TRY(stacks::make_stack(text, parameters, options));
+  plan.stack = TRY(cloudformation::make_stack(text, parameters, options));
   plan.request = request_after(before.request, input, text);
   plan.changes = Json::array();
-  for (const stacks::Change& each : stacks::changes_between(old, plan.stack))
+  for (const cloudformation::Change& each : cloudformation::changes_between(old, plan.stack))
     plan.changes.push_back(change_answer(each));
   const bool same = to_json(old) == to_json(plan.stack) &&
                     api::elements(before.request, "Tags") == api::elements(plan.request, "Tags");

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::ptrdiff_t living_max = 200;
 
-using stacks::invalid;
+using cloudformation::invalid;
 
 struct OwnNetworks {
   std::size_t kept = 0;  ///< The stack's place among those that are kept.
@@ -59,7 +59,7 @@ Result<std::vector<std::string>> Stacks::start() {
   for (const store::StackRow& row : rows) {
     const Json made = TRY(parse_json(row.made));
     Json request = TRY(parse_json(row.request));
-    stacks::Stack stack = TRY(stacks::stack_from(made));
+    cloudformation::Stack stack = TRY(cloudformation::stack_from(made));
     kept_.push_back({row, std::move(stack), std::move(request)});
     if (row.deleted) continue;
     Json networks = TRY(parse_json(row.networks));
@@ -186,7 +186,7 @@ api::Answer Stacks::describe_resources(const api::Request& request) {
     return Json{{"StackResources", resource_answers(kept.row, kept.stack, logical)}};
   }
   for (const Kept& each : kept_)
-    for (const stacks::StackResource& resource : each.stack.resources)
+    for (const cloudformation::StackResource& resource : each.stack.resources)
       if (!each.row.deleted && resource.id == physical)
         return Json{{"StackResources", resource_answers(each.row, each.stack, logical)}};
   return invalid("Stack for " + physical + " does not exist");
@@ -241,13 +241,13 @@ api::Answer Stacks::summarize_template(const api::Request& request) {
   } else {
     text = TRY(template_in(request.input, {}));
   }
-  const stacks::Template read = TRY(stacks::read_template(text));
+  const cloudformation::Template read = TRY(cloudformation::read_template(text));
   return template_summary(read);
 }
 
 api::Answer Stacks::validate_template(const api::Request& request) {
   const std::string text = TRY(template_in(request.input, {}));
-  const stacks::Template read = TRY(stacks::read_template(text));
+  const cloudformation::Template read = TRY(cloudformation::read_template(text));
   Json answer{{"Parameters", parameter_declarations(read, false)},
               {"Description", read.description},
               {"Capabilities", Json::array()},

@@ -44,7 +44,7 @@ class Stacks {
  private:
   struct Kept {
     store::StackRow row;
-    stacks::Stack stack;  ///< Without its networks.
+    cloudformation::Stack stack;  ///< Without its networks.
     Json request;
   };
   using Handler = api::Answer (Stacks::*)(const api::Request& request);
@@ -72,14 +72,14 @@ class Stacks {
 
   /// A stack as a template and parameters would make it.
   struct Plan {
-    stacks::Stack stack;
+    cloudformation::Stack stack;
     Json request;         ///< As the store keeps it.
     Json changes;         ///< DescribeChangeSet's.
     std::string failure;  ///< Why it cannot be carried out; empty: it can.
   };
   /// The stack with its networks and digests. Error: it cannot be updated.
-  Result<stacks::Stack, aws::Refusal> whole(const Kept& kept,
-                                            const stacks::StackOptions& options) const;
+  Result<cloudformation::Stack, aws::Refusal> whole(
+      const Kept& kept, const cloudformation::StackOptions& options) const;
   /// `before` may be a stack without resources, whose name and ARN count alone.
   Result<Plan, aws::Refusal> plan(const Json& input, const Kept& before);
   /// Why the networks of `before` cannot become `networks`: a job that has not ended or another

@@ -17,9 +17,10 @@ using Metrics = std::vector<job::MetricDefinition>;
 
 Result<void> add_first_metrics(const Metrics& metrics, const platform::HostJournals& journals,
                                job::JobTimeline& timeline) {
-  const logs::MetricDefinitions definitions = TRY(logs::MetricDefinitions::from(metrics));
+  const cloudwatch::MetricDefinitions definitions =
+      TRY(cloudwatch::MetricDefinitions::from(metrics));
   const auto first = [&](const std::string& host, const std::string& journal, UnixMillis since) {
-    return logs::first_metric(definitions, host, journal, since);
+    return cloudwatch::first_metric(definitions, host, journal, since);
   };
   return platform::add_first_metrics(journals, first, timeline);
 }

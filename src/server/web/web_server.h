@@ -21,9 +21,9 @@ namespace muster::job {
 class MetricDefinitions;
 }  // namespace muster::job
 
-namespace muster::logs {
+namespace muster::cloudwatch {
 class RankCells;
-}  // namespace muster::logs
+}  // namespace muster::cloudwatch
 
 namespace muster::server {
 
@@ -33,8 +33,8 @@ class UserKeys;
 
 /// What the page needs to know about a job's log, at this moment.
 struct WebLog {
-  std::int64_t job = 0;                        ///< Another job of the same name has another.
-  std::vector<logs::MergedLog::Host> hosts{};  ///< Empty: no host has begun.
+  std::int64_t job = 0;                              ///< Another job of the same name has another.
+  std::vector<cloudwatch::MergedLog::Host> hosts{};  ///< Empty: no host has begun.
   bool ended = false;
 };
 /// The page's requests for the server's state, in addition to the API's operations. On the main
@@ -114,9 +114,9 @@ class WebServer {
   loop::Task<Result<Json, aws::Refusal>> search_log(Call& call);
   static Result<Json> plain_answer(Book& book, const LogPart& wanted);
   static Result<Json> view_answer(Book& book, const LogPart& wanted);
-  static Result<logs::MergedLog::Found> find_in_view(Book& book, const LogWish& wish,
-                                                     const re2::RE2& wanted, std::uint64_t from,
-                                                     std::size_t most);
+  static Result<cloudwatch::MergedLog::Found> find_in_view(Book& book, const LogWish& wish,
+                                                           const re2::RE2& wanted,
+                                                           std::uint64_t from, std::size_t most);
   /// Reads in a thread, beside few others.
   loop::Task<Result<Json, aws::Refusal>> read_metrics(Call& call,
                                                       std::function<Result<Json>()> read);
@@ -127,7 +127,7 @@ class WebServer {
   loop::Task<Result<Json, aws::Refusal>> host_usage(Call& call);
   loop::Task<Result<Json, aws::Refusal>> ranks(Call& call);
   static Result<Json> read_ranks(Book& book, const job::MetricDefinitions& definition,
-                                 std::int64_t first, logs::RankCells& cells);
+                                 std::int64_t first, cloudwatch::RankCells& cells);
   loop::Task<void> download_usage(http::Exchange& exchange);
   loop::Task<Result<Json, aws::Refusal>> objects(Call& call);
   loop::Task<Result<Json, aws::Refusal>> contents(Call& call);

@@ -43,7 +43,7 @@ struct ChartRange {
 Result<ChartRange> chart_range(const Json& input, std::int64_t buckets_max,
                                const std::string& most_as_text);
 /// [number, least, most, mean, count] of each bucket that has values.
-Json chart_json(const logs::MetricBuckets& buckets, std::int64_t from);
+Json chart_json(const cloudwatch::MetricBuckets& buckets, std::int64_t from);
 
 /// One of those that read at a time, from its turn until it leaves scope.
 class Turn {
@@ -67,7 +67,7 @@ struct WebServer::Call {
 
 /// How a page shows a log.
 struct LogWish {
-  logs::LineFilter filter{};
+  cloudwatch::LineFilter filter{};
   bool folds = false;
 
   bool is_plain() const { return filter.is_all() && !folds; }
@@ -78,27 +78,27 @@ Result<LogWish, aws::Refusal> log_wish(const std::function<std::string(const cha
 
 /// A job's log as pages read it, all of them the same one. One thread at a time.
 struct WebServer::Book {
-  Book(const std::vector<logs::MergedLog::Host>& of, std::uint64_t its_edition)
+  Book(const std::vector<cloudwatch::MergedLog::Host>& of, std::uint64_t its_edition)
       : hosts(of), edition(its_edition), log(of) {}
   struct View {
     LogWish wish;
-    logs::LogView view;
+    cloudwatch::LogView view;
     TimePoint used;
   };
   std::mutex mutex;
-  std::vector<logs::MergedLog::Host> hosts;
+  std::vector<cloudwatch::MergedLog::Host> hosts;
   /// Other books have other ones, of a job that was submitted again, too: numbers of lines and rows
   /// mean nothing beyond a book.
   const std::uint64_t edition;
   std::atomic<std::uint64_t> lines = 0;  ///< As of the last catch_up(); needs no mutex.
-  logs::MergedLog log;
+  cloudwatch::MergedLog log;
   std::list<View> views;   ///< Most recently used first.
   std::uint64_t used = 0;  ///< The higher the later; WebServer's mutex guards it.
 
   /// The view for a wish, which has looked on at the log for a while. Error: `system`; `denied` if
   /// others are in use, and there is no room for one more.
-  Result<logs::LogView*> view(const LogWish& wish);
-  Result<logs::LogView*> find_view(const LogWish& wish);
+  Result<cloudwatch::LogView*> view(const LogWish& wish);
+  Result<cloudwatch::LogView*> find_view(const LogWish& wish);
   bool makes_room(std::size_t more, TimePoint now);
 };
 

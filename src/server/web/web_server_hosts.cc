@@ -31,7 +31,7 @@ struct Wanted {
 };
 
 bool is_measure(const std::string& name) {
-  return logs::measure_named(name) || logs::gpu_measure_named(name);
+  return cloudwatch::measure_named(name) || cloudwatch::gpu_measure_named(name);
 }
 
 Result<Wanted> wanted_in(const Json& input) {
@@ -51,16 +51,17 @@ using Take = std::function<void(UnixMillis time, double value, std::int64_t gpu)
 Result<void> read_values(MetricReader& reader, const std::string& job, const std::string& host,
                          const std::string& name, UnixMillis from, UnixMillis to,
                          const Take& take) {
-  if (const std::optional<logs::GpuMeasure> gpus = logs::gpu_measure_named(name)) {
+  if (const std::optional<cloudwatch::GpuMeasure> gpus = cloudwatch::gpu_measure_named(name)) {
     return reader.gpus(job, host, from, to, [&](const store::GpuSample& sample) {
-      take(sample.time, logs::value_of(sample, *gpus), sample.gpu);
+      take(sample.time, cloudwatch::value_of(sample, *gpus), sample.gpu);
     });
   }
-  const logs::Measure measure = *logs::measure_named(name);
+  const cloudwatch::Measure measure = *cloudwatch::measure_named(name);
   std::optional<HostSample> before;
   const auto sample = [&](const HostSample& now) {
     // A first sample says what is there, but not what passed.
-    const std::optional<double> value = logs::value_between(before.value_or(now), now, measure);
+    const std::optional<double> value =
+        cloudwatch::value_between(before.value_or(now), now, measure);
     before = now;
     if (value && now.time >= from) take(now.time, *value, -1);
   };
@@ -75,7 +76,7 @@ Result<Json> buckets_of(const std::string& path, const Wanted& wanted) {
   std::int64_t width = 1;
   for (std::size_t i = static_cast<std::size_t>(wanted.skip);
        i < all.size() && hosts.size() < hosts_max; ++i) {
-    logs::MetricBuckets buckets(from, to, most);
+    cloudwatch::MetricBuckets buckets(from, to, most);
     width = buckets.width();
     const auto take = [&buckets](UnixMillis time, double value, std::int64_t) {
       buckets.add({time.count() / 1000, value, value, value, 1});
@@ -103,11 +104,12 @@ Result<std::string> csv_of(const std::string& path, const std::string& job,
                            const std::string& name) {
   if (!is_measure(name)) return std::string();
   MetricReader reader = TRY(MetricReader::open(path));
-  std::string text = logs::usage_csv_head();
+  std::string text = cloudwatch::usage_csv_head();
   for (const store::HostSpan& each : TRY(reader.hosts(job))) {
     const auto take = [&](UnixMillis time, double value, std::int64_t gpu) {
       const std::string of = gpu < 0 ? each.host : each.host + " GPU " + std::to_string(gpu);
-      if (text.size() < csv_bytes_max) text += logs::usage_csv_line(job, of, name, time, value);
+      if (text.size() < csv_bytes_max)
+        text += cloudwatch::usage_csv_line(job, of, name, time, value);
     };
     TRY(read_values(reader, job, each.host, name, UnixMillis(0), std::chrono::seconds(second_max),
                     take));

@@ -38,7 +38,7 @@ constexpr int looks_between_beats = 4;
 /// What all journals weigh by now: one that does not grow needs no reading.
 std::uint64_t bytes_of(const WebLog& log) {
   std::uint64_t bytes = 0;
-  for (const logs::MergedLog::Host& host : log.hosts) {
+  for (const cloudwatch::MergedLog::Host& host : log.hosts) {
     struct stat status {};
     if (::stat(host.journal.c_str(), &status) == 0)
       bytes += static_cast<std::uint64_t>(status.st_size);
@@ -180,7 +180,7 @@ Task<Result<Json, aws::Refusal>> WebServer::search_log(Call& call) {
       std::max<std::int64_t>(api::integer_of(call.input, "from").value_or(0), 0));
   const auto work = [book = *book, wish = *wish, &wanted, from]() -> Result<Json> {
     const std::lock_guard lock(book->mutex);
-    const logs::MergedLog::Found found =
+    const cloudwatch::MergedLog::Found found =
         wish.is_plain() ? TRY(book->log.find(wanted, from, hits_max, searched_bytes))
                         : TRY(find_in_view(*book, wish, wanted, from, hits_max));
     return Json{{"edition", book->edition},

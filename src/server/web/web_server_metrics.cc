@@ -37,7 +37,7 @@ Result<Wanted> wanted_in(const Json& input) {
 
 /// Fills the buckets from minutes where one lies in a bucket whole, else from its seconds: as
 /// exact as from seconds alone, and 10,000,000 of them are read as 170,000 minutes.
-Result<void> fill(MetricReader& reader, const Wanted& wanted, logs::MetricBuckets& buckets) {
+Result<void> fill(MetricReader& reader, const Wanted& wanted, cloudwatch::MetricBuckets& buckets) {
   std::int64_t rows = 0;
   std::vector<std::int64_t> divided;
   const auto add = [&](const MetricSecond& second) {
@@ -62,7 +62,7 @@ Result<void> fill(MetricReader& reader, const Wanted& wanted, logs::MetricBucket
 Result<Json> buckets_of(const std::string& path, const Wanted& wanted) {
   MetricReader reader = TRY(MetricReader::open(path));
   const auto [from, to, most] = wanted.range;
-  logs::MetricBuckets buckets(from, to, most);
+  cloudwatch::MetricBuckets buckets(from, to, most);
   TRY(fill(reader, wanted, buckets));
   return Json{{"from", from}, {"width", buckets.width()}, {"buckets", chart_json(buckets, from)}};
 }
@@ -81,7 +81,7 @@ Result<std::string> csv_piece(const std::string& path, const std::string& job,
   MetricReader reader = TRY(MetricReader::open(path));
   std::string text;
   TRY(reader.read(job, name, from, second_max, [&](const MetricSecond& second) {
-    text += logs::csv_line(job, name, second);
+    text += cloudwatch::csv_line(job, name, second);
     from = second.second + 1;
     return text.size() < csv_piece_bytes;
   }));
@@ -103,7 +103,7 @@ Result<ChartRange> chart_range(const Json& input, std::int64_t buckets_max,
   return range;
 }
 
-Json chart_json(const logs::MetricBuckets& buckets, std::int64_t from) {
+Json chart_json(const cloudwatch::MetricBuckets& buckets, std::int64_t from) {
   Json list = Json::array();
   for (const MetricSecond& each : buckets.buckets())
     if (each.count > 0)
@@ -162,7 +162,7 @@ Task<void> WebServer::download_metric(http::Exchange& exchange) {
   }
   const Result<void> begun = co_await exchange.start(std::move(head));
   if (!begun) co_return;
-  text->insert(0, logs::csv_head());
+  text->insert(0, cloudwatch::csv_head());
   while (!text->empty()) {
     const Result<void> sent = co_await exchange.write(*text);
     if (!sent) co_return;

@@ -20,7 +20,7 @@ constexpr std::size_t line_bytes = 64u << 10;
 constexpr std::size_t lines_at_once = 1000;
 // What one call looks at, at most; the page calls again.
 constexpr std::size_t bytes_max = 16u << 20;
-constexpr std::uint64_t work_max = logs::MetricAllowance::a_second;
+constexpr std::uint64_t work_max = cloudwatch::MetricAllowance::a_second;
 
 /// The job's definition of a metric, alone.
 Result<job::MetricDefinitions, aws::Refusal> definition_of(const Json& description,
@@ -36,7 +36,7 @@ Result<job::MetricDefinitions, aws::Refusal> definition_of(const Json& descripti
   return bad_call("the job defines no metric of that name");
 }
 
-Json rows_of(const logs::RankCells& cells) {
+Json rows_of(const cloudwatch::RankCells& cells) {
   Json rows = Json::array();
   for (const auto& [name, row] : cells.rows()) {
     Json list = Json::array();
@@ -47,8 +47,8 @@ Json rows_of(const logs::RankCells& cells) {
 }
 
 /// Takes the values of one line; what that costs.
-std::uint64_t take_line(const logs::MergedLog::Line& line, const std::string& host,
-                        const job::MetricDefinitions& definition, logs::RankCells& cells) {
+std::uint64_t take_line(const cloudwatch::MergedLog::Line& line, const std::string& host,
+                        const job::MetricDefinitions& definition, cloudwatch::RankCells& cells) {
   const std::int64_t second = line.time.count() / 1000;
   if (!cells.holds(second) || line.text_bytes > line_bytes) return 0;
   const std::uint64_t cost = definition.work_of(line.text);
@@ -62,7 +62,7 @@ std::uint64_t take_line(const logs::MergedLog::Line& line, const std::string& ho
 
 /// Reads on from line `first`; {"next", "count", "width", "rows"}.
 Result<Json> WebServer::read_ranks(Book& book, const job::MetricDefinitions& definition,
-                                   std::int64_t first, logs::RankCells& cells) {
+                                   std::int64_t first, cloudwatch::RankCells& cells) {
   auto next = static_cast<std::uint64_t>(first);
   std::uint64_t count = 0;
   std::uint64_t work = 0;
@@ -70,9 +70,10 @@ Result<Json> WebServer::read_ranks(Book& book, const job::MetricDefinitions& def
   while (work < work_max && bytes < bytes_max) {
     const std::lock_guard lock(book.mutex);
     count = book.log.count();
-    std::vector<logs::MergedLog::Line> lines = TRY(book.log.read(next, lines_at_once, line_bytes));
+    std::vector<cloudwatch::MergedLog::Line> lines =
+        TRY(book.log.read(next, lines_at_once, line_bytes));
     if (lines.empty()) break;
-    for (const logs::MergedLog::Line& line : lines) {
+    for (const cloudwatch::MergedLog::Line& line : lines) {
       if (work >= work_max) break;
       next = line.number + 1;
       bytes += line.text_bytes;
@@ -100,7 +101,7 @@ Task<Result<Json, aws::Refusal>> WebServer::ranks(Call& call) {
   const Result<std::shared_ptr<Book>> book = co_await this->book(call.exchange, job, {});
   if (!book) co_return bad_call(book.error().text);
   std::function<Result<Json>()> read = [&] {
-    logs::RankCells cells(range->from, range->to, range->buckets);
+    cloudwatch::RankCells cells(range->from, range->to, range->buckets);
     return read_ranks(**book, *definition, first, cells);
   };
   co_return co_await read_metrics(call, std::move(read));

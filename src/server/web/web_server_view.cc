@@ -17,26 +17,26 @@ using loop::Task;
 
 constexpr std::size_t views_max = 16;  ///< A job's; all jobs' are bounded by the books.
 /// What they take before one more begins, or one grows.
-constexpr std::size_t views_bytes_max = 3 * logs::LogView::bytes_max;
+constexpr std::size_t views_bytes_max = 3 * cloudwatch::LogView::bytes_max;
 /// A page that makes a view, or follows one, asks for it more often.
 constexpr Duration view_lives = std::chrono::seconds(10);
 /// What a call looks at for its view, whose lines are matched with three expressions.
 constexpr std::size_t view_bytes = 16u << 20;
 constexpr std::size_t file_part_bytes = 1u << 20;
 
-Json hosts_of(const std::vector<logs::MergedLog::Host>& hosts) {
+Json hosts_of(const std::vector<cloudwatch::MergedLog::Host>& hosts) {
   Json names = Json::array();
   for (const auto& each : hosts) names.push_back(each.name);
   return names;
 }
 
 /// [number, host, time, text, bytes of the whole text].
-Json line_json(logs::MergedLog::Line& line) {
+Json line_json(cloudwatch::MergedLog::Line& line) {
   return {line.number, line.host, line.time.count(), std::move(line.text), line.text_bytes};
 }
 
 /// [ranges of ranks, ranges of hosts].
-Json writers_json(const logs::Writers& writers) {
+Json writers_json(const cloudwatch::Writers& writers) {
   Json ranks = Json::array(), hosts = Json::array();
   for (const auto& [first, last] : writers) {  // One range may hold both: -1 and 0 are neighbours.
     if (first < 0) hosts.push_back({-1 - std::min(last, -1), -1 - first});
@@ -46,7 +46,7 @@ Json writers_json(const logs::Writers& writers) {
 }
 
 /// One line of a file: the line, or all that is known of it as JSON.
-std::string file_line(const std::string& host, const logs::LogEvent& event, bool is_json) {
+std::string file_line(const std::string& host, const cloudwatch::LogEvent& event, bool is_json) {
   if (!is_json) return event.message + "\n";
   const Json json{{"time", iso_date(event.time)},
                   {"host", host},
@@ -70,7 +70,7 @@ Result<LogWish, aws::Refusal> log_wish(const std::function<std::string(const cha
   for (const job::Stream each : {job::Stream::out, job::Stream::err})
     if (stream == job::stream_name(each)) wish.filter.stream = each;
   if (!stream.empty() && !wish.filter.stream) return bad_call("a stream is stdout or stderr");
-  const std::optional<logs::Level> level = logs::level_named(part("level"));
+  const std::optional<cloudwatch::Level> level = cloudwatch::level_named(part("level"));
   if (!level) return bad_call("a level is debug, info, warning or error");
   wish.filter.least = *level;
   wish.folds = !part("fold").empty();
@@ -89,7 +89,7 @@ bool WebServer::Book::makes_room(std::size_t more, TimePoint now) {
   }
 }
 
-Result<logs::LogView*> WebServer::Book::find_view(const LogWish& wish) {
+Result<cloudwatch::LogView*> WebServer::Book::find_view(const LogWish& wish) {
   const TimePoint now = Clock::now();
   const auto kept =
       std::find_if(views.begin(), views.end(), [&](const View& each) { return each.wish == wish; });
@@ -101,13 +101,14 @@ Result<logs::LogView*> WebServer::Book::find_view(const LogWish& wish) {
     if (!is_new) views.front().used = before;  // Else those that wait would wait for each other.
     return fail(Errc::denied, "too many different views of this log are open; try again later");
   }
-  if (is_new) views.push_front({wish, logs::LogView(wish.filter, wish.folds), now});
+  if (is_new) views.push_front({wish, cloudwatch::LogView(wish.filter, wish.folds), now});
   return &views.front().view;
 }
 
-Result<logs::LogView*> WebServer::Book::view(const LogWish& wish) {
-  logs::LogView& view = *TRY(find_view(wish));
-  const auto take = [&view](std::uint64_t number, std::size_t host, const logs::LogEvent& event) {
+Result<cloudwatch::LogView*> WebServer::Book::view(const LogWish& wish) {
+  cloudwatch::LogView& view = *TRY(find_view(wish));
+  const auto take = [&view](std::uint64_t number, std::size_t host,
+                            const cloudwatch::LogEvent& event) {
     view.add(number, host, event);
     return !view.is_full();
   };
@@ -123,7 +124,8 @@ Result<Json> WebServer::plain_answer(Book& book, const LogPart& wanted) {
   const std::uint64_t first =
       wanted.from ? static_cast<std::uint64_t>(std::max<std::int64_t>(*wanted.from, 0)) : last;
   Json lines = Json::array();
-  for (logs::MergedLog::Line& line : TRY(book.log.read(first, wanted.count, wanted.line_bytes)))
+  for (cloudwatch::MergedLog::Line& line :
+       TRY(book.log.read(first, wanted.count, wanted.line_bytes)))
     lines.push_back(line_json(line));
   return Json{{"edition", book.edition},
               {"count", all},
@@ -135,7 +137,7 @@ Result<Json> WebServer::plain_answer(Book& book, const LogPart& wanted) {
 /// without a tag. "looked_to" of "all" lines are in it so far, no more of them if it is "full";
 /// rows from "settled" on may still get more writers; "row": where `wanted.line` stands.
 Result<Json> WebServer::view_answer(Book& book, const LogPart& wanted) {
-  const logs::LogView& view = *TRY(book.view(wanted.wish));
+  const cloudwatch::LogView& view = *TRY(book.view(wanted.wish));
   const std::size_t last = view.count() > wanted.count ? view.count() - wanted.count : 0;
   const std::size_t first =
       wanted.from ? static_cast<std::size_t>(std::max<std::int64_t>(*wanted.from, 0)) : last;
@@ -144,8 +146,8 @@ Result<Json> WebServer::view_answer(Book& book, const LogPart& wanted) {
     numbers.push_back(view.line_of(row));
   Json lines = Json::array();
   std::size_t row = first;
-  for (logs::MergedLog::Line& line : TRY(book.log.read_each(numbers, wanted.line_bytes))) {
-    const logs::Writers writers = view.writers_of(row++);
+  for (cloudwatch::MergedLog::Line& line : TRY(book.log.read_each(numbers, wanted.line_bytes))) {
+    const cloudwatch::Writers writers = view.writers_of(row++);
     if (!writers.empty()) line.text.erase(0, line.tag_bytes);
     Json json = line_json(line);
     if (!writers.empty()) json.push_back(writers_json(writers));
@@ -162,11 +164,11 @@ Result<Json> WebServer::view_answer(Book& book, const LogPart& wanted) {
 }
 
 /// What matches of the lines that a view shows, as far as it has come.
-Result<logs::MergedLog::Found> WebServer::find_in_view(Book& book, const LogWish& wish,
-                                                       const re2::RE2& wanted, std::uint64_t from,
-                                                       std::size_t most) {
-  const logs::LogView& view = *TRY(book.view(wish));
-  logs::MergedLog::Found found = TRY(book.log.find(wanted, from, most, view_bytes));
+Result<cloudwatch::MergedLog::Found> WebServer::find_in_view(Book& book, const LogWish& wish,
+                                                             const re2::RE2& wanted,
+                                                             std::uint64_t from, std::size_t most) {
+  const cloudwatch::LogView& view = *TRY(book.view(wish));
+  cloudwatch::MergedLog::Found found = TRY(book.log.find(wanted, from, most, view_bytes));
   std::erase_if(found.numbers, [&view](std::uint64_t number) { return !view.has(number); });
   if (!view.is_full())
     found.looked_to = std::min(found.looked_to, std::max(from, view.looked_to()));
@@ -200,7 +202,7 @@ Task<void> WebServer::download(http::Exchange& exchange) {
     std::string text;
     const auto work = [book = *book, filter = wish->filter, is_json, from, &text] {
       const std::lock_guard lock(book->mutex);
-      const auto take = [&](std::uint64_t, std::size_t host, const logs::LogEvent& event) {
+      const auto take = [&](std::uint64_t, std::size_t host, const cloudwatch::LogEvent& event) {
         if (filter.takes(event)) text += file_line(book->hosts[host].name, event, is_json);
         return text.size() < file_part_bytes;
       };
