@@ -22,7 +22,7 @@ START_SECONDS = 60
 GUARD_SECONDS = 30
 LOOK_SECONDS = 0.02
 HAS_BROWSER = bool(shutil.which("chromium") and shutil.which("chromedriver"))
-WHY_NOT = "chromium and chromium-driver are not installed (packages.txt, [browser])"
+WHY_NOT = "chromium and chromium-driver are not installed (requirements/packages.txt, [browser])"
 
 
 class Browser:

@@ -16,7 +16,7 @@ def docker_registry(folder: pathlib.Path, tls: dict | None = None, htpasswd: str
     lines of that file. Skips the test where docker-registry or skopeo is not installed."""
     for program in ("docker-registry", "skopeo"):
         if shutil.which(program) is None:
-            pytest.skip(f"{program} is not installed (packages.txt [test])")
+            pytest.skip(f"{program} is not installed (requirements/packages.txt [test])")
     config = {
         "version": 0.1,
         "log": {"level": "info"},

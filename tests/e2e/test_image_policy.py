@@ -245,7 +245,7 @@ def test_a_servers_jobs_run_what_its_key_signed(tmp_path):
 
 def test_what_was_pushed_to_the_server_is_judged_alike(tmp_path, monkeypatch):
     if shutil.which("skopeo") is None:
-        pytest.skip("skopeo is not installed: packages.txt")
+        pytest.skip("skopeo is not installed: requirements/packages.txt")
     key = Key(tmp_path)
     with FakeRegistry() as registry:
         own = "registry.muster.internal"

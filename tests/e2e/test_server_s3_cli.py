@@ -46,7 +46,7 @@ def run(server, *words) -> str:
 
 def aws(server, *words) -> str:
     if not AWS.exists():
-        pytest.skip(f"{AWS} is missing: requirements-test.txt brings it")
+        pytest.skip(f"{AWS} is missing: requirements/test.txt brings it")
     return run(server, AWS, *words)
 
 
