@@ -17,9 +17,22 @@ import sys
 import tomllib
 
 INCLUDE = re.compile(r'^\s*#include "([^"]+)"', re.M)
+OTHERS = re.compile(r"^\s*#include <([^>]+)>", re.M)
 LINES_MAX = 4000
 FILES_MAX = 40
-KEYS = {"holds", "uses", "libs", "pure", "library"}
+KEYS = {"holds", "uses", "pure", "library"}
+# What a room links for including the header of a library, in the order that a static link needs.
+LIBRARIES = {
+    "sqlite3.h": ["sqlite3"],
+    "re2/re2.h": ["re2"],
+    "pugixml.hpp": ["pugixml"],
+    "yaml.h": ["yaml"],
+    "libdeflate.h": ["deflate"],
+    "archive.h": ["archive", "z"],
+    "zstd.h": ["zstd"],
+    "zlib.h": ["z"],
+    "openssl/": ["OpenSSL::SSL", "OpenSSL::Crypto"],
+}
 
 
 @dataclasses.dataclass(eq=False)
@@ -27,7 +40,6 @@ class Room:
     path: str  # Below src/: "net/loop"; of a storey's own room "net".
     holds: str
     uses: list[str]
-    libs: list[str]
     pure: bool
     library: bool  # False: CMake builds it by hand.
 
@@ -60,9 +72,8 @@ class Rooms:
         if unknown or "holds" not in table:
             self.wrong.append(f"[{path}]: needs holds, and knows {', '.join(sorted(KEYS))}")
         self.by_path[path] = Room(
-            path, table.get("holds", ""), uses, table.get("libs", []),
-            table.get("pure", False), table.get("library", True),
-        )  # fmt: skip
+            path, table.get("holds", ""), uses, table.get("pure", False), table.get("library", True)
+        )
 
     def _check_table(self) -> None:
         names = collections.Counter(room.name for room in self.by_path.values())
@@ -101,6 +112,7 @@ class Source:
     includes: dict[str, set[str]]
     of_tests: dict[str, set[str]]
     filled: set[str]  # Rooms with files.
+    libs: dict[str, list[str]]  # By room: the libraries of others whose headers its files include.
     findings: list[str]
 
 
@@ -113,12 +125,15 @@ def read(src: pathlib.Path) -> Source:
     found = [f"src/rooms.toml: {line}" for line in rooms.wrong]
     includes: dict[str, set[str]] = {path: set() for path in rooms.by_path}
     of_tests: dict[str, set[str]] = {path: set() for path in rooms.by_path}
+    others: dict[str, set[str]] = collections.defaultdict(set)
     lines: collections.Counter[str] = collections.Counter()
     files: collections.Counter[str] = collections.Counter()
     for file in sorted([*src.rglob("*.cc"), *src.rglob("*.h")]):
         path = file.relative_to(src).as_posix()
         text = file.read_text()
         room = rooms.find(path)
+        if room is not None:
+            others[room.path].update(OTHERS.findall(text))
         if room is None:
             if "/" in path:  # src/main.cc may include everything.
                 found.append(f"src/{path}: is in no room of src/rooms.toml")
@@ -141,7 +156,17 @@ def read(src: pathlib.Path) -> Source:
         if files[path] > FILES_MAX:
             found.append(f"src/{path}: {files[path]} files, at most {FILES_MAX}: split it")
     found += unused(rooms, includes, of_tests)
-    return Source(rooms, includes, of_tests, set(files), found + cycles(includes))
+    libs = {path: libraries(headers) for path, headers in others.items()}
+    return Source(rooms, includes, of_tests, set(files), libs, found + cycles(includes))
+
+
+def libraries(headers: set[str]) -> list[str]:
+    return [
+        lib
+        for start, libs in LIBRARIES.items()
+        if any(header.startswith(start) for header in headers)
+        for lib in libs
+    ]
 
 
 def unused(
@@ -192,7 +217,8 @@ def cmake(source: Source) -> str:
         words = [room.name, path, *(["DEPS", *deps] if deps else [])]
         if tests:
             words += ["TEST_DEPS", *(source.rooms.by_path[each].name for each in tests)]
-        words += ["LIBS", *room.libs] if room.libs else []
+        libs = source.libs.get(path)
+        words += ["LIBS", *libs] if libs else []
         text += f"muster_room({' '.join(words)})\n"
     return text
 

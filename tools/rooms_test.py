@@ -26,7 +26,6 @@ holds = "one"
 [middle.two]
 holds = "two"
 uses = ["one"]
-libs = ["z"]
 
 [high]
 holds = "only one room of the storey below"
@@ -38,7 +37,7 @@ FILES = {
     "low/files/file.h": '#include "low/value.h"\n',
     "middle/one/one.h": '#include "low/files/file.h"\n',
     "middle/two/two.h": '#include "middle/one/one.h"\n',
-    "middle/two/two.cc": '#include "middle/two/two.h"\n#include <vector>\n',
+    "middle/two/two.cc": '#include "middle/two/two.h"\n#include <vector>\n#include <archive.h>\n',
     "middle/two/two_test.cc": '#include "low/value.h"\n',
     "high/high.cc": '#include "middle/one/one.h"\n#include "low/value.h"\n',
     "main.cc": '#include "high/high.h"\n',
@@ -70,7 +69,7 @@ class Rooms(unittest.TestCase):
             "muster_room(low low)\n"
             "muster_room(files low/files DEPS low)\n"
             "muster_room(one middle/one DEPS files)\n"
-            "muster_room(two middle/two DEPS one TEST_DEPS low LIBS z)\n"
+            "muster_room(two middle/two DEPS one TEST_DEPS low LIBS archive z)\n"
             "muster_room(high high DEPS low one)\n",
         )
 
@@ -108,7 +107,7 @@ class Rooms(unittest.TestCase):
             'uses = ["one"]': ('uses = ["three"]', "uses three, which is no room beside it"),
             'uses = ["low"]': ('uses = ["low", "high"]', "uses high, which is no storey below it"),
             "[middle.two]": ("[middle.files]", "two rooms are called files"),
-            'libs = ["z"]': ('lib = ["z"]', "[middle/two]: needs holds, and knows"),
+            'holds = "two"': ('hold = "two"', "[middle/two]: needs holds, and knows"),
         }
         for text, (instead, finding) in wrong.items():
             self.assertIn(finding, self.found(table=TABLE.replace(text, instead, 1)))
