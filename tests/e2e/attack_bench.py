@@ -18,7 +18,7 @@ REFUSED = (400, 403)
 
 
 def job_request(name: str, **more) -> dict:
-    """A job that waits until somebody stops it."""
+    """A job that waits until it is stopped."""
     request = good_job(name)
     request["AlgorithmSpecification"]["ContainerEntrypoint"] = ["sleep", "600"]
     source = {"S3DataType": "S3Prefix", "S3Uri": f"s3://{BUCKET}/train"}

@@ -1,7 +1,7 @@
-"""Clients that people bring, as registries of packages have them: build/clients.
+"""Third-party clients from package registries, in build/clients.
 
-`python clients.py` installs those of clients.toml that can be had, and writes down why another
-cannot; a test asks for one by program() or python(), and is skipped with that reason.
+`python clients.py` installs the clients of clients.toml, and records why a client is unavailable.
+A test requests one with program() or python(), and is skipped with that reason.
 """
 
 import json
@@ -15,7 +15,7 @@ import venv
 
 BUILD = pathlib.Path(__file__).resolve().parents[2] / "build" / "clients"
 WANTED = pathlib.Path(__file__).with_name("clients.toml")
-# PyPI's Go and Node.js, where they can be had: Debian's are too old for some.
+# Prefer PyPI's Go and Node.js: Debian's are too old for some clients.
 PINNED = {"PATH": f"{BUILD}/venv/bin:{os.environ['PATH']}"}
 SECONDS = 900  # A Go client of very many modules, on a busy machine.
 
@@ -73,7 +73,7 @@ def reason_of(error: Exception) -> str:
 
 
 def install() -> dict[str, str]:
-    """What cannot be had, and why, by name."""
+    """Installs the clients. Returns the reason for each one that is unavailable."""
     wanted = tomllib.loads(WANTED.read_text())
     (BUILD / "bin").mkdir(parents=True, exist_ok=True)
     steps = [("python", install_python, (wanted["python"]["requirements"],))]

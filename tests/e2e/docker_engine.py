@@ -25,7 +25,7 @@ START_SECONDS = 60
 END_SECONDS = 30
 GUARD_SECONDS = 180
 
-# Containers' own sockets and networks are below /run, whatever the engine is told.
+# Containers' sockets and networks are below /run, whatever the engine's configuration.
 ENGINE = 'mount -t tmpfs docker /run && echo "{}" >/run/daemon.json && exec "$@"'
 
 

@@ -105,7 +105,7 @@ def new_link():
 
 
 def as_nobody(action):
-    """In a child that is no root, so that what lends rights would show."""
+    """Runs `action` in a child without root rights, so that gained rights would show."""
 
     def run():
         pid = os.fork()
@@ -128,7 +128,7 @@ def as_nobody(action):
 
 
 def setuid_copy(folder):
-    """A setuid copy of a program, run by nobody, would read what only root may."""
+    """A setuid copy of a program, run by an unprivileged user, would read files of root."""
 
     def run():
         path = f"{folder}/lends-root"

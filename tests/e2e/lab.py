@@ -2,9 +2,9 @@
 
 A lab is a process with network, pid and mount namespaces of its own and a bridge in them. Each host
 is a process inside the lab with its own hostname, network (eth0 on the bridge), pids, ipc, /tmp,
-/run, /dev/shm, and writable copies of /etc and /opt that nobody else sees. Killing a host's first
-process kills all of it; killing the lab's kills everything, whatever state it is in. Nothing shows
-in the machine's own network or mounts. No runtime, no sshd, no steward: `train` meets bare hosts.
+/run, /dev/shm, and private writable copies of /etc and /opt. Killing a host's first process kills
+all of it; killing the lab's kills everything, whatever state it is in. The machine's own network
+and mounts do not change. `train` runs on bare hosts: there is no runtime, sshd or steward.
 """
 
 import contextlib

@@ -1,7 +1,7 @@
-"""One bad request for each limit that botocore's models set, beyond it by the least there is.
+"""One bad request for each limit in botocore's models, which exceeds the limit by the minimum.
 
-The models are read here anew and by other code than what muster's tables come from: what a table
-lacks shows. Operations: those that muster serves.
+This code reads the models independently of the code that generates muster's tables, so it finds
+gaps in a table. It covers the operations that muster serves.
 """
 
 import gzip

@@ -25,7 +25,7 @@ def requirements(name: str) -> str:
 
 
 def make(name: str) -> pathlib.Path:
-    """The environment's folder. Raises CalledProcessError where PyPI cannot be had."""
+    """The environment's folder. Raises CalledProcessError if PyPI is unavailable."""
     folder = BUILD / f"mpi-{name}"
     done, wanted = folder / ".done", requirements(name)
     folder.mkdir(parents=True, exist_ok=True)
@@ -49,7 +49,7 @@ def make(name: str) -> pathlib.Path:
 
 @functools.lru_cache(maxsize=None)
 def mpi_environment(name: str) -> pathlib.Path:
-    """As make(), for a test: skips it where PyPI cannot be had."""
+    """Like make(), but skips the test if PyPI is unavailable."""
     try:
         return make(name)
     except (subprocess.SubprocessError, OSError) as error:

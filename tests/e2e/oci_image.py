@@ -30,7 +30,7 @@ def layer(
 
 
 def special(name: str, kind: bytes, link: str = "", **more) -> tarfile.TarInfo:
-    """A member that is no plain file."""
+    """A member other than a regular file."""
     info = tarfile.TarInfo(name)
     info.type, info.linkname = kind, link
     for key, value in more.items():

@@ -33,7 +33,7 @@ class Served:
         return self.sm("key", *args, "--data", str(self.server.data))
 
     def put(self, job: str, name: str, rows) -> None:
-        """Seconds of a metric, as if a job of weeks had told them."""
+        """Stores seconds of a metric, as if a job had reported them for weeks."""
         with sqlite3.connect(self.server.data / "muster.db", timeout=SECONDS) as store:
             (number,) = store.execute("SELECT number FROM jobs WHERE name = ?", (job,)).fetchone()
             store.executemany(

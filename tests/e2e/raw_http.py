@@ -47,7 +47,7 @@ class Answer:
 
     @property
     def code(self) -> str:
-        """AWS's, wherever the answer's protocol has it; empty if there is none."""
+        """AWS's error code, wherever the response's protocol puts it; empty if missing."""
         kind = self.headers.get("Content-Type", "")
         if "json" in kind:
             said = json.loads(self.body).get("__type", "")
@@ -124,7 +124,7 @@ def signature(
 def signed(
     request: Request, keys: Keys, scope, host: str, payload: str = "", unsigned: tuple = ()
 ) -> Request:
-    """With Authorization. `payload` stands for the body's hash; `unsigned`: headers left out."""
+    """Signs the request. `payload` replaces the body's hash; `unsigned`: headers to leave out."""
     if isinstance(scope, str):
         scope = Scope(scope)
     when = scope.when

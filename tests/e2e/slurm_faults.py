@@ -66,10 +66,10 @@ def nodes_taken(cluster: Cluster):
 
 
 class Down:
-    """A daemon that is not there for as long as this is entered.
+    """Stops a daemon while this context is entered.
 
-    A slurmctld that is killed may have forgotten ends that it had told, and keeps nodes for jobs
-    that are over, so mostly it is asked to end.
+    A killed slurmctld can forget job ends that it has reported, and then keeps nodes for finished
+    jobs. So most tests ask it to end instead.
     """
 
     PID_FILES = {

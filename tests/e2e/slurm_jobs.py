@@ -89,7 +89,7 @@ class Place:
         return Process(argv, own_session=True)
 
     def end(self) -> None:
-        """A job that a test left is no burden for the next."""
+        """Ends jobs that a test left, so that they do not disturb the next test."""
         for job in self.jobs:
             job.end()
         names = [line.split()[1] for line in self.queue().splitlines()]

@@ -1,4 +1,4 @@
-"""Programs in C that stand still, compute or mislead, compiled for a test."""
+"""Programs in C that block, compute or mislead, compiled for a test."""
 
 import pathlib
 import shutil

@@ -19,7 +19,7 @@ FORBIDDEN = re.compile(
 OWN_PROGRESS = re.compile(r"\r([^\r\n\x1b]*)\x1b\[K")  # Uploads: one line, written over.
 OWN_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
-# What users' bytes could do to whoever reads them.
+# What bytes of users could do to a reader's terminal.
 ORDERS = {
     "moves the cursor up": b"\x1b[1A\x1b[2K",
     "clears the screen": b"\x1b[H\x1b[2J",
@@ -81,7 +81,7 @@ def on_terminal(argv: list, env: dict | None = None, cwd=None) -> Shown:
                 continue
             try:
                 piece = os.read(ours, 65536)
-            except OSError:  # EIO: nobody holds the other end any more.
+            except OSError:  # EIO: the other end is closed.
                 break
             if not piece:
                 break

@@ -82,7 +82,7 @@ def test_no_authorization_makes_a_jobs_key_create_a_job(attacked, unchanged, cha
 
 @pytest.mark.parametrize("change", [d[1] for d in DECOYS], ids=[d[0] for d in DECOYS])
 def test_an_authorization_is_exactly_its_three_parts(attacked, change):
-    """A user's, and for the right service: what stands beside it is not passed over."""
+    """The key is a user's, for the right service, but extra parts are not ignored."""
     request = signed(caller(), attacked.user, "sts", attacked.host)
     assert attacked.send(request).status == 200
     answer = attacked.send(with_authorization(request, change(authorization(request))))
@@ -418,7 +418,7 @@ def runs(attacked, name: str, body: dict) -> dict:
 def test_a_request_says_nothing_of_the_machine(attacked, forged):
     name = f"forged-{list(FORGED.values()).index(forged)}"
     assert runs(attacked, name, {**job_request(name), **forged}) == described(attacked, "held")
-    for member in forged:  # Told again as it was said, obeyed by nobody.
+    for member in forged:  # DescribeTrainingJob returns it; it has no effect.
         assert member in describe(attacked, name)
 
 

@@ -61,7 +61,7 @@ def attack(machine, place):
     said = dict(re.findall(r"attack (.*) -> (.*)", process.out.decode()))
     assert len(said) == 16, process.text
     allowed = ("Operation not permitted", "Function not implemented")
-    assert said.pop("chown") == "Value too large for defined data type", said  # Nobody's there.
+    assert said.pop("chown") == "Value too large for defined data type", said  # No such user id.
     for name, text in said.items():
         assert text in allowed, f"{name}: {text}"
     assert "plain 0o100755" in process.text, process.text

@@ -80,7 +80,7 @@ READ = ("request with preflight", "cors request", "read the log", "log as a scri
 
 
 class Evil:
-    """A web server of somebody else's on this machine."""
+    """Another user's web server on this machine."""
 
     def __enter__(self):
         class Handler(http.server.BaseHTTPRequestHandler):

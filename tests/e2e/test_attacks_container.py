@@ -1,6 +1,6 @@
-"""What root inside of a host tries against the machine: all refused, and nothing changed.
+"""Attacks by root inside a host against the machine: all are refused, and nothing changes.
 
-The attempts stand in hostile.py; one job makes all of them, each test looks at one.
+One job makes all attempts of hostile.py; each test checks one.
 """
 
 import hashlib
@@ -149,7 +149,7 @@ def test_inits_root_is_the_hosts_own(told):
     assert len(set(told["root"])) == 1
 
 
-# Each in a job of its own: it may not live to tell. {what: its lines}
+# Each runs in a separate job, as it may not survive. {what: its lines}
 RAGES = {
     "removes all that it sees": """
         import shutil

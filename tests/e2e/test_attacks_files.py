@@ -1,7 +1,7 @@
 """Attacks on the machine's files from inside a job: what a host does not need is not there.
 
 One job looks for all of them; each case is one place. The places are made for the test, beside the
-machine's own, with names that nobody else has.
+machine's own, with unique names.
 """
 
 import json
@@ -20,14 +20,14 @@ from process import Process
 MARK = f"muster-attack-{secrets.token_hex(4)}"
 SECRET = f"secret-{secrets.token_hex(8)}"
 
-# In the home of whoever submits, in another user's, and in root's.
+# In the home of the submitting user, of another user, and of root.
 IN_HOMES = (
     ".npmrc", ".pgpass", ".netrc", ".pypirc", ".git-credentials", ".ssh/id_ed25519",
     ".aws/credentials", ".config/gcloud/credentials.db", ".kaggle/kaggle.json",
     ".cache/huggingface/token", ".cargo/credentials.toml", ".docker/config.json", ".kube/config",
     ".bash_history", "notes.txt",
 )  # fmt: skip
-# Secrets of the machine stand below each of these.
+# Each of these folders contains a secret of the machine.
 ON_THE_MACHINE = (
     "/etc/kubernetes", "/etc/wireguard", "/etc/letsencrypt/live", "/etc/NetworkManager",
     "/etc/ssl/private", "/etc/pki/tls/private", "/etc/profile-of-nobody", "/var/lib", "/var/log",
@@ -205,7 +205,7 @@ def test_mounts_do_not_reveal_the_path_of_a_job_folder(attack):
     assert os.fspath(planted.state) + "/jobs" not in found["mounts"]
 
 
-# Tells where it runs, and is the standard library's module then.
+# Records where it runs, and then acts as the standard library's module.
 PLANTED = """
 import os, sys
 with open(os.path.dirname(os.path.abspath(__file__)) + "/ran", "a") as file:
@@ -220,7 +220,7 @@ sys.modules["json"] = real
 
 @pytest.mark.parametrize("python", ["python3", str(VENV / "bin" / "python")])
 def test_a_module_beside_the_script_is_not_run_outside_of_the_job(tmp_path, python):
-    """Whoever runs `sm` in a folder trusts the job with its files, and not the machine."""
+    """Users who run `sm` in a folder trust the job with its files, but not with the machine."""
     folder = tmp_path / "project"
     folder.mkdir()
     (folder / "json.py").write_text(PLANTED)

@@ -342,7 +342,7 @@ def test_no_file_of_a_job_is_anybodys_under_any_umask(tmp_path, mask):
         process.wait_for_output(b"waits", GUARD_SECONDS)
         job = machine.state / "jobs/masked"
         assert (job / "key").stat().st_mode & 0o177 == 0
-        folders = [machine.state / "jobs", job, job / "algo-1"]  # Nobody else enters these.
+        folders = [machine.state / "jobs", job, job / "algo-1"]  # No other user can enter these.
         files = [path for path in [*job.iterdir(), *(job / "algo-1").iterdir()]
                  if not path.is_dir()]
         assert {"key", "journal", "spec.json", "control.sock"} <= {path.name for path in files}

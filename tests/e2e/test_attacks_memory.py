@@ -32,7 +32,7 @@ with open("/opt/ml/checkpoints/kept", "w") as file:
 print("made all", flush=True)
 """
 
-# Runs a program and tells its peak. A child begins with its parent's peak, and pytest's is large.
+# Runs a program and prints its peak. A child starts with its parent's peak, and pytest's is large.
 MEASURE = """
 import resource, subprocess, sys
 code = subprocess.run(sys.argv[1:]).returncode

@@ -1,5 +1,5 @@
 """Attacks from the network: by strangers who reach the port of the server, or of a job's roll call,
-without a key. Each must cost them their connection and nobody else anything."""
+without a key. Each attack must end the attacker's connection and affect no other client."""
 
 import contextlib
 import re
@@ -169,7 +169,7 @@ def test_a_job_that_holds_connections_without_a_word_fails_no_other(server):
 
 
 def test_a_client_keeps_its_connection_while_a_crowd_comes_and_goes(server):
-    """What was proved once is no stranger's: it is idle, and stays."""
+    """A connection that was authenticated once is kept while it is idle."""
     request = signed(Request("GET", f"/{BUCKET}/train/a.txt"), keys_of(server), "s3",
                      host_of(server))  # fmt: skip
     with socket.create_connection(("127.0.0.1", server.port), ANSWER_SECONDS) as own:
@@ -197,7 +197,7 @@ def test_the_server_opens_as_many_files_as_it_may_and_its_children_as_before(tmp
         assert job.at_end()["TrainingJobStatus"] == "Stopped"
 
 
-# --- bodies that nobody signed ---
+# --- unsigned bodies ---
 
 BODY = 3_900_000
 LISTING = {"X-Amz-Target": "SageMaker.ListTrainingJobs",
@@ -217,7 +217,7 @@ def unsigned(method: str, more: str) -> bytes:
 
 @pytest.mark.parametrize("who", ["an unknown key", "an old date", "a known key"])
 def test_bodies_of_strangers_take_no_more_than_their_share_of_memory(server, who):
-    """None of them ends, so none is proved; a key's id is no secret."""
+    """No body ends, so no signature can be verified; a key's id is not secret."""
     keys = UNKNOWN if who == "an unknown key" else Keys(keys_of(server).identity, "guessed")
     opening = listing_of(server, keys, "20150830T123600Z" if who == "an old date" else "")
     before = server.resident_kib()

@@ -476,7 +476,7 @@ def tar_with(members) -> bytes:
 
 @pytest.fixture(scope="module")
 def archives(page, left):
-    """What a job might leave as its model, by name; what is told of each, or why not."""
+    """Archives that a job might save as its model, by name, and the expected listing or error."""
     packed = tar_with([("weights", 3_000_000)])
     return {
         "many.tar.gz": (tar_with([(f"{i}", 0) for i in range(3000)]), "more"),
@@ -543,7 +543,7 @@ def test_the_page_calls_what_it_needs_and_no_more(page, cookie, name):
 
 
 class Streams:
-    """Streams of events that stay open until this ends; each open() tells the answer's status."""
+    """Streams of events that stay open until this ends; open() returns the response's status."""
 
     def __init__(self, page):
         self.page = page

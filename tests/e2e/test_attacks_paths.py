@@ -37,7 +37,7 @@ def give_folder(path: pathlib.Path) -> pathlib.Path:
 
 
 class Trap:
-    """A home that a stranger owns, and a folder of root's that nobody else may enter."""
+    """A home that a stranger owns, and a folder that only root can enter."""
 
     def __init__(self, folder: pathlib.Path):
         folder.chmod(0o755)

@@ -1,4 +1,4 @@
-"""What a hostile job leaves in /opt/ml: collecting it gives nobody rights, and all else goes."""
+"""Hostile results in /opt/ml: collecting them grants no rights and leaves out special files."""
 
 import json
 import os
@@ -16,7 +16,7 @@ from process import wait_until
 
 OWNER = (12345, 23456)
 
-# Tries everything that a host could leave; what was refused at once is told in one line.
+# Tries everything that a host could leave; prints the refused attempts in one line.
 HOSTILE = r"""
 import ctypes, errno, json, os, socket, stat, struct
 libc = ctypes.CDLL(None, use_errno=True)

@@ -86,7 +86,7 @@ with socket.create_server(("::1", 0), family=socket.AF_INET6) as server:
     tell("its own ::1 works")
 """
 
-# Prints how many frames with the mark come by any interface of its network until it is told to end.
+# Counts the frames with the mark at all interfaces of its network until it is asked to end.
 LISTEN = """
 import select, socket, sys
 ears = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0x0300)

@@ -12,7 +12,7 @@ pytestmark = pytest.mark.slurm
 
 NODES = ("node1", "node2")
 NOBODY = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
-# What is squatted tells if anybody ever runs or reads on from it.
+# A squatted file records the user id that runs it.
 SQUATTER = "#!/bin/sh\nid -u >>/tmp/owned\n"
 LEFT = "owned of-root mine enough"
 SETTINGS = pathlib.Path("/proc/sys/fs")
@@ -26,9 +26,9 @@ def cluster(tmp_path_factory):
 
 @pytest.fixture(scope="module", autouse=True)
 def any_link():
-    """Users may link to files that are not theirs, as where the kernel's defaults stand.
+    """Lets users link to files of others, as with the kernel's defaults.
 
-    The settings are the whole machine's.
+    The settings apply to the whole machine.
     """
     settings = [SETTINGS / "protected_symlinks", SETTINGS / "protected_hardlinks"]
     before = [setting.read_text() for setting in settings]
@@ -68,7 +68,7 @@ def plant(cluster: Cluster, *script: str) -> None:
         cluster.out(node, *NOBODY, "sh", "-ec", "\n".join(script), SQUATTER)
 
 
-# Where one of these lines stands alone the job needs another to be taken in.
+# One of these lines alone would not deceive the job.
 GO_BY_LINK = "ln -s /tmp/of-root $start.go"
 GO_BY_HARD_LINK = "ln /tmp/of-root $start.go"
 GO_OF_HIS = "echo go >$start.go"
@@ -89,7 +89,7 @@ FOLDER = "mkdir -m 777 $start"
     ids=["link", "hard-link", "files"],
 )
 def test_names_that_the_queue_shows_are_of_no_use_to_another_user(place, lines):
-    """Whoever is on a node can take them while the job waits."""
+    """Any user of a node can take these names while the job waits."""
     with nodes_busy(place.cluster):
         job = place.fit("print('at work', flush=True)", brings=True)
         wait_until("it to wait", lambda: "PENDING muster-" in place.queue(), 30)

@@ -11,7 +11,7 @@ from fit import GUARD_SECONDS, in_host, wait_for_jobs_to_go
 from oci_image import layer, programs, write_layout
 from process import wait_until
 
-# Counts its runs in a checkpoint, and ends as it is told.
+# Counts its runs in a checkpoint, and ends as its argument says.
 COUNT = """
 import os, sys, time
 place = "/opt/ml/checkpoints/"
@@ -129,7 +129,7 @@ def gates() -> list[pathlib.Path]:
 
 
 def test_they_are_the_submitters(machine):
-    """What sudo tells is what counts: SUDO_UID and SUDO_GID; bits that lend rights go."""
+    """The owner is the user of sudo: SUDO_UID and SUDO_GID; setuid and setgid bits are removed."""
     script = machine.source / "script.py"
     script.write_text(
         "import os; os.makedirs('/opt/ml/checkpoints/a/b')\n"

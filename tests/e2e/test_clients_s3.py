@@ -197,7 +197,7 @@ def test_dvc(server, bucket, tree, tmp_path):
     work = tmp_path / "work"
     tree.rename(work)
     before = files(work)
-    (tmp_path / "config").touch()  # One that is no file ends dvc.
+    (tmp_path / "config").touch()  # dvc requires a regular file.
     env = {"DVC_NO_ANALYTICS": "1", "DVC_SITE_CACHE_DIR": str(tmp_path / "cache"),
            "AWS_CONFIG_FILE": str(tmp_path / "config")}  # fmt: skip
 

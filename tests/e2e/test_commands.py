@@ -79,7 +79,7 @@ def test_the_parser_takes_each_flag_that_help_shows(commands):
             if name == "--help":
                 continue
             value = ["3"] if takes_value else []
-            # Flags of the launcher's own stand before the script: what is unknown is passed on.
+            # The launcher's own flags precede the script, so unknown flags are passed on.
             if passes_flags_on:
                 done = sm(*words, name, *value, "--help")
                 assert done.stdout.startswith("usage: "), done.stdout

@@ -1,7 +1,7 @@
-"""What stands in the environment of each kind of program that muster starts: nothing of muster's.
+"""The environment of each kind of program that muster starts has no variables of muster.
 
-But MUSTER_SOCKET, by which operators find their host's `train`, and MUSTER_TRAINING_LOG, by which
-those in an entry point know whether to tell what they launch.
+The exceptions are MUSTER_SOCKET, with which operators find their host's `train`, and
+MUSTER_TRAINING_LOG, which says whether operators in an entry point log their launches.
 """
 
 import json
@@ -15,7 +15,7 @@ from test_operators import entry_job, on_hosts
 from test_server_jobs import BUCKET, Job
 from training import Training
 
-# Also what /proc tells of those who started it.
+# Also shows the parent processes' environments in /proc.
 SHOW = """
 import os
 def texts():

@@ -71,7 +71,7 @@ def test_encryption_on_one_machine_is_taken_and_said_not_to_be(machine):
 
 
 def test_results_are_the_submitters_and_replace_only_an_earlier_jobs(machine):
-    """What sudo tells is what counts: SUDO_UID and SUDO_GID."""
+    """The owner is the user of sudo: SUDO_UID and SUDO_GID."""
     script = script_file(machine, "open('/opt/ml/model/' + SM_NAME, 'w').write('x')")
     script.write_text(script.read_text().replace("SM_NAME", "__import__('sys').argv[1]"))
     words = ["fit", script, "--output", machine.folder / "new" / "out", "--overwrite"]

@@ -1,4 +1,4 @@
-"""Errors that a GPU's driver tells in the kernel's log (Xid), by a log and a driver of the test's.
+"""Errors that a GPU's driver reports in the kernel's log (Xid), with a fake log and driver.
 
 The tests' namespace has a pipe for /dev/kmsg, to which only the test writes, and a folder for
 /proc/driver, which says that GPU 1 lies at 0000:0b:00.0.
@@ -94,7 +94,7 @@ def test_a_failure_names_the_card(machine, kernel_log, says, cause):
 
 def test_a_log_that_cannot_be_read_is_said_once(machine, gpus, tmp_path):
     closed = tmp_path / "closed"
-    os.mknod(closed, stat.S_IFSOCK | 0o600)  # Nobody can open a socket's file.
+    os.mknod(closed, stat.S_IFSOCK | 0o600)  # open() of a socket fails.
     with mounted(closed, "/dev/kmsg"):
         job = machine.fit("print('runs')", "--gpus", "1", "--verbose")
         assert job.wait(GUARD_SECONDS) == 0, job.text

@@ -1,4 +1,4 @@
-"""What GPUs are used for, by a stand-in for the driver's tool: no test has a GPU."""
+"""GPU utilization, with a stand-in for the driver's tool: no test has a GPU."""
 
 import csv
 import io

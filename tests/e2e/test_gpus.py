@@ -1,7 +1,7 @@
 """GPUs for jobs: CDI files over stand-in devices, since no test has a GPU.
 
-A stand-in is a device node of /dev/zero's number in a folder of the test's own. What a GPU does is
-nothing that these tests show; who gets which, and what else of it a host can reach, is.
+A stand-in is a device node with /dev/zero's number in the test's folder. The tests check which job
+gets which GPU, and what else a host can reach; they do not check what a GPU computes.
 """
 
 import json

@@ -40,7 +40,7 @@ print("rank", os.environ["OMPI_COMM_WORLD_RANK"], "of", os.environ["OMPI_COMM_WO
       "on", socket.gethostname(), "by", shutil.which("train"),
       "of", os.path.dirname(sagemaker_training.__file__), flush=True)
 """
-# The classic way out of a chroot, by whoever may make another.
+# The classic escape from a chroot, for a process that can create another one.
 ESCAPE = """
 import os, sys
 top = os.open("/", os.O_RDONLY)

@@ -95,7 +95,7 @@ def test_only_the_right_login_runs_a_private_image(tmp_path, monkeypatch, privat
         told = world.run(name, TrainingImageConfig=login("team"))
         echoed = told["AlgorithmSpecification"]["TrainingImageConfig"]
         assert echoed == login("team")
-        # The image is here by now, and is still nobody's but the login's.
+        # The image is stored by now, but is still available to this login only.
         fails()
         fails(TrainingImageConfig=login("wrong"))
         world.run(name, TrainingImageConfig=login("team"))

@@ -155,7 +155,7 @@ def test_sm_fit_asks_the_policy_of_now(tmp_path):
         Attachment((payload, key.sign(payload))).add_to(registry, "team/box",
                                                         digest(image.manifest))
         assert sm(tmp_path, "image", "pull", name, "--policy", signed).returncode == 0
-    done = sm(tmp_path, *fit, "out")  # The registry is gone; what it told stays.
+    done = sm(tmp_path, *fit, "out")  # The registry is gone, but its answers are stored.
     assert done.returncode == 0 and "it runs" in done.stdout, done.stderr
     policy(tmp_path, Key(tmp_path, "newer"), registry.address)
     refused = sm(tmp_path, *fit, "newer")

@@ -74,7 +74,7 @@ class Nodes:
     def start(self, script: str = RANKS, arguments: str = "", **muster) -> "Nodes":
         for node in self.nodes:
             self.bring(node, script, arguments, muster)
-            # Opened for both, so that nobody waits for the other end.
+            # Opened for reading and writing, so that open() does not block.
             self.lifelines[node.name] = os.open(node.path("/run/state/life"), os.O_RDWR)
             user = [f"--reuid={self.user}", f"--regid={self.user}", "--clear-groups"]
             steward = [SM, "steward", "--spec", "/run/state/spec.json", "--lifeline", "9"]

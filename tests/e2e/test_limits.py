@@ -25,7 +25,7 @@ with open("%s/large", "wb", buffering=0) as file:
         file.write(block)
 """
 
-# Whoever looks at names alone finds nothing.
+# The file has no name, so a check of names finds nothing.
 FILL_UNNAMED = """\
 import os, sys, time
 block = bytes(1 << 20)
@@ -96,7 +96,7 @@ def test_a_bus_error_for_want_of_shared_memory_is_named(machine):
 
 
 def loops_of(machine) -> list[str]:
-    """Files of this test's jobs that a loop device stands on."""
+    """Files of this test's jobs that back a loop device."""
     backing = pathlib.Path("/sys/block").glob("loop*/loop/backing_file")
     found = []
     for path in backing:

@@ -1,4 +1,4 @@
-"""64 hosts of one image on one machine: they start, each is told all, and nothing of them stays."""
+"""64 hosts of one image on one machine: all start, know each other and leave nothing behind."""
 
 from fit import GUARD_SECONDS, wait_for_jobs_to_go
 from oci_image import layer, write_layout

@@ -128,7 +128,7 @@ def test_the_rank_that_fails_is_named_with_its_code(flavoured, flavour):
     codes = job.wait()
     assert set(codes.values()) == {1}, f"{codes}\n{job.story()}"
     if flavour == "mpich" and "killed by SIGSEGV" in job.leader.text:
-        return  # MPICH's ranks may crash when a peer is gone, and a crash is told first.
+        return  # MPICH's ranks can crash when a peer ends, and a crash is reported first.
     assert re.search(r"rank 3 on algo-2: exit code 42", job.leader.text), job.story()
     for name in job.trains:
         assert "ExitCode 42" in job.failure(name) and "about to fail" in job.failure(name)
@@ -155,7 +155,7 @@ def test_a_killed_rank_ends_all(flavoured, flavour, who):
     os.kill(host.find(is_rank)[0], signal.SIGKILL)
     codes = job.wait()
     assert set(codes.values()) == {1}, f"{codes}\n{job.story()}"
-    if flavour != "mpich":  # MPICH's own may crash when a peer is gone, which is told first.
+    if flavour != "mpich":  # MPICH's ranks can crash when a peer ends, which is reported first.
         assert re.search(rf"rank \d on {who}: killed by SIGKILL", job.leader.text), job.story()
     job.assert_quiet()
 

@@ -365,7 +365,7 @@ def test_a_timeline_grows_while_the_job_runs(served, browser):
 def test_the_browser_found_nothing_to_complain_about(served):
     with Browser() as browser:
         served.enter(browser)
-        browser.complaints()  # The call that finds out that nobody is logged in is one.
+        browser.complaints()  # The refused call before the login is one.
         for path in ("jobs", "jobs/bad", "jobs/bad/log", "machine", "access"):
             browser.open(f"{served.server.url}/ui/{path}")
             browser.wait("document.querySelector('h1')")

@@ -16,7 +16,7 @@ pytestmark = [
     pytest.mark.deep,
     pytest.mark.skipif(not HAS_BROWSER, reason=WHY_NOT),
 ]
-# Whoever measures has a release and an idle machine; here neither has to be.
+# The limits are for a release build on an idle machine; this test may have neither.
 GUARD = 10
 SIZES = argparse.Namespace(jobs=50_000, lines=1_000_000, searched=10_000_000, seconds=60,
                            points=10_000_000)  # fmt: skip

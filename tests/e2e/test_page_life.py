@@ -1,4 +1,4 @@
-"""The whole life of a job of several hosts, as somebody sees it who has the web page open."""
+"""The whole life of a job with several hosts, as seen on the web page."""
 
 import json
 import re

@@ -8,7 +8,7 @@ import pytest
 from test_by_hand import Hands
 
 HOSTS = ["--hosts", "algo-[1-3]", "--key-file", "/etc/job.key"]
-# What a busy machine's noise would make of three namespaces is no matter here.
+# Ignores differences between namespaces that are only noise of a busy machine.
 CALM = {
     "MUSTER_STATE": "/opt/state",
     "MUSTER_PREFLIGHT_BANDWIDTH_RATIO": "0.1",

@@ -136,7 +136,7 @@ def test_each_operator_runs_the_train_py_beside_its_caller(job, name):
     entry = f"{IMPORT}{call}\nprint('all tasks are done', flush=True)\n"
     two = job(2, entry, {"train.py": TASK}).start().succeed()
     heard = re.findall(r"task [^[\n]*(?= \['--learning_rate', '10'\])", said(two))
-    if name == "parameter servers":  # Nobody waits for servers' ends: their line may be lost.
+    if name == "parameter servers":  # The job does not wait for servers, so their line can be lost.
         heard = sorted({*heard, "task ps 0"})
     assert sorted(heard) == wanted, two.story()
     assert said(two).count("all tasks are done") == 2, two.story()

@@ -1,4 +1,4 @@
-"""Jobs of several keys wait on one machine: whose turn it is, and what they are told of it."""
+"""Jobs of several keys wait on one machine: their order, and the status they show."""
 
 import http.client
 import json

@@ -300,7 +300,7 @@ def test_a_body_of_any_length_is_refused_before_it_comes(server):
 
 
 def test_a_digest_opens_no_other_repositorys_blob(server, tmp_path):
-    # What a pull of somebody else's image brought stands in the same store.
+    # An image that was pulled from another registry is in the same store.
     IMAGE.write_layout(tmp_path / "layout")
     image_command(server, "import", f"oci:{tmp_path}/layout:v1", "--name", "private.example/box:v1")
     config = digest(IMAGE.config)

@@ -1,5 +1,5 @@
-"""`sm fit --spares N` on one machine: a host whose steward is killed is lost, as a cluster's node
-is, and all begin anew from the checkpoint."""
+"""`sm fit --spares N` on one machine: killing a host's steward simulates the loss of a node, and
+all hosts restart from the checkpoint."""
 
 import os
 import re
@@ -8,7 +8,7 @@ import signal
 from fit import GUARD_SECONDS, wait_for_jobs_to_go
 from process import wait_until
 
-# Counts its steps in a checkpoint of rank 0's, and tells all ranks where it goes on.
+# Rank 0 counts its steps in a checkpoint, and sends all ranks the step to continue from.
 STEPS = """
 import os, socket, time
 from mpi4py import MPI
@@ -72,7 +72,7 @@ def test_a_lost_host_restarts_with_its_ranks_and_the_checkpoint(machine):
         starts = [int(each) for each in re.findall(place + r"(\d+)", job.text)]
         assert len(starts) == 2 and starts[0] == 0 and 0 < starts[1] < 18, job.text
     assert job.text.count("| done") == 6, job.text
-    # What the first attempt left is no result, and nothing is left on the machine.
+    # The first attempt's files are not results, and nothing is left on the machine.
     model = machine.output / "model"
     assert sorted(path.name for path in model.iterdir()) == ["algo-1", "algo-2", "algo-3"]
     assert (model / "algo-2").read_text() == "attempt\nattempt\n"  # Two ranks, once each.

@@ -1,4 +1,4 @@
-"""Bad requests over real HTTP: each gets AWS's code, and the server is none the worse for it."""
+"""Bad requests over real HTTP: each gets AWS's error code, and the server continues to work."""
 
 import dataclasses
 import re
@@ -162,7 +162,7 @@ def test_a_body_without_end_is_cut_off(bench):
         answer = read_answer(connection, "POST")
         assert (answer.status, answer.code) == (413, "RequestEntityTooLargeException")
         assert sent < 32 << 20
-    # Nobody reads a body of a terabyte, either.
+    # The server does not read a body of a terabyte, either.
     put = bad_s3.put("tera", body=b"", Content_Length=str(1 << 40))
     with socket.create_connection(("127.0.0.1", bench.port), timeout=10) as connection:
         connection.sendall(head_of(signed(put, bench.keys, "s3", bench.host)))

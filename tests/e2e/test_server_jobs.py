@@ -107,7 +107,7 @@ class Job:
         )
 
     def points(self, told: dict, statistics: list[str]) -> list[dict]:
-        """The job's metric `loss` by the minute; `told` is its description."""
+        """The job's metric `loss` by the minute; `told`: the job's description."""
         return self.server.client("cloudwatch").get_metric_statistics(
             Namespace=GROUP,
             MetricName="loss",

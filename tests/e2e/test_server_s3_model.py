@@ -41,7 +41,7 @@ def server(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def s3(server):
-    # A host prefix would be a name that nobody has.
+    # A host prefix would be a name that does not resolve.
     s3 = server.client("s3", inject_host_prefix=False)
     s3.create_bucket(Bucket=BUCKET)
     return s3

@@ -22,7 +22,7 @@ DAY = 86400
 def server(tmp_path_factory):
     config = {"name": "box.example.org"}
     with SmServer(tmp_path_factory.mktemp("server"), config=config) as server:
-        server.url = f"http://127.0.0.1:{server.port}"  # Nobody resolves its name here.
+        server.url = f"http://127.0.0.1:{server.port}"  # The server's name does not resolve here.
         server.client("s3").create_bucket(Bucket=BUCKET)
         server.client("s3").create_bucket(Bucket="data")
         yield server
@@ -39,7 +39,7 @@ def keys(server) -> Keys:
 
 
 def signer(server, version: str | None, style: str = "path", host: str = "localhost"):
-    """A client that makes URLs; without a version as boto3 does unless it is told otherwise."""
+    """A client that creates presigned URLs. No `version`: boto3's default."""
     more = {"signature_version": version} if version else {}
     return boto3.client(
         "s3",
@@ -92,7 +92,7 @@ def test_what_a_url_of_version_2_was_signed_with_has_to_come(server, s3):
     place = {"Bucket": BUCKET, "Key": "typed", "ContentType": "text/plain", "Metadata": {"a": "1"}}
     url = signer(server, "s3").generate_presigned_url("put_object", Params=place)
     assert "content-type=" in url and "x-amz-meta-a=" in url
-    assert opened(server, url, "PUT", b"x")[0] == 200  # The parameters stand for the headers.
+    assert opened(server, url, "PUT", b"x")[0] == 200  # The parameters replace the headers.
     head = s3.head_object(Bucket=BUCKET, Key="typed")
     assert head["ContentType"] == "text/plain" and head["Metadata"] == {"a": "1"}
     assert opened(server, url, "PUT", b"y", Content_Type="text/plain", x_amz_meta_a="1")[0] == 200

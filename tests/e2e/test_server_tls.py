@@ -30,7 +30,7 @@ def openssl(folder, *words) -> None:
 
 @pytest.fixture(scope="module")
 def certificates(tmp_path_factory):
-    """ca.pem stands behind server.pem, which is for 127.0.0.1 and localhost."""
+    """ca.pem is the issuer of server.pem, which is for 127.0.0.1 and localhost."""
     folder = tmp_path_factory.mktemp("certificates")
     openssl(folder, "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj",
             "/CN=An authority", "-keyout", "ca.key", "-out", "ca.pem",

@@ -340,7 +340,7 @@ class Prolog:
 
 @pytest.mark.parametrize("seconds", [0, pytest.param(2, marks=pytest.mark.deep)])
 def test_a_node_whose_prolog_fails_is_left_out(place, seconds):
-    """Slurm drains the node and cancels the job, which nobody wanted stopped."""
+    """Slurm drains the node and cancels the job, although no user asked for it."""
     try:
         with Prolog(place.cluster, "node1", seconds):
             job = place.fit(LASTS, hosts=2)

@@ -1,4 +1,4 @@
-"""GPUs that Slurm gives to hosts, and what they are used for, by stand-ins: no test has a GPU."""
+"""GPUs that Slurm allocates to hosts, and their utilization, with stand-ins: no test has a GPU."""
 
 import json
 import sqlite3

@@ -1,4 +1,4 @@
-"""`sm fit --engine slurm --preflight`: what was found of the nodes stands under their names."""
+"""`sm fit --engine slurm --preflight`: results of nodes are stored under the nodes' names."""
 
 import json
 
@@ -30,7 +30,7 @@ def test_a_full_preflight_is_asked_for_and_kept_by_node(place):
     found = health(place)
     assert set(found) == set(NODES) and all(found.values()), found
     assert "algo" not in " ".join(found), found
-    # From where on a difference is told is the site's to say; the last record stands.
+    # The site sets the threshold for reporting a difference; the last record is kept.
     tiny = ("--slurm", "preflight_disk_gib=999999999", "--slurm", "preflight=full")
     text = place.succeeds("print('at work')", *tiny, "--overwrite", hosts=2)
     assert text.count("free on the disk of the job's files") >= 2, text

@@ -301,7 +301,7 @@ print("trained", flush=True)
 
 
 def preempted(cluster: Cluster, job: Job) -> None:
-    """Takes the job's nodes away, and gives them back once that is told."""
+    """Takes the job's nodes away, and returns them once the job reports it."""
     with nodes_taken(cluster):
         job.in_status("Restarting")
 

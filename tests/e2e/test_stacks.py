@@ -1,4 +1,4 @@
-"""`sm stacks`: where all ranks of a running job stand, told from outside of their containers."""
+"""`sm stacks`: the stacks of all ranks of a running job, captured outside their containers."""
 
 import json
 import os
@@ -9,7 +9,7 @@ from lab import VENV
 from process import wait_until
 from sm_server import SmServer
 
-# Rank 2 reads from a pipe that nobody writes to; all others wait for it.
+# Rank 2 reads from a pipe that is never written to; all others wait for it.
 BARRIER = """
 import os
 from mpi4py import MPI

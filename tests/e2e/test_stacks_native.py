@@ -19,9 +19,9 @@ def train():
 print("begun, rank", MPI.COMM_WORLD.rank, flush=True)
 train()
 """
-# Each rank tells for how long it was held at most: since it never waits, that is the time in which
-# it neither ran nor waited for a processor. The three clocks count for one moment if they are read
-# without a break. Whoever cannot see its own pause sees nothing.
+# Each rank prints the longest time that it was stopped. It never waits, so this is the time in
+# which it neither ran nor waited for a CPU. The three clocks show the same moment if they are read
+# without a break. The sleep at the start checks that the rank can measure its own pauses.
 HELD = """
 import os, time
 from mpi4py import MPI
@@ -109,7 +109,7 @@ def test_no_rank_is_held_for_long(machine):
     fit = machine.fit(HELD, "--name", "still", hosts=2, per_host=4)
 
     def told(whose: str) -> dict[str, float]:
-        """By rank, the last time that it told, which is the longest."""
+        """The last time that each rank printed, which is the longest."""
         pattern = rf"rank (\d) held by {whose}: ([\d.]+) ms\n"
         return {rank: float(ms) for rank, ms in re.findall(pattern, fit.out.decode())}
 

@@ -1,7 +1,7 @@
 """A stop gives every process its grace, under every launcher and form of an entry point.
 
-Each process saves for a while once it was told, and all end differently: the first soon, and with a
-code for which launchers end the others.
+After the signal, each process saves for a while. All end differently: the first soon, and with an
+exit code for which launchers end the others.
 """
 
 import dataclasses
@@ -23,7 +23,7 @@ HOUR_SECONDS = 3600
 TIMEOUT_SECONDS = 25
 # Longer than mpirun takes to end its ranks when one of them has ended badly.
 SAVE_SECONDS = 3
-# torch's and DeepSpeed's launchers kill 30 s after they told their ranks to end.
+# torch's and DeepSpeed's launchers kill their ranks 30 s after the signal.
 LONG_SAVE_SECONDS = 35
 
 RANK = """

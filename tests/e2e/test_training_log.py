@@ -8,7 +8,7 @@ from lab import SM
 PRINT = "print('hello')"
 RECORD = r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} sagemaker-training-toolkit "
 LOG = {"MUSTER_TRAINING_LOG": "1"}
-FOLDED = {"MUSTER_TRAINING_LOG": ""}  # As where nobody sets it.
+FOLDED = {"MUSTER_TRAINING_LOG": ""}  # As if it were not set.
 PLAIN = {"sagemaker_mpi_enabled": "false"}
 NO_MODEL = "WARNING  No model artifact is saved under path "
 

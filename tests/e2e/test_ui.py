@@ -1,4 +1,4 @@
-"""`sm ui` on a desktop: the browser is opened, and the link is in no argument and nobody else's."""
+"""`sm ui` on a desktop: it opens the browser, and no argument or other user reveals the link."""
 
 import os
 import sys
@@ -9,7 +9,7 @@ from sm_server import SmServer
 from terminal import on_terminal
 
 NOBODY = 65534
-# What stands in for xdg-open: it notes what it was given, and asks as a browser would.
+# A stand-in for xdg-open: it records its arguments, and sends a request like a browser.
 OPENER = """#!{python}
 import http.client, json, os, sys, urllib.parse
 with open({told!r}, "w") as told:

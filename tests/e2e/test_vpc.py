@@ -130,8 +130,8 @@ FLOWS = [
     ("open", 1, UPLINK, f"tcp {SERVICE_PORT}", False),  # The machine itself.
 ]
 
-# A host that serves on several ports, says so, and knocks elsewhere when it is told by S3, which it
-# reaches whatever its groups say.
+# A host that serves on several ports, prints them, and connects elsewhere when an object in S3 says
+# so. It can reach S3 with any security group.
 HOST = """
 import fcntl, json, os, signal, socket, struct, subprocess, threading, time
 import boto3, botocore.exceptions

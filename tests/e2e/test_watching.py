@@ -117,7 +117,7 @@ def test_each_request_is_a_line_and_no_line_has_a_signature(server, tmp_path):
                        and log.read_text().splitlines())
     key = server.env()["AWS_ACCESS_KEY_ID"]
     form = r'\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z 127\.0\.0\.1 %s "%s %s" %d \d+ \d+ \d+\.\d'
-    # A line follows its answer: another connection's next request may be told before it.
+    # A line is logged after its response, so another connection's next request can come first.
     for request in (
         (key, "PUT", "/logged/?", 200),
         (key, "PUT", "/logged/a%20b", 200),

@@ -1,7 +1,7 @@
 """The wheel installs offline in old distributions, with their own Python and pip, and runs a job.
 
-The roots are made by debootstrap once and kept outside the tree; a suite that cannot be had is
-skipped with its reason. Inside there is no network but the lab's, and no compiler.
+debootstrap creates the roots once, outside the tree. An unavailable suite is skipped with its
+reason. The roots have no network except the lab's, and no compiler.
 """
 
 import hashlib

@@ -38,7 +38,7 @@ def test_a_stranger_with_another_key_is_refused_and_the_job_goes_on(lab, trainin
     assert [line for lines in job.rank_lines().values() for line in lines].count("together") == 2
 
 
-# Answers whoever comes with an alert of TLS, "handshake failure", until it is ended.
+# Answers every connection with the TLS alert "handshake failure" until it is killed.
 ALERT = """
 import os, socket
 server = socket.create_server(("", 9730))

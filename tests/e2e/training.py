@@ -11,7 +11,7 @@ from lab import SM, VENV, Host, Lab
 from process import Process, children_of, wait_until
 
 SCRIPT = "script.py"
-# A wait in a test is a hang guard, five times the figure it stands for and never below this.
+# Waits in tests only detect hangs: five times the expected duration, and at least this long.
 GUARD_SECONDS = 60.0
 
 

@@ -1,4 +1,4 @@
-"""Job directories that `train` runs to their end: scripts, and how the job was told of it.
+"""Job directories that `train` runs to the end: scripts, and how they get their configuration.
 
 `differs` is as in cases.py, of these parts: "exit", "success", "failure" (whether the files are
 there), "class" (of the failure file's error), "ExitCode", "ErrorMessage", "ExtraInfo", "Command",

@@ -1,4 +1,4 @@
-"""What the clients' jobs run: every rank adds; rank 0 tells losses and leaves what it was given."""
+"""The script of the clients' jobs: ranks add numbers; rank 0 prints losses and saves its input."""
 
 import json
 import os
