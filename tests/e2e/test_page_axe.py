@@ -42,7 +42,7 @@ VIEWS = {
                  "document.querySelector('.parameters tbody tr')"),
     "hosts": ("jobs/waits/hosts", "document.querySelector('.chart canvas')"),
     "ranks": ("jobs/steps/hosts", "document.querySelector('.heat canvas')"),
-    "log": ("jobs/bad/log", "document.querySelector('.log')?.innerText.includes('algo-1')"),
+    "log": ("jobs/bad/log", "document.querySelector('.log')?.innerText.includes('OSError')"),
     "machine": ("machine", "document.body.innerText.includes('Waiting')"),
     "access": ("access", "document.querySelector('h1')"),
 }

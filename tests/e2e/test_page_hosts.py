@@ -77,7 +77,7 @@ def served(tmp_path_factory):
         one.sm("submit", "works.py", "--hosts", "2", "--name", "works")
         one.sm("submit", "ends.py", "--wait", "--name", "many")
         one.sm("submit", "steps.py", "--source-dir", "code", "--hosts", "2", "-n", "2",
-               "steps-model")  # fmt: skip
+               "--name", "steps-model")  # fmt: skip
         submit_like(one, "steps-model", "steps")
         put_usage(one, "many", [(f"algo-{host}", START + s, host * s / 10, host * MIB)
                                 for host in range(1, HOSTS + 1) for s in range(100)])  # fmt: skip
