@@ -84,6 +84,7 @@ def test_no_view_has_a_barrier(served, dark):
                 found[view] = told
             if os.environ.get("MUSTER_PICTURES") and (view == "metrics" or not dark):
                 PICTURES.mkdir(exist_ok=True)
+                browser.run("document.querySelector('.heat')?.scrollIntoView({block: 'center'})")
                 browser.picture(PICTURES / f"{view}{'-dark' if dark else ''}.png")
             if view == "login":
                 served.enter(browser)
