@@ -59,7 +59,7 @@ TEST_CASE("slurm engine: a node that never comes ends the wait, though nothing e
     const RunPtr run = co_await start(subject, 1);
     const engine::Event lost = co_await next_end(*run);
     CHECK(lost.kind == engine::Event::Kind::lost);
-    CHECK(lost.text.find("no steward came") != std::string::npos);
+    CHECK(lost.text.find("no steward connected") != std::string::npos);
   });
 }
 

@@ -375,7 +375,7 @@ TEST_CASE("attempt: an engine that comes later goes on where the last one was") 
 
 TEST_CASE("attempt: edges of the delivery") {
   const std::string restarted =
-      "algo-1 lost: Slurm restarted it; algo-2 lost: Slurm restarted it; cancel";
+      "algo-1 lost: Slurm restarted the job; algo-2 lost: Slurm restarted the job; cancel";
   Story job;
   CHECK(job.slurm("PENDING", "Resources").starts_with("algo-1 queued"));
   CHECK(job.slurm("RUNNING") == "deliver");
@@ -398,7 +398,7 @@ TEST_CASE("attempt: edges of the delivery") {
 TEST_CASE("attempt: edges of what Slurm shows") {
   Story job({{.name = "algo-1"}});
   const auto no_row = [&] { return text_of(job.attempt.on_queue({}, job.wall(), job.now)); };
-  const std::string unknown = "algo-1 lost: Slurm does not know the job any more";
+  const std::string unknown = "algo-1 lost: Slurm no longer knows the job";
   SUBCASE("unseen to over, by time") {
     CHECK(no_row().empty());
     job.now += 21s;
@@ -436,7 +436,7 @@ TEST_CASE("attempt: edges of a link") {
   CHECK(!job.attempt.moves());
   CHECK(!job.attempt.next_deadline());
   CHECK(job.silent("algo-1") == "look");
-  CHECK(job.until(5min) == "algo-1 lost: its node does not answer; end algo-1; cancel");
+  CHECK(job.until(5min) == "algo-1 lost: its node does not respond; end algo-1; cancel");
   CHECK(!job.attempt.next_deadline());
   CHECK(job.silent("algo-1").empty());
   CHECK(job.back("algo-1") == "end algo-1");
@@ -462,7 +462,7 @@ TEST_CASE("attempt: edges of what is asked of a host, and whose signal it heard"
     CHECK(destroy() == "end algo-1");
     CHECK(signalled().empty());
     CHECK(stop() == "stop algo-1 1000");  // And the end's time still runs.
-    CHECK(job.until(3s) == "algo-1 lost: its node does not answer; end algo-1; cancel");
+    CHECK(job.until(3s) == "algo-1 lost: its node does not respond; end algo-1; cancel");
   }
   SUBCASE("end: its own word of it is not taken, and says nothing of others'") {
     CHECK(destroy() == "end algo-1");
