@@ -170,7 +170,8 @@ def test_a_job_that_is_preempted_starts_again_when_its_nodes_are_free(place):
     with nodes_taken(cluster):
         job.wait_for_output(b"Restarting", 60)
     ends_well(job, 2)
-    assert "Interrupted" in job.text and "took its nodes away" in job.text, job.text
+    assert "Interrupted" in job.text, job.text
+    assert "preempted by Slurm for a higher-priority job" in job.text, job.text
 
 
 SAVES = (
