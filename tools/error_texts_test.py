@@ -38,10 +38,18 @@ class ErrorTexts(unittest.TestCase):
         self.assertEqual(texts('return aws::Refusal{"NotThere", "No " + x};'), ["NotThere: No …"])
         self.assertEqual(texts('return {"ValidationException", "No " + x};'), ["No …"])
         self.assertEqual(
-            texts('wrong("images", "an object");', "src/server/jobs/job_config.cc"),
+            texts('expected_key("images", "an object");', "src/server/jobs/job_config.cc"),
             ["jobs.images: expected an object"],
         )
-        self.assertEqual(texts('wrong("images", "x");', "src/server/a.cc"), ["images"])
+        self.assertEqual(texts('expected("images", "x");'), ["images: expected x"])
+        self.assertEqual(
+            texts('expected("x");', "src/job/training/python_json.cc"),
+            ["line …, column …: expected x"],
+        )
+
+    def test_a_maker_whose_texts_are_not_of_muster(self):
+        self.assertEqual(texts('invalid("x");'), ["x"])
+        self.assertEqual(texts('invalid("x");', "src/server/cloudformation/a.cc"), [])
 
     def test_comments_and_tests_make_no_error(self):
         self.assertEqual(texts('// fail(Errc::denied, "x");\nint a = 1;'), [])

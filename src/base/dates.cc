@@ -111,7 +111,7 @@ std::optional<int> take_digits(std::string_view& text, std::size_t digits) {
   return value;
 }
 
-bool take(std::string_view& text, char c) {
+bool take_char(std::string_view& text, char c) {
   if (!text.starts_with(c)) return false;
   text.remove_prefix(1);
   return true;
@@ -126,9 +126,9 @@ struct IsoTime {
 /// "2006-01-02".
 bool take_date(std::string_view& text, Parts& parts) {
   const std::optional<int> year = take_digits(text, 4);
-  if (!year || !take(text, '-')) return false;
+  if (!year || !take_char(text, '-')) return false;
   const std::optional<int> month = take_digits(text, 2);
-  if (!month || !take(text, '-')) return false;
+  if (!month || !take_char(text, '-')) return false;
   const std::optional<int> day = take_digits(text, 2);
   if (!day) return false;
   parts.year = *year;
@@ -139,7 +139,7 @@ bool take_date(std::string_view& text, Parts& parts) {
 
 /// ".5": at most nine digits.
 std::optional<std::chrono::nanoseconds> take_fraction(std::string_view& text) {
-  if (!take(text, '.')) return std::chrono::nanoseconds(0);
+  if (!take_char(text, '.')) return std::chrono::nanoseconds(0);
   const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
   if (digits == 0 || digits > 9) return std::nullopt;
   std::int64_t value = *take_digits(text, digits);
@@ -150,9 +150,9 @@ std::optional<std::chrono::nanoseconds> take_fraction(std::string_view& text) {
 /// "13:21:18".
 bool take_clock(std::string_view& text, Parts& parts) {
   const std::optional<int> hours = take_digits(text, 2);
-  if (!hours || !take(text, ':')) return false;
+  if (!hours || !take_char(text, ':')) return false;
   const std::optional<int> minutes = take_digits(text, 2);
-  if (!minutes || !take(text, ':')) return false;
+  if (!minutes || !take_char(text, ':')) return false;
   const std::optional<int> seconds = take_digits(text, 2);
   if (!seconds) return false;
   parts.hour = *hours;
@@ -163,12 +163,12 @@ bool take_clock(std::string_view& text, Parts& parts) {
 
 /// "Z", "+01:00", "-0800" or nothing: seconds east of UTC.
 std::optional<std::chrono::seconds> take_offset(std::string_view& text) {
-  if (text.empty() || take(text, 'Z') || take(text, 'z')) return std::chrono::seconds(0);
+  if (text.empty() || take_char(text, 'Z') || take_char(text, 'z')) return std::chrono::seconds(0);
   const bool west = text.starts_with('-');
   if (!west && !text.starts_with('+')) return std::nullopt;
   text.remove_prefix(1);
   const std::optional<int> hours = take_digits(text, 2);
-  take(text, ':');
+  take_char(text, ':');
   const std::optional<int> minutes = take_digits(text, 2);
   if (!hours || !minutes || *hours > 23 || *minutes > 59) return std::nullopt;
   return (west ? -1 : 1) * (std::chrono::hours(*hours) + std::chrono::minutes(*minutes));
@@ -181,7 +181,8 @@ std::optional<IsoTime> iso_time_in(std::string_view text) {
   if (!take_date(text, parts)) return std::nullopt;
   std::optional<std::chrono::seconds> offset = std::chrono::seconds(0);
   if (!text.empty()) {
-    if (!take(text, 'T') && !take(text, 't') && !take(text, ' ')) return std::nullopt;
+    if (!take_char(text, 'T') && !take_char(text, 't') && !take_char(text, ' '))
+      return std::nullopt;
     if (!take_clock(text, parts)) return std::nullopt;
     const std::optional<std::chrono::nanoseconds> fraction = take_fraction(text);
     offset = take_offset(text);

@@ -32,7 +32,7 @@ class Event final {
   yaml_event_t event{};
 };
 
-std::string_view text_of(const yaml_char_t* text) {
+std::string_view view_of(const yaml_char_t* text) {
   return text == nullptr ? std::string_view() : reinterpret_cast<const char*>(text);
 }
 
@@ -152,16 +152,16 @@ class Reader final {
     std::string_view tag;
     Json json;
     if (e.type == YAML_SCALAR_EVENT) {
-      anchor = text_of(e.data.scalar.anchor);
-      tag = text_of(e.data.scalar.tag);
+      anchor = view_of(e.data.scalar.anchor);
+      tag = view_of(e.data.scalar.tag);
       json = TRY(scalar(event));
     } else if (e.type == YAML_SEQUENCE_START_EVENT) {
-      anchor = text_of(e.data.sequence_start.anchor);
-      tag = text_of(e.data.sequence_start.tag);
+      anchor = view_of(e.data.sequence_start.anchor);
+      tag = view_of(e.data.sequence_start.tag);
       json = TRY(sequence(event, depth));
     } else if (e.type == YAML_MAPPING_START_EVENT) {
-      anchor = text_of(e.data.mapping_start.anchor);
-      tag = text_of(e.data.mapping_start.tag);
+      anchor = view_of(e.data.mapping_start.anchor);
+      tag = view_of(e.data.mapping_start.tag);
       json = TRY(mapping(event, depth));
     } else {
       return fail(Errc::invalid_input, event.line() + ": not one YAML document");
@@ -183,7 +183,7 @@ class Reader final {
   }
 
   Result<Weighed> repeated(const Event& event) {
-    const std::string name(text_of(event.event.data.alias.anchor));
+    const std::string name(view_of(event.event.data.alias.anchor));
     const auto found = anchors_.find(name);
     if (found == anchors_.end())
       return fail(Errc::invalid_input,
@@ -196,7 +196,7 @@ class Reader final {
     const auto& data = event.event.data.scalar;
     const std::string_view text(reinterpret_cast<const char*>(data.value), data.length);
     TRY(weigh(event, node_weight + text.size()));
-    const std::string_view tag = text_of(data.tag);
+    const std::string_view tag = view_of(data.tag);
     // Quoted texts, and what a tag speaks of, are what they say.
     if (data.style != YAML_PLAIN_SCALAR_STYLE || tag == YAML_STR_TAG)
       return Json(std::string(text));
