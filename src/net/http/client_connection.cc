@@ -38,7 +38,7 @@ Result<void> check_public(const Origin& origin, const std::vector<loop::TcpAddre
   return {};
 }
 
-std::string text_of(Duration duration) {
+std::string seconds_text(Duration duration) {
   const auto millis = std::chrono::duration_cast<std::chrono::milliseconds>(duration).count();
   std::string text = std::to_string(millis / 1000);
   if (millis % 1000 != 0) text += "." + std::to_string(millis % 1000 / 100);
@@ -130,7 +130,7 @@ loop::Task<Result<bool>> ClientConnection::send(std::string_view bytes, Duration
     if (attempt.kind == loop::Wire::Kind::done) continue;
     const Wait waited = co_await wait(attempt.kind, idle_max, deadline);
     if (waited == Wait::idle)
-      co_return fail(Errc::timeout, "the server accepted no data for " + text_of(idle_max));
+      co_return fail(Errc::timeout, "the server accepted no data for " + seconds_text(idle_max));
     if (waited == Wait::deadline) co_return fail(Errc::timeout, "not finished in time");
   }
   co_return true;
@@ -148,7 +148,7 @@ loop::Task<Result<bool>> ClientConnection::fill(Duration idle_max, TimePoint dea
     if (attempt.kind == loop::Wire::Kind::failed) co_return attempt.error;
     const Wait waited = co_await wait(attempt.kind, idle_max, deadline);
     if (waited == Wait::idle)
-      co_return fail(Errc::timeout, "the server sent no data for " + text_of(idle_max));
+      co_return fail(Errc::timeout, "the server sent no data for " + seconds_text(idle_max));
     if (waited == Wait::deadline) co_return fail(Errc::timeout, "not finished in time");
   }
 }

@@ -55,7 +55,7 @@ bool lists(std::string_view list, std::string_view word) {
 
 using Fields = std::vector<std::pair<std::string_view, std::string_view>>;
 
-BadHead bad(std::string_view why) {
+BadHead bad_head(std::string_view why) {
   return {.status = 400, .why = why};
 }
 
@@ -72,13 +72,13 @@ struct Known {
 
 Result<void, BadHead> read_known(std::string_view name, std::string_view value, Known& known) {
   if (same_letters(name, "host")) {
-    if (++known.hosts > 1) return bad("two Host headers");
+    if (++known.hosts > 1) return bad_head("two Host headers");
   } else if (same_letters(name, "content-length")) {
     std::uint64_t bytes = 0;
     const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), bytes);
     if (error != std::errc() || end != value.data() + value.size() || (bytes >> 62) != 0)
-      return bad("bad Content-Length");
-    if (++known.lengths > 1) return bad("two Content-Length headers");
+      return bad_head("bad Content-Length");
+    if (++known.lengths > 1) return bad_head("two Content-Length headers");
     known.body_bytes = bytes;
   } else if (same_letters(name, "transfer-encoding")) {
     if (++known.codings > 1 || !same_letters(value, "chunked"))
@@ -101,15 +101,15 @@ Result<void, BadHead> read_fields(std::string_view lines, bool http11, Fields& f
     lines.remove_prefix(end + 2);
     const std::size_t colon = line.find(':');
     if (colon == std::string_view::npos || !is_token(line.substr(0, colon)))
-      return bad("a header line without a name");
+      return bad_head("a header line without a name");
     const std::string_view value = trimmed(line.substr(colon + 1));
-    if (std::any_of(value.begin(), value.end(), is_control)) return bad("a control character");
+    if (std::any_of(value.begin(), value.end(), is_control)) return bad_head("a control character");
     if (fields.size() == headers_max) return BadHead{431, "too many headers"};
     fields.emplace_back(line.substr(0, colon), value);
     TRY(read_known(line.substr(0, colon), value, known));
   }
-  if (known.chunked && known.lengths > 0) return bad("both a length and chunks");
-  if (known.chunked && !http11) return bad("chunks in HTTP/1.0");  // RFC 9112 section 6.1.
+  if (known.chunked && known.lengths > 0) return bad_head("both a length and chunks");
+  if (known.chunked && !http11) return bad_head("chunks in HTTP/1.0");  // RFC 9112 section 6.1.
   return {};
 }
 
@@ -123,15 +123,16 @@ std::string_view lines_behind(std::string_view text, std::size_t first) {
 Result<void, BadHead> read_request_line(std::string_view line, ParsedRequest& head) {
   const std::size_t first = line.find(' ');
   const std::size_t last = line.rfind(' ');
-  if (first == std::string_view::npos || first == last) return bad("no request line");
+  if (first == std::string_view::npos || first == last) return bad_head("no request line");
   head.incoming.method = line.substr(0, first);
   head.incoming.target = line.substr(first + 1, last - first - 1);
   const std::string_view version = line.substr(last + 1);
-  if (!is_token(head.incoming.method) || head.incoming.method.size() > 32) return bad("bad method");
+  if (!is_token(head.incoming.method) || head.incoming.method.size() > 32)
+    return bad_head("bad method");
   const std::string_view target = head.incoming.target;
   if (target.empty() || target.find(' ') != std::string_view::npos ||
       std::any_of(target.begin(), target.end(), is_control))
-    return bad("bad target");
+    return bad_head("bad target");
   if (version != "HTTP/1.1" && version != "HTTP/1.0")
     return BadHead{version.starts_with("HTTP/") ? 505 : 400, "not HTTP/1.1"};
   head.http11 = head.keep_alive = version == "HTTP/1.1";
@@ -142,9 +143,9 @@ Result<void, BadHead> read_request_line(std::string_view line, ParsedRequest& he
 Result<void, BadHead> strip_origin(std::string_view& target, std::string_view& authority) {
   if (target.front() == '/' || target == "*") return {};
   const std::size_t scheme = target.find("://");
-  if (scheme > scheme_bytes_max) return bad("bad target");  // Also where there is none.
+  if (scheme > scheme_bytes_max) return bad_head("bad target");  // Also where there is none.
   const std::size_t slash = target.find('/', scheme + 3);
-  if (slash == std::string_view::npos) return bad("bad target");
+  if (slash == std::string_view::npos) return bad_head("bad target");
   authority = target.substr(scheme + 3, slash - scheme - 3);
   target.remove_prefix(slash);
   return {};
@@ -153,13 +154,13 @@ Result<void, BadHead> strip_origin(std::string_view& target, std::string_view& a
 /// Reads "HTTP/1.1 200 OK"; the reason, and the space before it, may be missing.
 Result<int, BadHead> read_status_line(std::string_view line, bool& http11) {
   http11 = line.starts_with("HTTP/1.1 ");
-  if (!http11 && !line.starts_with("HTTP/1.0 ")) return bad("not HTTP/1.1");
+  if (!http11 && !line.starts_with("HTTP/1.0 ")) return bad_head("not HTTP/1.1");
   const std::string_view digits = line.substr(9, 3);
   int status = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), status);
   const bool three = error == std::errc() && end == digits.data() + 3 && status >= 100;
-  if (!three || (line.size() > 12 && line[12] != ' ')) return bad("no status");
-  if (std::any_of(line.begin(), line.end(), is_control)) return bad("a control character");
+  if (!three || (line.size() > 12 && line[12] != ' ')) return bad_head("no status");
+  if (std::any_of(line.begin(), line.end(), is_control)) return bad_head("a control character");
   return status;
 }
 
@@ -199,10 +200,10 @@ Result<ParsedRequest, BadHead> parse_request(std::string_view text) {
   TRY(strip_origin(incoming.target, authority));
   Known known;
   TRY(read_fields(lines_behind(text, line), head.http11, incoming.headers, known));
-  if (known.hosts == 0 && head.http11) return bad("no Host header");
+  if (known.hosts == 0 && head.http11) return bad_head("no Host header");
   // Others may see the other of the two as the one that counts; the Host header alone is signed.
   if (!authority.empty() && !same_letters(authority, incoming.value("host").value_or("")))
-    return bad("the target is on another host");
+    return bad_head("the target is on another host");
   incoming.body_bytes = known.body_bytes;
   incoming.chunked = known.chunked;
   if (known.close) head.keep_alive = false;

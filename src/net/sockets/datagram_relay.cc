@@ -25,7 +25,7 @@ struct Datagram {
   bool broken = false;  ///< The socket told an error: nobody answers there.
 };
 
-Datagram take(int socket) {
+Datagram receive(int socket) {
   std::array<char, bytes_max> buffer;
   Datagram taken;
   taken.from.size = sizeof(taken.from.storage);
@@ -79,7 +79,7 @@ Task<std::string> OpenDatagramRelay::ask(std::string host, const Datagram& quest
   while (true) {
     const bool came = co_await watch.readable(deadline);
     if (!came) co_return std::string();
-    Datagram answer = take(server.get());
+    Datagram answer = receive(server.get());
     if (answer.broken || !answer.bytes.empty()) co_return std::move(answer.bytes);
   }
 }
@@ -101,7 +101,7 @@ Task<void> OpenDatagramRelay::take_all() {
   while (true) {
     const bool ready = co_await incoming_.readable();
     if (!ready) co_return;
-    Datagram question = take(socket_.get());
+    Datagram question = receive(socket_.get());
     if (question.bytes.empty() || questions_.size() >= questions_max) continue;
     questions_.start(serve(std::move(question)));
   }
