@@ -47,24 +47,27 @@ bool is_plain_path(std::string_view path) {
 
 Result<void> check(const HostDevices& devices) {
   for (const DeviceNode& node : devices.nodes) {
-    if (!is_plain_path(node.outside)) return wrong("devices.nodes.outside", "an absolute path");
+    if (!is_plain_path(node.outside)) return expected("devices.nodes.outside", "an absolute path");
     if (!is_plain_path(node.inside) || !node.inside.starts_with("/dev/") ||
         is_in_any(node.inside, own_nodes))
-      return wrong("devices.nodes.inside", "a path below /dev that no host has of its own, got \"" +
-                                               to_utf8(node.inside) + "\"");
+      return expected(
+          "devices.nodes.inside",
+          "a path below /dev that no host has of its own, got \"" + to_utf8(node.inside) + "\"");
   }
   for (const DeviceMount& mount : devices.mounts) {
-    if (!is_plain_path(mount.outside)) return wrong("devices.mounts.outside", "an absolute path");
+    if (!is_plain_path(mount.outside))
+      return expected("devices.mounts.outside", "an absolute path");
     const bool is_library = is_at_or_below(mount.inside, driver_libraries_path);
     if (!is_plain_path(mount.inside) || (is_in_any(mount.inside, closed_places) && !is_library))
-      return wrong("devices.mounts.inside",
-                   "an absolute path outside of /dev, /proc, /sys, /tmp, /opt/ml and /run/muster, "
-                   "got \"" +
-                       to_utf8(mount.inside) + "\"");
+      return expected(
+          "devices.mounts.inside",
+          "an absolute path outside of /dev, /proc, /sys, /tmp, /opt/ml and /run/muster, "
+          "got \"" +
+              to_utf8(mount.inside) + "\"");
   }
   for (const auto& [name, value] : devices.environment) {
     if (name.empty() || name.find('=') != std::string::npos)
-      return wrong("devices.environment", "names of variables");
+      return expected("devices.environment", "names of variables");
     TRY(check_text("devices.environment", name));
     TRY(check_text("devices.environment", value));
   }

@@ -15,7 +15,7 @@ constexpr std::size_t interface_bytes_max = 15;  // IFNAMSIZ, less its NUL.
 
 Result<void> check_first_id(const HostSpec& spec) {
   if (spec.first_id != 0 && (spec.first_id < first_id_min || spec.first_id > first_id_max))
-    return wrong("first_id", "0, or 65536 to 2147418112");
+    return expected("first_id", "0, or 65536 to 2147418112");
   return {};
 }
 
@@ -40,20 +40,20 @@ Result<void> check_on_node(const HostSpec& spec) {
     return refuse("Muster.Bound", "sees its machine's folders where they are");
   if (!spec.devices.nodes.empty() || !spec.devices.mounts.empty())
     return refuse("devices", "has the devices that its machine lets it open");
-  if (spec.in_step) return wrong("in_step", "a light host or a container, not both");
+  if (spec.in_step) return expected("in_step", "a light host or a container, not both");
   return {};
 }
 
 /// What a host with a container needs of its machine's network.
 Result<void> check_contained(const HostSpec& spec) {
   if (spec.bridge.empty() || spec.bridge.size() > interface_bytes_max || !only_has(spec.bridge, ""))
-    return wrong("bridge", "an interface name of at most 15 letters and digits");
+    return expected("bridge", "an interface name of at most 15 letters and digits");
   TRY(check_first_id(spec));
   if (spec.spec.vpc.has_value() == spec.machine_subnet.empty())
-    return wrong("machine_subnet", "it for hosts in a VPC, and for no others");
+    return expected("machine_subnet", "it for hosts in a VPC, and for no others");
   if (spec.machine_subnet.empty()) return {};
   const Result<AddressBlock> block = block_from(spec.machine_subnet);
-  if (!block || block->prefix_length != 24) return wrong("machine_subnet", "a /24");
+  if (!block || block->prefix_length != 24) return expected("machine_subnet", "a /24");
   return {};
 }
 
@@ -82,25 +82,26 @@ Result<void> check(const HostSpec& spec) {
   TRY(check(spec.spec));
   bool found = false;
   for (const HostAddress& host : spec.hosts) {
-    if (!is_job_name(host.name)) return wrong("hosts", "names like algo-1");
+    if (!is_job_name(host.name)) return expected("hosts", "names like algo-1");
     if (host.address.empty() || host.address.find_first_not_of("0123456789.") != std::string::npos)
-      return wrong("hosts[" + host.name + "].address", "a numeric IPv4 address");
+      return expected("hosts[" + host.name + "].address", "a numeric IPv4 address");
     found = found || host.name == spec.host;
   }
-  if (!found) return wrong("host", "one of \"hosts\", got \"" + to_utf8(spec.host) + "\"");
+  if (!found) return expected("host", "one of \"hosts\", got \"" + to_utf8(spec.host) + "\"");
   TRY(spec.light || spec.in_step ? check_on_node(spec) : check_contained(spec));
   if (spec.rollcall_port < 1 || spec.rollcall_port > port_max)
-    return wrong("rollcall_port", "1 to 65535");
+    return expected("rollcall_port", "1 to 65535");
   if (spec.interface.size() > interface_bytes_max || !only_has(spec.interface, ".-_@:"))
-    return wrong("interface", "an interface name of at most 15 letters and digits");
-  if (spec.prefix_length < 8 || spec.prefix_length > 30) return wrong("prefix_length", "8 to 30");
+    return expected("interface", "an interface name of at most 15 letters and digits");
+  if (spec.prefix_length < 8 || spec.prefix_length > 30)
+    return expected("prefix_length", "8 to 30");
   TRY(check_path("state_folder", spec.state_folder, false));
   TRY(check_path("job_folder", spec.job_folder, false));
   TRY(check_path("host_folder", spec.host_folder, false));
   if (spec.host_folder.size() > host_folder_bytes_max)
-    return wrong("host_folder", "at most " + std::to_string(host_folder_bytes_max) + " bytes");
+    return expected("host_folder", "at most " + std::to_string(host_folder_bytes_max) + " bytes");
   TRY(check_path("key_file", spec.key_file, false));
-  if (spec.journal_from < 0) return wrong("journal_from", "0 or more");
+  if (spec.journal_from < 0) return expected("journal_from", "0 or more");
   return check(spec.devices);
 }
 
@@ -133,7 +134,7 @@ Result<HostSpec> host_spec_from(const Json& json) {
   HostSpec spec;
   Fields fields(json, "");
   const Json* const job = fields.object("spec");
-  if (job == nullptr && !fields.error()) return wrong("spec", "it to be there");
+  if (job == nullptr && !fields.error()) return expected("spec", "it to be there");
   fields.text("host", spec.host, true);
   if (const Json* const hosts = fields.array("hosts"))
     for (std::size_t i = 0; i < hosts->size(); ++i) {

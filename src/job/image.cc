@@ -58,15 +58,15 @@ std::string field(const char* name) {
 Result<void> check_tool(const Image& image) {
   const auto is_printable = [](char c) { return c > ' ' && c <= '~'; };
   if (std::find(tools.begin(), tools.end(), image.tool) == tools.end())
-    return wrong(field("Tool"), "apptainer or enroot");
+    return expected(field("Tool"), "apptainer or enroot");
   if (image.name.size() > tool_name_bytes_max ||
       !std::all_of(image.name.begin(), image.name.end(), is_printable) ||
       (!image.name.starts_with('/') && !begins_with_scheme(image.name, image.tool)))
-    return wrong(field("Name"),
-                 "for " + image.tool + " an absolute path on the nodes or " +
-                     (image.tool == "enroot" ? "docker://NAME" : "docker://NAME, oras://NAME") +
-                     ", without spaces");
-  if (!image.layers.empty()) return wrong(field("Layers"), "none with a Tool");
+    return expected(field("Name"),
+                    "for " + image.tool + " an absolute path on the nodes or " +
+                        (image.tool == "enroot" ? "docker://NAME" : "docker://NAME, oras://NAME") +
+                        ", without spaces");
+  if (!image.layers.empty()) return expected(field("Layers"), "none with a Tool");
   return {};
 }
 
@@ -107,12 +107,12 @@ Result<User> user_of(std::string_view text, std::string_view passwd, std::string
 Result<void> check(const Image& image) {
   if (!image.tool.empty()) return check_tool(image);
   if (image.layers.empty() || image.layers.size() > layers_max)
-    return wrong(field("Layers"), "1 to " + std::to_string(layers_max) + " folders");
+    return expected(field("Layers"), "1 to " + std::to_string(layers_max) + " folders");
   for (const std::string& layer : image.layers) TRY(check_path(field("Layers"), layer, false));
   for (const std::string& word : image.entrypoint) TRY(check_text(field("Entrypoint"), word));
   for (const auto& [name, value] : image.environment) {
     if (name.empty() || name.find('=') != std::string::npos)
-      return wrong(field("Environment"), "names that are not empty and without '='");
+      return expected(field("Environment"), "names that are not empty and without '='");
     TRY(check_text(field("Environment"), name));
     TRY(check_text(field("Environment"), value));
   }

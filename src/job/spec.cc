@@ -23,7 +23,7 @@ bool is_variable_name(std::string_view name) {
 
 Result<void> check_map(const std::string& field, const Env& map) {
   for (const auto& [name, value] : map) {
-    if (!is_variable_name(name)) return wrong(field, "names that are not empty and without '='");
+    if (!is_variable_name(name)) return expected(field, "names that are not empty and without '='");
     TRY(check_text(field, name));
     TRY(check_text(field + "[" + name + "]", value));
   }
@@ -34,11 +34,11 @@ Result<void> check_input(const std::vector<InputChannel>& input) {
   for (std::size_t i = 0; i < input.size(); ++i) {
     const std::string field = "InputDataConfig[" + std::to_string(i) + "].";
     if (!is_channel_name(input[i].name))
-      return wrong(field + "ChannelName", "1 to 64 letters, digits, '.', '-' or '_'");
+      return expected(field + "ChannelName", "1 to 64 letters, digits, '.', '-' or '_'");
     TRY(check_source(field, input[i]));
     for (std::size_t j = 0; j < i; ++j)
       if (input[j].name == input[i].name)
-        return wrong(field + "ChannelName", "each channel once; twice: " + input[i].name);
+        return expected(field + "ChannelName", "each channel once; twice: " + input[i].name);
   }
   return {};
 }
@@ -175,41 +175,41 @@ std::vector<std::string> host_names(int count) {
 
 Result<void> check(const Spec& spec) {
   if (!is_job_name(spec.name))
-    return wrong("TrainingJobName",
-                 "1 to 63 letters, digits or inner '-', got \"" + to_utf8(spec.name) + "\"");
+    return expected("TrainingJobName",
+                    "1 to 63 letters, digits or inner '-', got \"" + to_utf8(spec.name) + "\"");
   TRY(check_map("HyperParameters", spec.hyperparameters));
   TRY(check_map("Environment", spec.environment));
   TRY(check_input(spec.input));
   TRY(check_outputs(spec));
   if (spec.instance_count < 1 || spec.instance_count > hosts_max)
-    return wrong("ResourceConfig.InstanceCount", "1 to " + std::to_string(hosts_max));
+    return expected("ResourceConfig.InstanceCount", "1 to " + std::to_string(hosts_max));
   TRY(check_text("ResourceConfig.InstanceType", spec.instance_type));
   TRY(check_groups(spec));
   if (spec.volume_gib < 0 || spec.volume_gib > volume_gib_max)
-    return wrong("ResourceConfig.VolumeSizeInGB", "1 to 16384 (or 0: no limit)");
+    return expected("ResourceConfig.VolumeSizeInGB", "1 to 16384 (or 0: no limit)");
   if (spec.run_time_max.count() < 1 || spec.run_time_max > training_time_max)
-    return wrong("StoppingCondition.MaxRuntimeInSeconds", "1 to 2419200 (28 days)");
+    return expected("StoppingCondition.MaxRuntimeInSeconds", "1 to 2419200 (28 days)");
   if (spec.wait_max.count() < 0 || spec.wait_max > wait_time_max)
-    return wrong("StoppingCondition.MaxWaitTimeInSeconds", "1 to 2147483647 (or 0: no limit)");
+    return expected("StoppingCondition.MaxWaitTimeInSeconds", "1 to 2147483647 (or 0: no limit)");
   if (spec.retries < 0 || spec.retries > retries_max)
-    return wrong("RetryStrategy.MaximumRetryAttempts", "1 to 30 (or 0: none)");
+    return expected("RetryStrategy.MaximumRetryAttempts", "1 to 30 (or 0: none)");
   const bool sees_hangs =
       spec.hang_after == std::chrono::seconds(0) ||
       (spec.hang_after >= hang_after_min && spec.hang_after <= training_time_max);
-  if (!sees_hangs) return wrong("Muster.HangAfter", "0, or 10 to 2419200");
-  if (spec.spares < 0 || spec.spares > spares_max) return wrong("Muster.Spares", "0 to 16");
+  if (!sees_hangs) return expected("Muster.HangAfter", "0, or 10 to 2419200");
+  if (spec.spares < 0 || spec.spares > spares_max) return expected("Muster.Spares", "0 to 16");
   TRY(check_path("Muster.SourceFolder", spec.source_folder, true));
   TRY(check_path("Muster.Python", spec.python, true));
   TRY(check_text("Muster.Path", spec.path));
   TRY(check_path("Muster.OutputFolder", spec.output_folder, true));
   if (spec.grace.count() < 0 || spec.grace > stop_grace_max)
-    return wrong("Muster.GraceMs", "0 to 86400000 (a day)");
-  if (spec.shm_bytes < shm_bytes_min) return wrong("Muster.ShmBytes", "at least 65536");
+    return expected("Muster.GraceMs", "0 to 86400000 (a day)");
+  if (spec.shm_bytes < shm_bytes_min) return expected("Muster.ShmBytes", "at least 65536");
   if (spec.memory_bytes != 0 && spec.memory_bytes < memory_bytes_min)
-    return wrong("Muster.MemoryBytes", "0 (no limit) or at least 8388608");
+    return expected("Muster.MemoryBytes", "0 (no limit) or at least 8388608");
   if (!is_cpu_limit(spec.cpu_millis))
-    return wrong("Muster.CpuMillis", "0 (no limit), or 10 to 1000000");
-  if (spec.gpus < 0 || spec.gpus > gpus_max) return wrong("Muster.Gpus", "0 to 1024");
+    return expected("Muster.CpuMillis", "0 (no limit), or 10 to 1000000");
+  if (spec.gpus < 0 || spec.gpus > gpus_max) return expected("Muster.Gpus", "0 to 1024");
   for (const std::string& path : spec.read_only_binds)
     TRY(check_path("Muster.ReadOnlyBinds", path, false));
   for (const BoundPath& bound : spec.bound)
@@ -220,7 +220,7 @@ Result<void> check(const Spec& spec) {
   TRY(check_path("Muster.PipConf", spec.pip_conf, true));
   // Two hosts in one network would have every port and address in common.
   if (spec.network == Network::host && (spec.instance_count > 1 || spec.vpc))
-    return wrong("Muster.Network", "nat or none for several hosts or a VPC");
+    return expected("Muster.Network", "nat or none for several hosts or a VPC");
   if (spec.image) TRY(check(*spec.image));
   if (!spec.vpc) return {};
   TRY(check(*spec.vpc));

@@ -17,20 +17,16 @@ bool only_has(std::string_view text, std::string_view more) {
   });
 }
 
-Error wrong(const std::string& field, const std::string& expected) {
-  return fail(Errc::invalid_input, field + ": expected " + expected);
-}
-
 Result<void> check_text(const std::string& field, std::string_view text) {
   if (!is_utf8(text) || text.find('\0') != std::string_view::npos)
-    return wrong(field, "UTF-8 text without a NUL");
+    return expected(field, "UTF-8 text without a NUL");
   return {};
 }
 
 Result<void> check_path(const std::string& field, std::string_view path, bool may_be_empty) {
   TRY(check_text(field, path));
   if (path.empty() && may_be_empty) return {};
-  if (path.empty() || path.front() != '/') return wrong(field, "an absolute path");
+  if (path.empty() || path.front() != '/') return expected(field, "an absolute path");
   return {};
 }
 

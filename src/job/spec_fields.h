@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/expected.h"
 #include "base/json.h"
 #include "base/result.h"
 #include "job/name.h"
@@ -21,8 +22,6 @@ namespace muster::job {
 /// Who wrote a description of a job.
 enum class Writer { muster, anybody };
 
-/// "FIELD: expected …".
-Error wrong(const std::string& field, const std::string& expected);
 /// UTF-8 without a NUL.
 Result<void> check_text(const std::string& field, std::string_view text);
 /// An absolute path; or none, if it `may_be_empty`.
@@ -63,8 +62,8 @@ class Fields {
   void take(const Fields& inner) {
     if (!error_) error_ = inner.error_;
   }
-  void note(const std::string& field, const std::string& expected) {
-    if (!error_) error_ = wrong(field, expected);
+  void note(const std::string& field, const std::string& what) {
+    if (!error_) error_ = expected(field, what);
   }
   void fail(const Error& error) {
     if (!error_) error_ = error;

@@ -42,7 +42,7 @@ Result<void> check_channel(const Spec& spec, const InputChannel& channel) {
   for (const std::string& name : channel.s3.groups)
     if (std::none_of(spec.groups.begin(), spec.groups.end(),
                      [&](const HostGroup& group) { return group.name == name; }))
-      return wrong(
+      return expected(
           "InputDataConfig[" + channel.name + "].DataSource.S3DataSource.InstanceGroupNames",
           "names of ResourceConfig.InstanceGroups, got \"" + to_utf8(name) + "\"");
   return {};
@@ -90,7 +90,7 @@ bool has_channel(const Spec& spec, const std::string& host, const InputChannel& 
 
 Result<void> check_groups(const Spec& spec) {
   const std::string field = "ResourceConfig.InstanceGroups";
-  if (spec.groups.size() > groups_max) return wrong(field, "at most 5 groups");
+  if (spec.groups.size() > groups_max) return expected(field, "at most 5 groups");
   std::int64_t hosts = 0;
   for (std::size_t i = 0; i < spec.groups.size(); ++i) {
     const HostGroup& group = spec.groups[i];
@@ -98,20 +98,21 @@ Result<void> check_groups(const Spec& spec) {
     TRY(check_text(where + "InstanceGroupName", group.name));
     TRY(check_text(where + "InstanceType", group.type));
     if (group.name.empty() || group.name.size() > name_bytes_max)
-      return wrong(where + "InstanceGroupName", "1 to 64 bytes");
-    if (group.count < 1) return wrong(where + "InstanceCount", "at least 1");
+      return expected(where + "InstanceGroupName", "1 to 64 bytes");
+    if (group.count < 1) return expected(where + "InstanceCount", "at least 1");
     if (group.memory_bytes != 0 && group.memory_bytes < memory_bytes_min)
-      return wrong("Muster.GroupMemoryBytes", "0 (no limit) or at least 8388608");
+      return expected("Muster.GroupMemoryBytes", "0 (no limit) or at least 8388608");
     if (!is_cpu_limit(group.cpu_millis))
-      return wrong("Muster.GroupCpuMillis", "0 (no limit), or 10 to 1000000");
-    if (group.gpus < 0 || group.gpus > gpus_max) return wrong("Muster.GroupGpus", "0 to 1024");
+      return expected("Muster.GroupCpuMillis", "0 (no limit), or 10 to 1000000");
+    if (group.gpus < 0 || group.gpus > gpus_max) return expected("Muster.GroupGpus", "0 to 1024");
     for (std::size_t j = 0; j < i; ++j)
       if (spec.groups[j].name == group.name)
-        return wrong(where + "InstanceGroupName", "each name once; twice: " + to_utf8(group.name));
+        return expected(where + "InstanceGroupName",
+                        "each name once; twice: " + to_utf8(group.name));
     hosts += group.count;
   }
   if (!spec.groups.empty() && hosts != spec.instance_count)
-    return wrong(field, "as many hosts as InstanceCount says");
+    return expected(field, "as many hosts as InstanceCount says");
   for (const InputChannel& channel : spec.input) TRY(check_channel(spec, channel));
   return {};
 }

@@ -14,16 +14,16 @@ Result<void> check_url(const std::string& field, std::string_view url, bool may_
   if (url.empty() && may_be_empty) return {};
   constexpr std::string_view scheme = "s3://";
   if (!url.starts_with(scheme) || url.size() == scheme.size() || url[scheme.size()] == '/')
-    return wrong(field, "s3://bucket/…");
-  if (url.size() > 1024 + 64 + scheme.size()) return wrong(field, "at most 1024 bytes of a key");
+    return expected(field, "s3://bucket/…");
+  if (url.size() > 1024 + 64 + scheme.size()) return expected(field, "at most 1024 bytes of a key");
   return {};
 }
 
 Result<void> check_arguments(const std::string& field, const Args& args) {
-  if (args.size() > arguments_max) return wrong(field, "at most 100 texts");
+  if (args.size() > arguments_max) return expected(field, "at most 100 texts");
   for (const std::string& arg : args) {
     TRY(check_text(field, arg));
-    if (arg.size() > argument_bytes_max) return wrong(field, "texts of at most 131072 bytes");
+    if (arg.size() > argument_bytes_max) return expected(field, "texts of at most 131072 bytes");
   }
   return {};
 }
@@ -79,7 +79,7 @@ std::string s3_results(const Spec& spec) {
 Result<void> check_source(const std::string& field, const InputChannel& channel) {
   TRY(check_path(field + "Folder", channel.folder, !channel.s3.url.empty()));
   if (!channel.folder.empty() && !channel.s3.url.empty())
-    return wrong(field + "Folder", "a folder or a DataSource, not both");
+    return expected(field + "Folder", "a folder or a DataSource, not both");
   TRY(check_text(field + "ContentType", channel.content_type));
   TRY(check_text(field + "RecordWrapperType", channel.record_wrapper));
   return check_url(field + "DataSource.S3DataSource.S3Uri", channel.s3.url, true);
@@ -89,16 +89,16 @@ Result<void> check_outputs(const Spec& spec) {
   TRY(check_arguments("AlgorithmSpecification.ContainerEntrypoint", spec.entrypoint));
   TRY(check_arguments("AlgorithmSpecification.ContainerArguments", spec.arguments));
   if (!spec.entrypoint.empty() && spec.entrypoint.front().empty())
-    return wrong("AlgorithmSpecification.ContainerEntrypoint", "a program first");
+    return expected("AlgorithmSpecification.ContainerEntrypoint", "a program first");
   TRY(check_url("OutputDataConfig.S3OutputPath", spec.s3_output, true));
   TRY(check_url("CheckpointConfig.S3Uri", spec.checkpoint_url, true));
   TRY(check_path("CheckpointConfig.LocalPath", spec.checkpoint_path, false));
   if (has_dots(spec.checkpoint_path) || is_taken(spec.checkpoint_path))
-    return wrong("CheckpointConfig.LocalPath",
-                 "a folder of its own, without . and .., got " + spec.checkpoint_path);
+    return expected("CheckpointConfig.LocalPath",
+                    "a folder of its own, without . and .., got " + spec.checkpoint_path);
   TRY(check_path("Muster.Checkpoints.Folder", spec.checkpoint_folder, true));
   if (!spec.checkpoint_url.empty() && !spec.checkpoint_folder.empty())
-    return wrong("Muster.Checkpoints.Folder", "a folder or CheckpointConfig, not both");
+    return expected("Muster.Checkpoints.Folder", "a folder or CheckpointConfig, not both");
   TRY(check_text("Muster.S3.Endpoint", spec.s3.endpoint));
   TRY(check_text("Muster.S3.Region", spec.s3.region));
   TRY(check_path("Muster.S3.CredentialsFile", spec.s3.credentials_file, true));

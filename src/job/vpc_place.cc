@@ -31,7 +31,7 @@ Result<void> check_block(const std::string& field, const std::string& text) {
   const Result<AddressBlock> block = block_from(text);
   if (!block) return block.error().in(field);
   if (block->prefix_length < shortest_prefix || block->prefix_length > longest_prefix)
-    return wrong(field, "a block of /8 to /29");
+    return expected(field, "a block of /8 to /29");
   return {};
 }
 
@@ -41,9 +41,9 @@ Result<void> check_passages(const std::string& field, const std::vector<Passage>
     const bool named = passage.protocol == "tcp" || passage.protocol == "udp" ||
                        passage.protocol == "icmp" || passage.protocol == "-1";
     if (!named && !(number && *number >= 0 && *number <= protocol_max))
-      return wrong(field + ".Protocol", "tcp, udp, icmp, -1 or 0 to 255");
+      return expected(field + ".Protocol", "tcp, udp, icmp, -1 or 0 to 255");
     for (const int port : {passage.from_port, passage.to_port})
-      if (port < -1 || port > port_max) return wrong(field + ".FromPort", "-1 to 65535");
+      if (port < -1 || port > port_max) return expected(field + ".FromPort", "-1 to 65535");
     if (passage.cidr.empty()) continue;
     if (const Result<AddressBlock> block = block_from(passage.cidr); !block)
       return block.error().in(field + ".Cidr");
@@ -97,11 +97,11 @@ Result<std::vector<PlacedAddress>> addresses_of(const VpcPlace& place, int hosts
 
 Result<void> check(const VpcPlace& place) {
   TRY(check_block("Muster.Vpc.Cidr", place.cidr));
-  if (place.subnets.empty()) return wrong("Muster.Vpc.Subnets", "at least one");
+  if (place.subnets.empty()) return expected("Muster.Vpc.Subnets", "at least one");
   for (const std::string& subnet : place.subnets) {
     TRY(check_block("Muster.Vpc.Subnets", subnet));
     if (!contains(block_of(place.cidr), block_of(subnet)))
-      return wrong("Muster.Vpc.Subnets", "parts of " + place.cidr);
+      return expected("Muster.Vpc.Subnets", "parts of " + place.cidr);
   }
   TRY(check_passages("Muster.Vpc.In", place.in));
   return check_passages("Muster.Vpc.Out", place.out);

@@ -56,12 +56,12 @@ constexpr std::array refused_parameters = {
     RefusedParameter{"mca_base_env_list", "mpirun refuses it beside -x; use -x"},
 };
 
-Error bad(const std::string& what) {
+Error invalid_options(const std::string& what) {
   return fail(Errc::invalid_input, "sagemaker_mpi_custom_mpi_options: " + what);
 }
 
 Error refused(const std::string& word, const char* why) {
-  return bad("\"" + to_utf8(word) + "\" cannot be set by a job: " + why);
+  return invalid_options("\"" + to_utf8(word) + "\" cannot be set by a job: " + why);
 }
 
 /// Reads one option after the other into a CustomOptions.
@@ -81,21 +81,21 @@ class Reader {
     if (word == "-X" && !is_hydra(flavour_)) word = "-x";
     if (word.starts_with("--NCCL_DEBUG")) return read_nccl_debug(word);
     if (word.size() < 2 || word[0] != '-')
-      return bad("\"" + to_utf8(word) +
-                 "\" is not an option (mpirun would start it as the program)");
+      return invalid_options("\"" + to_utf8(word) +
+                             "\" is not an option (mpirun would start it as the program)");
     if (word == "--") return refused(word, wraps_ranks);
     const std::string_view name = std::string_view(word).substr(word[1] == '-' ? 2 : 1);
     const MpirunOption* option = find_mpirun_option(flavour_, name);
     if (option == nullptr)
-      return bad("\"" + to_utf8(word) + "\" is not an option of " + name_of(flavour_) +
-                 "'s mpirun" +
-                 (word.find('=') == std::string::npos ? "" : "; put the value in a separate word"));
+      return invalid_options(
+          "\"" + to_utf8(word) + "\" is not an option of " + name_of(flavour_) + "'s mpirun" +
+          (word.find('=') == std::string::npos ? "" : "; put the value in a separate word"));
     if (option->kind == Kind::refused) return refused(word, option->why);
     Args values;
     for (int i = 0; i < option->values; ++i) {
       if (at_ == words_.size())
-        return bad("\"" + word + "\" requires " + std::to_string(option->values) + " value" +
-                   (option->values > 1 ? "s" : ""));
+        return invalid_options("\"" + word + "\" requires " + std::to_string(option->values) +
+                               " value" + (option->values > 1 ? "s" : ""));
       values.push_back(words_[at_++]);
     }
     return take(*option, word, values);
@@ -105,12 +105,13 @@ class Reader {
   Result<void> read_nccl_debug(const std::string& word) {
     constexpr std::size_t length = std::string_view("--NCCL_DEBUG").size();
     if (word.size() > length && word[length] != '=')
-      return bad("\"" + to_utf8(word) + "\" is not an option, expected --NCCL_DEBUG=LEVEL");
+      return invalid_options("\"" + to_utf8(word) +
+                             "\" is not an option, expected --NCCL_DEBUG=LEVEL");
     if (word.size() > length) {
       found_.nccl_debug = word.substr(length + 1);
       return {};
     }
-    if (at_ == words_.size()) return bad("\"--NCCL_DEBUG\" requires 1 value");
+    if (at_ == words_.size()) return invalid_options("\"--NCCL_DEBUG\" requires 1 value");
     found_.nccl_debug = words_[at_++];
     return {};
   }
@@ -152,16 +153,18 @@ class Reader {
     constexpr std::string_view plain =
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
     if (name.empty() || name.find_first_not_of(plain) != std::string::npos)
-      return bad("-mca \"" + to_utf8(name) + "\": not the name of an MCA parameter");
+      return invalid_options("-mca \"" + to_utf8(name) + "\": not the name of an MCA parameter");
     const char* why = why_mca_refused(name);
     const bool as_ours = name == "orte_leave_session_attached" && value == "1";
     if (why != nullptr && !as_ours) return refused("-mca " + name, why);
     // mpirun hands values to its daemons as "VALUE" and escapes nothing in it.
     if (value.find('"') != std::string::npos)
-      return bad("-mca " + name + ": its value holds a '\"', which mpirun cannot pass on");
+      return invalid_options("-mca " + name +
+                             ": its value holds a '\"', which mpirun cannot pass on");
     const auto [at, added] = found_.mca.emplace(name, value);
     if (!added && at->second != value)
-      return bad("-mca " + name + " is given twice, as " + at->second + " and as " + value);
+      return invalid_options("-mca " + name + " is given twice, as " + at->second + " and as " +
+                             value);
     if (name == "rmaps_base_mapping_policy") take_mapping(value);
     found_.binds |= name == "hwloc_base_binding_policy";
     found_.oversubscribes |= name == "rmaps_base_oversubscribe" && value != "0";
@@ -171,9 +174,10 @@ class Reader {
   Result<void> take_export(const std::string& text) {
     const std::size_t equals = text.find('=');
     const std::string name = text.substr(0, equals);
-    if (name.empty()) return bad("-x \"" + to_utf8(text) + "\" requires NAME or NAME=VALUE");
+    if (name.empty())
+      return invalid_options("-x \"" + to_utf8(text) + "\" requires NAME or NAME=VALUE");
     if (is_hydra(flavour_) && name.find(',') != std::string::npos)
-      return bad("-x " + to_utf8(name) + ": hydra takes no ',' in a variable's name");
+      return invalid_options("-x " + to_utf8(name) + ": hydra takes no ',' in a variable's name");
     if (name.starts_with("MUSTER_")) return refused("-x " + name, "the name is muster's own");
     if (equals == std::string::npos)
       found_.exported[name] = std::nullopt;
@@ -235,13 +239,13 @@ Result<Args> split_quoted(std::string_view text) {
     else
       *word += c;
   }
-  if (quote != 0) return bad(std::string("a ") + quote + " is not closed");
+  if (quote != 0) return invalid_options(std::string("a ") + quote + " is not closed");
   if (word) words.push_back(*std::move(word));
   return words;
 }
 
 Result<CustomOptions> parse_custom_options(std::string_view text, const MpiFlavour& flavour) {
-  if (text.find('\0') != std::string_view::npos) return bad("holds a NUL");
+  if (text.find('\0') != std::string_view::npos) return invalid_options("holds a NUL");
   Args words = TRY(split_quoted(text));
   return Reader(std::move(words), flavour).read();
 }

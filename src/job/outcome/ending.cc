@@ -217,17 +217,17 @@ Ending ending_of(const std::vector<SaidLine>& lines, const Outcome* outcome) {
   const std::vector<Group> groups = groups_of(lines, code);
   const bool sent = outcome != nullptr && was_sent(*outcome);
   const Choice choice = exception_of(groups, signaled && !sent);
-  const auto told = [&] {
+  const auto chosen = [&] {
     const Group& group = *choice.group;
     const Traceback& one = *choice.traceback;
     return Ending{clipped(one.text), choice.blame == Blame::peer, group.places[one.begin],
                   group.places[one.error], group.places[one.end - 1] + 1};
   };
   const bool found = choice.traceback != nullptr;
-  if (found && choice.blame != Blame::reports_another) return told();
+  if (found && choice.blame != Blame::reports_another) return chosen();
   if (signaled) return {};
   std::optional<std::size_t> word = own_error(lines);
-  if (!word && found) return told();
+  if (!word && found) return chosen();
   if (!word && exited && code != 0) word = last_word(groups, code);
   if (!word) return {};
   const std::string text = without_topic(without_box(lines[*word].text));

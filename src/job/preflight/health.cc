@@ -39,14 +39,14 @@ std::string health_text(const HostFacts& facts, const std::vector<Finding>& find
 
 Result<Health> health_from(std::string_view text) {
   const Json json = TRY(parse_json(text));
-  const auto wrong = [] { return fail(Errc::invalid_input, "no record of a preflight"); };
-  if (!json.is_object() || !json.contains("time") || !json["time"].is_string()) return wrong();
+  const auto invalid = [] { return fail(Errc::invalid_input, "no record of a preflight"); };
+  if (!json.is_object() || !json.contains("time") || !json["time"].is_string()) return invalid();
   const std::optional<UnixMillis> at = parse_iso_date(json["time"].get<std::string>());
-  if (!at || !json.contains("findings") || !json["findings"].is_array()) return wrong();
+  if (!at || !json.contains("findings") || !json["findings"].is_array()) return invalid();
   Health health;
   health.at = *at;
   for (const Json& each : json["findings"]) {
-    if (!each.is_object() || !each.contains("text") || !each["text"].is_string()) return wrong();
+    if (!each.is_object() || !each.contains("text") || !each["text"].is_string()) return invalid();
     if (health.findings.size() < findings_max)
       health.findings.push_back(each["text"].get<std::string>());
   }

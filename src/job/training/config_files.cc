@@ -3,20 +3,17 @@
 #include <algorithm>
 #include <set>
 
+#include "base/expected.h"
 #include "base/text.h"
 
 namespace muster::job {
 namespace {
 
-Error bad(const std::string& path, const std::string& what) {
-  return fail(Errc::invalid_input, path + ": " + what);
-}
-
 Result<PyValue> read_object(const std::string& text, const std::string& path) {
-  if (!is_utf8(text)) return bad(path, "expected UTF-8");
+  if (!is_utf8(text)) return expected(path, "UTF-8");
   Result<PyValue> value = python_loads(text);
   if (!value) return value.error().in(path);
-  if (!value->is_dict()) return bad(path, "expected a JSON object");
+  if (!value->is_dict()) return expected(path, "a JSON object");
   return value;
 }
 
@@ -30,12 +27,12 @@ bool is_host_name(const std::string& name) {
 }
 
 Result<std::vector<std::string>> host_list(const PyValue* list, const std::string& where) {
-  const Error wrong = fail(Errc::invalid_input, where + ": expected a list of host names");
-  if (list == nullptr || !list->is_list()) return wrong;
+  const Error no_list = expected(where, "a list of host names");
+  if (list == nullptr || !list->is_list()) return no_list;
   std::vector<std::string> hosts;
   std::set<std::string> seen;
   for (const PyValue& item : list->items) {
-    if (!item.is_text() || !is_host_name(item.text)) return wrong;
+    if (!item.is_text() || !is_host_name(item.text)) return no_list;
     if (!seen.insert(item.text).second)
       return fail(Errc::invalid_input, where + ": host " + item.text + " appears twice");
     hosts.push_back(item.text);
@@ -49,18 +46,18 @@ Result<std::string> text_member(const PyValue& object, const char* name,
   const PyValue* value = object.find(name);
   if (value == nullptr || value->is_null()) return standard;
   if (value->is_text()) return value->text;
-  return bad(path, std::string("\"") + name + "\": expected a text");
+  return expected(path + ": \"" + name + "\"", "a text");
 }
 
 Result<std::vector<InstanceGroup>> group_list(const PyValue& source, const std::string& path) {
   std::vector<InstanceGroup> groups;
   const PyValue* list = source.find("instance_groups");
   if (list == nullptr || list->is_null()) return groups;
-  if (!list->is_list()) return bad(path, "\"instance_groups\": expected a list");
+  if (!list->is_list()) return expected(path + ": \"instance_groups\"", "a list");
   for (const PyValue& item : list->items) {
     const PyValue* name = item.is_dict() ? item.find("instance_group_name") : nullptr;
     if (name == nullptr || !name->is_text())
-      return bad(path, "\"instance_groups\": expected objects with \"instance_group_name\"");
+      return expected(path + ": \"instance_groups\"", "objects with \"instance_group_name\"");
     // Not inside the braces below: a return out of an initializer leaks what it made by then.
     std::vector<std::string> hosts = TRY(host_list(
         item.find("hosts"), path + ": \"instance_groups\": " + name->text + ": \"hosts\""));
@@ -88,7 +85,7 @@ Result<PyValue> read_hyperparameters(const std::optional<std::string>& text,
     if (decoded) {
       member.second = *std::move(decoded);
     } else if (decoded.error().text.find("256 levels") != std::string::npos) {
-      return bad(path, "hyperparameter " + member.first + ": " + decoded.error().text);
+      return decoded.error().in(path + ": hyperparameter " + member.first);
     }
   }
   return all;
@@ -106,13 +103,14 @@ Result<ResourceConfig> resource_config_from(PyValue from, const std::string& pat
   config.source = std::move(from);
   const PyValue& source = config.source;
   config.hosts = TRY(host_list(source.find("hosts"), path + ": \"hosts\""));
-  if (config.hosts.empty()) return bad(path, "\"hosts\": expected at least one host");
+  if (config.hosts.empty()) return expected(path + ": \"hosts\"", "at least one host");
   const PyValue* current = source.find("current_host");
   if (current == nullptr || !current->is_text())
-    return bad(path, "\"current_host\": expected the name of this host");
+    return expected(path + ": \"current_host\"", "the name of this host");
   config.current_host = current->text;
   if (std::count(config.hosts.begin(), config.hosts.end(), config.current_host) == 0)
-    return bad(path, "\"current_host\": " + config.current_host + " is not one of \"hosts\"");
+    return fail(Errc::invalid_input,
+                path + ": \"current_host\": " + config.current_host + " is not one of \"hosts\"");
   config.instance_type = TRY(text_member(source, "current_instance_type", "local", path));
   config.group = TRY(text_member(source, "current_group_name", "", path));
   config.interface = TRY(text_member(source, "network_interface_name", "eth0", path));
@@ -131,7 +129,7 @@ Result<PyValue> channels_from(PyValue channels, const std::string& path) {
   for (const PyValue::Member& member : channels.members)
     if (member.first.empty() || member.first == "." || member.first == ".." ||
         member.first.find_first_of(std::string("/\0", 2)) != std::string::npos)
-      return bad(path, "channel \"" + member.first + "\": expected the name of a folder");
+      return expected(path + ": channel \"" + member.first + "\"", "the name of a folder");
   return channels;
 }
 

@@ -141,7 +141,7 @@ Result<Args> user_args(const Training& training) {
 }
 
 Result<void> check_entry_point(const std::string& name) {
-  const auto wrong = [&name](const std::string& why) {
+  const auto invalid_name = [&name](const std::string& why) {
     return fail(Errc::invalid_input,
                 "sagemaker_program: the entry point \"" + to_utf8(name) + "\" " + why +
                     "; expected a path inside the source folder, such as train.py or bin/train.sh");
@@ -154,12 +154,13 @@ Result<void> check_entry_point(const std::string& name) {
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+-/";
   const std::size_t odd = name.find_first_not_of(plain);
   if (odd != std::string::npos)
-    return wrong("has characters other than letters, digits and . _ + - /");
-  if (name.front() == '-') return wrong("begins with '-', as an option does");
-  if (name.front() == '/') return wrong("is an absolute path");
-  if (name.front() == '+') return wrong("begins with '+'");
+    return invalid_name("has characters other than letters, digits and . _ + - /");
+  if (name.front() == '-') return invalid_name("begins with '-', as an option does");
+  if (name.front() == '/') return invalid_name("is an absolute path");
+  if (name.front() == '+') return invalid_name("begins with '+'");
   for (const std::string& part : split(name, '/'))
-    if (part.empty() || part == "." || part == "..") return wrong("has an empty, '.' or '..' part");
+    if (part.empty() || part == "." || part == "..")
+      return invalid_name("has an empty, '.' or '..' part");
   return {};
 }
 

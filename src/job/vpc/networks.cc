@@ -15,7 +15,6 @@ namespace muster::vpc {
 namespace {
 
 using job::Fields;
-using job::wrong;
 
 constexpr std::size_t id_bytes_max = 64;
 constexpr std::size_t rules_max = 1000;  // EC2's own bound of a network interface's rules.
@@ -44,16 +43,16 @@ std::string at(const char* list, const std::string& id) {
 Result<AddressBlock> block_at(const std::string& field, const std::string& text) {
   const Result<AddressBlock> block = block_from(text);
   if (block) return *block;
-  return wrong(field, "a network like 10.0.1.0/24, got \"" + to_utf8(text) + "\"");
+  return expected(field, "a network like 10.0.1.0/24, got \"" + to_utf8(text) + "\"");
 }
 
 Result<void> check_block(const std::string& field, const std::string& text) {
   const AddressBlock block = TRY(block_at(field, text));
   if (block.prefix_length < vpc_prefix_min || block.prefix_length > vpc_prefix_max)
-    return wrong(field, "a block of /16 to /28, got " + text);
+    return expected(field, "a block of /16 to /28, got " + text);
   for (const char* const other : no_hosts)
     if (overlap(block, *block_from(other)))
-      return wrong(field, std::string("a block outside of ") + other + ", got " + text);
+      return expected(field, std::string("a block outside of ") + other + ", got " + text);
   return {};
 }
 
@@ -63,16 +62,16 @@ Result<void> check_ids(const char* list, const char* field, const std::vector<Th
   for (const Thing& thing : things) {
     const bool fits = !thing.id.empty() && thing.id.size() <= id_bytes_max;
     if (!fits || !job::only_has(thing.id, "-"))
-      return wrong(at(list, thing.id) + "." + field, "1 to 64 letters, digits and '-'");
+      return expected(at(list, thing.id) + "." + field, "1 to 64 letters, digits and '-'");
     if (!seen.insert(thing.id).second)
-      return wrong(at(list, thing.id) + "." + field, "an id that no other has");
+      return expected(at(list, thing.id) + "." + field, "an id that no other has");
   }
   return {};
 }
 
 Result<void> check_number(const std::string& field, int value, int most) {
   if (value >= -1 && value <= most) return {};
-  return wrong(field, "-1 to " + std::to_string(most) + ", got " + std::to_string(value));
+  return expected(field, "-1 to " + std::to_string(most) + ", got " + std::to_string(value));
 }
 
 Result<void> check_ports(const std::string& field, const Rule& rule) {
@@ -80,7 +79,7 @@ Result<void> check_ports(const std::string& field, const Rule& rule) {
   TRY(check_number(field + ".ToPort", rule.to_port, port_max));
   const bool all = rule.from_port == -1 && rule.to_port == -1;
   if (all || (rule.from_port >= 0 && rule.from_port <= rule.to_port)) return {};
-  return wrong(field + ".ToPort", "no port below FromPort");
+  return expected(field + ".ToPort", "no port below FromPort");
 }
 
 Result<void> check_protocol(const std::string& field, const Rule& rule) {
@@ -91,20 +90,20 @@ Result<void> check_protocol(const std::string& field, const Rule& rule) {
   }
   const std::optional<std::int64_t> number = parse_integer(rule.protocol);
   if (rule.protocol == "-1" || (number && *number >= 0 && *number <= protocol_max)) return {};
-  return wrong(field + ".IpProtocol",
-               "tcp, udp, icmp, -1 or 0 to 255, got \"" + to_utf8(rule.protocol) + "\"");
+  return expected(field + ".IpProtocol",
+                  "tcp, udp, icmp, -1 or 0 to 255, got \"" + to_utf8(rule.protocol) + "\"");
 }
 
 Result<void> check_rules(const std::string& field, const std::vector<Rule>& rules,
                          const Networks& networks) {
-  if (rules.size() > rules_max) return wrong(field, "at most 1000 rules");
+  if (rules.size() > rules_max) return expected(field, "at most 1000 rules");
   for (const Rule& rule : rules) {
     TRY(check_protocol(field, rule));
     if (rule.cidr.empty() == rule.group.empty())
-      return wrong(field, "rules with either a CidrIp or a GroupId");
+      return expected(field, "rules with either a CidrIp or a GroupId");
     if (!rule.cidr.empty()) TRY(block_at(field + ".CidrIp", rule.cidr));
     if (!rule.group.empty() && group_of(networks, rule.group) == nullptr)
-      return wrong(field + ".GroupId", "an existing group, got " + to_utf8(rule.group));
+      return expected(field + ".GroupId", "an existing group, got " + to_utf8(rule.group));
   }
   return {};
 }
@@ -113,18 +112,18 @@ Result<void> check_subnet(const Subnet& subnet, const Networks& networks) {
   const std::string field = at("Subnets", subnet.id);
   const Vpc* const vpc = vpc_of(networks, subnet.vpc);
   if (vpc == nullptr)
-    return wrong(field + ".VpcId", "an existing VPC, got \"" + to_utf8(subnet.vpc) + "\"");
+    return expected(field + ".VpcId", "an existing VPC, got \"" + to_utf8(subnet.vpc) + "\"");
   TRY(check_block(field + ".CidrBlock", subnet.cidr));
   const AddressBlock block = *block_from(subnet.cidr);
   if (!contains(*block_from(vpc->cidr), block))
-    return wrong(field + ".CidrBlock",
-                 "a part of " + vpc->id + "'s " + vpc->cidr + ", got " + subnet.cidr);
+    return expected(field + ".CidrBlock",
+                    "a part of " + vpc->id + "'s " + vpc->cidr + ", got " + subnet.cidr);
   for (const Subnet& other : networks.subnets)
     if (other.id < subnet.id && other.vpc == subnet.vpc) {
       const Result<AddressBlock> its = block_from(other.cidr);
       if (its && overlap(*its, block))
-        return wrong(field + ".CidrBlock",
-                     "addresses that " + other.id + " has not, got " + subnet.cidr);
+        return expected(field + ".CidrBlock",
+                        "addresses that " + other.id + " has not, got " + subnet.cidr);
     }
   return {};
 }
@@ -256,7 +255,7 @@ Result<void> check(const Networks& networks) {
   for (const SecurityGroup& group : networks.groups) {
     const std::string field = at("SecurityGroups", group.id);
     if (vpc_of(networks, group.vpc) == nullptr)
-      return wrong(field + ".VpcId", "an existing VPC, got \"" + to_utf8(group.vpc) + "\"");
+      return expected(field + ".VpcId", "an existing VPC, got \"" + to_utf8(group.vpc) + "\"");
     TRY(check_rules(field + ".IpPermissions", group.ingress, networks));
     TRY(check_rules(field + ".IpPermissionsEgress", group.egress, networks));
   }

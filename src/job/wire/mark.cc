@@ -33,13 +33,13 @@ std::string encode(const Moment& moment) {
 
 Result<Moment> moment_from(std::string_view payload) {
   const Json json = TRY(parse_json(payload));
-  const auto bad = [] { return fail(Errc::protocol, "expected a mark {mark, bytes}"); };
-  if (!json.is_object() || !json.contains("mark") || !json["mark"].is_string()) return bad();
+  const auto invalid = [] { return fail(Errc::protocol, "expected a mark {mark, bytes}"); };
+  if (!json.is_object() || !json.contains("mark") || !json["mark"].is_string()) return invalid();
   const std::optional<Mark> mark = mark_named(json["mark"].get_ref<const std::string&>());
-  if (!mark) return bad();
+  if (!mark) return invalid();
   Moment moment{*mark};
   if (!json.contains("bytes")) return moment;
-  if (!json["bytes"].is_number_integer() || json["bytes"] < 0) return bad();
+  if (!json["bytes"].is_number_integer() || json["bytes"] < 0) return invalid();
   moment.bytes = json["bytes"].get<std::int64_t>();
   return moment;
 }

@@ -35,17 +35,17 @@ constexpr std::chrono::milliseconds ago_max{7 * 86400 * 1000LL};
 constexpr std::chrono::milliseconds timing_min{10};
 constexpr std::chrono::milliseconds timing_max{86400 * 1000LL};
 
-Error bad(const char* message, const std::string& why) {
+Error invalid_message(const char* message, const std::string& why) {
   return fail(Errc::protocol, std::string(message) + ": " + why);
 }
 
 /// What comes by the link is read by what is known; further fields are passed over.
 Result<Json> object_from(const char* message, std::string_view payload,
                          std::size_t bytes_max = message_bytes_max) {
-  if (payload.size() > bytes_max) return bad(message, "too long");
+  if (payload.size() > bytes_max) return invalid_message(message, "too long");
   Result<Json> json = parse_json(payload);
-  if (!json) return bad(message, json.error().text);
-  if (!json->is_object()) return bad(message, "not an object");
+  if (!json) return invalid_message(message, json.error().text);
+  if (!json->is_object()) return invalid_message(message, "not an object");
   return json;
 }
 
@@ -69,9 +69,10 @@ Result<std::string> line_at(const char* message, const Json& json, const char* n
                             std::size_t bytes_max = line_bytes_max) {
   const auto found = json.find(name);
   if (found == json.end()) return std::string();
-  if (!found->is_string()) return bad(message, std::string(name) + " is not text");
+  if (!found->is_string()) return invalid_message(message, std::string(name) + " is not text");
   std::string text = found->get<std::string>();
-  if (!is_line(text, bytes_max)) return bad(message, std::string(name) + " is not a short line");
+  if (!is_line(text, bytes_max))
+    return invalid_message(message, std::string(name) + " is not a short line");
   return text;
 }
 
@@ -79,12 +80,13 @@ Result<std::int64_t> integer_at(const char* message, const Json& json, const cha
                                 std::int64_t least, std::int64_t most) {
   const auto found = json.find(name);
   if (found == json.end() || !found->is_number_integer())
-    return bad(message, std::string("no field ") + name);
+    return invalid_message(message, std::string("no field ") + name);
   // Numbers beyond an int64_t come as unsigned ones.
   if (found->is_number_unsigned() && found->get<std::uint64_t>() > static_cast<std::uint64_t>(most))
-    return bad(message, std::string(name) + " out of range");
+    return invalid_message(message, std::string(name) + " out of range");
   const std::int64_t number = found->get<std::int64_t>();
-  if (number < least || number > most) return bad(message, std::string(name) + " out of range");
+  if (number < least || number > most)
+    return invalid_message(message, std::string(name) + " out of range");
   return number;
 }
 
@@ -142,21 +144,21 @@ std::string key_at(Fields& fields, const char* name) {
 }
 
 Result<void> check(const NodeJob& job) {
-  if (!is_nonce(job.nonce)) return wrong("nonce", "16 hex digits");
+  if (!is_nonce(job.nonce)) return expected("nonce", "16 hex digits");
   if (job.addresses.empty() || job.addresses.size() > addresses_max)
-    return wrong("engine.addresses", "1 to 16 of them");
+    return expected("engine.addresses", "1 to 16 of them");
   for (const std::string& address : job.addresses)
     if (address.empty() || address.size() > address_bytes_max || !only_has(address, ".:"))
-      return wrong("engine.addresses", "numeric addresses");
-  if (job.port == 0) return wrong("engine.port", "1 to 65535");
+      return expected("engine.addresses", "numeric addresses");
+  if (job.port == 0) return expected("engine.port", "1 to 65535");
   TRY(check_path("folder", job.folder, false));
-  if (job.folder.size() > folder_bytes_max) return wrong("folder", "at most 2000 bytes");
+  if (job.folder.size() > folder_bytes_max) return expected("folder", "at most 2000 bytes");
   TRY(check_path("archive", job.archive, true));
   if (job.image) TRY(check_path("image.layers", job.image->layers, true));
   if (job.rollcall_port < 1 || job.rollcall_port > port_max)
-    return wrong("rollcall_port", "1 to 65535");
+    return expected("rollcall_port", "1 to 65535");
   if (job.kill_wait.count() < 0 || job.kill_wait > stop_grace_max)
-    return wrong("kill_wait_ms", "0 to 86400000");
+    return expected("kill_wait_ms", "0 to 86400000");
   return {};
 }
 
@@ -278,13 +280,14 @@ Result<NodeHello> node_hello_from(std::string_view payload) {
   if (hello.version != node_link_version) return hello;
   hello.node = TRY(line_at(name, json, "node", node_bytes_max));
   hello.address = TRY(line_at(name, json, "address"));
-  if (!is_ipv4(hello.address)) return bad(name, "address is not an IPv4 address");
+  if (!is_ipv4(hello.address)) return invalid_message(name, "address is not an IPv4 address");
   const std::string state = TRY(line_at(name, json, "state"));
   const auto found = std::find(std::begin(state_names), std::end(state_names), state);
-  if (found == std::end(state_names)) return bad(name, "no field state that there is");
+  if (found == std::end(state_names)) return invalid_message(name, "no field state that there is");
   hello.state = static_cast<NodeState>(found - std::begin(state_names));
   const Json lacks = json.value("lacks", Json::array());
-  if (!lacks.is_array() || lacks.size() > layers_max) return bad(name, "lacks is not a short list");
+  if (!lacks.is_array() || lacks.size() > layers_max)
+    return invalid_message(name, "lacks is not a short list");
   for (const Json& number : lacks) {
     const Json each{{"lacks", number}};
     hello.lacks.push_back(static_cast<int>(TRY(integer_at(name, each, "lacks", 0, layers_max))));
@@ -324,17 +327,17 @@ Result<NodeBegin> node_begin_from(std::string_view payload) {
   const Json json = TRY(object_from(name, payload));
   const auto hosts = json.find("hosts");
   if (hosts == json.end() || !hosts->is_array() || hosts->empty() || hosts->size() > hosts_max)
-    return bad(name, "no field hosts");
+    return invalid_message(name, "no field hosts");
   NodeBegin begin;
   if (json.contains("preempt_grace_ms"))
     begin.preempt_grace = TRY(span_at(name, json, "preempt_grace_ms", stop_grace_max));
   for (const Json& entry : *hosts) {
-    if (!entry.is_object()) return bad(name, "no field hosts of objects");
+    if (!entry.is_object()) return invalid_message(name, "no field hosts of objects");
     HostAddress& host = begin.hosts.emplace_back();
     host.name = TRY(line_at(name, entry, "name"));
     host.address = TRY(line_at(name, entry, "address"));
-    if (!is_job_name(host.name)) return bad(name, "no field name that a host has");
-    if (!is_ipv4(host.address)) return bad(name, host.name + " has no IPv4 address");
+    if (!is_job_name(host.name)) return invalid_message(name, "no field name that a host has");
+    if (!is_ipv4(host.address)) return invalid_message(name, host.name + " has no IPv4 address");
   }
   return begin;
 }
@@ -406,10 +409,12 @@ Json json_of(const std::vector<GpuUse>& gpus) {
 }
 
 Result<std::vector<GpuUse>> gpus_from(const char* name, const Json& all) {
-  if (!all.is_array() || all.size() > gpus_max) return bad(name, "gpus is not a short list");
+  if (!all.is_array() || all.size() > gpus_max)
+    return invalid_message(name, "gpus is not a short list");
   std::vector<GpuUse> gpus;
   for (const Json& each : all) {
-    if (!each.is_object()) return bad(name, "gpus contains an item that is not an object");
+    if (!each.is_object())
+      return invalid_message(name, "gpus contains an item that is not an object");
     gpus.push_back({static_cast<int>(TRY(integer_at(name, each, "number", 0, gpu_number_max))),
                     static_cast<int>(TRY(integer_at(name, each, "percent", 0, 100))),
                     TRY(integer_at(name, each, "memory", 0, used_max))});
@@ -445,7 +450,7 @@ Result<NodeUsage> node_usage_from(std::string_view payload) {
     return answer;
   }
   const Json used = json.value("usage", Json::object());
-  if (!used.is_object()) return bad(name, "no field usage");
+  if (!used.is_object()) return invalid_message(name, "no field usage");
   Usage& usage = answer.usage;
   usage.memory_bytes = TRY(integer_at(name, used, "memory", 0, used_max));
   usage.processor_time =
@@ -480,11 +485,11 @@ Result<NodeEnded> node_ended_from(std::string_view payload) {
   constexpr const char* name = "ended";
   const Json json = TRY(object_from(name, payload, outcome_bytes_max));
   const auto outcome = json.find("outcome");
-  if (outcome == json.end()) return bad(name, "no field outcome");
+  if (outcome == json.end()) return invalid_message(name, "no field outcome");
   NodeEnded ended;
   ended.outcome = TRY(outcome_from(*outcome));
   if (!is_line(ended.outcome.text, line_bytes_max))
-    return bad(name, "its text is not a short line");
+    return invalid_message(name, "its text is not a short line");
   ended.ago = TRY(span_at(name, json, "ago_ms", ago_max));
   return ended;
 }
@@ -522,14 +527,14 @@ Result<NodeAgain> node_again_from(std::string_view payload) {
   const Json json = TRY(object_from(name, payload));
   NodeAgain again;
   again.nonce = TRY(line_at(name, json, "nonce"));
-  if (!is_nonce(again.nonce)) return bad(name, "nonce is not 16 hex digits");
+  if (!is_nonce(again.nonce)) return invalid_message(name, "nonce is not 16 hex digits");
   const std::string key = TRY(line_at(name, json, "key"));
   again.key = from_hex(key).value_or("");
-  if (again.key.size() != key_bytes) return bad(name, "key is not 64 hex digits");
+  if (again.key.size() != key_bytes) return invalid_message(name, "key is not 64 hex digits");
   again.host = TRY(line_at(name, json, "host"));
   const bool is_host = is_job_name(again.host) &&
                        (is_spare(again.host) || std::string_view(again.host).starts_with("algo-"));
-  if (!is_host) return bad(name, "host is not a host name");
+  if (!is_host) return invalid_message(name, "host is not a host name");
   again.rollcall_port = static_cast<int>(TRY(integer_at(name, json, "rollcall_port", 1, port_max)));
   return again;
 }
@@ -541,7 +546,7 @@ std::string encode_node_have(std::uint64_t bytes) {
 }
 
 Result<std::uint64_t> node_have_from(std::string_view payload) {
-  if (payload.size() != number_bytes) return bad("have", "not 8 bytes");
+  if (payload.size() != number_bytes) return invalid_message("have", "not 8 bytes");
   return number_at(payload, 0, number_bytes);
 }
 
@@ -550,9 +555,9 @@ void set_piece_offset(std::string& payload, std::uint64_t offset) {
 }
 
 Result<NodePiece> node_piece_from(std::string_view payload) {
-  if (payload.size() <= node_piece_header_bytes) return bad("a piece", "no bytes");
+  if (payload.size() <= node_piece_header_bytes) return invalid_message("a piece", "no bytes");
   if (payload.size() > node_piece_header_bytes + node_piece_bytes_max)
-    return bad("a piece", "too long");
+    return invalid_message("a piece", "too long");
   return NodePiece{number_at(payload, 0, node_piece_header_bytes),
                    payload.substr(node_piece_header_bytes)};
 }

@@ -14,7 +14,7 @@ constexpr std::size_t job_stacks_bytes_max = 3u << 20;
 /// What it takes to say how many processes are left out, at most.
 constexpr std::size_t left_out_bytes_max = 128;
 
-Error bad(const char* what) {
+Error invalid_stacks(const char* what) {
   return fail(Errc::protocol, std::string("stacks: expected ") + what);
 }
 
@@ -65,14 +65,14 @@ Json to_json(const ProcessStacks& process) {
 Result<std::int64_t> number(const Json& json, const char* name) {
   const auto found = json.find(name);
   if (found == json.end()) return std::int64_t{0};
-  if (!found->is_number_integer()) return bad("whole numbers");
+  if (!found->is_number_integer()) return invalid_stacks("whole numbers");
   return found->get<std::int64_t>();
 }
 
 Result<std::string> text(const Json& json, const char* name) {
   const auto found = json.find(name);
   if (found == json.end()) return std::string();
-  if (!found->is_string()) return bad("texts");
+  if (!found->is_string()) return invalid_stacks("texts");
   return shortened(found->get_ref<const std::string&>());
 }
 
@@ -83,7 +83,7 @@ const Json& list(const Json& json, const char* name) {
 }
 
 Result<Call> call_from(const Json& json) {
-  if (!json.is_object()) return bad("calls {function, file, line}");
+  if (!json.is_object()) return invalid_stacks("calls {function, file, line}");
   Call call;
   call.function = TRY(text(json, "function"));
   call.file = TRY(text(json, "file"));
@@ -93,12 +93,12 @@ Result<Call> call_from(const Json& json) {
 }
 
 Result<ThreadStack> thread_from(const Json& json) {
-  if (!json.is_object()) return bad("threads {name, runs, calls}");
+  if (!json.is_object()) return invalid_stacks("threads {name, runs, calls}");
   ThreadStack thread;
   thread.name = TRY(text(json, "name"));
   thread.runs = json.value("runs", Json()) == true;
   const Json& calls = list(json, "calls");
-  if (calls.size() > stack_calls_max) return bad("at most 100 calls of a thread");
+  if (calls.size() > stack_calls_max) return invalid_stacks("at most 100 calls of a thread");
   for (const Json& each : calls) thread.calls.push_back(TRY(call_from(each)));
   thread.place = TRY(number(json, "place"));
   thread.state = TRY(number(json, "state"));
@@ -106,7 +106,7 @@ Result<ThreadStack> thread_from(const Json& json) {
 }
 
 Result<ProcessStacks> process_from(const Json& json) {
-  if (!json.is_object()) return bad("processes {pid, rank, threads, ...}");
+  if (!json.is_object()) return invalid_stacks("processes {pid, rank, threads, ...}");
   ProcessStacks process;
   process.pid = TRY(number(json, "pid"));
   process.parent = TRY(number(json, "parent"));
@@ -123,7 +123,7 @@ Result<ProcessStacks> process_from(const Json& json) {
   process.stopped = json.value("stopped", Json()) == true;
   process.trouble = TRY(text(json, "trouble"));
   const Json& threads = list(json, "threads");
-  if (threads.size() > stack_threads_max) return bad("at most 64 threads of a process");
+  if (threads.size() > stack_threads_max) return invalid_stacks("at most 64 threads of a process");
   for (const Json& each : threads) process.threads.push_back(TRY(thread_from(each)));
   return process;
 }
@@ -208,19 +208,20 @@ std::string encode(const HostStacks& stacks) {
 }
 
 Result<HostStacks> host_stacks_from_json(const Json& json) {
-  if (!json.is_object()) return bad("a host {host, processes}");
+  if (!json.is_object()) return invalid_stacks("a host {host, processes}");
   HostStacks stacks;
   stacks.host = TRY(text(json, "host"));
   stacks.net_bytes = json.contains("net_bytes") ? TRY(number(json, "net_bytes")) : -1;
   stacks.trouble = TRY(text(json, "trouble"));
   const Json& processes = list(json, "processes");
-  if (processes.size() > stack_processes_max) return bad("at most 256 processes of a host");
+  if (processes.size() > stack_processes_max)
+    return invalid_stacks("at most 256 processes of a host");
   for (const Json& each : processes) stacks.processes.push_back(TRY(process_from(each)));
   return stacks;
 }
 
 Result<HostStacks> host_stacks_from(std::string_view payload) {
-  if (payload.size() > host_stacks_bytes_max) return bad("at most 1 MiB");
+  if (payload.size() > host_stacks_bytes_max) return invalid_stacks("at most 1 MiB");
   const Json json = TRY(parse_json(payload));
   return host_stacks_from_json(json);
 }
@@ -242,7 +243,7 @@ Json to_json(const std::string& job, const std::vector<HostStacks>& hosts) {
 
 Result<std::vector<HostStacks>> job_stacks_from_json(const Json& json) {
   if (!json.is_object() || !json.contains("hosts") || !json["hosts"].is_array())
-    return bad("a job {job, hosts}");
+    return invalid_stacks("a job {job, hosts}");
   std::vector<HostStacks> hosts;
   for (const Json& each : json["hosts"]) hosts.push_back(TRY(host_stacks_from_json(each)));
   return hosts;

@@ -40,7 +40,7 @@ Point point_of(Mark mark) {
 static_assert(static_cast<int>(Point::rank) - static_cast<int>(Point::root) ==
               static_cast<int>(Mark::rank));
 
-Error bad(const std::string& what) {
+Error invalid_timeline(const std::string& what) {
   return fail(Errc::protocol, "a timeline: " + what);
 }
 
@@ -48,23 +48,24 @@ Error bad(const std::string& what) {
 Result<std::int64_t> number_at(const Json& json, const char* name, std::int64_t otherwise) {
   const auto found = json.find(name);
   if (found == json.end()) return otherwise;
-  if (!found->is_number_integer()) return bad(std::string(name) + ": expected a whole number");
+  if (!found->is_number_integer())
+    return invalid_timeline(std::string(name) + ": expected a whole number");
   return found->get<std::int64_t>();
 }
 
 Result<HostTimeline> host_from(const Json& json) {
   if (!json.is_object() || !json.contains("host") || !json["host"].is_string())
-    return bad("no host name");
+    return invalid_timeline("no host name");
   HostTimeline host;
   host.host = json["host"].get<std::string>();
   host.attempt = static_cast<int>(TRY(number_at(json, "attempt", 1)));
   host.input_bytes = TRY(number_at(json, "input_bytes", -1));
   if (!json.contains("points") || !json["points"].is_array())
-    return bad("expected the points of " + host.host);
+    return invalid_timeline("expected the points of " + host.host);
   for (const Json& each : json["points"]) {
     if (!each.is_object() || !each.contains("point") || !each["point"].is_string() ||
         !each.contains("ms") || !each["ms"].is_number_integer())
-      return bad("expected points {point, ms}");
+      return invalid_timeline("expected points {point, ms}");
     const std::string& name = each["point"].get_ref<const std::string&>();
     for (std::size_t i = 0; i < point_count; ++i)
       if (texts[i].name == name) host.at[i] = UnixMillis(each["ms"].get<std::int64_t>());
@@ -168,7 +169,7 @@ Result<JobTimeline> job_timeline_from(const Json& json) {
   if (!json.is_object() || !json.contains("submitted_ms") ||
       !json["submitted_ms"].is_number_integer() || !json.contains("hosts") ||
       !json["hosts"].is_array() || json["hosts"].size() > hosts_max)
-    return bad("expected {job, submitted_ms, hosts}");
+    return invalid_timeline("expected {job, submitted_ms, hosts}");
   JobTimeline timeline;
   if (json.contains("job") && json["job"].is_string()) timeline.job = json["job"];
   timeline.submitted = UnixMillis(json["submitted_ms"].get<std::int64_t>());
