@@ -4,6 +4,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "base/expected.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "base/yaml.h"
@@ -18,10 +19,6 @@ constexpr std::array versions = {"0.3.0", "0.4.0", "0.5.0", "0.6.0",
 constexpr std::array shown_folders = {"/usr/",   "/opt/", "/lib/",  "/lib32/",
                                       "/lib64/", "/bin/", "/sbin/", "/libx32/"};
 
-Error wrong(const std::string& field, const std::string& expected) {
-  return fail(Errc::invalid_input, field + ": expected " + expected);
-}
-
 std::string got(const std::string& text) {
   constexpr std::size_t shown_max = 100;
   return ", got \"" + to_utf8(std::string_view(text).substr(0, shown_max)) + "\"";
@@ -32,7 +29,7 @@ Result<std::string> text_at(const Json& object, const char* name, const std::str
   const auto found = object.find(name);
   if (found == object.end() || found->is_null()) return std::string();
   if (found->is_string()) return found->get<std::string>();
-  return wrong(where + name, "text");
+  return expected(where + name, "text");
 }
 
 /// A list of `object`; an empty one where it is missing.
@@ -40,23 +37,24 @@ Result<Json> list_at(const Json& object, const char* name, const std::string& wh
   const auto found = object.find(name);
   if (found == object.end() || found->is_null()) return Json::array();
   if (!found->is_array() || found->size() > entries_max)
-    return wrong(where + name, "a list of at most " + std::to_string(entries_max));
+    return expected(where + name, "a list of at most " + std::to_string(entries_max));
   return *found;
 }
 
 Result<Edits::Node> node_at(const Json& json, const std::string& where) {
-  if (!json.is_object()) return wrong(where, "an object");
+  if (!json.is_object()) return expected(where, "an object");
   Edits::Node node;
   node.inside = TRY(text_at(json, "path", where + "."));
   node.outside = TRY(text_at(json, "hostPath", where + "."));
   if (node.outside.empty()) node.outside = node.inside;
   const std::string type = TRY(text_at(json, "type", where + "."));
   if (!type.empty() && type != "c" && type != "u")
-    return wrong(where + ".type", "c: hosts are given character devices only" + got(type));
+    return expected(where + ".type", "c: hosts are given character devices only" + got(type));
   const std::string permissions = TRY(text_at(json, "permissions", where + "."));
   const auto has = [&](char c) { return permissions.find(c) != std::string::npos; };
   if (!permissions.empty() && !(has('r') && has('w')))
-    return wrong(where + ".permissions", "rw or rwm: a host reads and writes" + got(permissions));
+    return expected(where + ".permissions",
+                    "rw or rwm: a host reads and writes" + got(permissions));
   return node;
 }
 
@@ -66,10 +64,10 @@ bool is_shown(const std::string& path) {
 }
 
 Result<job::DeviceMount> mount_at(const Json& json, const std::string& where) {
-  if (!json.is_object()) return wrong(where, "an object");
+  if (!json.is_object()) return expected(where, "an object");
   const std::string type = TRY(text_at(json, "type", where + "."));
   if (!type.empty() && type != "bind" && type != "none")
-    return wrong(where + ".type", "bind" + got(type));
+    return expected(where + ".type", "bind" + got(type));
   job::DeviceMount mount;
   mount.outside = TRY(text_at(json, "hostPath", where + "."));
   mount.inside = TRY(text_at(json, "containerPath", where + "."));
@@ -80,7 +78,7 @@ Result<job::DeviceMount> mount_at(const Json& json, const std::string& where) {
 Result<void> add_variable(const Json& json, const std::string& where, Env& environment) {
   const std::string text = json.is_string() ? json.get<std::string>() : "";
   const std::size_t equals = text.find('=');
-  if (equals == std::string::npos || equals == 0) return wrong(where, "NAME=VALUE" + got(text));
+  if (equals == std::string::npos || equals == 0) return expected(where, "NAME=VALUE" + got(text));
   environment[text.substr(0, equals)] = text.substr(equals + 1);
   return {};
 }
@@ -90,7 +88,7 @@ Result<Edits> edits_at(const Json& object, const std::string& where) {
   const auto found = object.find("containerEdits");
   if (found == object.end() || found->is_null()) return edits;
   const std::string here = where + "containerEdits";
-  if (!found->is_object()) return wrong(here, "an object");
+  if (!found->is_object()) return expected(here, "an object");
   std::size_t number = 0;
   const auto numbered = [&](const char* list) {
     return here + "." + list + "[" + std::to_string(number++) + "]";
@@ -105,7 +103,7 @@ Result<Edits> edits_at(const Json& object, const std::string& where) {
   for (const Json& variable : variables)
     TRY(add_variable(variable, numbered("env"), edits.environment));
   const Json moved = TRY(list_at(*found, "netDevices", here + "."));
-  if (!moved.empty()) return wrong(here + ".netDevices", "none: hosts have their own network");
+  if (!moved.empty()) return expected(here + ".netDevices", "none: hosts have their own network");
   job::HostDevices given{.mounts = edits.mounts, .environment = edits.environment};
   for (const Edits::Node& node : edits.nodes) given.nodes.push_back({node.outside, node.inside});
   const Result<void> good = job::check(given);
@@ -125,27 +123,27 @@ bool is_device_name(std::string_view name) {
 }
 
 Result<CdiFile> file_from(const Json& json) {
-  if (!json.is_object()) return wrong("the file", "an object with cdiVersion, kind and devices");
+  if (!json.is_object()) return expected("the file", "an object with cdiVersion, kind and devices");
   const std::string version = TRY(text_at(json, "cdiVersion", ""));
   if (std::find(versions.begin(), versions.end(), version) == versions.end())
-    return wrong("cdiVersion", "0.3.0 to 1.1.0, as text" + got(version));
+    return expected("cdiVersion", "0.3.0 to 1.1.0, as text" + got(version));
   CdiFile file;
   file.kind = TRY(text_at(json, "kind", ""));
   const std::size_t slash = file.kind.find('/');
   const bool has_both = slash != std::string::npos && is_device_name(file.kind.substr(0, slash)) &&
                         is_device_name(file.kind.substr(slash + 1));
-  if (!has_both) return wrong("kind", "VENDOR/CLASS, e.g. nvidia.com/gpu" + got(file.kind));
+  if (!has_both) return expected("kind", "VENDOR/CLASS, e.g. nvidia.com/gpu" + got(file.kind));
   if (!is_gpu_kind(file.kind)) return file;  // Another device's matter, whatever it says.
   file.edits = TRY(edits_at(json, ""));
   const Json devices = TRY(list_at(json, "devices", ""));
   for (std::size_t i = 0; i < devices.size(); ++i) {
     const std::string where = "devices[" + std::to_string(i) + "].";
-    if (!devices[i].is_object()) return wrong(where, "an object");
+    if (!devices[i].is_object()) return expected(where, "an object");
     const std::string name = TRY(text_at(devices[i], "name", where));
     if (!is_device_name(name))
-      return wrong(where + "name", "letters, digits and inner _ - . :" + got(name));
+      return expected(where + "name", "letters, digits and inner _ - . :" + got(name));
     for (const CdiDevice& other : file.devices)
-      if (other.name == name) return wrong(where + "name", "each name once" + got(name));
+      if (other.name == name) return expected(where + "name", "each name once" + got(name));
     Edits edits = TRY(edits_at(devices[i], where));
     file.devices.push_back({name, std::move(edits)});
   }

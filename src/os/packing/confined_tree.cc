@@ -15,11 +15,21 @@ namespace {
 
 constexpr int links_max = 40;  ///< In one path; the kernel's own figure.
 
-std::string text_of(const Tree::Parts& parts) {
-  return shown(join(parts, "/"));
+Fd open_folder(int parent, const char* name) {
+  return Fd(::openat(parent, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
 }
 
-std::deque<std::string> names_in(std::string_view path) {
+LeftOut outside() {
+  return {"it leads outside the code folder through a link"};
+}
+
+}  // namespace
+
+std::string path_text(const Tree::Parts& path) {
+  return shown(join(path, "/"));
+}
+
+std::deque<std::string> path_names(std::string_view path) {
   std::deque<std::string> names;
   for (std::string& name : split(path, '/'))
     if (!name.empty() && name != ".") names.push_back(std::move(name));
@@ -34,19 +44,9 @@ Result<std::string> link_target(int folder, const std::string& name) {
   return target;
 }
 
-Fd open_folder(int parent, const char* name) {
-  return Fd(::openat(parent, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-}
-
-LeftOut outside() {
-  return {"it leads outside the code folder through a link"};
-}
-
-}  // namespace
-
 Tree::Tree(int root, std::string place, std::size_t depth_max)
     : root_(root), depth_max_(depth_max) {
-  for (std::string& name : names_in(place)) place_.push_back(std::move(name));
+  for (std::string& name : path_names(place)) place_.push_back(std::move(name));
 }
 
 /// Opens a path of which every name is a folder, none a link.
@@ -56,7 +56,7 @@ Result<Fd> Tree::open_real(const Parts& path) {
     if (!folder) break;
     folder = open_folder(folder.get(), name.c_str());
   }
-  if (!folder) return fail_errno(text_of(path));
+  if (!folder) return fail_errno(path_text(path));
   return folder;
 }
 
@@ -74,7 +74,7 @@ Result<void> Tree::step(Walked& walked, const std::string& name, bool make,
     // A loop leads nowhere, so not outside either.
     if (++links > links_max) return fail(Errc::invalid_input, shown(name) + ": links in a circle");
     const std::string target = TRY(link_target(folder, name));
-    std::deque<std::string> rest = names_in(target);
+    std::deque<std::string> rest = path_names(target);
     if (target.starts_with('/')) {
       for (const std::string& part : place_) {
         walked.inside = walked.inside && !rest.empty() && rest.front() == part;
@@ -115,14 +115,14 @@ Result<Tree::Walked> Tree::walk(Parts from, std::deque<std::string> names, bool 
     } else if (walked.folder) {
       TRY(step(walked, name, make, names, links));
       if (make && walked.inside && !walked.folder)
-        return fail(Errc::invalid_input, text_of(walked.at) +
+        return fail(Errc::invalid_input, path_text(walked.at) +
                                              " is a file, and a folder elsewhere "
                                              "in the archive");
     } else {
       walked.at.push_back(name);
     }
     if (make && walked.at.size() > depth_max_)
-      return fail(Errc::invalid_input, text_of(walked.at) + ": more than " +
+      return fail(Errc::invalid_input, path_text(walked.at) + ": more than " +
                                            std::to_string(depth_max_) + " folders deep");
   }
   return walked;
@@ -146,8 +146,8 @@ Result<void> Tree::clear_name(const Walked& parent, const Parts& path) {
   if (::unlinkat(parent.folder.get(), path.back().c_str(), 0) == 0 || errno == ENOENT) return {};
   if (errno == EISDIR || errno == EPERM)
     return fail(Errc::invalid_input,
-                text_of(path) + " is a folder, and something else elsewhere in the archive");
-  return fail_errno(text_of(path));
+                path_text(path) + " is a folder, and something else elsewhere in the archive");
+  return fail_errno(path_text(path));
 }
 
 Result<std::pair<Fd, LeftOut>> Tree::make_file(const Parts& path) {
@@ -159,7 +159,7 @@ Result<std::pair<Fd, LeftOut>> Tree::make_file(const Parts& path) {
     TRY(clear_name(*parent, path));
     file = Fd(::openat(parent->folder.get(), path.back().c_str(), flags, 0600));
   }
-  if (!file) return fail_errno(text_of(path));
+  if (!file) return fail_errno(path_text(path));
   return std::pair(std::move(file), LeftOut());
 }
 
@@ -177,12 +177,12 @@ Result<LeftOut> Tree::make_link(const Parts& path, const std::string& target) {
   at.push_back(path.back());
   TRY(clear_name(*parent, path));
   if (::symlinkat(target.c_str(), folder, path.back().c_str()) != 0)
-    return fail_errno(text_of(path));
+    return fail_errno(path_text(path));
   Result<Walked> end = walk(parent_.at, {path.back()}, false);
   const bool circle = !end && end.error().code == Errc::invalid_input;
   if (!end && !circle) return end.error();
   if (!circle && !end->inside) {
-    if (::unlinkat(folder, path.back().c_str(), 0) != 0) return fail_errno(text_of(path));
+    if (::unlinkat(folder, path.back().c_str(), 0) != 0) return fail_errno(path_text(path));
     return LeftOut{"it links to " + shown(target) + ", outside the code folder"};
   }
   links_.push_back(std::move(at));
@@ -190,7 +190,7 @@ Result<LeftOut> Tree::make_link(const Parts& path, const std::string& target) {
 }
 
 Result<LeftOut> Tree::make_hard_link(const Parts& path, const std::string& target) {
-  std::deque<std::string> names = names_in(target);
+  std::deque<std::string> names = path_names(target);
   const LeftOut away{"it links to " + shown(target) + ", outside the code folder"};
   if (target.starts_with('/') || names.empty()) return away;
   const std::string last = names.back();
@@ -216,7 +216,7 @@ Result<LeftOut> Tree::make_hard_link(const Parts& path, const std::string& targe
   if (exists && there.st_ino == source.st_ino && there.st_dev == source.st_dev) return LeftOut();
   TRY(clear_name(*parent, path));
   if (::linkat(from.folder.get(), last.c_str(), folder, path.back().c_str(), 0) != 0)
-    return fail_errno(text_of(path));
+    return fail_errno(path_text(path));
   return LeftOut();
 }
 
@@ -228,7 +228,7 @@ Result<std::vector<std::string>> Tree::remove_strays() {
     if (!end && end.error().code != Errc::invalid_input) return end.error();
     if (!end || end->inside) continue;
     const Fd folder = TRY(open_real(above));
-    if (::unlinkat(folder.get(), path.back().c_str(), 0) != 0) return fail_errno(text_of(path));
+    if (::unlinkat(folder.get(), path.back().c_str(), 0) != 0) return fail_errno(path_text(path));
     gone.push_back(join(path, "/"));
   }
   has_parent_ = false;

@@ -2,6 +2,7 @@
 
 #include <deque>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -61,5 +62,14 @@ class Tree {
   bool has_parent_ = false;
   std::vector<Parts> links_;  ///< All that were made, without links in their parents.
 };
+
+// Shared with image::LayerTree, which walks trees that others can see.
+
+/// A path in one line of text, as shown() of its name.
+std::string path_text(const Tree::Parts& path);
+/// The names in a path, without "" and ".".
+std::deque<std::string> path_names(std::string_view path);
+/// Where a symbolic link leads. Error: `system`.
+Result<std::string> link_target(int folder, const std::string& name);
 
 }  // namespace muster::packing
