@@ -21,7 +21,8 @@ bool load(pugi::xml_document& document, std::string_view xml) {
                               pugi::encoding_utf8);
 }
 
-std::optional<std::string> text_of(const pugi::xml_document& document, const std::string& name) {
+std::optional<std::string> element_text(const pugi::xml_document& document,
+                                        const std::string& name) {
   const pugi::xml_node element =
       document.find_node([&name](const pugi::xml_node& node) { return node.name() == name; });
   if (!element) return std::nullopt;
@@ -41,7 +42,7 @@ std::string shown(const std::optional<std::string>& text) {
 
 std::optional<std::string> xml_text(std::string_view xml, const std::string& name) {
   pugi::xml_document document;
-  return load(document, xml) ? text_of(document, name) : std::nullopt;
+  return load(document, xml) ? element_text(document, name) : std::nullopt;
 }
 
 void put_xml(std::string& out, std::string_view text) {
@@ -86,8 +87,8 @@ S3Failure s3_failure(std::string_view xml) {
   pugi::xml_document document;
   const bool is_read = load(document, xml);
   if (!is_read || std::string_view(document.document_element().name()) != "Error") return {};
-  return {shown(text_of(document, "Code")), shown(text_of(document, "Message")),
-          shown(text_of(document, "Region"))};
+  return {shown(element_text(document, "Code")), shown(element_text(document, "Message")),
+          shown(element_text(document, "Region"))};
 }
 
 }  // namespace muster::aws

@@ -93,6 +93,10 @@ std::optional<Json> place_of(const std::string& token) {
   return place ? std::optional<Json>(*place) : std::nullopt;
 }
 
+aws::Refusal invalid(std::string message) {
+  return {"ValidationException", std::move(message)};
+}
+
 aws::Refusal internal_failure(const Error& error) {
   return {"InternalFailure", error.text, 500};
 }

@@ -38,6 +38,8 @@ double seconds(UnixMillis time);
 std::string page_token(const Json& place);
 std::optional<Json> place_of(const std::string& token);
 
+/// The caller's mistake, in one line for a person.
+aws::Refusal invalid(std::string message);
 /// What the store could not do. The client may try again.
 aws::Refusal internal_failure(const Error& error);
 

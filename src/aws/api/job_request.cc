@@ -9,20 +9,17 @@
 namespace muster::api {
 namespace {
 
-aws::Refusal bad(std::string message) {
-  return {"ValidationException", std::move(message)};
-}
-
 Result<void, aws::Refusal> check_channel(const Json& channel, std::size_t number) {
   const std::string where = "InputDataConfig[" + std::to_string(number) + "]";
   const Json& source = inside(channel, {"DataSource", "S3DataSource"});
   if (source.empty())
-    return bad(where + ".DataSource: this server reads channels from S3 only; use S3DataSource");
+    return invalid(where +
+                   ".DataSource: this server reads channels from S3 only; use S3DataSource");
   if (text_of(source, "S3DataType") == "AugmentedManifestFile")
-    return bad(where + ".S3DataType: AugmentedManifestFile needs Pipe mode; use S3Prefix or " +
-               "ManifestFile");
+    return invalid(where + ".S3DataType: AugmentedManifestFile needs Pipe mode; use S3Prefix or " +
+                   "ManifestFile");
   if (text_of(channel, "InputMode") == "Pipe")
-    return bad(where + ".InputMode is Pipe; this server has File");
+    return invalid(where + ".InputMode is Pipe; this server has File");
   return {};
 }
 
@@ -35,7 +32,7 @@ Result<void, aws::Refusal> check_resources(const Json& resources) {
   const bool fits =
       groups.empty() ? is_whole(resources) : std::all_of(groups.begin(), groups.end(), is_whole);
   if (!fits)
-    return bad("ResourceConfig: expected InstanceType and InstanceCount, or InstanceGroups");
+    return invalid("ResourceConfig: expected InstanceType and InstanceCount, or InstanceGroups");
   return {};
 }
 
@@ -43,7 +40,7 @@ Result<std::string, aws::Refusal> credentials_provider(const Json& repository) {
   const std::string arn = text_of(inside(repository, {"TrainingRepositoryAuthConfig"}),
                                   "TrainingRepositoryCredentialsProviderArn");
   if (!arn.empty() && text_of(repository, "TrainingRepositoryAccessMode") != "Vpc")
-    return bad(
+    return invalid(
         "TrainingRepositoryAuthConfig requires TrainingRepositoryAccessMode Vpc, not Platform");
   return arn;
 }
@@ -60,14 +57,14 @@ std::vector<std::string> JobRequest::hosts() const {
 Result<JobRequest, aws::Refusal> job_request(const Json& input) {
   const Json& algorithm = inside(input, {"AlgorithmSpecification"});
   if (text_of(algorithm, "TrainingInputMode") == "Pipe")
-    return bad("TrainingInputMode is Pipe; this server has File");
+    return invalid("TrainingInputMode is Pipe; this server has File");
   TRY(check_resources(inside(input, {"ResourceConfig"})));
   std::size_t number = 0;
   for (const Json& channel : elements(input, "InputDataConfig"))
     TRY(check_channel(channel, number++));
   JobRequest request;
   request.spec = TRY(job::spec_asked_for(input).transform_error(
-      [](const Error& error) { return bad(error.text); }));
+      [](const Error& error) { return invalid(error.text); }));
   request.spec.encrypted = flag_of(input, "EnableInterContainerTrafficEncryption");
   request.without_effect = without_effect(input);
   request.isolated = flag_of(input, "EnableNetworkIsolation");

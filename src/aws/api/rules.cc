@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 
+#include "aws/api/inputs.h"
 #include "aws/api/validate.h"
 
 namespace muster::api {
@@ -13,13 +14,9 @@ namespace {
 
 using Checked = Result<void, aws::Refusal>;
 
-Checked bad(std::string message) {
-  return aws::Refusal{"ValidationException", std::move(message)};
-}
-
 Checked missing(const std::string& path) {
-  return bad("1 validation error detected: Value null at '" + path +
-             "' failed to satisfy constraint: Member must not be null");
+  return invalid("1 validation error detected: Value null at '" + path +
+                 "' failed to satisfy constraint: Member must not be null");
 }
 
 /// The member; a null if there is none. `object` may be no object.
@@ -52,9 +49,11 @@ Checked algorithm_rules(const Json& input) {
   const Json& algorithm = at(input, "AlgorithmSpecification");
   const bool image = has(algorithm, "TrainingImage");
   if (image && has(algorithm, "AlgorithmName"))
-    return bad("TrainingImage and AlgorithmName cannot both be given in AlgorithmSpecification.");
+    return invalid(
+        "TrainingImage and AlgorithmName cannot both be given in AlgorithmSpecification.");
   if (!image && !has(algorithm, "AlgorithmName"))
-    return bad("Either TrainingImage or AlgorithmName must be given in AlgorithmSpecification.");
+    return invalid(
+        "Either TrainingImage or AlgorithmName must be given in AlgorithmSpecification.");
   return {};
 }
 
@@ -66,9 +65,9 @@ Checked resource_rules(const Json& input) {
   const bool count = has(resources, "InstanceCount");
   if (!groups.is_null() && !groups.empty()) {
     if (type || count)
-      return bad("InstanceGroups in ResourceConfig excludes InstanceType and InstanceCount.");
+      return invalid("InstanceGroups in ResourceConfig excludes InstanceType and InstanceCount.");
     if (const std::string name = repeated(groups, "InstanceGroupName"); !name.empty())
-      return bad("InstanceGroups in ResourceConfig has two groups named " + name + ".");
+      return invalid("InstanceGroups in ResourceConfig has two groups named " + name + ".");
     std::size_t number = 0;
     for (const Json& group : groups) {
       ++number;
@@ -92,21 +91,23 @@ Checked source_rules(const std::string& channel, const Json& source, const Json&
   for (const char* name : {"S3DataSource", "FileSystemDataSource", "DatasetSource"})
     sources += has(source, name) ? 1 : 0;
   if (sources != 1)
-    return bad("Channel " + channel + ": DataSource must have exactly one source of data, not " +
-               std::to_string(sources) + ".");
+    return invalid("Channel " + channel +
+                   ": DataSource must have exactly one source of data, not " +
+                   std::to_string(sources) + ".");
   const Json& s3 = at(source, "S3DataSource");
   const bool augmented = text(s3, "S3DataType") == "AugmentedManifestFile";
   const bool named = has(s3, "AttributeNames") && !at(s3, "AttributeNames").empty();
   if (augmented && !named)
-    return bad("Channel " + channel + ": an AugmentedManifestFile needs AttributeNames.");
+    return invalid("Channel " + channel + ": an AugmentedManifestFile needs AttributeNames.");
   if (!augmented && named)
-    return bad("Channel " + channel + ": AttributeNames are for an AugmentedManifestFile only.");
+    return invalid("Channel " + channel +
+                   ": AttributeNames are for an AugmentedManifestFile only.");
   for (const Json& name : at(s3, "InstanceGroupNames")) {
     bool known = false;
     for (const Json& group : groups) known = known || at(group, "InstanceGroupName") == name;
     if (!known)
-      return bad("Channel " + channel + ": no instance group of ResourceConfig is named " +
-                 (name.is_string() ? name.get<std::string>() : "so") + ".");
+      return invalid("Channel " + channel + ": no instance group of ResourceConfig is named " +
+                     (name.is_string() ? name.get<std::string>() : "so") + ".");
   }
   return {};
 }
@@ -114,7 +115,7 @@ Checked source_rules(const std::string& channel, const Json& source, const Json&
 Checked channel_rules(const Json& input) {
   const Json& channels = at(input, "InputDataConfig");
   if (const std::string name = repeated(channels, "ChannelName"); !name.empty())
-    return bad("Channel names must be unique; InputDataConfig has " + name + " twice.");
+    return invalid("Channel names must be unique; InputDataConfig has " + name + " twice.");
   for (const Json& channel : channels) {
     const Json& groups = at(at(input, "ResourceConfig"), "InstanceGroups");
     const std::string name = text(channel, "ChannelName");
@@ -128,14 +129,14 @@ Checked spot_rules(const Json& input) {
   const Json& wait = at(stopping, "MaxWaitTimeInSeconds");
   if (at(input, "EnableManagedSpotTraining") != Json(true)) {
     if (wait.is_null()) return {};
-    return bad(
+    return invalid(
         "Invalid MaxWaitTimeInSeconds. It is supported only when EnableManagedSpotTraining is set "
         "to true");
   }
   const Json& run = at(stopping, "MaxRuntimeInSeconds");
   const double run_seconds = run.is_null() ? 86400 : run.get<double>();
   if (wait.is_null() || wait.get<double>() < run_seconds)
-    return bad(
+    return invalid(
         "Invalid MaxWaitTimeInSeconds. It must be present and be greater than or equal to "
         "MaxRuntimeInSeconds");
   return {};
@@ -145,9 +146,9 @@ Checked tag_rules(const Json& input) {
   const Json& tags = at(input, "Tags");
   for (const Json& tag : tags)
     if (text(tag, "Key").starts_with("aws:"))
-      return bad("aws: prefixed tag key names are not allowed for external use.");
+      return invalid("aws: prefixed tag key names are not allowed for external use.");
   if (const std::string key = repeated(tags, "Key"); !key.empty())
-    return bad("Duplicate tag keys are not allowed: " + key + ".");
+    return invalid("Duplicate tag keys are not allowed: " + key + ".");
   return {};
 }
 
