@@ -21,7 +21,7 @@ constexpr const char* reference_name = "org.opencontainers.image.ref.name";
 constexpr std::size_t words_max = 4096;  ///< In each list of a configuration.
 constexpr std::size_t shown_max = 80;
 
-Error wrong(const std::string& text) {
+Error invalid_manifest(const std::string& text) {
   return fail(Errc::protocol, text);
 }
 
@@ -34,7 +34,7 @@ const Json* member(const Json& object, const char* name) {
 Result<std::string> text_member(const Json& object, const char* name) {
   const Json* value = member(object, name);
   if (value == nullptr) return std::string();
-  if (!value->is_string()) return wrong(std::string(name) + ": expected a text");
+  if (!value->is_string()) return invalid_manifest(std::string(name) + ": expected a text");
   return value->get<std::string>();
 }
 
@@ -43,12 +43,13 @@ Result<std::vector<std::string>> texts_member(const Json& object, const char* na
   const Json* value = member(object, name);
   if (value == nullptr) return texts;
   if (!value->is_array() || value->size() > words_max)
-    return wrong(std::string(name) + ": expected a list of at most 4096 texts");
+    return invalid_manifest(std::string(name) + ": expected a list of at most 4096 texts");
   for (const Json& text : *value) {
-    if (!text.is_string()) return wrong(std::string(name) + ": expected a list of texts");
+    if (!text.is_string())
+      return invalid_manifest(std::string(name) + ": expected a list of texts");
     texts.push_back(text.get<std::string>());
     if (texts.back().find('\0') != std::string::npos)
-      return wrong(std::string(name) + ": a text has a NUL byte");
+      return invalid_manifest(std::string(name) + ": a text has a NUL byte");
   }
   return texts;
 }
@@ -59,21 +60,22 @@ std::string cited(const std::string& text) {
 }
 
 Result<Descriptor> descriptor_from(const Json& json) {
-  if (!json.is_object()) return wrong("expected an object with digest and size");
+  if (!json.is_object()) return invalid_manifest("expected an object with digest and size");
   Descriptor descriptor;
   descriptor.digest = TRY(text_member(json, "digest"));
   descriptor.media_type = TRY(text_member(json, "mediaType"));
   if (!is_digest(descriptor.digest))
-    return wrong("digest " + cited(descriptor.digest) + ": expected sha256: and 64 hex digits");
+    return invalid_manifest("digest " + cited(descriptor.digest) +
+                            ": expected sha256: and 64 hex digits");
   const Json* size = member(json, "size");
   if (size == nullptr || !size->is_number_unsigned() || size->get<std::uint64_t>() > 1ull << 62)
-    return wrong(descriptor.digest + ": expected its size in bytes");
+    return invalid_manifest(descriptor.digest + ": expected its size in bytes");
   descriptor.bytes = size->get<std::uint64_t>();
   return descriptor;
 }
 
 Result<Platform> platform_from(const Json& json) {
-  if (!json.is_object()) return wrong("platform: expected an object");
+  if (!json.is_object()) return invalid_manifest("platform: expected an object");
   Platform platform;
   platform.os = TRY(text_member(json, "os"));
   platform.architecture = TRY(text_member(json, "architecture"));
@@ -83,7 +85,7 @@ Result<Platform> platform_from(const Json& json) {
 
 Result<Index> index_from(const Json& manifests) {
   if (!manifests.is_array() || manifests.size() > entries_max)
-    return wrong("manifests: expected a list of at most " + std::to_string(entries_max));
+    return invalid_manifest("manifests: expected a list of at most " + std::to_string(entries_max));
   Index index;
   for (const Json& json : manifests) {
     Index::Entry entry;
@@ -102,25 +104,26 @@ Result<Manifest> image_from(const Json& json) {
   const Json* config = member(json, "config");
   const Json* layers = member(json, "layers");
   if (config == nullptr || layers == nullptr)
-    return wrong("expected config and layers: this is not an image manifest");
+    return invalid_manifest("expected config and layers: this is not an image manifest");
   Manifest manifest;
   manifest.config = TRY(descriptor_from(*config));
   if (manifest.config.bytes > document_bytes_max)
-    return wrong("config: holds more than " + std::to_string(document_bytes_max) + " bytes");
+    return invalid_manifest("config: holds more than " + std::to_string(document_bytes_max) +
+                            " bytes");
   if (!layers->is_array() || layers->size() > layers_max)
-    return wrong("layers: expected a list of at most " + std::to_string(layers_max) +
-                 ", the kernel's limit");
+    return invalid_manifest("layers: expected a list of at most " + std::to_string(layers_max) +
+                            ", the kernel's limit");
   for (const Json& layer : *layers) manifest.layers.push_back(TRY(descriptor_from(layer)));
   return manifest;
 }
 
 Result<Json> document(std::string_view bytes, const char* what) {
   if (bytes.size() > document_bytes_max)
-    return wrong(std::string(what) + ": holds more than " + std::to_string(document_bytes_max) +
-                 " bytes");
+    return invalid_manifest(std::string(what) + ": holds more than " +
+                            std::to_string(document_bytes_max) + " bytes");
   Result<Json> json = parse_json(bytes);
-  if (!json) return wrong(std::string(what) + ": " + json.error().text);
-  if (!json->is_object()) return wrong(std::string(what) + ": expected an object");
+  if (!json) return invalid_manifest(std::string(what) + ": " + json.error().text);
+  if (!json->is_object()) return invalid_manifest(std::string(what) + ": expected an object");
   return json;
 }
 
@@ -128,11 +131,12 @@ Result<std::variant<Manifest, Index>> either(const Json& json) {
   const std::string type = TRY(text_member(json, "mediaType"));
   const Json* manifests = member(json, "manifests");
   if (type == oci_index || type == docker_list || (type.empty() && manifests != nullptr)) {
-    if (manifests == nullptr) return wrong("expected manifests: this is not an index");
+    if (manifests == nullptr) return invalid_manifest("expected manifests: this is not an index");
     return std::variant<Manifest, Index>(TRY(index_from(*manifests)));
   }
   if (!type.empty() && type != oci_manifest && type != docker_manifest)
-    return wrong("mediaType " + cited(type) + ": expected an image of OCI or of Docker's schema 2");
+    return invalid_manifest("mediaType " + cited(type) +
+                            ": expected an image of OCI or of Docker's schema 2");
   return std::variant<Manifest, Index>(TRY(image_from(json)));
 }
 
@@ -140,20 +144,21 @@ Result<ImageConfig> read_config(const Json& json) {
   ImageConfig config;
   config.platform = TRY(platform_from(json));
   const Json* rootfs = member(json, "rootfs");
-  if (rootfs == nullptr || !rootfs->is_object()) return wrong("expected rootfs with its diff_ids");
+  if (rootfs == nullptr || !rootfs->is_object())
+    return invalid_manifest("expected rootfs with its diff_ids");
   config.diff_ids = TRY(texts_member(*rootfs, "diff_ids"));
   for (const std::string& id : config.diff_ids)
     if (!is_digest(id))
-      return wrong("diff id " + cited(id) + ": expected sha256: and 64 hex digits");
+      return invalid_manifest("diff id " + cited(id) + ": expected sha256: and 64 hex digits");
   const Json* process = member(json, "config");
   if (process == nullptr) return config;
-  if (!process->is_object()) return wrong("config: expected an object");
+  if (!process->is_object()) return invalid_manifest("config: expected an object");
   config.entrypoint = TRY(texts_member(*process, "Entrypoint"));
   config.command = TRY(texts_member(*process, "Cmd"));
   config.working_folder = TRY(text_member(*process, "WorkingDir"));
   config.user = TRY(text_member(*process, "User"));
   for (const std::string* text : {&config.working_folder, &config.user})
-    if (text->find('\0') != std::string::npos) return wrong("a text has a NUL byte");
+    if (text->find('\0') != std::string::npos) return invalid_manifest("a text has a NUL byte");
   for (std::string& entry : TRY(texts_member(*process, "Env")))
     if (entry.find('=') != std::string::npos && entry[0] != '=')
       config.environment.push_back(std::move(entry));

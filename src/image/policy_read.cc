@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/base64.h"
+#include "base/expected.h"
 #include "base/fd.h"
 #include "base/files/given_path.h"
 #include "base/json.h"
@@ -26,16 +27,12 @@ std::string quoted(std::string text) {
   return muster::to_text(Json(std::move(text)));
 }
 
-Error wrong(const std::string& where, const std::string& want) {
-  return fail(Errc::invalid_input, where + ": expected " + want);
-}
-
 Result<void> check_members(const Json& json, const std::string& where,
                            const std::vector<std::string>& known) {
-  if (!json.is_object()) return wrong(where, "an object");
+  if (!json.is_object()) return expected(where, "an object");
   for (const auto& [name, value] : json.items())
     if (std::find(known.begin(), known.end(), name) == known.end())
-      return wrong(
+      return expected(
           where, "no " + quoted(name) + ", which is not supported here, only " + join(known, ", "));
   return {};
 }
@@ -43,7 +40,7 @@ Result<void> check_members(const Json& json, const std::string& where,
 Result<std::string> text_at(const Json& json, const char* name, const std::string& where) {
   const auto member = json.find(name);
   if (member == json.end() || !member->is_string() || member->get<std::string>().empty())
-    return wrong(where, std::string("text as its ") + name);
+    return expected(where, std::string("text as its ") + name);
   return member->get<std::string>();
 }
 
@@ -79,7 +76,7 @@ Result<std::string> prefix_at(const Json& json, const char* name, const std::str
   std::string prefix = TRY(text_at(json, name, where));
   const Result<Reference> below = reference_from(prefix + "/a");
   if (!below || below->registry + "/" + below->repository != prefix + "/a")
-    return wrong(where, std::string("a registry, or a folder of one, as its ") + name);
+    return expected(where, std::string("a registry, or a folder of one, as its ") + name);
   return with_plain_registry(prefix);
 }
 
@@ -92,20 +89,21 @@ Result<std::string> name_at(const Json& json, const char* name, bool whole,
   const std::string repository =
       plain ? reference->registry + "/" + reference->repository : std::string();
   if (!plain || (whole ? to_text(*reference) : repository) != text)
-    return wrong(where, std::string(whole ? "registry.lab/team/box:v1" : "registry.lab/team/box") +
-                            " as its " + name);
+    return expected(where,
+                    std::string(whole ? "registry.lab/team/box:v1" : "registry.lab/team/box") +
+                        " as its " + name);
   return text;
 }
 
 Result<SignedIdentity> identity_from(const Json& json, const std::string& where) {
-  if (!json.is_object()) return wrong(where, "an object");
+  if (!json.is_object()) return expected(where, "an object");
   const std::string type = TRY(text_at(json, "type", where));
   const auto* const found = std::find_if(rules.begin(), rules.end(),
                                          [&](const RuleName& each) { return type == each.name; });
   if (found == rules.end()) {
     std::vector<std::string> names;
     for (const RuleName& each : rules) names.emplace_back(each.name);
-    return wrong(where, "one of " + join(names, ", ") + " as its type, got " + quoted(type));
+    return expected(where, "one of " + join(names, ", ") + " as its type, got " + quoted(type));
   }
   SignedIdentity identity{.rule = found->rule};
   switch (identity.rule) {
@@ -133,17 +131,17 @@ Result<Requirement> sigstore_from(const Json& json, const std::string& where,
   TRY(check_members(json, where, {"type", "keyPath", "keyData", "signedIdentity"}));
   Requirement made{.type = Requirement::Type::sigstore};
   if (json.contains("keyPath") == json.contains("keyData"))
-    return wrong(where, "either keyPath or keyData");
+    return expected(where, "either keyPath or keyData");
   std::string pem;
   if (json.contains("keyPath")) {
     made.key_file = TRY(text_at(json, "keyPath", where));
-    if (!made.key_file.starts_with('/')) return wrong(where, "an absolute path as its keyPath");
+    if (!made.key_file.starts_with('/')) return expected(where, "an absolute path as its keyPath");
     pem = TRY(read_key(made.key_file));
   } else {
     made.key_file = "keyData";
     const std::string packed = TRY(text_at(json, "keyData", where));
     std::optional<std::string> plain = from_base64(packed);
-    if (!plain) return wrong(where, "base64 as its keyData");
+    if (!plain) return expected(where, "base64 as its keyData");
     pem = *std::move(plain);
   }
   Result<PublicKey> key = PublicKey::from_pem(pem);
@@ -157,12 +155,12 @@ Result<Requirement> sigstore_from(const Json& json, const std::string& where,
 
 Result<Requirement> requirement_from(const Json& json, const std::string& where,
                                      const ReadKey& read_key) {
-  if (!json.is_object()) return wrong(where, "an object");
+  if (!json.is_object()) return expected(where, "an object");
   const std::string type = TRY(text_at(json, "type", where));
   if (type == "sigstoreSigned") return sigstore_from(json, where, read_key);
   if (type != "insecureAcceptAnything" && type != "reject")
-    return wrong(where, "insecureAcceptAnything, reject or sigstoreSigned as its type, got " +
-                            quoted(type) + ", which is not checked here");
+    return expected(where, "insecureAcceptAnything, reject or sigstoreSigned as its type, got " +
+                               quoted(type) + ", which is not checked here");
   TRY(check_members(json, where, {"type"}));
   Requirement made;
   if (type == "insecureAcceptAnything") made.type = Requirement::Type::accept;
@@ -171,7 +169,7 @@ Result<Requirement> requirement_from(const Json& json, const std::string& where,
 
 Result<std::vector<Requirement>> requirements_from(const Json& json, const std::string& where,
                                                    const ReadKey& read_key) {
-  if (!json.is_array() || json.empty()) return wrong(where, "a list of requirements, not empty");
+  if (!json.is_array() || json.empty()) return expected(where, "a list of requirements, not empty");
   std::vector<Requirement> made;
   for (std::size_t i = 0; i < json.size(); ++i) {
     const std::string each = where + "[" + std::to_string(i) + "]";
@@ -196,14 +194,14 @@ Result<Policy> policy_from(std::string_view text, const ReadKey& read_key) {
   TRY(check_members(*given, "transports", {transports.begin(), transports.end()}));
   for (const auto& [transport, scopes] : given->items()) {
     const std::string where = "transports." + transport;
-    if (!scopes.is_object()) return wrong(where, "an object of scopes");
+    if (!scopes.is_object()) return expected(where, "an object of scopes");
     for (const auto& [scope, requirements] : scopes.items()) {
       std::vector<Requirement> made =
           TRY(requirements_from(requirements, where + "." + quoted(scope), read_key));
       const bool is_path = scope.starts_with('/');
       const std::string compared = is_path ? scope : with_plain_registry(scope);
       if (!policy.transports[transport].emplace(compared, std::move(made)).second)
-        return wrong(where, "each registry once, got " + quoted(scope) + " in two spellings");
+        return expected(where, "each registry once, got " + quoted(scope) + " in two spellings");
     }
   }
   return policy;

@@ -18,7 +18,7 @@ constexpr std::string_view payload_type = "application/vnd.dev.cosign.simplesign
 constexpr const char* signature_name = "dev.cosignproject.cosign/signature";
 constexpr std::string_view claim_type = "cosign container image signature";
 
-Error wrong(const std::string& why) {
+Error invalid_signature(const std::string& why) {
   return fail(Errc::protocol, "its signature: " + why);
 }
 
@@ -73,21 +73,21 @@ bool is_signature_tag(std::string_view tag) {
 Result<std::vector<AttachedSignature>> attached_signatures(std::string_view manifest) {
   const std::variant<Manifest, Index> read = TRY(manifest_from(manifest));
   const Manifest* list = std::get_if<Manifest>(&read);
-  if (list == nullptr) return wrong("expected a manifest with payloads, got an index");
+  if (list == nullptr) return invalid_signature("expected a manifest with payloads, got an index");
   const Json json = TRY(parse_json(manifest));
   std::vector<AttachedSignature> attached;
   for (std::size_t i = 0; i < list->layers.size(); ++i) {
     const Descriptor& payload = list->layers[i];
     if (payload.media_type != payload_type) continue;
     if (payload.bytes > payload_bytes_max)
-      return wrong("its payload is longer than " + std::to_string(payload_bytes_max >> 10) +
-                   " KiB");
+      return invalid_signature("its payload is longer than " +
+                               std::to_string(payload_bytes_max >> 10) + " KiB");
     const std::string packed = text_at(json["layers"][i], {"annotations", signature_name});
     std::optional<std::string> signature = from_base64(packed);
     if (!signature || signature->empty())
-      return wrong("expected base64 in the annotation " + std::string(signature_name));
+      return invalid_signature("expected base64 in the annotation " + std::string(signature_name));
     if (attached.size() == signatures_max)
-      return wrong("there are more than " + std::to_string(signatures_max));
+      return invalid_signature("there are more than " + std::to_string(signatures_max));
     attached.push_back({payload, *std::move(signature)});
   }
   return attached;
@@ -109,14 +109,14 @@ std::vector<std::string> digests_of(const std::string& digest, const Evidence& e
 }
 
 Result<SignedClaim> claim_from(std::string_view payload) {
-  if (payload.size() > payload_bytes_max) return wrong("its payload is too long");
+  if (payload.size() > payload_bytes_max) return invalid_signature("its payload is too long");
   const Result<Json> json = parse_json(payload);
-  if (!json) return wrong("its payload is not JSON");
+  if (!json) return invalid_signature("its payload is not JSON");
   SignedClaim claim{text_at(*json, {"critical", "image", "docker-manifest-digest"}),
                     text_at(*json, {"critical", "identity", "docker-reference"})};
   if (text_at(*json, {"critical", "type"}) != claim_type || (*json)["critical"].size() != 3)
-    return wrong("its payload is not from cosign");
-  if (!is_digest(claim.digest)) return wrong("its payload contains no image digest");
+    return invalid_signature("its payload is not from cosign");
+  if (!is_digest(claim.digest)) return invalid_signature("its payload contains no image digest");
   return claim;
 }
 

@@ -6,16 +6,18 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <climits>
 
 #include "base/files/folder.h"
 #include "base/files/remove_tree.h"
 #include "base/text.h"
 #include "image/layers/sparse.h"
+#include "os/packing/confined_tree.h"
 #include "os/packing/member.h"
 
 namespace muster::image {
 namespace {
+
+using packing::path_text;
 
 constexpr int links_max = 40;  ///< In one path; the kernel's own figure.
 constexpr std::size_t depth_max = 256;
@@ -27,32 +29,13 @@ constexpr const char* opaque = "trusted.overlay.opaque";
 /// What an overlay mounted with `userxattr` reads, where trusted.* may not be set.
 constexpr const char* opaque_of_users = "user.overlay.opaque";
 
-std::string text_of(const LayerTree::Parts& parts) {
-  return packing::shown(join(parts, "/"));
-}
-
-Error wrong(const LayerTree::Parts& path, const std::string& text) {
-  return fail(Errc::protocol, text_of(path) + text);
-}
-
-std::deque<std::string> names_of(std::string_view path) {
-  std::deque<std::string> names;
-  for (std::string& name : split(path, '/'))
-    if (!name.empty() && name != ".") names.push_back(std::move(name));
-  return names;
+Error invalid_entry(const LayerTree::Parts& path, const std::string& text) {
+  return fail(Errc::protocol, path_text(path) + text);
 }
 
 LayerTree::Parts with(LayerTree::Parts at, const std::string& name) {
   at.push_back(name);
   return at;
-}
-
-Result<std::string> link_target(int folder, const std::string& name) {
-  std::string target(PATH_MAX, '\0');
-  const ssize_t length = ::readlinkat(folder, name.c_str(), target.data(), target.size());
-  if (length < 0) return fail_errno(packing::shown(name));
-  target.resize(static_cast<std::size_t>(length));
-  return target;
 }
 
 bool is_whiteout(const struct stat& status) {
@@ -68,7 +51,7 @@ bool is_opaque(int folder) {
 Result<void> make_opaque(int folder, const LayerTree::Parts& path) {
   if (::fsetxattr(folder, opaque, "y", 1, 0) == 0) return {};
   if (errno == EPERM && ::fsetxattr(folder, opaque_of_users, "y", 1, 0) == 0) return {};
-  return fail_errno("cannot make opaque " + text_of(path));
+  return fail_errno("cannot make opaque " + path_text(path));
 }
 
 /// The attributes that an image may give its files. Others are the machine's own matter: labels of
@@ -104,13 +87,13 @@ Result<void> give(int file, const LayerTree::Parts& path, const Attributes& attr
   for (const auto& [name, value] : attributes.extended)
     TRY(budget.write(name.size() + value.size()));
   const bool owned = ::fchown(file, attributes.user, attributes.group) == 0;
-  if (!owned && errno != no_such_id) return fail_errno(text_of(path));
+  if (!owned && errno != no_such_id) return fail_errno(path_text(path));
   strangers += owned ? 0 : 1;
   for (const auto& [name, value] : attributes.extended)
     if (is_taken(name) && ::fsetxattr(file, name.c_str(), value.data(), value.size(), 0) != 0 &&
         errno != ENOTSUP)
-      return fail_errno(text_of(path) + ": attribute " + packing::shown(name));
-  if (::fchmod(file, attributes.mode & 07777) != 0) return fail_errno(text_of(path));
+      return fail_errno(path_text(path) + ": attribute " + packing::shown(name));
+  if (::fchmod(file, attributes.mode & 07777) != 0) return fail_errno(path_text(path));
   return {};
 }
 
@@ -122,7 +105,7 @@ Result<void> give_name(int folder, const std::string& name, const LayerTree::Par
       ::fchownat(folder, name.c_str(), attributes.user, attributes.group, AT_SYMLINK_NOFOLLOW) == 0;
   if ((!owned && errno != no_such_id) ||
       ::utimensat(folder, name.c_str(), times, AT_SYMLINK_NOFOLLOW) != 0)
-    return fail_errno(text_of(path));
+    return fail_errno(path_text(path));
   strangers += owned ? 0 : 1;
   return {};
 }
@@ -174,7 +157,7 @@ Result<Fd> LayerTree::open_real(const Parts& at) const {
     TRY(meter_.tick());
     folder = open_folder(folder.get(), name);
   }
-  if (!folder) return fail_errno(text_of(at));
+  if (!folder) return fail_errno(path_text(at));
   return folder;
 }
 
@@ -188,9 +171,9 @@ Result<std::optional<LayerTree::Below>> LayerTree::below(int lower, const Parts&
       found.folder = open_folder(found.folder.get(), path[i - 1]);
       ends = ends || (found.folder && is_opaque(found.folder.get()));
     }
-    if (!found.folder) return fail_errno("a lower layer's " + text_of(path));
+    if (!found.folder) return fail_errno("a lower layer's " + path_text(path));
     if (::fstatat(found.folder.get(), path[i].c_str(), &found.status, AT_SYMLINK_NOFOLLOW) != 0) {
-      if (errno != ENOENT) return fail_errno("a lower layer's " + text_of(path));
+      if (errno != ENOENT) return fail_errno("a lower layer's " + path_text(path));
       return std::optional<Below>();
     }
     const bool is_last = i + 1 == path.size();
@@ -216,12 +199,12 @@ Result<std::optional<LayerTree::Below>> LayerTree::below(const Parts& path) cons
 
 Result<void> LayerTree::follow(Place& place, const std::string& target,
                                std::deque<std::string>& names, int& links) const {
-  if (++links > links_max) return wrong(place.at, ": links in a circle");
+  if (++links > links_max) return invalid_entry(place.at, ": links in a circle");
   if (target.starts_with('/')) {
     place.at.clear();
     place.folder = TRY(open_real({}));
   }
-  const std::deque<std::string> rest = names_of(target);
+  const std::deque<std::string> rest = packing::path_names(target);
   names.insert(names.begin(), rest.begin(), rest.end());
   return {};
 }
@@ -234,34 +217,34 @@ Result<void> LayerTree::step(Place& place, const std::string& name, std::deque<s
   const Parts here = with(place.at, name);
   struct stat status {};
   if (::fstatat(folder, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
-    if (errno != ENOENT) return fail_errno(text_of(here));
+    if (errno != ENOENT) return fail_errno(path_text(here));
     const std::optional<Below> lower = TRY(below(here));
     if (lower && S_ISLNK(lower->status.st_mode)) {
-      const std::string target = TRY(link_target(lower->folder.get(), lower->name));
+      const std::string target = TRY(packing::link_target(lower->folder.get(), lower->name));
       return follow(place, target, names, links);
     }
     TRY(budget_.write(block_bytes));
-    if (::mkdirat(folder, name.c_str(), 0755) != 0) return fail_errno(text_of(here));
+    if (::mkdirat(folder, name.c_str(), 0755) != 0) return fail_errno(path_text(here));
     if (lower && S_ISDIR(lower->status.st_mode)) {
       const Fd made = open_folder(folder, name);
       const Fd from = open_folder(lower->folder.get(), lower->name);
-      if (!made || !from) return fail_errno(text_of(here));
+      if (!made || !from) return fail_errno(path_text(here));
       Attributes attributes = attributes_of(lower->status);
       attributes.extended = extended_of(from.get());
       TRY(give(made.get(), here, attributes, budget_, strangers_));
       TRY(note_time(here, attributes.time));
     }
   } else if (S_ISLNK(status.st_mode)) {
-    const std::string target = TRY(link_target(folder, name));
+    const std::string target = TRY(packing::link_target(folder, name));
     return follow(place, target, names, links);
   } else if (!S_ISDIR(status.st_mode)) {
-    return wrong(here, " is a file, and a folder elsewhere in the layer");
+    return invalid_entry(here, " is a file, and a folder elsewhere in the layer");
   }
   place.folder = open_folder(folder, name);
-  if (!place.folder) return fail_errno(text_of(here));
+  if (!place.folder) return fail_errno(path_text(here));
   place.at.push_back(name);
   if (place.at.size() > depth_max)
-    return wrong(here, ": more than " + std::to_string(depth_max) + " folders deep");
+    return invalid_entry(here, ": more than " + std::to_string(depth_max) + " folders deep");
   return {};
 }
 
@@ -299,7 +282,7 @@ Result<bool> LayerTree::clear_name(const Place& parent, const std::string& name,
   struct stat status {};
   if (::fstatat(parent.folder.get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
     if (errno == ENOENT) return false;
-    return fail_errno(text_of(with(parent.at, name)));
+    return fail_errno(path_text(with(parent.at, name)));
   }
   if (keep_folder && S_ISDIR(status.st_mode)) return true;
   has_parent_ = false;  // A folder or link that goes may have been on the path.
@@ -317,12 +300,12 @@ Result<void> LayerTree::make_folder(const Parts& path, const Attributes& attribu
   const bool there = TRY(clear_name(*parent, name, true));
   const Parts here = with(parent->at, name);
   if (here.size() > depth_max)
-    return wrong(here, ": more than " + std::to_string(depth_max) + " folders deep");
+    return invalid_entry(here, ": more than " + std::to_string(depth_max) + " folders deep");
   if (!there) TRY(budget_.write(block_bytes));
   if (!there && ::mkdirat(parent->folder.get(), name.c_str(), 0700) != 0)
-    return fail_errno(text_of(path));
+    return fail_errno(path_text(path));
   const Fd folder = open_folder(parent->folder.get(), name);
-  if (!folder) return fail_errno(text_of(path));
+  if (!folder) return fail_errno(path_text(path));
   TRY(note_time(here, attributes.time));
   return give(folder.get(), path, attributes, budget_, strangers_);
 }
@@ -336,25 +319,25 @@ Result<Fd> LayerTree::make_file(const Parts& path) {
     TRY(clear_name(*parent, path.back(), false));
     file = Fd(::openat(parent->folder.get(), path.back().c_str(), flags, 0600));
   }
-  if (!file) return fail_errno(text_of(path));
+  if (!file) return fail_errno(path_text(path));
   return file;
 }
 
 Result<void> LayerTree::finish_file(int file, const Parts& path, const Attributes& attributes) {
   TRY(give(file, path, attributes, budget_, strangers_));
   const timespec times[2] = {attributes.time, attributes.time};
-  if (::futimens(file, times) != 0) return fail_errno(text_of(path));
+  if (::futimens(file, times) != 0) return fail_errno(path_text(path));
   return {};
 }
 
 Result<void> LayerTree::make_link(const Parts& path, const std::string& target,
                                   const Attributes& attributes) {
-  if (target.empty()) return wrong(path, " is a link to nothing");
+  if (target.empty()) return invalid_entry(path, " is a link to nothing");
   TRY(budget_.write(name_bytes + (target.size() < in_inode_bytes ? 0 : block_bytes)));
   const Place* parent = TRY(parent_of(path));
   TRY(clear_name(*parent, path.back(), false));
   if (::symlinkat(target.c_str(), parent->folder.get(), path.back().c_str()) != 0)
-    return fail_errno(text_of(path));
+    return fail_errno(path_text(path));
   return give_name(parent->folder.get(), path.back(), path, attributes, strangers_);
 }
 
@@ -365,8 +348,8 @@ Result<void> LayerTree::make_node(const Parts& path, mode_t type, dev_t device,
   TRY(clear_name(*parent, path.back(), false));
   const int folder = parent->folder.get();
   const char* name = path.back().c_str();
-  if (::mknodat(folder, name, type | 0600, device) != 0) return fail_errno(text_of(path));
-  if (::fchmodat(folder, name, attributes.mode & 0777, 0) != 0) return fail_errno(text_of(path));
+  if (::mknodat(folder, name, type | 0600, device) != 0) return fail_errno(path_text(path));
+  if (::fchmodat(folder, name, attributes.mode & 0777, 0) != 0) return fail_errno(path_text(path));
   return give_name(folder, path.back(), path, attributes, strangers_);
 }
 
@@ -375,36 +358,38 @@ Result<void> LayerTree::copy_up(const Place& parent, const std::string& name, co
   const Parts here = with(parent.at, name);
   Attributes attributes = attributes_of(from.status);
   if (S_ISLNK(from.status.st_mode)) {
-    const std::string target = TRY(link_target(from.folder.get(), from.name));
+    const std::string target = TRY(packing::link_target(from.folder.get(), from.name));
     return make_link(here, target, attributes);
   }
-  if (!S_ISREG(from.status.st_mode)) return wrong(here, " is not a file that could have two names");
+  if (!S_ISREG(from.status.st_mode))
+    return invalid_entry(here, " is not a file that could have two names");
   const Fd source(
       ::openat(from.folder.get(), from.name.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
-  if (!source) return fail_errno(text_of(here));
+  if (!source) return fail_errno(path_text(here));
   attributes.extended = extended_of(source.get());
   const Fd file = TRY(make_file(here));
   const Result<void> copied = copy_sparse(source.get(), file.get(), budget_, meter_);
-  if (!copied) return copied.error().in(text_of(here));
+  if (!copied) return copied.error().in(path_text(here));
   return finish_file(file.get(), here, attributes);
 }
 
 Result<void> LayerTree::make_hard_link(const Parts& path, const Parts& target) {
-  if (target.empty()) return wrong(path, " links to the layer's own folder");
+  if (target.empty()) return invalid_entry(path, " links to the layer's own folder");
   TRY(budget_.write(name_bytes));
   const Place from = TRY(walk({target.begin(), target.end() - 1}));
   struct stat source {};
   if (::fstatat(from.folder.get(), target.back().c_str(), &source, AT_SYMLINK_NOFOLLOW) != 0) {
-    if (errno != ENOENT) return fail_errno(text_of(target));
+    if (errno != ENOENT) return fail_errno(path_text(target));
     const std::optional<Below> lower = TRY(below(with(from.at, target.back())));
     if (!lower)
-      return wrong(
-          path, " links to " + text_of(target) + ", which neither the layer nor one below it has");
+      return invalid_entry(path, " links to " + path_text(target) +
+                                     ", which neither the layer nor one below it has");
     TRY(copy_up(from, target.back(), *lower));
     if (::fstatat(from.folder.get(), target.back().c_str(), &source, AT_SYMLINK_NOFOLLOW) != 0)
-      return fail_errno(text_of(target));
+      return fail_errno(path_text(target));
   }
-  if (S_ISDIR(source.st_mode)) return wrong(path, " links to a folder, " + text_of(target));
+  if (S_ISDIR(source.st_mode))
+    return invalid_entry(path, " links to a folder, " + path_text(target));
   const Place* parent = TRY(parent_of(path));
   struct stat there {};
   if (::fstatat(parent->folder.get(), path.back().c_str(), &there, AT_SYMLINK_NOFOLLOW) == 0 &&
@@ -413,7 +398,7 @@ Result<void> LayerTree::make_hard_link(const Parts& path, const Parts& target) {
   TRY(clear_name(*parent, path.back(), false));
   if (::linkat(from.folder.get(), target.back().c_str(), parent->folder.get(), path.back().c_str(),
                0) != 0)
-    return fail_errno(text_of(path));
+    return fail_errno(path_text(path));
   return {};
 }
 
@@ -434,12 +419,12 @@ Result<void> LayerTree::hide_now(const Parts& path) {
     // The layer has its own in place of it, which must not be joined with what is hidden.
     if (!S_ISDIR(status.st_mode)) return {};
     const Fd own = open_folder(folder, path.back());
-    if (!own) return fail_errno(text_of(path));
+    if (!own) return fail_errno(path_text(path));
     return make_opaque(own.get(), path);
   }
   TRY(budget_.write(name_bytes));
   if (::mknodat(folder, path.back().c_str(), S_IFCHR, makedev(0, 0)) != 0)
-    return fail_errno("cannot make the whiteout of " + text_of(path));
+    return fail_errno("cannot make the whiteout of " + path_text(path));
   return {};
 }
 

@@ -14,7 +14,7 @@ constexpr std::size_t challenges_max = 16;
 constexpr std::size_t parameters_max = 32;
 constexpr std::size_t token_bytes_max = 48u << 10;  ///< What servers take as a header at most.
 
-Error wrong(const char* why) {
+Error invalid_challenge(const char* why) {
   return fail(Errc::protocol, std::string("WWW-Authenticate: ") + why);
 }
 
@@ -64,11 +64,12 @@ Result<std::string> Cursor::quoted() {
     if (at('\\')) skip();
     if (at_end()) break;
     const char c = text_.front();
-    if ((c >= 0 && c < ' ' && c != '\t') || c == '\x7f') return wrong("a control character in it");
+    if ((c >= 0 && c < ' ' && c != '\t') || c == '\x7f')
+      return invalid_challenge("a control character in it");
     value += c;
     skip();
   }
-  if (at_end()) return wrong("a '\"' without its end");
+  if (at_end()) return invalid_challenge("a '\"' without its end");
   skip();
   return value;
 }
@@ -84,7 +85,7 @@ void Cursor::skip_token68() {
 Result<std::string> value_of(Cursor& cursor) {
   if (cursor.at('"')) return cursor.quoted();
   const std::string_view value = cursor.take(is_token_byte);
-  if (value.empty()) return wrong("a parameter without a value");
+  if (value.empty()) return invalid_challenge("a parameter without a value");
   return std::string(value);
 }
 
@@ -96,7 +97,7 @@ std::string Challenge::value(const std::string& name) const {
 }
 
 Result<std::vector<Challenge>> challenges_from(std::string_view header) {
-  if (header.size() > header_bytes_max) return wrong("too long");
+  if (header.size() > header_bytes_max) return invalid_challenge("too long");
   std::vector<Challenge> found;
   std::size_t parameters = 0;
   Cursor cursor(header);
@@ -104,23 +105,23 @@ Result<std::vector<Challenge>> challenges_from(std::string_view header) {
     cursor.skip_commas();
     if (cursor.at_end()) return found;
     const std::string word = lower_case(cursor.take(is_token_byte));
-    if (word.empty()) return wrong("expected a word");
+    if (word.empty()) return invalid_challenge("expected a word");
     cursor.skip_space();
     if (!cursor.at('=')) {
-      if (found.size() == challenges_max) return wrong("too many challenges");
+      if (found.size() == challenges_max) return invalid_challenge("too many challenges");
       found.push_back({word, {}});
       cursor.skip_token68();
       continue;
     }
     cursor.skip();
     cursor.skip_space();
-    if (found.empty()) return wrong("a parameter before any scheme");
-    if (++parameters > parameters_max) return wrong("too many parameters");
+    if (found.empty()) return invalid_challenge("a parameter before any scheme");
+    if (++parameters > parameters_max) return invalid_challenge("too many parameters");
     const std::string value = TRY(value_of(cursor));
     if (!found.back().parameters.emplace(word, value).second)
-      return wrong("a parameter given twice");
+      return invalid_challenge("a parameter given twice");
     cursor.skip_space();
-    if (!cursor.at_end() && !cursor.at(',')) return wrong("no comma after a parameter");
+    if (!cursor.at_end() && !cursor.at(',')) return invalid_challenge("no comma after a parameter");
   }
 }
 
