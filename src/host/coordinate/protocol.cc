@@ -9,14 +9,14 @@ namespace {
 
 constexpr std::int64_t wait_ms_max = 1000LL * 60 * 60 * 24 * 30;
 
-Error bad(const char* message, const std::string& why) {
+Error invalid_message(const char* message, const std::string& why) {
   return fail(Errc::protocol, std::string(message) + ": " + why);
 }
 
 Result<Json> object_from(const char* message, std::string_view payload) {
   Result<Json> json = parse_json(payload);
-  if (!json) return bad(message, json.error().text);
-  if (!json->is_object()) return bad(message, "not an object");
+  if (!json) return invalid_message(message, json.error().text);
+  if (!json->is_object()) return invalid_message(message, "not an object");
   return json;
 }
 
@@ -29,9 +29,10 @@ std::string text_at(const Json& json, const char* name, const std::string& fallb
 
 Result<int> version_in(const char* message, const Json& json) {
   const auto found = json.find("version");
-  if (found == json.end() || !found->is_number_integer()) return bad(message, "no version");
+  if (found == json.end() || !found->is_number_integer())
+    return invalid_message(message, "no version");
   const std::int64_t number = found->get<std::int64_t>();
-  if (number < 1 || number > 1000000) return bad(message, "version out of range");
+  if (number < 1 || number > 1000000) return invalid_message(message, "version out of range");
   return static_cast<int>(number);
 }
 
@@ -52,14 +53,14 @@ std::string encode(const Refuse& refuse) {
 }
 
 Result<Join> join_from(std::string_view payload) {
-  if (payload.size() > join_bytes_max) return bad("join", "too long");
+  if (payload.size() > join_bytes_max) return invalid_message("join", "too long");
   const Json json = TRY(object_from("join", payload));
   Join join;
   join.version = TRY(version_in("join", json));
   join.muster = text_at(json, "muster", "of no known version");
   if (join.version != wire_version) return join;
   join.host = text_at(json, "host");
-  if (join.host.empty()) return bad("join", "no host");
+  if (join.host.empty()) return invalid_message("join", "no host");
   return join;
 }
 
@@ -70,9 +71,10 @@ Result<Welcome> welcome_from(std::string_view payload) {
   welcome.muster = text_at(json, "muster", "of no known version");
   if (welcome.version != wire_version) return welcome;
   const auto wait = json.find("wait_ms");
-  if (wait == json.end() || !wait->is_number_integer()) return bad("welcome", "no wait_ms");
+  if (wait == json.end() || !wait->is_number_integer())
+    return invalid_message("welcome", "no wait_ms");
   const std::int64_t number = wait->get<std::int64_t>();
-  if (number < 0 || number > wait_ms_max) return bad("welcome", "wait_ms out of range");
+  if (number < 0 || number > wait_ms_max) return invalid_message("welcome", "wait_ms out of range");
   welcome.wait = std::chrono::milliseconds(number);
   return welcome;
 }
@@ -81,7 +83,7 @@ Result<Refuse> refuse_from(std::string_view payload) {
   const Json json = TRY(object_from("refuse", payload));
   Refuse refuse;
   refuse.why = text_at(json, "why");
-  if (refuse.why.empty()) return bad("refuse", "no reason");
+  if (refuse.why.empty()) return invalid_message("refuse", "no reason");
   const auto retry = json.find("retry");
   refuse.retry = retry != json.end() && retry->is_boolean() && retry->get<bool>();
   return refuse;

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t digits_max = 9;
 
-Error wrong(std::string_view part, const std::string& what) {
+Error invalid_host_list(std::string_view part, const std::string& what) {
   return fail(Errc::invalid_input, "the list of hosts \"" + to_utf8(part) + "\": " + what);
 }
 
@@ -27,14 +27,14 @@ Result<std::vector<std::string_view>> parts_of(std::string_view text) {
   for (std::size_t at = 0; at <= text.size(); ++at) {
     const bool end = at == text.size();
     if (!end && (text[at] == '[' || text[at] == ']')) {
-      if ((text[at] == '[') == inside) return wrong(text, "brackets do not match");
+      if ((text[at] == '[') == inside) return invalid_host_list(text, "brackets do not match");
       inside = text[at] == '[';
     }
     if (!end && (inside || text[at] != ',')) continue;
     parts.push_back(text.substr(begin, at - begin));
     begin = at + 1;
   }
-  if (inside) return wrong(text, "brackets do not match");
+  if (inside) return invalid_host_list(text, "brackets do not match");
   return parts;
 }
 
@@ -46,12 +46,12 @@ Result<std::vector<std::string>> numbers_of(std::string_view ranges, std::string
     const std::string first = range.substr(0, dash);
     const std::string last = dash == std::string::npos ? first : range.substr(dash + 1);
     if (!is_number(first) || !is_number(last))
-      return wrong(part, "expected numbers in brackets, as in node[1-3,07]");
+      return invalid_host_list(part, "expected numbers in brackets, as in node[1-3,07]");
     const std::int64_t begin = *parse_integer(first);
     const std::int64_t end = *parse_integer(last);
-    if (end < begin) return wrong(part, range + " runs backwards");
+    if (end < begin) return invalid_host_list(part, range + " runs backwards");
     if (static_cast<std::size_t>(end - begin) + numbers.size() >= host_list_max)
-      return wrong(part, "more than " + std::to_string(host_list_max) + " hosts");
+      return invalid_host_list(part, "more than " + std::to_string(host_list_max) + " hosts");
     for (std::int64_t number = begin; number <= end; ++number) {
       std::string digits = std::to_string(number);
       if (digits.size() < first.size()) digits.insert(0, first.size() - digits.size(), '0');
@@ -74,7 +74,7 @@ Result<std::vector<std::string>> names_of(std::string_view part) {
     const std::vector<std::string> numbers =
         TRY(numbers_of(left.substr(open + 1, close - open - 1), part));
     if (names.size() * numbers.size() > host_list_max)
-      return wrong(part, "more than " + std::to_string(host_list_max) + " hosts");
+      return invalid_host_list(part, "more than " + std::to_string(host_list_max) + " hosts");
     std::vector<std::string> longer;
     for (const std::string& name : names)
       for (const std::string& number : numbers) longer.push_back(name + number);
@@ -91,11 +91,11 @@ Result<std::vector<std::string>> expand_host_list(std::string_view text) {
   std::vector<std::string> hosts;
   for (const std::string_view part : parts) {
     const std::string name = trim(part);
-    if (name.empty()) return wrong(text, "a host's name is empty");
+    if (name.empty()) return invalid_host_list(text, "a host's name is empty");
     const std::vector<std::string> names = TRY(names_of(name));
     hosts.insert(hosts.end(), names.begin(), names.end());
     if (hosts.size() > host_list_max)
-      return wrong(text, "more than " + std::to_string(host_list_max) + " hosts");
+      return invalid_host_list(text, "more than " + std::to_string(host_list_max) + " hosts");
   }
   return hosts;
 }

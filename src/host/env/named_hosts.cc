@@ -4,6 +4,7 @@
 #include <set>
 
 #include "base/address_block.h"
+#include "base/expected.h"
 #include "base/text.h"
 #include "base/variables.h"
 #include "host/env/host_list.h"
@@ -11,7 +12,7 @@
 namespace muster::env {
 namespace {
 
-Error wrong(const std::string& name, const std::string& what) {
+Error invalid_hosts(const std::string& name, const std::string& what) {
   return fail(Errc::invalid_input, name + ": " + what);
 }
 
@@ -21,9 +22,9 @@ Result<std::string> host_at(const NamedHosts& named, const Env& env, const std::
   if (text.empty()) return std::string();
   const std::optional<std::int64_t> place = parse_integer(text);
   if (!place || *place < 0 || static_cast<std::size_t>(*place) >= named.hosts.size())
-    return wrong(name, "expected a place from 0 to " + std::to_string(named.hosts.size() - 1) +
-                           " among the hosts of " + named.said_by + ", got \"" + to_utf8(text) +
-                           "\"");
+    return expected(name, "a place from 0 to " + std::to_string(named.hosts.size() - 1) +
+                              " among the hosts of " + named.said_by + ", got \"" + to_utf8(text) +
+                              "\"");
   return named.hosts[static_cast<std::size_t>(*place)];
 }
 
@@ -32,11 +33,12 @@ Result<std::vector<std::string>> hosts_in(const Env& env, const std::string& nam
   if (!hosts) return hosts.error().in(name);
   std::set<std::string> seen;
   for (const std::string& host : *hosts) {
-    if (!seen.insert(host).second) return wrong(name, "host " + host + " appears twice");
+    if (!seen.insert(host).second) return invalid_hosts(name, "host " + host + " appears twice");
     if (host.find(':') != std::string::npos)
-      return wrong(name, "\"" + to_utf8(host) +
-                             "\": a host is a name or an IPv4 address; an IPv6 address needs a "
-                             "name, in /etc/hosts for one");
+      return invalid_hosts(name,
+                           "\"" + to_utf8(host) +
+                               "\": a host is a name or an IPv4 address; an IPv6 address needs a "
+                               "name, in /etc/hosts for one");
   }
   return hosts;
 }
@@ -120,13 +122,14 @@ Result<std::string> own_among(const NamedHosts& named, const OwnNames& own,
     const std::vector<std::string> found = hosts_where(named, way);
     if (found.size() == 1) return found.front();
     if (found.size() > 1)
-      return wrong(named.said_by, "this machine is " + join(found, " as well as ") +
-                                      ": --host says which of them runs here");
+      return invalid_hosts(named.said_by, "this machine is " + join(found, " as well as ") +
+                                              ": --host says which of them runs here");
   }
   std::vector<std::string> own_words = own.names;
   own_words.insert(own_words.end(), own.addresses.begin(), own.addresses.end());
-  return wrong(named.said_by, "none of " + join(named.hosts, ", ") + " is this machine (" +
-                                  join(own_words, ", ") + "): --host says which of them it is");
+  return invalid_hosts(named.said_by, "none of " + join(named.hosts, ", ") + " is this machine (" +
+                                          join(own_words, ", ") +
+                                          "): --host says which of them it is");
 }
 
 Result<void> check_addresses(const NamedHosts& named, const AddressesOf& addresses_of) {
@@ -137,9 +140,9 @@ Result<void> check_addresses(const NamedHosts& named, const AddressesOf& address
       return each.find('.') != std::string::npos;
     });
     if (!addresses.empty() && !has_v4)
-      return wrong(named.said_by, to_utf8(host) + " has IPv6 addresses only (" +
-                                      join(addresses, ", ") +
-                                      "): a job's hosts reach each other by IPv4");
+      return invalid_hosts(named.said_by, to_utf8(host) + " has IPv6 addresses only (" +
+                                              join(addresses, ", ") +
+                                              "): a job's hosts reach each other by IPv4");
   }
   return {};
 }

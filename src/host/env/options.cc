@@ -60,9 +60,9 @@ Result<void> set_port(TrainOptions& options, const std::string& name, const std:
 }
 
 /// What the line said, into the options; empty: it did not.
-Result<void> take(const Args& words, const std::string& port,
-                  const std::array<std::string, std::size(duration_settings)>& durations,
-                  TrainOptions& options) {
+Result<void> set_from_line(const Args& words, const std::string& port,
+                           const std::array<std::string, std::size(duration_settings)>& durations,
+                           TrainOptions& options) {
   for (const std::string& word : words)
     if (word != "train")
       return fail(Errc::invalid_input, "unexpected argument \"" + to_utf8(word) + "\"");
@@ -104,7 +104,7 @@ std::optional<command::Stop> read_train_flags(const Args& args, TrainOptions& op
     line.text(duration_settings[i].flag, durations[i]);
   std::optional<command::Stop> stop = line.parse(args);
   if (!stop) {
-    const Result<void> taken = take(words, port, durations, options);
+    const Result<void> taken = set_from_line(words, port, durations, options);
     if (!taken) stop = command::wrong_line(page, taken.error().text);
   }
   if (stop) stop->name = "train";  // An image may have no `sm` beside it.

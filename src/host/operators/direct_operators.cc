@@ -4,6 +4,7 @@
 #include <optional>
 #include <variant>
 
+#include "base/expected.h"
 #include "base/fd.h"
 #include "base/terminal.h"
 #include "base/text.h"
@@ -62,14 +63,13 @@ Result<void> check_choice(const Value& value) {
   if (!value.text || choices.empty()) return {};
   for (const std::string& choice : choices)
     if (*value.text == choice) return {};
-  return fail(Errc::invalid_input, std::string(value.flag.name) + ": expected " +
-                                       join(choices, " or ") + ", got \"" + to_utf8(*value.text) +
-                                       "\"");
+  return expected(std::string(value.flag.name),
+                  join(choices, " or ") + ", got \"" + to_utf8(*value.text) + "\"");
 }
 
 /// Puts what was given into the operator's flags. Error: `invalid_input`, a value that is none of
 /// the flag's choices.
-Result<void> take(const Value& value, Operate& operate) {
+Result<void> set_flag(const Value& value, Operate& operate) {
   TRY(check_choice(value));
   const std::string name(value.flag.name);
   if (name == "--print-plan")
@@ -85,7 +85,7 @@ Result<void> take(const Value& value, Operate& operate) {
 
 Result<void> fill(const std::deque<Value>& values, const command::Line& line, const Env& env,
                   Operate& operate) {
-  for (const Value& value : values) TRY(take(value, operate));
+  for (const Value& value : values) TRY(set_flag(value, operate));
   operate.line.python = python_for(env);
   operate.line.sm = TRY(rank_program());
   operate.line.command = TRY(command_of(line, env));

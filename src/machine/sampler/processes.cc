@@ -30,7 +30,7 @@ std::string proc(pid_t pid, const char* name) {
   return "/proc/" + std::to_string(pid) + "/" + name;
 }
 
-std::string text_of(pid_t pid, const char* name) {
+std::string proc_text(pid_t pid, const char* name) {
   return read_file(proc(pid, name), proc_file_bytes_max).value_or("");
 }
 
@@ -67,7 +67,7 @@ std::int64_t inner_number(const std::string& status, std::int64_t outer) {
 }
 
 std::string command_of(pid_t pid) {
-  std::string words = text_of(pid, "cmdline");
+  std::string words = proc_text(pid, "cmdline");
   while (!words.empty() && words.back() == '\0') words.pop_back();
   std::replace(words.begin(), words.end(), '\0', ' ');
   return words;
@@ -76,11 +76,11 @@ std::string command_of(pid_t pid) {
 bool runs_python(pid_t pid) {
   const std::string program = program_of(pid);
   if (program.substr(program.rfind('/') + 1).starts_with("python")) return true;
-  return text_of(pid, "maps").find("/libpython") != std::string::npos;
+  return proc_text(pid, "maps").find("/libpython") != std::string::npos;
 }
 
 std::int64_t io_bytes_of(pid_t pid) {
-  const std::string text = text_of(pid, "io");
+  const std::string text = proc_text(pid, "io");
   std::int64_t bytes = 0;
   for (const char* name : {"rchar:", "wchar:"})
     bytes += parse_integer(value_of(text, name)).value_or(0);
@@ -90,13 +90,13 @@ std::int64_t io_bytes_of(pid_t pid) {
 Found look_at(pid_t pid) {
   const supervise::ProcessStat stat = supervise::stat_of(pid).value_or(supervise::ProcessStat{});
   Found found{.pid = pid, .is_python = runs_python(pid), .told = {}};
-  found.told.pid = inner_number(text_of(pid, "status"), pid);
+  found.told.pid = inner_number(proc_text(pid, "status"), pid);
   found.told.parent = stat.parent;  // As the machine counts, until all are known.
-  const std::string environment = text_of(pid, "environ");
+  const std::string environment = proc_text(pid, "environ");
   found.told.rank = rank_in(environment);
   if (found.told.rank < 0) found.told.task = task_in(environment);
   found.told.command = command_of(pid);
-  const std::string waits_in = trim(text_of(pid, "wchan"));
+  const std::string waits_in = trim(proc_text(pid, "wchan"));
   if (waits_in != "0") found.told.waits_in = waits_in;
   found.told.started = stat.started;
   found.told.cpu_ms = stat.ticks * 1000 / std::max(::sysconf(_SC_CLK_TCK), 1L);
@@ -127,7 +127,7 @@ void set_parents(std::vector<Found>& all) {
   for (Found& each : all) {
     std::int64_t at = each.told.parent;
     while (at > 1 && !told.contains(at))
-      at = supervise::stat_from(text_of(static_cast<pid_t>(at), "stat")).parent;
+      at = supervise::stat_from(proc_text(static_cast<pid_t>(at), "stat")).parent;
     each.told.parent = told.contains(at) ? told[at] : 0;
   }
 }
@@ -179,7 +179,7 @@ std::int64_t net_bytes_of(pid_t pid) {
   if (::stat(proc(pid, "ns/net").c_str(), &theirs) != 0 ||
       ::stat("/proc/self/ns/net", &ours) != 0 || theirs.st_ino == ours.st_ino)
     return -1;
-  return net_bytes_in(text_of(pid, "net/dev"));
+  return net_bytes_in(proc_text(pid, "net/dev"));
 }
 
 int rank_in(std::string_view environment) {

@@ -24,12 +24,13 @@ job::Call call_from(const Json& frame) {
 }  // namespace
 
 Result<std::vector<PythonThread>> threads_from(std::string_view text) {
-  const auto bad = [] { return fail(Errc::protocol, "py-spy: expected a list of threads"); };
+  const auto invalid = [] { return fail(Errc::protocol, "py-spy: expected a list of threads"); };
   const Result<Json> json = parse_json(text);
-  if (!json || !json->is_array()) return bad();
+  if (!json || !json->is_array()) return invalid();
   std::vector<PythonThread> threads;
   for (const Json& each : *json) {
-    if (!each.is_object() || !each.contains("frames") || !each["frames"].is_array()) return bad();
+    if (!each.is_object() || !each.contains("frames") || !each["frames"].is_array())
+      return invalid();
     PythonThread thread;
     const auto number = each.find("os_thread_id");
     if (number != each.end() && number->is_number_integer())
