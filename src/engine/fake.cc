@@ -32,7 +32,7 @@ FakeHost& FakeHost::starts(const std::string& node) {
   return *this;
 }
 
-FakeHost& FakeHost::ails(const std::string& what) {
+FakeHost& FakeHost::reports_health(const std::string& what) {
   health_ = {.kind = Event::Kind::health, .host = name_, .text = what};
   tell(*health_);
   return *this;

@@ -31,7 +31,7 @@ class FakeHost {
 
   FakeHost& waits(const std::string& reason);
   FakeHost& starts(const std::string& node = "node-1");
-  FakeHost& ails(const std::string& what);
+  FakeHost& reports_health(const std::string& what);
   /// The host's steward ends. What has not been started is started before.
   FakeHost& ends(job::Outcome outcome = job::Outcome::exited(0));
   /// `before`: how long ago it was heard of last.

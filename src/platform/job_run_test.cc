@@ -376,7 +376,7 @@ TEST_CASE("job run: what is wrong with a node is a warning of its host") {
   Bench bench(1);
   bench.run([&]() -> loop::Task<> {
     co_await bench.sink.until("Starting;");
-    bench.host("algo-1").ails("node-1: 3 ECC errors");
+    bench.host("algo-1").reports_health("node-1: 3 ECC errors");
     co_await bench.sink.until("algo-1 logs node-1: 3 ECC errors;");
     bench.host("algo-1").outcome(Outcome::exited(0)).ends();
   });
@@ -432,9 +432,9 @@ TEST_CASE("job run: a node that is well again is no news") {
   Bench bench(1);
   bench.run([&]() -> loop::Task<> {
     co_await bench.sink.until("Starting;");
-    bench.host("algo-1").ails("node-1: 3 ECC errors");
+    bench.host("algo-1").reports_health("node-1: 3 ECC errors");
     co_await bench.sink.until("3 ECC errors;");
-    bench.host("algo-1").ails("");
+    bench.host("algo-1").reports_health("");
     bench.host("algo-1").outcome(Outcome::exited(0)).ends();
   });
   const std::string& text = bench.sink.text;

@@ -278,7 +278,7 @@ Result<void> merge_into(const std::vector<engine::HostResult>& hosts, const std:
 }  // namespace
 
 Result<void> check_output_folder(const std::string& path, bool overwrite) {
-  const auto wrong = [&](const std::string& why) {
+  const auto unusable = [&](const std::string& why) {
     return fail(Errc::invalid_input, "output: " + why);
   };
   const GivenPath there = TRY(check_place("output", path));
@@ -293,14 +293,14 @@ Result<void> check_output_folder(const std::string& path, bool overwrite) {
   }
   if (is_empty || (overwrite && foreign.empty())) return {};
   if (foreign.empty())
-    return wrong(path +
-                 " holds an earlier job's results; replace them with --overwrite, or choose an "
-                 "empty or new folder");
+    return unusable(path +
+                    " holds an earlier job's results; replace them with --overwrite, or choose an "
+                    "empty or new folder");
   if (overwrite)
-    return wrong(path + " holds " + foreign +
-                 ", which is not a job's result; --overwrite works "
-                 "only on folders of results");
-  return wrong(path + " is not empty; choose an empty or new folder");
+    return unusable(path + " holds " + foreign +
+                    ", which is not a job's result; --overwrite works "
+                    "only on folders of results");
+  return unusable(path + " is not empty; choose an empty or new folder");
 }
 
 Result<Merged> merge_results(std::vector<engine::HostResult> hosts, const std::string& out,

@@ -13,7 +13,7 @@ std::string base_name(const std::string& path) {
   return path.substr(path.rfind('/') + 1);
 }
 
-std::string text_of(const job::Call& call) {
+std::string frame_text(const job::Call& call) {
   std::string text = call.function;
   if (call.file.empty()) return text;
   text += "  " + base_name(call.file);
@@ -92,7 +92,7 @@ class Drawing {
       std::sort(who.begin(), who.end());
       text_ += indent + names_of(all_, who) + mark_of(who) + "\n";
       std::size_t at = depth;
-      while (shared(branch, at)) text_ += indent + "  " + text_of(branch[0].calls[at++]) + "\n";
+      while (shared(branch, at)) text_ += indent + "  " + frame_text(branch[0].calls[at++]) + "\n";
       if (branch.size() > 1) draw(branch, at, indent + "  ");
       if (branch.size() == 1) text_ += indent + "  " + state_of(who) + "\n";
     }

@@ -75,7 +75,7 @@ std::optional<Cause> earliest_certain(const std::vector<HostFacts>& hosts) {
 
 /// A word about something that was seen to end: the leader's, else the first one said. One that was
 /// stopped on request (`stops`) is no cause where there is another.
-std::optional<Cause> told(const std::vector<HostFacts>& hosts, bool stops) {
+std::optional<Cause> reported_cause(const std::vector<HostFacts>& hosts, bool stops) {
   std::optional<Cause> first;
   for (const HostFacts& facts : hosts) {
     if (!failing(facts.word) || facts.word->outcome.kind == Kind::lost) continue;
@@ -106,11 +106,11 @@ std::optional<Cause> accused(const std::vector<HostFacts>& hosts) {
 
 job::Verdict verdict_over(const std::vector<HostFacts>& hosts) {
   const std::optional<Cause> seen = earliest_certain(hosts);
-  const std::optional<Cause> said = told(hosts, false);
+  const std::optional<Cause> said = reported_cause(hosts, false);
   if (seen && said) return seen->time < said->time ? seen->verdict : said->verdict;
   if (seen) return seen->verdict;
   if (said) return said->verdict;
-  if (const std::optional<Cause> stopped = told(hosts, true)) return stopped->verdict;
+  if (const std::optional<Cause> stopped = reported_cause(hosts, true)) return stopped->verdict;
   if (const std::optional<Cause> lost = accused(hosts)) return lost->verdict;
   for (const HostFacts& facts : hosts)
     if (facts.killed)

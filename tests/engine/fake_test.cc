@@ -70,7 +70,7 @@ TEST_CASE("contract: a node's health, a loss and a preemption have their reason 
     co_await next(*run);
     co_await next(*run);
     subject.cluster().pass(60s);
-    subject.job().host("algo-1").ails("node-1: fan").lost("node-1 does not answer", 30s);
+    subject.job().host("algo-1").reports_health("node-1: fan").lost("node-1 does not answer", 30s);
     subject.job().host("algo-2").preempted("by job 7");
     const Event health = co_await next(*run);
     CHECK(health.text == "node-1: fan");

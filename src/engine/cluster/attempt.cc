@@ -127,9 +127,9 @@ void Attempt::waits(Actions& actions, const std::string& text, UnixMillis time) 
       tell(actions, {.kind = Event::Kind::queued, .host = state.name, .time = time, .text = text});
 }
 
-void Attempt::ails(Actions& actions, const std::string& text, UnixMillis time) {
-  if (!has_begun() || text == ails_) return;
-  ails_ = text;
+void Attempt::tell_health(Actions& actions, const std::string& text, UnixMillis time) {
+  if (!has_begun() || text == health_) return;
+  health_ = text;
   for (const HostState& state : states_)
     if (!state.end)
       tell(actions, {.kind = Event::Kind::health, .host = state.name, .time = time, .text = text});
@@ -163,13 +163,13 @@ Actions Attempt::on_queue(const std::optional<slurm::QueuedJob>& job, UnixMillis
       waits(actions, "its nodes are being prepared", time);
       break;
     case Standing::running:
-      ails(actions, "", time);
+      tell_health(actions, "", time);
       if (delivery_ != Delivery::waiting || over()) break;
       delivery_ = Delivery::delivering;
       actions.push_back({.kind = Action::Kind::deliver});
       break;
     case Standing::suspended:
-      ails(actions, "Slurm has suspended the job", time);
+      tell_health(actions, "Slurm has suspended the job", time);
       break;
     case Standing::over:
       on_over(actions, *job, time, now);
@@ -485,8 +485,8 @@ std::vector<Event> Attempt::present() const {
     if (!state.started && !waits_for_.empty() && !state.end)
       events.push_back({.kind = Event::Kind::queued, .host = state.name, .text = waits_for_});
     if (state.started) events.push_back(*state.started);
-    if (state.started && !ails_.empty() && !state.end)
-      events.push_back({.kind = Event::Kind::health, .host = state.name, .text = ails_});
+    if (state.started && !health_.empty() && !state.end)
+      events.push_back({.kind = Event::Kind::health, .host = state.name, .text = health_});
     if (state.end) events.push_back(*state.end);
   }
   for (Event& event : events) event.attempt = number_;

@@ -154,7 +154,7 @@ class Attempt {
   void begin_if_all_came(Actions& actions, UnixMillis time);
   void finish(Actions& actions);
   void waits(Actions& actions, const std::string& text, UnixMillis time);
-  void ails(Actions& actions, const std::string& text, UnixMillis time);
+  void tell_health(Actions& actions, const std::string& text, UnixMillis time);
   void on_over(Actions& actions, const slurm::QueuedJob& job, UnixMillis time, TimePoint now);
 
   int number_;
@@ -168,7 +168,7 @@ class Attempt {
   bool preempted_ = false;  ///< Slurm takes nodes away, whatever it says of the job's own end.
   TimePoint since_;         ///< When it was submitted, or found again.
   std::string waits_for_;
-  std::string ails_;
+  std::string health_;
   std::optional<TimePoint> join_by_;
   slurm::QueuedJob last_word_;        ///< Slurm's, once the job is over.
   std::optional<TimePoint> over_by_;  ///< Until then links may say more.

@@ -42,7 +42,7 @@ std::vector<Entry> living_entries(std::string_view text) {
   return entries;
 }
 
-std::string text_of(const std::vector<Entry>& entries) {
+std::string register_text(const std::vector<Entry>& entries) {
   std::string text;
   for (const Entry& entry : entries)
     text += cidr(entry.network.subnet) + " " + entry.network.bridge + " " +
@@ -89,7 +89,7 @@ Result<Network> allocate_network(const std::string& register_file, const std::st
   const std::int64_t first_id = TRY(choose_ids(id_base, taken_ids));
   const Network network{subnet, new_bridge(entries), first_id};
   entries.push_back({network, job_folder});
-  TRY(write_file(register_file, text_of(entries), 0600));
+  TRY(write_file(register_file, register_text(entries), 0600));
   return network;
 }
 

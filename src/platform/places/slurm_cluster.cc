@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/expected.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "job/limits.h"
@@ -11,10 +12,6 @@ namespace muster::places {
 namespace {
 
 constexpr std::string_view preflight_name = "preflight";
-
-Error wrong(const std::string& text) {
-  return fail(Errc::invalid_input, text);
-}
 
 /// What one job asks for. False for a name that is none of Slurm's own settings.
 bool set_site(slurm::Site& site, const std::string& name, const std::string& value) {
@@ -32,8 +29,7 @@ bool set_site(slurm::Site& site, const std::string& name, const std::string& val
 Result<void> set_hosts(slurm::Site& site, const std::string& value) {
   const std::optional<slurm::Hosts> hosts = slurm::hosts_from(value);
   if (!hosts)
-    return wrong("hosts: expected light, container, apptainer or enroot, got '" + to_utf8(value) +
-                 "'");
+    return expected("hosts", "light, container, apptainer or enroot, got '" + to_utf8(value) + "'");
   site.hosts = *hosts;
   return {};
 }
@@ -42,13 +38,13 @@ Result<void> set_hosts(slurm::Site& site, const std::string& value) {
 Result<void> set_preflight(slurm::Site& site, const std::string& name, const std::string& value) {
   if (name == preflight_name) {
     if (value != "off" && value != "light" && value != "full")
-      return wrong(name + ": expected off, light or full, got '" + to_utf8(value) + "'");
+      return expected(name, "off, light or full, got '" + to_utf8(value) + "'");
     site.preflight["MUSTER_PREFLIGHT"] = value;
     return {};
   }
   const std::optional<std::string> variable =
       preflight::threshold_variable(name.substr(preflight_name.size() + 1));
-  if (!variable) return wrong(to_utf8(name) + ": unknown threshold");
+  if (!variable) return fail(Errc::invalid_input, to_utf8(name) + ": unknown threshold");
   TRY(preflight::thresholds_from({{*variable, value}}));
   site.preflight[*variable] = value;
   return {};
@@ -61,7 +57,7 @@ Result<void> set_for_type(slurm::Site& site, const std::string& name, const std:
   if (name == "spares") {
     const std::optional<std::int64_t> number = parse_integer(value);
     if (!number || *number < 0 || *number > job::spares_max)
-      return wrong("spares: expected 0 to " + std::to_string(job::spares_max));
+      return expected("spares", "0 to " + std::to_string(job::spares_max));
     site.spares = static_cast<int>(*number);
   } else if (!set_site(site, name, value)) {
     site.options.push_back("--" + name + (value.empty() ? "" : "=" + value));
@@ -69,13 +65,13 @@ Result<void> set_for_type(slurm::Site& site, const std::string& name, const std:
   return slurm::check(site);
 }
 
-Result<std::string> text_of(const std::string& name, const Json& value) {
+Result<std::string> setting_text(const std::string& name, const Json& value) {
   if (name == "spares" && value.is_number_integer())
     return std::to_string(value.get<std::int64_t>());
   if (name.starts_with(preflight_name) && value.is_number()) return to_text(value);
   if (value.is_string()) return value.get<std::string>();
   if (value == Json(true)) return std::string();
-  return wrong("expected a text, or true for an option without value");
+  return fail(Errc::invalid_input, "expected a text, or true for an option without value");
 }
 
 }  // namespace
@@ -91,28 +87,28 @@ Result<void> set(SlurmCluster& cluster, const std::string& name, const std::stri
                                                : nullptr;
   if (path == nullptr) return set_for_type(cluster.site, name, value);
   if (!value.starts_with('/') || (name == "shared" && value.ends_with('/')))
-    return wrong(name + ": expected an absolute path on the nodes" +
-                 (name == "shared" ? ", without a trailing '/'" : ""));
+    return expected(name, std::string("an absolute path on the nodes") +
+                              (name == "shared" ? ", without a trailing '/'" : ""));
   *path = value;
   return {};
 }
 
 Result<SlurmCluster> slurm_cluster_from(const Json& json) {
-  if (!json.is_object()) return wrong("expected an object");
+  if (!json.is_object()) return fail(Errc::invalid_input, "expected an object");
   SlurmCluster cluster;
   for (const auto& [name, value] : json.items()) {
     if (name == "instance_types") continue;
-    const Result<std::string> text = text_of(name, value);
+    const Result<std::string> text = setting_text(name, value);
     if (!text) return text.error().in(name);
     TRY(set(cluster, name, *text));
   }
   const Json types = json.value("instance_types", Json::object());
-  if (!types.is_object()) return wrong("instance_types: expected an object");
+  if (!types.is_object()) return expected("instance_types", "an object");
   for (const auto& [type, settings] : types.items()) {
     slurm::Site& site = cluster.sites[type] = cluster.site;
-    if (!settings.is_object()) return wrong("instance_types." + type + ": expected an object");
+    if (!settings.is_object()) return expected("instance_types." + type, "an object");
     for (const auto& [name, value] : settings.items()) {
-      const Result<std::string> text = text_of(name, value);
+      const Result<std::string> text = setting_text(name, value);
       const Result<void> taken = text ? set_for_type(site, name, *text) : text.error();
       if (!taken) return taken.error().in("instance_types." + type + "." + name);
     }
