@@ -14,7 +14,7 @@ constexpr int expression_instructions_max = 500;
 /// Measured: an expression made to be slow takes a microsecond for a byte and 250 of them.
 constexpr std::size_t instructions_of_cost = 8;
 
-Error bad(const std::string& why) {
+Error invalid_filter(const std::string& why) {
   return fail(Errc::invalid_input, "Invalid filter pattern: " + why);
 }
 
@@ -29,14 +29,14 @@ Result<void> check_characters(std::string_view expression) {
   for (std::size_t i = 0; i < expression.size(); ++i) {
     const char c = expression[i];
     if (!is_letter_or_digit(c) && taken.find(c) == taken.npos)
-      return bad(
+      return invalid_filter(
           "a regular expression can contain only letters, digits, blanks and "
           ":_#=@/;,-^$?[]{}|\\*+.");
     if (c != '\\') continue;
     const char escaped = ++i < expression.size() ? expression[i] : 'Q';
     const bool is_plain = escaped > ' ' && escaped < '\x7f' && !is_letter_or_digit(escaped);
     if (!is_plain && classes.find(escaped) == classes.npos)
-      return bad(
+      return invalid_filter(
           "in a regular expression, \\ must be followed by d, D, s, S, w, W, xHH or a symbol");
   }
   return {};
@@ -46,7 +46,8 @@ Result<void> check_characters(std::string_view expression) {
 Result<std::shared_ptr<const re2::RE2>> expression_from(std::string_view text) {
   const std::size_t end = text.find('%', 1);
   if (end != text.size() - 1 || end < 2)
-    return bad("a regular expression between two percent signs must be the whole pattern");
+    return invalid_filter(
+        "a regular expression between two percent signs must be the whole pattern");
   const std::string_view inside = text.substr(1, end - 1);
   TRY(check_characters(inside));
   re2::RE2::Options options;
@@ -55,9 +56,9 @@ Result<std::shared_ptr<const re2::RE2>> expression_from(std::string_view text) {
   options.set_max_mem(expression_memory_max);
   auto made =
       std::make_shared<const re2::RE2>(re2::StringPiece(inside.data(), inside.size()), options);
-  if (!made->ok()) return bad("the regular expression cannot be read: " + made->error());
+  if (!made->ok()) return invalid_filter("the regular expression cannot be read: " + made->error());
   if (made->ProgramSize() > expression_instructions_max)
-    return bad("the regular expression repeats too much");
+    return invalid_filter("the regular expression repeats too much");
   return made;
 }
 
@@ -78,7 +79,7 @@ Result<std::string> take_word(std::string_view& text) {
     if (text[i] == '\\' && i + 1 < text.size()) ++i;
     word += text[i];
   }
-  return bad("a quote that does not end");
+  return invalid_filter("a quote that does not end");
 }
 
 }  // namespace
@@ -88,7 +89,8 @@ Result<LogFilter> LogFilter::from(std::string_view pattern) {
   const std::string trimmed = trim(pattern);
   std::string_view rest = trimmed;
   if (!rest.empty() && (rest.front() == '{' || rest.front() == '['))
-    return bad("only patterns of words, quoted texts and one %regular expression% are supported");
+    return invalid_filter(
+        "only patterns of words, quoted texts and one %regular expression% are supported");
   if (!rest.empty() && rest.front() == '%') {
     filter.expression_ = TRY(expression_from(rest));
     return filter;

@@ -239,7 +239,7 @@ Result<void> make_first_key(Server& server) {
   return server.user_keys->reload();
 }
 
-Result<Json> told(Server& server, const Json& request) {
+Result<Json> answer_control(Server& server, const Json& request) {
   if (api::text_of(request, "do") != "reload keys")
     return fail(Errc::protocol, "expected {\"do\": \"reload keys\"}");
   TRY(server.user_keys->reload());
@@ -575,7 +575,7 @@ int server_main(const Args& args, const Env& given) {
         "\n\nFor notebooks that call get_execution_role() without a session, run once as root:\n\n"
         "sm env --client --notebook\n\n";
   static_cast<void>(say(STDOUT_FILENO, hello));
-  server.control->serve([&server](const Json& request) { return told(server, request); });
+  server.control->serve([&server](const Json& request) { return answer_control(server, request); });
   // What an earlier server left half removed may be large: first those who wait for this one.
   server.loop.post([&server] { server.machine->clear_halves(); });
   loop::Tasks tasks(server.loop);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/expected.h"
 #include "base/port.h"
 #include "base/text.h"
 #include "command/line.h"
@@ -14,16 +15,12 @@
 namespace muster::server {
 namespace {
 
-Error wrong(const std::string& text) {
-  return fail(Errc::invalid_input, text);
-}
-
 Result<void> set_listen(ServerConfig& config, const std::string& listen) {
   const std::size_t colon = listen.rfind(':');
   const std::string port_text = colon == std::string::npos ? "" : listen.substr(colon + 1);
   const std::optional<std::uint16_t> port =
       port_text == "0" ? std::optional<std::uint16_t>(0) : parse_port(port_text);
-  if (!port) return wrong("listen: \"" + listen + "\": expected ADDRESS:PORT, say 127.0.0.1:7700");
+  if (!port) return expected("listen: \"" + listen + "\"", "ADDRESS:PORT, say 127.0.0.1:7700");
   config.host = listen.substr(0, colon);
   if (config.host.size() > 2 && config.host.front() == '[' && config.host.back() == ']')
     config.host = config.host.substr(1, config.host.size() - 2);
@@ -33,13 +30,13 @@ Result<void> set_listen(ServerConfig& config, const std::string& listen) {
 }
 
 Result<void> set_text(std::string& value, const Json& json, const std::string& name) {
-  if (!json.is_string()) return wrong(name + ": expected a text");
+  if (!json.is_string()) return expected(name, "a text");
   value = json.get<std::string>();
   return {};
 }
 
 Result<void> set_flag(bool& value, const Json& json, const std::string& name) {
-  if (!json.is_boolean()) return wrong(name + ": expected true or false");
+  if (!json.is_boolean()) return expected(name, "true or false");
   value = json.get<bool>();
   return {};
 }
@@ -49,30 +46,30 @@ Result<void> set_name(ServerConfig& config, const Json& json) {
   const Result<http::Url> url =
       http::parse_url("http://" + config.name + ":1/");  // No port, no path of its own.
   if (url && url->origin.host == config.name) return {};
-  return wrong("name: expected a host's name or IPv4 address, got \"" + config.name + "\"");
+  return expected("name", "a host's name or IPv4 address, got \"" + config.name + "\"");
 }
 
 Result<void> set_account(ServerConfig& config, const Json& json) {
   TRY(set_text(config.realm.account, json, "account"));
   const std::string& account = config.realm.account;
   if (account.size() != 12 || account.find_first_not_of("0123456789") != std::string::npos)
-    return wrong("account: expected 12 digits");
+    return expected("account", "12 digits");
   return {};
 }
 
 Result<void> set_access_keys(ServerConfig& config, const Json& json) {
-  if (!json.is_array()) return wrong("keys: expected a list of {\"id\", \"secret_file\"}");
+  if (!json.is_array()) return expected("keys", "a list of {\"id\", \"secret_file\"}");
   for (const Json& each : json) {
     const std::string where = "keys[" + std::to_string(config.keys.size()) + "]";
-    if (!each.is_object()) return wrong(where + ": expected {\"id\", \"secret_file\"}");
+    if (!each.is_object()) return expected(where, "{\"id\", \"secret_file\"}");
     ConfigKey& key = config.keys.emplace_back();
     for (const auto& [name, value] : each.items()) {
       if (name != "id" && name != "secret_file")
-        return wrong(where + "." + name + ": expected id or secret_file as its name");
+        return expected(where + "." + name, "id or secret_file as its name");
       TRY(set_text(name == "id" ? key.id : key.secret_file, value, where + "." + name));
     }
     if (key.id.empty() || key.secret_file.empty())
-      return wrong(where + ": expected both id and secret_file");
+      return expected(where, "both id and secret_file");
   }
   return {};
 }
@@ -90,8 +87,7 @@ Result<void> set_s3(ServerConfig& config, const Json& json) {
 
 Result<void> set_disk_free(ServerConfig& config, const Json& json) {
   const double gib = json.is_number() ? json.get<double>() : -1;
-  if (!(gib >= 0 && gib <= 1e9))
-    return wrong("disk_free_gib: expected a number from 0 to 1000000000");
+  if (!(gib >= 0 && gib <= 1e9)) return expected("disk_free_gib", "a number from 0 to 1000000000");
   config.disk_free_bytes = static_cast<std::uint64_t>(gib * 1024 * 1024 * 1024);
   return {};
 }
@@ -102,10 +98,10 @@ Result<void> set_networks(ServerConfig& config, const Json& json) {
 }
 
 Result<void> set_page_names(ServerConfig& config, const Json& json) {
-  if (!json.is_array()) return wrong("page_names: expected a list of names of this server");
+  if (!json.is_array()) return expected("page_names", "a list of names of this server");
   for (const Json& each : json) {
     if (!each.is_string() || each.get<std::string>().empty())
-      return wrong("page_names: expected a list of names of this server");
+      return expected("page_names", "a list of names of this server");
     config.page_names.push_back(lower_case(each.get<std::string>()));
   }
   return {};
@@ -115,7 +111,7 @@ Result<void> set_page_names(ServerConfig& config, const Json& json) {
 Result<void> set_engine(ServerConfig& config, const Json& json) {
   if (json == Json("local")) return {};
   if (!json.is_object() || json.size() != 1 || !json.contains("slurm"))
-    return wrong("engine: expected \"local\" or {\"slurm\": {...}}");
+    return expected("engine", "\"local\" or {\"slurm\": {...}}");
   Result<places::SlurmCluster> cluster = places::slurm_cluster_from(json.at("slurm"));
   if (!cluster) return cluster.error().in("engine.slurm");
   config.slurm = *std::move(cluster);
@@ -123,7 +119,7 @@ Result<void> set_engine(ServerConfig& config, const Json& json) {
 }
 
 Result<void> set_jobs(ServerConfig& config, const Json& json) {
-  if (!json.is_object()) return wrong("jobs: expected an object");
+  if (!json.is_object()) return expected("jobs", "an object");
   config.jobs = json;
   return {};
 }
@@ -174,7 +170,8 @@ Result<void> set_key(ServerConfig& config, const std::string& name, const Json& 
       return key.text != nullptr ? set_text(config.*key.text, json, name) : key.set(config, json);
     names.emplace_back(key.name);
   }
-  return wrong("\"" + name + "\" is not a key of the config; it has " + join(names, ", "));
+  return fail(Errc::invalid_input,
+              "\"" + name + "\" is not a key of the config; it has " + join(names, ", "));
 }
 
 /// The text with spaces for comments, from // to the end of a line: places in it stay what they
@@ -200,13 +197,14 @@ bool is_loopback(const std::string& host) {
 
 Result<void> check(const ServerConfig& config) {
   if (config.certificate.empty() != config.key.empty())
-    return wrong("tls_certificate and tls_key require each other");
+    return fail(Errc::invalid_input, "tls_certificate and tls_key require each other");
   if (!config.ca.empty() && config.certificate.empty())
-    return wrong("tls_ca: requires tls_certificate");
+    return fail(Errc::invalid_input, "tls_ca: requires tls_certificate");
   if (!is_loopback(config.host) && config.certificate.empty() && !config.insecure_http)
-    return wrong("listen: " + config.host +
-                 " can be reached by other machines: set tls_certificate and tls_key in the "
-                 "config, or use --insecure-http, which sends everything unencrypted");
+    return fail(Errc::invalid_input,
+                "listen: " + config.host +
+                    " can be reached by other machines: set tls_certificate and tls_key in the "
+                    "config, or use --insecure-http, which sends everything unencrypted");
   return {};
 }
 
@@ -235,7 +233,7 @@ Result<ServerConfig> config_of(const ServerFlags& flags, const std::string& file
   ServerConfig config;
   if (!file.empty()) {
     const Json json = TRY(parse_json(without_comments(file)));
-    if (!json.is_object()) return wrong("expected a JSON object");
+    if (!json.is_object()) return fail(Errc::invalid_input, "expected a JSON object");
     for (const auto& [name, value] : json.items()) TRY(set_key(config, name, value));
   }
   if (!flags.listen.empty()) TRY(set_listen(config, flags.listen));

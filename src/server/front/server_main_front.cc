@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "aws/api/inputs.h"
 #include "aws/api/protocol.h"
 #include "aws/api/validate.h"
 #include "aws/digest.h"
@@ -75,12 +76,10 @@ bool is_for_web(const RequestHead& head, std::string_view service, const api::Ap
 
 api::Answer Front::web_link(const access::AccessKey& key) {
   if (!options_.web_link)
-    return aws::Refusal{"ValidationException",
-                        "The server has no web page: its config disables it."};
+    return api::invalid("The server has no web page: its config disables it.");
   if (!key.maker.empty())
-    return aws::Refusal{
-        "ValidationException",
-        "A temporary key cannot open the web page; use the key that it was made from."};
+    return api::invalid(
+        "A temporary key cannot open the web page; use the key that it was made from.");
   const Result<std::string> path = options_.web_link(key.id);
   if (!path) return aws::Refusal{"ThrottlingException", path.error().text};
   return Json{{"Path", *path}};

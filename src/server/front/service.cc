@@ -84,7 +84,7 @@ loop::Task<api::Answer> Service::describe_stacks(const api::Request& request) {
   const bool native = request.own == api::Own::native_stacks;
   const Result<std::vector<job::HostStacks>> hosts =
       co_await runner_.look(job, native ? job::Calls::native : job::Calls::python);
-  if (!hosts) co_return aws::Refusal{"ValidationException", hosts.error().text};
+  if (!hosts) co_return api::invalid(hosts.error().text);
   co_return api::Answer(job::to_json(job, *hosts));
 }
 

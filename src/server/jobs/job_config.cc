@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/expected.h"
 #include "base/text.h"
 #include "job/host_spec.h"
 #include "server/jobs/aws_image.h"
@@ -20,40 +21,41 @@ constexpr std::chrono::seconds pull_limit_max = std::chrono::hours(7 * 24);
 constexpr const char* local_type = "local";
 constexpr const char* all_gpus_type = "local_gpu";
 
-Error wrong(const std::string& key, const std::string& want) {
-  return fail(Errc::invalid_input, "jobs." + key + ": expected " + want);
+Error expected_key(const std::string& key, const std::string& want) {
+  return expected("jobs." + key, want);
 }
 
 Result<double> number_at(const Json& json, const std::string& key) {
-  if (!json.is_number()) return wrong(key, "a number");
+  if (!json.is_number()) return expected_key(key, "a number");
   const double value = json.get<double>();
   if (!std::isfinite(value) || value < 0 || value > number_max)
-    return wrong(key, "a number from 0 to 1000000000");
+    return expected_key(key, "a number from 0 to 1000000000");
   return value;
 }
 
 Result<std::int64_t> cpu_millis_at(double cpus, const std::string& key) {
   const std::int64_t millis = cpus > 0 ? std::max(std::llround(cpus * 1000), 1LL) : 0;
-  if (!job::is_cpu_limit(millis)) return wrong(key, "0 (no limit), or a number from 0.01 to 1000");
+  if (!job::is_cpu_limit(millis))
+    return expected_key(key, "0 (no limit), or a number from 0.01 to 1000");
   return millis;
 }
 
 Result<std::int64_t> user_id_at(const Json& json, const std::string& key) {
   const std::int64_t id = json.is_number_integer() ? json.get<std::int64_t>() : 0;
   if (id < job::first_id_min || id > job::first_id_max)
-    return wrong(key, "a whole number from 65536 to 2147418112");
+    return expected_key(key, "a whole number from 65536 to 2147418112");
   return id;
 }
 
 Result<std::string> text_at(const Json& json, const std::string& key) {
   if (json.is_string() && !json.get_ref<const std::string&>().empty())
     return json.get<std::string>();
-  return wrong(key, "text");
+  return expected_key(key, "text");
 }
 
 Result<std::string> absolute_path_at(const Json& json, const std::string& key) {
   std::string path = TRY(text_at(json, key));
-  if (!path.starts_with('/')) return wrong(key, "an absolute path");
+  if (!path.starts_with('/')) return expected_key(key, "an absolute path");
   return path;
 }
 
@@ -62,23 +64,23 @@ Result<job::Network> network_at(const Json& json, const std::string& key) {
       json.is_string() ? job::network_from(json.get_ref<const std::string&>()) : std::nullopt;
   // Jobs of a server are others' code: none of them is let into the machine's own network.
   if (network && *network != job::Network::host) return *network;
-  return wrong(key, "\"nat\" or \"none\"");
+  return expected_key(key, "\"nat\" or \"none\"");
 }
 
 Result<std::vector<JobConfig::PriorityMax>> priority_max_at(const Json& json) {
-  if (!json.is_object()) return wrong("priority_max", "an object of access keys' ids");
+  if (!json.is_object()) return expected_key("priority_max", "an object of access keys' ids");
   std::vector<JobConfig::PriorityMax> all;
   for (const auto& [name, value] : json.items()) {
     const std::int64_t most = value.is_number_integer() ? value.get<std::int64_t>() : -1;
     if (most < 0 || most > priority_max)
-      return wrong("priority_max." + name, "a whole number from 0 to 9");
+      return expected_key("priority_max." + name, "a whole number from 0 to 9");
     all.push_back({name, static_cast<int>(most)});
   }
   return all;
 }
 
 Result<Env> environment_at(const Json& json) {
-  if (!json.is_object()) return wrong("environment", "an object of variables");
+  if (!json.is_object()) return expected_key("environment", "an object of variables");
   Env environment;
   for (const auto& [name, value] : json.items()) {
     const std::string* const text =
@@ -86,14 +88,14 @@ Result<Env> environment_at(const Json& json) {
     const bool is_name =
         !name.empty() && name.find_first_of(std::string("=\0", 2)) == std::string::npos;
     if (!is_name || text == nullptr || text->find('\0') != std::string::npos)
-      return wrong("environment." + name, "a variable's name, and text");
+      return expected_key("environment." + name, "a variable's name, and text");
     environment[name] = *text;
   }
   return environment;
 }
 
 Result<JobConfig::Instance> instance_at(const Json& json, const std::string& key) {
-  if (!json.is_object()) return wrong(key, "an object of cpus, memory_gib, gpus");
+  if (!json.is_object()) return expected_key(key, "an object of cpus, memory_gib, gpus");
   JobConfig::Instance instance;
   for (const auto& [name, value] : json.items()) {
     const double number = TRY(number_at(value, key + "." + name));
@@ -104,19 +106,21 @@ Result<JobConfig::Instance> instance_at(const Json& json, const std::string& key
     else if (name == "gpus")
       instance.gpus = static_cast<int>(number);
     else
-      return wrong(key + "." + name, "cpus, memory_gib or gpus as its name");
+      return expected_key(key + "." + name, "cpus, memory_gib or gpus as its name");
   }
   return instance;
 }
 
 Result<std::vector<JobConfig::Image>> images_at(const Json& json) {
-  if (!json.is_object()) return wrong("images", "an object of image names");
+  if (!json.is_object()) return expected_key("images", "an object of image names");
   std::vector<JobConfig::Image> images;
   for (const auto& [name, value] : json.items()) {
     JobConfig::Image image{name, {}};
-    if (!value.is_object()) return wrong("images." + name, "an object, {\"python\": PATH} or {}");
+    if (!value.is_object())
+      return expected_key("images." + name, "an object, {\"python\": PATH} or {}");
     for (const auto& [field, text] : value.items()) {
-      if (field != "python") return wrong("images." + name + "." + field, "python as its name");
+      if (field != "python")
+        return expected_key("images." + name + "." + field, "python as its name");
       image.python = TRY(text_at(text, "images." + name + ".python"));
     }
     images.push_back(std::move(image));
@@ -126,7 +130,7 @@ Result<std::vector<JobConfig::Image>> images_at(const Json& json) {
 
 Result<Amounts> capacity_at(const Json& json) {
   if (!json.is_object())
-    return wrong("capacity", "an object of cpus, memory_gib, gpus, hosts and types");
+    return expected_key("capacity", "an object of cpus, memory_gib, gpus, hosts and types");
   Amounts capacity;
   for (const auto& [name, value] : json.items()) {
     const double number = TRY(number_at(value, "capacity." + name));
@@ -172,7 +176,7 @@ Result<void> set_images(JobConfig& config, const Json& json) {
 }
 
 Result<void> set_instance_types(JobConfig& config, const Json& json) {
-  if (!json.is_object()) return wrong("instance_types", "an object of instance types");
+  if (!json.is_object()) return expected_key("instance_types", "an object of instance types");
   config.instances.clear();
   for (const auto& [name, each] : json.items()) {
     const JobConfig::Instance instance = TRY(instance_at(each, "instance_types." + name));
@@ -203,17 +207,17 @@ Result<void> set_hang_after(JobConfig& config, const Json& json) {
   if (config.hang_after.count() == 0) return {};
   if (config.hang_after >= job::hang_after_min && config.hang_after <= job::training_time_max)
     return {};
-  return wrong("hang_after_seconds", "0, or 10 to 2419200");
+  return expected_key("hang_after_seconds", "0, or 10 to 2419200");
 }
 
 Result<void> set_end_hung(JobConfig& config, const Json& json) {
-  if (!json.is_boolean()) return wrong("end_hung", "true or false");
+  if (!json.is_boolean()) return expected_key("end_hung", "true or false");
   config.end_hung = json.get<bool>();
   return {};
 }
 
 Result<void> set_native_drivers(JobConfig& config, const Json& json) {
-  if (!json.is_boolean()) return wrong("native_drivers", "true or false");
+  if (!json.is_boolean()) return expected_key("native_drivers", "true or false");
   config.native_drivers = json.get<bool>();
   return {};
 }
@@ -234,7 +238,7 @@ Result<void> set_environment(JobConfig& config, const Json& json) {
 }
 
 Result<void> set_vpc(JobConfig& config, const Json& json) {
-  if (json != "known" && json != "any") return wrong("vpc", "\"known\" or \"any\"");
+  if (json != "known" && json != "any") return expected_key("vpc", "\"known\" or \"any\"");
   config.any_vpc = json == "any";
   return {};
 }
@@ -247,19 +251,19 @@ Result<void> set_priority_max(JobConfig& config, const Json& json) {
 Result<void> set_waiting_max(JobConfig& config, const Json& json) {
   const bool is_good = json.is_number_unsigned() && json.get<std::uint64_t>() >= 1 &&
                        json.get<std::uint64_t>() <= 1'000'000;
-  if (!is_good) return wrong("waiting_max", "a whole number from 1 to 1000000");
+  if (!is_good) return expected_key("waiting_max", "a whole number from 1 to 1000000");
   config.waiting_max = json.get<std::size_t>();
   return {};
 }
 
 Result<void> set_registries(JobConfig& config, const Json& json) {
   const std::string want = "a list of images, e.g. \"registry.example.com/team/*\"";
-  if (!json.is_array()) return wrong("registries", want);
+  if (!json.is_array()) return expected_key("registries", want);
   for (const Json& each : json) {
     const std::string pattern = TRY(text_at(each, "registries"));
     const bool plain = pattern.find_first_of(" \t\n@") == std::string::npos;
     if (!plain || (pattern != "*" && pattern.find('/') == std::string::npos))
-      return wrong("registries", want + ", or \"*\", got \"" + pattern + "\"");
+      return expected_key("registries", want + ", or \"*\", got \"" + pattern + "\"");
     config.registries.push_back(pattern);
   }
   return {};
@@ -274,20 +278,20 @@ Result<void> set_pull(JobConfig& config, const Json& json) {
       config.pull = pull;
       return {};
     }
-  return wrong("pull", "\"missing\", \"always\" or \"never\"");
+  return expected_key("pull", "\"missing\", \"always\" or \"never\"");
 }
 
 Result<void> set_pull_limit(JobConfig& config, const Json& json) {
   const std::int64_t seconds = json.is_number_integer() ? json.get<std::int64_t>() : 0;
   if (seconds < 1 || seconds > pull_limit_max.count())
-    return wrong("pull_limit", "a whole number of seconds from 1 to 604800");
+    return expected_key("pull_limit", "a whole number of seconds from 1 to 604800");
   config.pull_limit = std::chrono::seconds(seconds);
   return {};
 }
 
 Result<void> set_image_store(JobConfig& config, const Json& json) {
   const double number = TRY(number_at(json, "image_store_gib"));
-  if (number <= 0) return wrong("image_store_gib", "a number above 0");
+  if (number <= 0) return expected_key("image_store_gib", "a number above 0");
   config.image_store_bytes = static_cast<std::int64_t>(number * gib);
   return {};
 }
@@ -304,35 +308,36 @@ Result<void> set_registry_logins(JobConfig& config, const Json& json) {
 }
 
 Result<JobConfig::CredentialsProvider> provider_at(const Json& json, const std::string& key) {
-  if (!json.is_object()) return wrong(key, "an object with registries and logins");
+  if (!json.is_object()) return expected_key(key, "an object with registries and logins");
   JobConfig::CredentialsProvider provider;
   for (const auto& [name, value] : json.items()) {
     const std::string place = key + "." + name;
     if (name == "logins") {
       provider.logins = TRY(text_at(value, place));
     } else if (name == "registries") {
-      if (!value.is_array()) return wrong(place, "a list, e.g. [\"registry.lab:5000\"]");
+      if (!value.is_array()) return expected_key(place, "a list, e.g. [\"registry.lab:5000\"]");
       for (const Json& each : value) provider.registries.push_back(TRY(text_at(each, place)));
     } else {
-      return wrong(place, "registries or logins as its name");
+      return expected_key(place, "registries or logins as its name");
     }
   }
   for (const std::string& registry : provider.registries)
     if (registry.find_first_of("/* \t\n") != std::string::npos)
-      return wrong(key + ".registries",
-                   "registries, e.g. \"registry.lab:5000\", got \"" + registry + "\"");
-  if (provider.registries.empty()) return wrong(key, "registries that its login is for");
-  if (!provider.logins.starts_with('/')) return wrong(key + ".logins", "an absolute path");
+      return expected_key(key + ".registries",
+                          "registries, e.g. \"registry.lab:5000\", got \"" + registry + "\"");
+  if (provider.registries.empty()) return expected_key(key, "registries that its login is for");
+  if (!provider.logins.starts_with('/')) return expected_key(key + ".logins", "an absolute path");
   return provider;
 }
 
 Result<void> set_credentials_providers(JobConfig& config, const Json& json) {
   const std::string key = "credentials_providers";
-  if (!json.is_object()) return wrong(key, "an object of ARNs");
+  if (!json.is_object()) return expected_key(key, "an object of ARNs");
   for (const auto& [arn, value] : json.items()) {
     if (!arn.starts_with("arn:"))
-      return wrong(key, "an ARN, e.g. arn:aws:lambda:us-east-1:000000000000:function:team, got \"" +
-                            arn + "\"");
+      return expected_key(
+          key,
+          "an ARN, e.g. arn:aws:lambda:us-east-1:000000000000:function:team, got \"" + arn + "\"");
     JobConfig::CredentialsProvider provider = TRY(provider_at(value, key + "." + arn));
     config.credentials_providers.insert_or_assign(arn, std::move(provider));
   }
@@ -380,7 +385,7 @@ Result<void> set_key(JobConfig& config, const std::string& name, const Json& jso
     if (name == key.name) return key.set(config, json);
     names.emplace_back(key.name);
   }
-  return wrong(name, join(names, ", ") + " as its name");
+  return expected_key(name, join(names, ", ") + " as its name");
 }
 
 }  // namespace
@@ -435,7 +440,7 @@ std::optional<std::string> JobConfig::python_of(const std::string& image) const 
 
 Result<JobConfig> job_config_from(const Json& json, int processors) {
   JobConfig config = without_file();
-  if (!json.is_object()) return fail(Errc::invalid_input, "jobs: expected an object");
+  if (!json.is_object()) return expected("jobs", "an object");
   for (const auto& [name, value] : json.items()) TRY(set_key(config, name, value));
   most_exact_first(config.instances);
   most_exact_first(config.images);
@@ -465,9 +470,10 @@ Result<void> check_gpus(const JobConfig& config, const std::function<Result<int>
   if (most == 0) return {};
   const int there = TRY(count());
   if (most <= there) return {};
-  return wrong(key, (there == 0 ? "0, since this machine has no GPU that can be opened"
-                                : "at most " + std::to_string(there) + ", this machine's GPUs") +
-                        ", got " + std::to_string(most));
+  return expected_key(key,
+                      (there == 0 ? "0, since this machine has no GPU that can be opened"
+                                  : "at most " + std::to_string(there) + ", this machine's GPUs") +
+                          ", got " + std::to_string(most));
 }
 
 std::vector<std::string> missing_interpreters(

@@ -10,7 +10,7 @@
 namespace muster::jobs {
 namespace {
 
-std::string text_of(const store::AccessKey& key) {
+std::string credentials_file(const store::AccessKey& key) {
   return "[default]\naws_access_key_id = " + key.id + "\naws_secret_access_key = " + key.secret +
          "\n";
 }
@@ -29,7 +29,7 @@ Result<aws::Credentials> JobKeys::open(const store::Job& job, const job::Spec& s
   }
   TRY(admit(*key, spec, repository));
   TRY(make_folders(folder_, 0700));
-  TRY(write_file(file(job.name), text_of(*key), 0600));
+  TRY(write_file(file(job.name), credentials_file(*key), 0600));
   TRY(admit_results_key(job.name, spec));
   return aws::Credentials{key->id, key->secret, {}};
 }
@@ -53,7 +53,7 @@ Result<void> JobKeys::admit_results_key(const std::string& job, const job::Spec&
   if (!kept) {
     const store::AccessKey fresh = fresh_key_();
     TRY(make_folders(folder_, 0700));
-    TRY(write_file(path, text_of(fresh), 0600));
+    TRY(write_file(path, credentials_file(fresh), 0600));
     kept = aws::Credentials{fresh.id, fresh.secret, {}};
   }
   access::AccessKey known;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "aws/api/inputs.h"
 #include "base/text.h"
 #include "net/http/url.h"
 #include "platform/interpreter.h"
@@ -15,10 +16,6 @@ namespace {
 /// From the end of a job's processes to the last of its results in S3. A larger model takes longer:
 /// then the job is overdue, and nobody is let past for its sake.
 constexpr std::chrono::minutes results_time{10};
-
-aws::Refusal bad(std::string message) {
-  return {"ValidationException", std::move(message)};
-}
 
 /// Groups of instances, or the job's one.
 std::vector<job::HostGroup> groups_of(const job::Spec& spec) {
@@ -64,24 +61,25 @@ void keep_from_proxy(Env& environment, const std::string& endpoint) {
 
 Result<void, aws::Refusal> check_request(const api::JobRequest& request, const JobConfig& config) {
   if (request.image.empty())
-    return bad(
+    return api::invalid(
         "AlgorithmSpecification.TrainingImage is missing: this server has no algorithms "
         "by name");
   TRY(training_image(request.image, request.credentials_provider, config));
   if (request.spec.environment.contains(hang_variable) && !hang_after_in(request.spec.environment))
-    return bad("Environment MUSTER_HANG_AFTER: expected seconds, 0 or 10 to 2419200");
+    return api::invalid("Environment MUSTER_HANG_AFTER: expected seconds, 0 or 10 to 2419200");
   for (const job::HostGroup& group : groups_of(request.spec))
     if (!config.instance(group.type))
-      return bad("InstanceType " + group.type + ": this server has " + config.known_types() +
-                 " and AWS's own; see `jobs.instance_types` in its config");
+      return api::invalid("InstanceType " + group.type + ": this server has " +
+                          config.known_types() +
+                          " and AWS's own; see `jobs.instance_types` in its config");
   for (const job::HostGroup& group : groups_of(request.spec))
     if (group.type == "local_gpu" && config.instance(group.type)->gpus == 0)
-      return bad("InstanceType local_gpu: this machine has no GPU available for hosts");
+      return api::invalid("InstanceType local_gpu: this machine has no GPU available for hosts");
   const std::string& checkpoints = request.spec.checkpoint_url;
   const Result<s3wire::S3Url> kept = s3wire::parse_s3_prefix(checkpoints);
   if (kept && kept->key.empty())
-    return bad("CheckpointConfig.S3Uri " + checkpoints +
-               " is a whole bucket, with other jobs' results; use a folder in it");
+    return api::invalid("CheckpointConfig.S3Uri " + checkpoints +
+                        " is a whole bucket, with other jobs' results; use a folder in it");
   const std::vector<std::string> lines = beyond(config.capacity, needs_of(request.spec, config));
   if (lines.empty()) return {};
   return aws::Refusal{"ResourceLimitExceeded",

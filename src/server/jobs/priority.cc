@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "aws/api/inputs.h"
 #include "server/queue/queue_order.h"
 
 namespace muster::jobs {
@@ -28,15 +29,13 @@ Result<std::optional<int>, aws::Refusal> priority_asked_for(
   if (value == nullptr) return std::optional<int>();
   const std::optional<int> priority = priority_from(*value);
   if (!priority)
-    return aws::Refusal{
-        "ValidationException",
-        "Tag muster:priority: expected a whole number from 0 to 9, got \"" + *value + "\""};
+    return api::invalid("Tag muster:priority: expected a whole number from 0 to 9, got \"" +
+                        *value + "\"");
   const int most = config.priority_max_of(key, makers);
   if (*priority > most)
-    return aws::Refusal{"ValidationException",
-                        "Tag muster:priority: this access key may give at most " +
-                            std::to_string(most) + ", got " + *value +
-                            "; see jobs.priority_max in the server's config"};
+    return api::invalid("Tag muster:priority: this access key may give at most " +
+                        std::to_string(most) + ", got " + *value +
+                        "; see jobs.priority_max in the server's config");
   return priority;
 }
 

@@ -228,7 +228,7 @@ Result<void, aws::Refusal> Runner::pin(api::JobRequest& request) const {
   const Result<void> pinned = pin_manifests(request.spec, options_.preparation.read_manifest);
   if (pinned) return {};
   if (pinned.error().code == Errc::system) return api::internal_failure(pinned.error());
-  return aws::Refusal{"ValidationException", pinned.error().text};
+  return api::invalid(pinned.error().text);
 }
 
 Result<void, aws::Refusal> Runner::check_room(const std::string& key) const {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "aws/api/inputs.h"
 #include "base/text.h"
 #include "image/reference.h"
 
@@ -14,8 +15,8 @@ constexpr std::string_view engines_are_not_asked =
     "is an image of an engine of the server's machine, which no job reaches; push it to this "
     "server and name it as it was pushed";
 
-aws::Refusal bad(const std::string& asked, const std::string& why) {
-  return {"ValidationException", "TrainingImage " + asked + ": " + why};
+aws::Refusal invalid_image(const std::string& asked, const std::string& why) {
+  return api::invalid("TrainingImage " + asked + ": " + why);
 }
 
 /// The store's name of the image that a job asks for.
@@ -50,7 +51,7 @@ bool has(const std::vector<std::string>& registries, const std::string& registry
 }
 
 aws::Refusal bad_provider(const std::string& arn, const std::string& why) {
-  return {"ValidationException", "TrainingRepositoryCredentialsProviderArn " + arn + ": " + why};
+  return api::invalid("TrainingRepositoryCredentialsProviderArn " + arn + ": " + why);
 }
 
 Result<void, aws::Refusal> give_login(job::ImageWish& image, const std::string& registry,
@@ -101,10 +102,10 @@ Result<TrainingImage, aws::Refusal> training_image(const std::string& asked,
     meant.image->pull_limit = config.pull_limit;
     return meant;
   }
-  if (names_engine(asked)) return bad(asked, std::string(engines_are_not_asked));
-  if (config.registries.empty()) return bad(asked, not_served(config));
+  if (names_engine(asked)) return invalid_image(asked, std::string(engines_are_not_asked));
+  if (config.registries.empty()) return invalid_image(asked, not_served(config));
   const Result<image::Reference> reference = reference_of(asked);
-  if (!reference) return bad(asked, reference.error().text);
+  if (!reference) return invalid_image(asked, reference.error().text);
   const std::string name = image::to_text(*reference);
   const std::string repository = reference->registry + "/" + reference->repository;
   for (const std::string& pattern : config.registries) {
@@ -112,7 +113,7 @@ Result<TrainingImage, aws::Refusal> training_image(const std::string& asked,
     if (!meant.image) meant.image.emplace();
     meant.image->anywhere |= names_registry(pattern, reference->registry);
   }
-  if (!meant.image) return bad(asked, not_served(config));
+  if (!meant.image) return invalid_image(asked, not_served(config));
   meant.image->name = name;
   // What sm image import names: no registry, and the machine's own port 80 is not to be asked.
   const bool imported = reference->registry == "localhost";

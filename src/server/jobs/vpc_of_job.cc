@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "aws/api/inputs.h"
 #include "base/port.h"
 #include "base/text.h"
 #include "job/training/training.h"
@@ -14,8 +15,8 @@ constexpr int roll_call_port = 9730;
 constexpr int first_free_port = 32768;
 constexpr int last_free_port = 60999;
 
-aws::Refusal bad(const std::string& message) {
-  return {"ValidationException", "VpcConfig: " + message};
+aws::Refusal invalid_vpc(const std::string& message) {
+  return api::invalid("VpcConfig: " + message);
 }
 
 vpc::VpcConfig ids_of(const api::JobRequest& request) {
@@ -68,18 +69,19 @@ Result<std::optional<job::VpcPlace>, aws::Refusal> vpc_of(const api::JobRequest&
   if (!unknown.empty() && config.any_vpc.value_or(networks.empty()))
     return std::optional<job::VpcPlace>();
   if (!unknown.empty())
-    return bad("this server has no " + join(unknown, ", ") +
-               "; `networks` in its config lists the existing ones, and `jobs.vpc` \"any\" accepts "
-               "all ids");
+    return invalid_vpc(
+        "this server has no " + join(unknown, ", ") +
+        "; `networks` in its config lists the existing ones, and `jobs.vpc` \"any\" accepts "
+        "all ids");
   job::VpcPlace place = TRY(vpc::place_of(networks, ids).transform_error([](const Error& error) {
-    return bad(error.text);
+    return invalid_vpc(error.text);
   }));
   const Result<std::vector<job::PlacedAddress>> room =
       addresses_of(place, request.spec.instance_count);
-  if (!room) return bad(room.error().text);
+  if (!room) return invalid_vpc(room.error().text);
   const std::string forbidden =
       vpc::what_is_forbidden(networks, ids, needs_between_hosts(request.spec));
-  if (!forbidden.empty()) return bad(forbidden);
+  if (!forbidden.empty()) return invalid_vpc(forbidden);
   return std::optional<job::VpcPlace>(std::move(place));
 }
 

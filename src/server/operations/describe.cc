@@ -59,7 +59,7 @@ void add_defaults(Json& answer) {
 }  // namespace
 
 aws::Refusal no_such_job() {
-  return {"ValidationException", "Requested resource not found."};
+  return api::invalid("Requested resource not found.");
 }
 
 Json to_json(const store::Tags& tags) {

@@ -48,7 +48,7 @@ std::string repository_arn(const Ask& ask, const std::string& name) {
   return "arn:aws:ecr:" + ask.realm.region + ":" + ask.realm.account + ":repository/" + name;
 }
 
-Json told(const Ask& ask, const Repository& repository) {
+Json repository_json(const Ask& ask, const Repository& repository) {
   return {{"repositoryArn", repository_arn(ask, repository.name)},
           {"registryId", ask.realm.account},
           {"repositoryName", repository.name},
@@ -83,7 +83,7 @@ api::Answer create(const Ask& ask) {
       });
   if (!done) return api::internal_failure(done.error());
   if (was_there) return about(ask, "RepositoryAlreadyExistsException", name, "already exists");
-  return Json{{"repository", told(ask, made)}};
+  return Json{{"repository", repository_json(ask, made)}};
 }
 
 api::Answer remove(const Ask& ask) {
@@ -101,7 +101,7 @@ api::Answer remove(const Ask& ask) {
   if (is_full)
     return about(ask, "RepositoryNotEmptyException", name,
                  "cannot be deleted because it still contains images");
-  return Json{{"repository", told(ask, there)}};
+  return Json{{"repository", repository_json(ask, there)}};
 }
 
 Result<std::shared_ptr<const Listing>, Refusal> listed(const Ask& ask) {
@@ -144,7 +144,7 @@ api::Answer describe(const Ask& ask) {
   Json repositories = Json::array();
   for (const std::string& name : page.names) {
     const Repository repository = TRY(existing(ask, name));
-    repositories.push_back(told(ask, repository));
+    repositories.push_back(repository_json(ask, repository));
   }
   Json answer{{"repositories", std::move(repositories)}};
   if (!page.next.empty()) answer["nextToken"] = page.next;

@@ -24,8 +24,8 @@ constexpr std::size_t tag_key_bytes_max = 512, tag_value_bytes_max = 1024;
 constexpr std::size_t instance_type_bytes_max = 64;
 
 aws::Refusal in_status(store::Status status) {
-  return {"ValidationException", "The request was rejected because the training job is in status " +
-                                     std::string(store::status_name(status)) + "."};
+  return api::invalid("The request was rejected because the training job is in status " +
+                      std::string(store::status_name(status)) + ".");
 }
 
 aws::Refusal name_taken(const std::string& arn) {
@@ -55,7 +55,7 @@ std::optional<store::Tags> tags_of(const Json& input) {
 }
 
 aws::Refusal double_tag() {
-  return {"ValidationException", "Duplicate tag keys found. Please specify unique tag keys."};
+  return api::invalid("Duplicate tag keys found. Please specify unique tag keys.");
 }
 
 aws::Refusal too_many_tags() {
@@ -68,8 +68,7 @@ Result<void, aws::Refusal> add_own_filters(const Json& input, store::JobQuery& q
   if (type != input.end()) {
     query.instance_type_contains = api::text_of(input, "MusterInstanceType");
     if (!type->is_string() || query.instance_type_contains.size() > instance_type_bytes_max)
-      return aws::Refusal{"ValidationException",
-                          "MusterInstanceType is a part of an instance type's name."};
+      return api::invalid("MusterInstanceType is a part of an instance type's name.");
   }
   if (!input.contains("MusterTag")) return {};
   const Json* tag = api::object_of(input, "MusterTag");
@@ -80,8 +79,7 @@ Result<void, aws::Refusal> add_own_filters(const Json& input, store::JobQuery& q
   if (query.tag_key.empty() || query.tag_key.size() > tag_key_bytes_max ||
       has_value != query.tag_value.has_value() ||
       query.tag_value.value_or("").size() > tag_value_bytes_max)
-    return aws::Refusal{"ValidationException",
-                        "MusterTag has the Key of a tag and, if it matters, its Value."};
+    return api::invalid("MusterTag has the Key of a tag and, if it matters, its Value.");
   return {};
 }
 
@@ -105,7 +103,7 @@ Result<store::JobQuery, aws::Refusal> query_of(const Json& input) {
   const std::optional<Json> place = api::place_of(token);
   if (!place || api::integer_of(*place, "sort") != static_cast<std::int64_t>(query.sort_by) ||
       api::flag_of(*place, "descending") != query.descending)
-    return aws::Refusal{"ValidationException", "The NextToken is not one of this request's."};
+    return api::invalid("The NextToken is not one of this request's.");
   query.after = {api::text_of(*place, "key"), api::integer_of(*place, "number").value_or(0)};
   return query;
 }
@@ -183,7 +181,7 @@ api::Answer Operations::create(const api::Request& request) {
   api::JobRequest asked = TRY(api::job_request(untagged));
   const Result<cloudwatch::MetricDefinitions> definitions =
       cloudwatch::MetricDefinitions::from(asked.metrics);
-  if (!definitions) return aws::Refusal{"ValidationException", definitions.error().text};
+  if (!definitions) return api::invalid(definitions.error().text);
   TRY(jobs_.check(asked));
   TRY(jobs_.pin(asked));
   const std::optional<int> priority = TRY(jobs_.priority(*tags, request.access_key));
@@ -256,7 +254,7 @@ api::Answer Operations::stop(const api::Request& request) {
   if (store::is_terminal(status)) return in_status(status);
   const auto now = request.input.find("MusterNow");
   if (now != request.input.end() && !now->is_boolean())
-    return aws::Refusal{"ValidationException", "MusterNow is true or false."};
+    return api::invalid("MusterNow is true or false.");
   const bool at_once = now != request.input.end() && *now == true;
   if (status == store::Status::stopping) {
     if (at_once) jobs_.kill((*job)->name);
@@ -324,7 +322,7 @@ api::Answer Operations::add_tags(const api::Request& request) {
 api::Answer Operations::list_tags(const api::Request& request) {
   const std::string arn = TRY(tagged(request));
   if (!api::text_of(request.input, "NextToken").empty())
-    return aws::Refusal{"ValidationException", "The NextToken is not one of this request's."};
+    return api::invalid("The NextToken is not one of this request's.");
   const Result<store::Tags> tags = store_.tags(arn);
   if (!tags) return api::internal_failure(tags.error());
   return Json{{"Tags", to_json(*tags)}};  // All of them: they are fewer than a page.

@@ -51,7 +51,7 @@ struct Search {
 };
 
 aws::Refusal wrong_token() {
-  return {"ValidationException", "The NextToken is not one of this request's."};
+  return api::invalid("The NextToken is not one of this request's.");
 }
 
 /// None: no index has jobs in that order.
@@ -117,11 +117,10 @@ api::Answer by_property(Search search, store::JobQuery query, const std::string&
   const Result<store::JobPage> page = search.store.page(query);
   if (!page) return api::internal_failure(page.error());
   if (page->next)
-    return aws::Refusal{
-        "ValidationException",
+    return api::invalid(
         "SortBy " + sort_by + ": this server has more than " + std::to_string(query.limit) +
-            " training jobs, and sorts them by CreationTime, LastModifiedTime, TrainingJobName or "
-            "TrainingJobStatus only"};
+        " training jobs, and sorts them by CreationTime, LastModifiedTime, TrainingJobName or "
+        "TrainingJobStatus only");
   std::vector<std::pair<Json, std::string>> found;
   for (const store::JobSummary& each : page->jobs) {
     const Result<Json> record = search.match(each.name);

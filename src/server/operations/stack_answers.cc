@@ -150,19 +150,19 @@ Json change_set_answer(const store::ChangeSetRow& row, const Json& document,
 }
 
 Json parameter_declarations(const cloudformation::Template& made, bool with_types) {
-  const auto text_of = [](const Json& value) {
+  const auto as_text = [](const Json& value) {
     return value.is_string() ? value.get<std::string>() : to_text(value);
   };
   Json list = Json::array();
   for (const auto& [name, entry] : made.parameters.items()) {
     Json declared{{"ParameterKey", name}, {"NoEcho", cloudformation::is_secret(made, name)}};
-    if (entry.contains("Default")) declared["DefaultValue"] = text_of(entry.at("Default"));
-    if (entry.contains("Description")) declared["Description"] = text_of(entry.at("Description"));
+    if (entry.contains("Default")) declared["DefaultValue"] = as_text(entry.at("Default"));
+    if (entry.contains("Description")) declared["Description"] = as_text(entry.at("Description"));
     if (with_types) {
-      declared["ParameterType"] = entry.contains("Type") ? text_of(entry.at("Type")) : "";
+      declared["ParameterType"] = entry.contains("Type") ? as_text(entry.at("Type")) : "";
       Json allowed = Json::array();
       for (const Json& each : api::elements(entry, "AllowedValues"))
-        allowed.push_back(text_of(each));
+        allowed.push_back(as_text(each));
       declared["ParameterConstraints"] = {{"AllowedValues", std::move(allowed)}};
     }
     list.push_back(std::move(declared));

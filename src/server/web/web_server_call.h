@@ -19,8 +19,6 @@
 
 namespace muster::server {
 
-/// What a call of the page is answered that cannot be.
-aws::Refusal bad_call(std::string text);
 /// True if others cannot eavesdrop: the connection uses TLS, or stays on this machine.
 bool secrets_may_pass(const http::Incoming& incoming);
 /// A part of the query of a GET; empty: it has none.

@@ -13,7 +13,7 @@ using loop::Task;
 aws::Refusal refusal_of(const Error& error) {
   const bool is_unknown = error.code == Errc::not_found;
   if (!is_unknown && error.code != Errc::invalid_input) return api::internal_failure(error);
-  aws::Refusal refusal = bad_call(error.text);
+  aws::Refusal refusal = api::invalid(error.text);
   if (is_unknown) refusal.status = 404;
   return refusal;
 }
@@ -51,7 +51,7 @@ Task<Result<Json, aws::Refusal>> WebServer::make_key(Call& call) {
                            403};
   const auto comment = call.input.find("comment");
   if (comment != call.input.end() && !comment->is_string())
-    co_return bad_call("comment: expected a text");
+    co_return api::invalid("comment: expected a text");
   std::function<Result<Json>()> work = [this, text = api::text_of(call.input, "comment"),
                                         maker = call.visit.key]() -> Result<Json> {
     const store::AccessKey key = TRY(options_.state.keys->make(text, options_.now(), maker));

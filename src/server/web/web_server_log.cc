@@ -54,10 +54,6 @@ aws::Refusal unread(const Error& error) {
 
 }  // namespace
 
-aws::Refusal bad_call(std::string text) {
-  return {"ValidationException", std::move(text), 400};
-}
-
 std::string asked(const http::Exchange& exchange, std::string_view wanted) {
   const std::string_view target = exchange.request().target;
   const std::optional<aws::Pairs> query =
@@ -140,7 +136,7 @@ Task<Result<Json, aws::Refusal>> WebServer::log(Call& call) {
   if (!wish) co_return wish.error();
   const Result<std::shared_ptr<Book>> book =
       co_await this->book(call.exchange, part("job"), part("host"));
-  if (!book) co_return bad_call(book.error().text);
+  if (!book) co_return api::invalid(book.error().text);
   const LogPart wanted{
       .wish = *wish,
       .from = api::integer_of(call.input, "from"),
@@ -162,20 +158,20 @@ Task<Result<Json, aws::Refusal>> WebServer::log(Call& call) {
 Task<Result<Json, aws::Refusal>> WebServer::search_log(Call& call) {
   const std::string pattern = api::text_of(call.input, "pattern");
   if (pattern.empty() || pattern.size() > pattern_bytes_max)
-    co_return bad_call("the search text must have 1 to 1,000 bytes");
+    co_return api::invalid("the search text must have 1 to 1,000 bytes");
   re2::RE2::Options options;
   options.set_log_errors(false);
   options.set_max_mem(pattern_memory);
   options.set_case_sensitive(!api::flag_of(call.input, "any_case"));
   options.set_literal(!api::flag_of(call.input, "expression"));
   const re2::RE2 wanted(pattern, options);
-  if (!wanted.ok()) co_return bad_call("not an expression of RE2: " + wanted.error());
+  if (!wanted.ok()) co_return api::invalid("not an expression of RE2: " + wanted.error());
   const auto part = [&call](const char* name) { return api::text_of(call.input, name); };
   const Result<LogWish, aws::Refusal> wish = log_wish(part);
   if (!wish) co_return wish.error();
   const Result<std::shared_ptr<Book>> book =
       co_await this->book(call.exchange, part("job"), part("host"));
-  if (!book) co_return bad_call(book.error().text);
+  if (!book) co_return api::invalid(book.error().text);
   const auto from = static_cast<std::uint64_t>(
       std::max<std::int64_t>(api::integer_of(call.input, "from").value_or(0), 0));
   const auto work = [book = *book, wish = *wish, &wanted, from]() -> Result<Json> {

@@ -119,7 +119,7 @@ Task<Result<Json, aws::Refusal>> WebServer::read_metrics(Call& call,
     return read();
   };
   Result<Json> answer = co_await loop::in_thread(call.exchange.loop(), work);
-  if (!answer) co_return bad_call(answer.error().text);
+  if (!answer) co_return api::invalid(answer.error().text);
   co_return *std::move(answer);
 }
 

@@ -138,7 +138,7 @@ Task<Result<Json, aws::Refusal>> WebServer::contents(Call& call) {
   Result<Json, aws::Refusal> description =
       co_await describe(call.exchange, api::text_of(call.input, "job"), call.visit.key);
   if (!description) co_return description.error();
-  if (options_.buckets == nullptr) co_return bad_call("the job's objects are elsewhere");
+  if (options_.buckets == nullptr) co_return api::invalid("the job's objects are elsewhere");
   const auto work = [this, places = places_of(*description), place, name]() -> Result<Json> {
     std::optional<bucket::OpenedObject> object =
         TRY(open_object(*options_.buckets, places, place, name, false));
@@ -151,7 +151,7 @@ Task<Result<Json, aws::Refusal>> WebServer::contents(Call& call) {
   Result<Json> answer = co_await loop::in_thread(call.exchange.loop(), work);
   if (!answer && answer.error().code == Errc::system)
     co_return api::internal_failure(answer.error());
-  if (!answer) co_return bad_call(plain_name(name) + ": " + answer.error().text);
+  if (!answer) co_return api::invalid(plain_name(name) + ": " + answer.error().text);
   co_return *std::move(answer);
 }
 

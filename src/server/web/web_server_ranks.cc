@@ -30,10 +30,10 @@ Result<job::MetricDefinitions, aws::Refusal> definition_of(const Json& descripti
     if (api::text_of(each, "Name") == name) {
       Result<job::MetricDefinitions> made =
           job::MetricDefinitions::from({{name, api::text_of(each, "Regex")}});
-      if (!made) return bad_call(made.error().text);
+      if (!made) return api::invalid(made.error().text);
       return *std::move(made);
     }
-  return bad_call("the job defines no metric of that name");
+  return api::invalid("the job defines no metric of that name");
 }
 
 Json rows_of(const cloudwatch::RankCells& cells) {
@@ -89,9 +89,9 @@ Result<Json> WebServer::read_ranks(Book& book, const job::MetricDefinitions& def
 Task<Result<Json, aws::Refusal>> WebServer::ranks(Call& call) {
   const std::string job = api::text_of(call.input, "job");
   const std::int64_t first = api::integer_of(call.input, "first").value_or(0);
-  if (first < 0) co_return bad_call("lines are counted from 0");
+  if (first < 0) co_return api::invalid("lines are counted from 0");
   const Result<ChartRange> range = chart_range(call.input, 400, "400");
-  if (!range) co_return bad_call(range.error().text);
+  if (!range) co_return api::invalid(range.error().text);
   const Result<Json, aws::Refusal> described =
       co_await describe(call.exchange, job, call.visit.key);
   if (!described) co_return described.error();
@@ -99,7 +99,7 @@ Task<Result<Json, aws::Refusal>> WebServer::ranks(Call& call) {
       definition_of(*described, api::text_of(call.input, "name"));
   if (!definition) co_return definition.error();
   const Result<std::shared_ptr<Book>> book = co_await this->book(call.exchange, job, {});
-  if (!book) co_return bad_call(book.error().text);
+  if (!book) co_return api::invalid(book.error().text);
   std::function<Result<Json>()> read = [&] {
     cloudwatch::RankCells cells(range->from, range->to, range->buckets);
     return read_ranks(**book, *definition, first, cells);

@@ -19,7 +19,7 @@ Task<Result<Json, aws::Refusal>> WebServer::stacks(Call& call) {
   const api::Answer answer = co_await ask(call.exchange, std::move(request));
   if (!answer) co_return answer.error();
   const Result<std::vector<job::HostStacks>> hosts = job::job_stacks_from_json(*answer);
-  if (!hosts) co_return bad_call(hosts.error().text);
+  if (!hosts) co_return api::invalid(hosts.error().text);
   co_return Json{{"headline", platform::stack_headline(*hosts)},
                  {"text", platform::stack_text(*hosts)}};
 }
