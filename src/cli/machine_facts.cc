@@ -23,7 +23,7 @@
 namespace muster::cli {
 namespace {
 
-std::string text_of(const char* path) {
+std::string text_in(const char* path) {
   return read_file(path).value_or("");
 }
 
@@ -40,14 +40,14 @@ std::string scheduler_below(const std::string& path) {
   if (::stat(path.c_str(), &info) != 0) return {};
   const std::string device = "/sys/dev/block/" + std::to_string(major(info.st_dev)) + ":" +
                              std::to_string(minor(info.st_dev));
-  std::string text = text_of((device + "/queue/scheduler").c_str());
-  if (text.empty()) text = text_of((device + "/../queue/scheduler").c_str());
+  std::string text = text_in((device + "/queue/scheduler").c_str());
+  if (text.empty()) text = text_in((device + "/../queue/scheduler").c_str());
   return trim(text);
 }
 
 /// "MemAvailable:   23171580 kB" in /proc/meminfo.
 std::int64_t available_memory() {
-  for (const std::string& line : split(text_of("/proc/meminfo"), '\n')) {
+  for (const std::string& line : split(text_in("/proc/meminfo"), '\n')) {
     const std::vector<std::string> words = split_words(line);
     if (words.size() == 3 && words[0] == "MemAvailable:")
       return parse_integer(words[1]).value_or(0) << 10;
@@ -57,8 +57,8 @@ std::int64_t available_memory() {
 
 /// Controllers of version 2 in its root, of version 1 those that /proc/cgroups calls enabled.
 std::string cgroup_controllers() {
-  std::string all = text_of("/sys/fs/cgroup/cgroup.controllers");
-  for (const std::string& line : split(text_of("/proc/cgroups"), '\n')) {
+  std::string all = text_in("/sys/fs/cgroup/cgroup.controllers");
+  for (const std::string& line : split(text_in("/proc/cgroups"), '\n')) {
     const std::vector<std::string> words = split_words(line);
     constexpr std::size_t hierarchy = 1;  // 0: mounted by no version 1.
     if (words.size() == 4 && words[hierarchy] != "0" && words[3] == "1") all += " " + words[0];
@@ -95,13 +95,13 @@ MachineFacts machine_facts(const Env& env) {
   facts.py_spy = on_path("py-spy", env);
   facts.loop_devices = ::access("/dev/loop-control", F_OK) == 0;
   facts.no_outside = places::why_no_outside(env);
-  facts.file_systems = text_of("/proc/filesystems");
-  facts.mountinfo = text_of("/proc/self/mountinfo");
+  facts.file_systems = text_in("/proc/filesystems");
+  facts.mountinfo = text_in("/proc/self/mountinfo");
   facts.controllers = cgroup_controllers();
-  facts.seccomp_actions = text_of("/proc/sys/kernel/seccomp/actions_avail");
-  facts.status = text_of("/proc/self/status");
+  facts.seccomp_actions = text_in("/proc/sys/kernel/seccomp/actions_avail");
+  facts.status = text_in("/proc/self/status");
   facts.user_namespaces =
-      parse_integer(trim(text_of("/proc/sys/user/max_user_namespaces"))).value_or(0) > 0;
+      parse_integer(trim(text_in("/proc/sys/user/max_user_namespaces"))).value_or(0) > 0;
   facts.state_folder = state_folder(env);
   const std::string there = nearest(facts.state_folder);
   facts.state_writable = ::access(there.c_str(), W_OK) == 0;

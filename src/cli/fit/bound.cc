@@ -14,7 +14,7 @@
 namespace muster::cli {
 namespace {
 
-Error wrong(const std::string& text) {
+Error invalid_bind(const std::string& text) {
   return fail(Errc::invalid_input, "--bind: " + text);
 }
 
@@ -23,13 +23,14 @@ Result<job::BoundPath> find_one(const BindWish& wish, const std::string& cwd,
   job::BoundPath bound;
   const std::string path = absolute(wish.outside, cwd);
   const Result<GivenPath> given = walk_given(path);
-  if (!given) return wrong(given.error().text);
+  if (!given) return invalid_bind(given.error().text);
   errno = ENOENT;
   struct stat status {};
   if (!given->missing.empty() || ::fstat(given->held.get(), &status) != 0)
-    return wrong(errno_text(path));
+    return invalid_bind(errno_text(path));
   if (!S_ISDIR(status.st_mode) && !S_ISREG(status.st_mode))
-    return wrong(path + ": only a folder or a file can be bound, not a socket, device or pipe");
+    return invalid_bind(path +
+                        ": only a folder or a file can be bound, not a socket, device or pipe");
   bound.outside = given->path;
   bound.inside = wish.inside.empty() ? path : wish.inside;
   while (bound.inside.size() > 1 && bound.inside.ends_with('/')) bound.inside.pop_back();
@@ -38,9 +39,9 @@ Result<job::BoundPath> find_one(const BindWish& wish, const std::string& cwd,
   bound.user = status.st_uid;
   bound.group = status.st_gid;
   if (owner && owner->user != bound.user)
-    return wrong(path + ": rw requires that it belongs to you (user " +
-                 std::to_string(owner->user) + "), but it belongs to user " +
-                 std::to_string(bound.user) + "; bind it :ro, or bind a folder of yours");
+    return invalid_bind(path + ": rw requires that it belongs to you (user " +
+                        std::to_string(owner->user) + "), but it belongs to user " +
+                        std::to_string(bound.user) + "; bind it :ro, or bind a folder of yours");
   return bound;
 }
 
@@ -60,10 +61,10 @@ Result<std::vector<job::BoundPath>> find_bound(const std::vector<BindWish>& wish
   for (const BindWish& wish : wishes) {
     all.push_back(TRY(find_one(wish, cwd, owner)));
     const Result<void> good = job::check_outside(all.back(), machine);
-    if (!good) return wrong(good.error().text);
+    if (!good) return invalid_bind(good.error().text);
   }
   const Result<void> good = job::check_inside(all);
-  if (!good) return wrong(good.error().text);
+  if (!good) return invalid_bind(good.error().text);
   return all;
 }
 

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t file_bytes_max = 4u << 20;
 
-Result<std::string> text_of(const char* flag, const std::string& path) {
+Result<std::string> read_value_file(const char* flag, const std::string& path) {
   const std::string cwd = TRY(current_folder());
   const Result<std::string> text = read_given(absolute(path, cwd), file_bytes_max);
   if (!text) return fail(Errc::invalid_input, text.error().text).in(flag);
@@ -46,14 +46,15 @@ Result<std::vector<std::string>> hyperparameters_in(const std::string& text) {
 Result<void> add_value_files(const ValueFiles& files, std::vector<std::string>& environment,
                              std::vector<std::string>& hyperparameters) {
   if (!files.environment.empty())
-    for (std::string& line : env_file_lines(TRY(text_of("--env-file", files.environment)))) {
+    for (std::string& line :
+         env_file_lines(TRY(read_value_file("--env-file", files.environment)))) {
       // Without the line, which may be a secret.
       if (line.find('=') == std::string::npos || line.starts_with('='))
         return fail(Errc::invalid_input, "--env-file: expected NAME=VALUE on each line");
       environment.push_back(std::move(line));
     }
   if (files.hyperparameters.empty()) return {};
-  const std::string text = TRY(text_of("--hyperparameters", files.hyperparameters));
+  const std::string text = TRY(read_value_file("--hyperparameters", files.hyperparameters));
   Result<std::vector<std::string>> lines = hyperparameters_in(text);
   if (!lines) return lines.error().in("--hyperparameters");
   for (std::string& line : *lines) hyperparameters.push_back(std::move(line));

@@ -8,7 +8,7 @@ namespace muster::cli {
 namespace {
 
 /// Takes `start` away from the front of `text`, if it is there.
-bool take(std::string_view& text, std::string_view start) {
+bool take_prefix(std::string_view& text, std::string_view start) {
   if (!text.starts_with(start)) return false;
   text.remove_prefix(start.size());
   return true;
@@ -25,9 +25,9 @@ bool take_rank(const std::string& host, std::string_view& text, LogEntry& entry)
 
 bool take_own(const std::string& host, std::string_view& text, LogEntry& entry) {
   std::string_view rest = text;
-  if (!take(rest, host) || !take(rest, " muster: ")) return false;
+  if (!take_prefix(rest, host) || !take_prefix(rest, " muster: ")) return false;
   for (const char* level : {"error", "warning"}) {
-    if (!take(rest, std::string(level) + ": ")) continue;
+    if (!take_prefix(rest, std::string(level) + ": ")) continue;
     entry.kind = LogEntry::Kind::own;
     entry.name = level;
     text = rest;
