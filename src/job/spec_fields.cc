@@ -30,6 +30,18 @@ Result<void> check_path(const std::string& field, std::string_view path, bool ma
   return {};
 }
 
+Error invalid_message(const char* message, const std::string& why) {
+  return fail(Errc::protocol, std::string(message) + ": " + why);
+}
+
+Result<Json> object_from(const char* message, std::string_view payload, std::size_t bytes_max) {
+  if (payload.size() > bytes_max) return invalid_message(message, "too long");
+  Result<Json> json = parse_json(payload);
+  if (!json) return invalid_message(message, json.error().text);
+  if (!json->is_object()) return invalid_message(message, "not an object");
+  return json;
+}
+
 Fields::Fields(const Json& json, std::string path) : json_(json), path_(std::move(path)) {
   if (!json.is_object()) note(path_.empty() ? "specification" : path_, "an object");
 }

@@ -30,6 +30,12 @@ Result<void> check_path(const std::string& field, std::string_view path, bool ma
 /// Nothing but letters, digits and what is in `more`.
 bool only_has(std::string_view text, std::string_view more);
 
+/// "MESSAGE: WHY". Code: `protocol`.
+Error invalid_message(const char* message, const std::string& why);
+/// The object that a message's payload holds. Error: `protocol`.
+Result<Json> object_from(const char* message, std::string_view payload,
+                         std::size_t bytes_max = 64u << 10);
+
 /// Reads fields of one JSON object into a struct; the first thing that is wrong stays. Missing and
 /// null ones leave the value as it is.
 class Fields {

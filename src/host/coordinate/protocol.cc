@@ -2,23 +2,16 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/json.h"
+#include "base/frame.h"
+#include "job/spec_fields.h"
 
 namespace muster::coordinate {
 namespace {
 
+using job::invalid_message;
+using job::object_from;
+
 constexpr std::int64_t wait_ms_max = 1000LL * 60 * 60 * 24 * 30;
-
-Error invalid_message(const char* message, const std::string& why) {
-  return fail(Errc::protocol, std::string(message) + ": " + why);
-}
-
-Result<Json> object_from(const char* message, std::string_view payload) {
-  Result<Json> json = parse_json(payload);
-  if (!json) return invalid_message(message, json.error().text);
-  if (!json->is_object()) return invalid_message(message, "not an object");
-  return json;
-}
 
 /// A text field; `fallback` if it is not there or is no text.
 std::string text_at(const Json& json, const char* name, const std::string& fallback = {}) {
@@ -53,8 +46,7 @@ std::string encode(const Refuse& refuse) {
 }
 
 Result<Join> join_from(std::string_view payload) {
-  if (payload.size() > join_bytes_max) return invalid_message("join", "too long");
-  const Json json = TRY(object_from("join", payload));
+  const Json json = TRY(object_from("join", payload, join_bytes_max));
   Join join;
   join.version = TRY(version_in("join", json));
   join.muster = text_at(json, "muster", "of no known version");
@@ -65,7 +57,7 @@ Result<Join> join_from(std::string_view payload) {
 }
 
 Result<Welcome> welcome_from(std::string_view payload) {
-  const Json json = TRY(object_from("welcome", payload));
+  const Json json = TRY(object_from("welcome", payload, frame_payload_bytes_max));
   Welcome welcome;
   welcome.version = TRY(version_in("welcome", json));
   welcome.muster = text_at(json, "muster", "of no known version");
@@ -80,7 +72,7 @@ Result<Welcome> welcome_from(std::string_view payload) {
 }
 
 Result<Refuse> refuse_from(std::string_view payload) {
-  const Json json = TRY(object_from("refuse", payload));
+  const Json json = TRY(object_from("refuse", payload, frame_payload_bytes_max));
   Refuse refuse;
   refuse.why = text_at(json, "why");
   if (refuse.why.empty()) return invalid_message("refuse", "no reason");

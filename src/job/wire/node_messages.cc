@@ -24,7 +24,6 @@ constexpr std::size_t ipv4_bytes_max = 15;
 constexpr std::size_t folder_bytes_max = 2000;  // The steward's names below it take the rest.
 constexpr std::size_t line_bytes_max = 4096;
 constexpr std::size_t node_bytes_max = 255;
-constexpr std::size_t message_bytes_max = 64u << 10;
 constexpr std::size_t outcome_bytes_max = 16u << 10;
 constexpr std::size_t number_bytes = 8;
 constexpr int port_max = 65535;
@@ -34,20 +33,6 @@ constexpr int layers_max = 999;  // An image has no more.
 constexpr std::chrono::milliseconds ago_max{7 * 86400 * 1000LL};
 constexpr std::chrono::milliseconds timing_min{10};
 constexpr std::chrono::milliseconds timing_max{86400 * 1000LL};
-
-Error invalid_message(const char* message, const std::string& why) {
-  return fail(Errc::protocol, std::string(message) + ": " + why);
-}
-
-/// What comes by the link is read by what is known; further fields are passed over.
-Result<Json> object_from(const char* message, std::string_view payload,
-                         std::size_t bytes_max = message_bytes_max) {
-  if (payload.size() > bytes_max) return invalid_message(message, "too long");
-  Result<Json> json = parse_json(payload);
-  if (!json) return invalid_message(message, json.error().text);
-  if (!json->is_object()) return invalid_message(message, "not an object");
-  return json;
-}
 
 bool is_line(std::string_view text, std::size_t bytes_max) {
   const auto is_control = [](char c) { return static_cast<unsigned char>(c) < ' ' || c == 127; };
