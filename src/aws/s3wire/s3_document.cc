@@ -54,13 +54,6 @@ std::optional<std::string> text_in(const pugi::xml_node& element) {
   return text;
 }
 
-std::optional<std::uint64_t> whole_number(std::string_view text) {
-  std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || text.empty()) return std::nullopt;
-  return value;
-}
-
 std::string without_quotes(const std::string& etag) {
   std::string text = trim(etag);
   if (text.size() >= 2 && text.front() == '"' && text.back() == '"')
@@ -149,6 +142,13 @@ Checked check_tags(const aws::Pairs& tags) {
 }
 
 }  // namespace
+
+std::optional<std::uint64_t> whole_number(std::string_view text) {
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || text.empty()) return std::nullopt;
+  return value;
+}
 
 Document<DeleteAsked> read_delete(std::string_view xml) {
   pugi::xml_document document;

@@ -51,4 +51,7 @@ Document<aws::Pairs> read_tagging(std::string_view xml);
 /// Tags of "a=b&c=d" (x-amz-tagging), within read_tagging's limits; sorted by name.
 Document<aws::Pairs> read_tagging_header(std::string_view text);
 
+/// A decimal number without a sign; none if it is anything else.
+std::optional<std::uint64_t> whole_number(std::string_view text);
+
 }  // namespace muster::s3wire

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 
 #include "aws/s3wire/s3_answer.h"
 #include "aws/s3wire/s3_document.h"
@@ -25,13 +24,6 @@ aws::Refusal bad_argument(std::string message, std::string name, std::string_vie
   aws::Refusal error = aws::s3_refusal("InvalidArgument", std::move(message));
   error.more = {{"ArgumentName", std::move(name)}, {"ArgumentValue", to_utf8(value)}};
   return error;
-}
-
-std::optional<std::uint64_t> whole_number(std::string_view text) {
-  std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || text.empty()) return std::nullopt;
-  return value;
 }
 
 /// A range that cannot be read is none, as RFC 9110 section 14.2 has it.
