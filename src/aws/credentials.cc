@@ -5,6 +5,7 @@
 
 #include "base/dates.h"
 #include "base/fd.h"
+#include "base/fields.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "base/time.h"
@@ -61,11 +62,6 @@ std::optional<std::string> section_of(const std::string& line) {
   return trim(std::string_view(line).substr(1, line.find(']') - 1));
 }
 
-std::string text_at(const Json& json, const char* name) {
-  const auto at = json.find(name);
-  return at != json.end() && at->is_string() ? at->get<std::string>() : std::string();
-}
-
 }  // namespace
 
 Result<CredentialSources> credential_sources(const Env& env) {
@@ -116,12 +112,12 @@ Result<FetchedCredentials> credentials_from_json(std::string_view text) {
   if (!json || !json->is_object())
     return fail(Errc::protocol, "the credentials endpoint's response is not a JSON object");
   FetchedCredentials fetched;
-  fetched.credentials = {text_at(*json, "AccessKeyId"), text_at(*json, "SecretAccessKey"),
-                         text_at(*json, "Token")};
+  fetched.credentials = {member_text(*json, "AccessKeyId"), member_text(*json, "SecretAccessKey"),
+                         member_text(*json, "Token")};
   if (fetched.credentials.access_key.empty() || fetched.credentials.secret_key.empty())
     return fail(Errc::protocol,
                 "the credentials endpoint's response has no AccessKeyId or no SecretAccessKey");
-  fetched.expires = parse_iso_date(text_at(*json, "Expiration"));
+  fetched.expires = parse_iso_date(member_text(*json, "Expiration"));
   return fetched;
 }
 

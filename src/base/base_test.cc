@@ -5,7 +5,7 @@
 
 #include "base/backoff.h"
 #include "base/fd.h"
-#include "base/json.h"
+#include "base/fields.h"
 #include "base/text.h"
 
 namespace muster {
@@ -62,6 +62,14 @@ TEST_CASE("json: an error says where") {
   CHECK(parse_json("[\"" + std::string(1'000'000, 'x')).error().text.size() < 300);
   CHECK(parse_json("\"\\\"" + std::string(300, '[') + "\""));
   CHECK(to_text(Json("a\xff")) == "\"a\xef\xbf\xbd\"");
+}
+
+TEST_CASE("json: a member that is not a text is empty") {
+  const Json json{{"a", "b"}, {"n", 1}, {"none", nullptr}};
+  CHECK(member_text(json, "a") == "b");
+  for (const char* name : {"n", "none", "missing"}) CHECK(member_text(json, name).empty());
+  for (const Json& other : {Json(), Json("a"), Json::array({"a"})})
+    CHECK(member_text(other, "a").empty());
 }
 
 TEST_CASE("files: written whole, read with a limit, close-on-exec") {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/fields.h"
+
 namespace muster {
 namespace {
 
@@ -53,6 +55,11 @@ Result<Json> parse_json(std::string_view text) {
 
 std::string to_text(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string member_text(const Json& json, std::string_view name) {
+  const auto found = json.find(name);
+  return found != json.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
 }  // namespace muster

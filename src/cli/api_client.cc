@@ -11,6 +11,7 @@
 #include "aws/s3client/s3_client.h"
 #include "aws/xml.h"
 #include "base/fd.h"
+#include "base/fields.h"
 #include "base/text.h"
 
 namespace muster::cli {
@@ -24,11 +25,6 @@ std::string one_line(const std::string& text) {
   const auto control = [](char c) { return (c >= 0 && c < ' ') || c == 0x7f; };
   std::replace_if(line.begin(), line.end(), control, ' ');
   return line;
-}
-
-std::string text_at(const Json& json, const char* name) {
-  const auto found = json.find(name);
-  return found != json.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
 /// "code" of "namespace#code", "code:http://…" or "code".
@@ -199,9 +195,9 @@ loop::Task<Result<Json>> ApiClient::call(std::string target, Json input, Patienc
   std::string code = answer->head.value("x-amzn-ErrorType");
   std::string message;
   if (object) {
-    if (code.empty()) code = text_at(*json, "__type");
-    message = text_at(*json, "message");
-    if (message.empty()) message = text_at(*json, "Message");
+    if (code.empty()) code = member_text(*json, "__type");
+    message = member_text(*json, "message");
+    if (message.empty()) message = member_text(*json, "Message");
   }
   co_return api_error(answer->head.status, bare_code(code), message, state_->credentials.origin());
 }

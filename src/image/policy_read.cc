@@ -6,8 +6,8 @@
 #include <set>
 
 #include "base/base64.h"
-#include "base/expected.h"
 #include "base/fd.h"
+#include "base/fields.h"
 #include "base/files/given_path.h"
 #include "base/json.h"
 #include "base/text.h"

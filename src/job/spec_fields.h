@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/expected.h"
+#include "base/fields.h"
 #include "base/json.h"
 #include "base/result.h"
 #include "job/name.h"

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "base/fields.h"
 #include "base/text.h"
 
 namespace muster::api {
@@ -20,8 +21,7 @@ const Json* member(const Json& input, const char* name) {
 }  // namespace
 
 std::string text_of(const Json& input, const char* name) {
-  const Json* found = member(input, name);
-  return found != nullptr && found->is_string() ? found->get<std::string>() : std::string();
+  return member_text(input, name);
 }
 
 std::optional<std::int64_t> integer_of(const Json& input, const char* name) {

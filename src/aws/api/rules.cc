@@ -7,6 +7,7 @@
 
 #include "aws/api/inputs.h"
 #include "aws/api/validate.h"
+#include "base/fields.h"
 
 namespace muster::api {
 
@@ -31,16 +32,11 @@ bool has(const Json& object, std::string_view name) {
   return !at(object, name).is_null();
 }
 
-std::string text(const Json& object, std::string_view name) {
-  const Json& value = at(object, name);
-  return value.is_string() ? value.get<std::string>() : "";
-}
-
 /// The first `name` that two of `list`'s objects share; empty if there is none.
 std::string repeated(const Json& list, std::string_view name) {
   std::set<std::string> seen;
   for (const Json& each : list)
-    if (std::string one = text(each, name); !seen.insert(one).second) return one;
+    if (std::string one = member_text(each, name); !seen.insert(one).second) return one;
   return "";
 }
 
@@ -95,7 +91,7 @@ Checked source_rules(const std::string& channel, const Json& source, const Json&
                    ": DataSource must have exactly one source of data, not " +
                    std::to_string(sources) + ".");
   const Json& s3 = at(source, "S3DataSource");
-  const bool augmented = text(s3, "S3DataType") == "AugmentedManifestFile";
+  const bool augmented = member_text(s3, "S3DataType") == "AugmentedManifestFile";
   const bool named = has(s3, "AttributeNames") && !at(s3, "AttributeNames").empty();
   if (augmented && !named)
     return invalid("Channel " + channel + ": an AugmentedManifestFile needs AttributeNames.");
@@ -118,7 +114,7 @@ Checked channel_rules(const Json& input) {
     return invalid("Channel names must be unique; InputDataConfig has " + name + " twice.");
   for (const Json& channel : channels) {
     const Json& groups = at(at(input, "ResourceConfig"), "InstanceGroups");
-    const std::string name = text(channel, "ChannelName");
+    const std::string name = member_text(channel, "ChannelName");
     TRY(source_rules(name, at(channel, "DataSource"), groups));
   }
   return {};
@@ -145,7 +141,7 @@ Checked spot_rules(const Json& input) {
 Checked tag_rules(const Json& input) {
   const Json& tags = at(input, "Tags");
   for (const Json& tag : tags)
-    if (text(tag, "Key").starts_with("aws:"))
+    if (member_text(tag, "Key").starts_with("aws:"))
       return invalid("aws: prefixed tag key names are not allowed for external use.");
   if (const std::string key = repeated(tags, "Key"); !key.empty())
     return invalid("Duplicate tag keys are not allowed: " + key + ".");
@@ -195,7 +191,7 @@ Checked metric_data_rules(const Json& input) {
                             id + "."};
   for (const Json& query : queries)
     if (has(query, "MetricStat") == has(query, "Expression"))
-      return aws::Refusal{"ValidationError", "MetricDataQueries: " + text(query, "Id") +
+      return aws::Refusal{"ValidationError", "MetricDataQueries: " + member_text(query, "Id") +
                                                  " must have either MetricStat or Expression."};
   return {};
 }
@@ -208,7 +204,7 @@ Checked log_group_rules(const Json& input) {
 
 Checked log_streams_rules(const Json& input) {
   TRY(log_group_rules(input));
-  if (text(input, "orderBy") == "LastEventTime" && has(input, "logStreamNamePrefix"))
+  if (member_text(input, "orderBy") == "LastEventTime" && has(input, "logStreamNamePrefix"))
     return aws::Refusal{"InvalidParameterException",
                         "Cannot order by LastEventTime with a logStreamNamePrefix."};
   return {};

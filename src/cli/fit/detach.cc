@@ -10,6 +10,7 @@
 #include <csignal>
 #include <nlohmann/json.hpp>
 
+#include "base/fields.h"
 #include "base/terminal.h"
 #include "cli/exit_codes.h"
 #include "cli/view/job_view.h"

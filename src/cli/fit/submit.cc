@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/fd.h"
+#include "base/fields.h"
 #include "base/files/given_path.h"
 #include "base/terminal.h"
 #include "base/text.h"

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/fields.h"
 #include "base/text.h"
 #include "cli/fit/fit_options.h"
 #include "cli/view/job_view.h"

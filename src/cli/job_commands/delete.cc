@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/fields.h"
 #include "base/terminal.h"
 #include "base/text.h"
 #include "cli/cli.h"

@@ -12,6 +12,7 @@
 #include "aws/s3client/fetch_folder.h"
 #include "aws/s3client/s3_client.h"
 #include "base/fd.h"
+#include "base/fields.h"
 #include "base/files/given_path.h"
 #include "base/files/remove_tree.h"
 #include "base/terminal.h"

@@ -4,6 +4,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "base/fields.h"
 #include "base/process/private_folders.h"
 #include "base/terminal.h"
 #include "base/text.h"

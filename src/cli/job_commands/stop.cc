@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/fields.h"
 #include "base/terminal.h"
 #include "cli/cli.h"
 #include "cli/client.h"

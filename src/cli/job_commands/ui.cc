@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/fd.h"
+#include "base/fields.h"
 #include "base/terminal.h"
 #include "cli/cli.h"
 #include "cli/client.h"

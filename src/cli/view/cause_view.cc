@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/dates.h"
+#include "base/fields.h"
 #include "base/terminal.h"
 #include "cli/view/job_view.h"
 

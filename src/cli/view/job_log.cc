@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/fd.h"
+#include "base/fields.h"
 #include "base/terminal.h"
 #include "base/text.h"
 #include "cli/exit_codes.h"

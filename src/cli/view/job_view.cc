@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/dates.h"
+#include "base/fields.h"
 #include "base/terminal.h"
 #include "base/text.h"
 #include "base/topic.h"
@@ -235,11 +236,6 @@ Fields input_fields(const Json& job) {
 }
 
 }  // namespace
-
-std::string member_text(const Json& json, std::string_view name) {
-  const Json& value = member(json, name);
-  return value.is_string() ? value.get<std::string>() : std::string();
-}
 
 std::optional<UnixMillis> member_time(const Json& json, std::string_view name) {
   const Json& value = member(json, name);

@@ -60,8 +60,7 @@ std::string ended_line(const Json& job);
 /// The last object of --json, with its newline: docs/protocols/fit-json.md.
 std::string end_object(const Json& job);
 
-/// The text at `name`; empty if it is missing. The time at `name`, from epoch seconds.
-std::string member_text(const Json& json, std::string_view name);
+/// The time at `name`, from epoch seconds.
 std::optional<UnixMillis> member_time(const Json& json, std::string_view name);
 
 }  // namespace muster::cli

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "base/fields.h"
 #include "base/terminal.h"
 #include "base/text.h"
 #include "cli/exit_codes.h"

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/fields.h"
 #include "base/files/file_pieces.h"
 #include "base/text.h"
 #include "cli/view/job_view.h"

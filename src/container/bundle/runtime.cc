@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <system_error>
 
+#include "base/fields.h"
 #include "base/files/remove_tree.h"
 #include "base/json.h"
 #include "base/text.h"
@@ -34,20 +35,14 @@ loop::Task<> kill_at(loop::Loop& loop, TimePoint deadline, const Process& proces
   process.signal(SIGKILL);
 }
 
-/// A text member of an object; empty if there is none.
-std::string text_in(const Json& json, const char* name) {
-  if (!json.is_object() || !json.contains(name) || !json[name].is_string()) return {};
-  return json[name].get<std::string>();
-}
-
 }  // namespace
 
 std::string runtime_error(std::string_view log) {
   std::string found;
   for (const std::string& line : split(log, '\n')) {
     const Result<Json> json = parse_json(line);
-    if (!json || text_in(*json, "level") != "error") continue;
-    found = trim(text_in(*json, "msg"));
+    if (!json || member_text(*json, "level") != "error") continue;
+    found = trim(member_text(*json, "msg"));
   }
   for (char& c : found)
     if (c == '\n') c = ' ';

@@ -4,7 +4,7 @@
 #include <set>
 
 #include "base/address_block.h"
-#include "base/expected.h"
+#include "base/fields.h"
 #include "base/text.h"
 #include "base/variables.h"
 #include "host/env/host_list.h"

@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/fields.h"
 #include "base/text.h"
 
 namespace muster::preflight {
@@ -250,15 +251,11 @@ Result<PairTask> pair_task_from(std::string_view payload) {
     return fail(Errc::protocol, "preflight: a measurement without " + what);
   };
   if (!json.is_object()) return misfit("a task");
-  const auto text = [&json](const char* name) {
-    const auto found = json.find(name);
-    return found != json.end() && found->is_string() ? found->get<std::string>() : std::string();
-  };
-  task.self = text("self");
-  task.peer = text("peer");
-  task.address = text("address");
-  task.hello = from_hex(text("hello")).value_or("");
-  task.answer = from_hex(text("answer")).value_or("");
+  task.self = member_text(json, "self");
+  task.peer = member_text(json, "peer");
+  task.address = member_text(json, "address");
+  task.hello = from_hex(member_text(json, "hello")).value_or("");
+  task.answer = from_hex(member_text(json, "answer")).value_or("");
   if (task.hello.size() != token_bytes || task.answer.size() != token_bytes) return misfit("token");
   const auto connects = json.find("connects");
   if (connects == json.end() || !connects->is_boolean()) return misfit("part");

@@ -4,8 +4,8 @@
 #include <optional>
 #include <variant>
 
-#include "base/expected.h"
 #include "base/fd.h"
+#include "base/fields.h"
 #include "base/terminal.h"
 #include "base/text.h"
 #include "command/exit_codes.h"

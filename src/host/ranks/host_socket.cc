@@ -5,6 +5,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "base/fields.h"
 #include "base/json.h"
 #include "host/ranks/messages.h"
 #include "job/wire/message.h"
@@ -52,11 +53,6 @@ int number_in(const Json& json, const char* name) {
   if (!json.is_object() || !json.contains(name) || !json[name].is_number_integer()) return -1;
   const std::int64_t number = json[name].get<std::int64_t>();
   return number >= 0 && number <= std::numeric_limits<int>::max() ? static_cast<int>(number) : -1;
-}
-
-std::string text_in(const Json& json, const char* name) {
-  if (!json.is_object() || !json.contains(name) || !json[name].is_string()) return {};
-  return json[name].get<std::string>();
 }
 
 RankHello hello_from(const Json& json) {
@@ -179,7 +175,7 @@ loop::Task<RankEnd> HostSocket::State::follow_rank(loop::UnixChannel& channel, i
     const Result<Json> json = parse_json(frame->payload);
     if (!json) co_return RankEnd{job::Outcome::failed("rank: " + json.error().text), {}};
     if (frame->type == type_of(Message::failed))
-      co_return RankEnd{job::Outcome::failed(text_in(*json, "why")), {}};
+      co_return RankEnd{job::Outcome::failed(member_text(*json, "why")), {}};
     if (frame->type == type_of(Message::rank_started)) {
       std::vector<Fd> fds = channel.take_fds();
       if (fds.size() != 2 && fds.size() != 3)
@@ -192,7 +188,7 @@ loop::Task<RankEnd> HostSocket::State::follow_rank(loop::UnixChannel& channel, i
       co_return RankEnd{job::Outcome::failed("rank: end without outcome"), {}};
     Result<job::Outcome> outcome = job::outcome_from((*json)["outcome"]);
     if (!outcome) co_return RankEnd{job::Outcome::failed(outcome.error().text), {}};
-    co_return RankEnd{*std::move(outcome), text_in(*json, "error_file")};
+    co_return RankEnd{*std::move(outcome), member_text(*json, "error_file")};
   }
 }
 
@@ -202,8 +198,8 @@ loop::Task<> HostSocket::State::serve_agent(std::shared_ptr<loop::UnixChannel> c
   std::vector<Fd> fds = channel->take_fds();
   if (!json || fds.size() != 2) co_return;
   AgentCall call;
-  call.host = text_in(*json, "host");
-  call.text = text_in(*json, "text");
+  call.host = member_text(*json, "host");
+  call.text = member_text(*json, "text");
   call.out = std::move(fds[0]);
   call.err = std::move(fds[1]);
   call.reply = [agent = std::weak_ptr(channel)](int code, const std::string& error) {

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/base64.h"
+#include "base/fields.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "base/variables.h"
@@ -16,11 +17,6 @@ constexpr std::string_view docker_hub_key = "https://index.docker.io/v1/";
 constexpr std::size_t helper_bytes_max = 64;
 /// Source: docker/docker-credential-helpers, credentials/error.go.
 constexpr std::string_view unknown_to_helper = "credentials not found in native keychain";
-
-std::string text_at(const Json& json, const char* name) {
-  const auto at = json.find(name);
-  return at != json.end() && at->is_string() ? at->get<std::string>() : std::string();
-}
 
 /// Keys of other clients' older versions are URLs: "https://quay.io/v2/" is quay.io.
 std::string plain_key(std::string_view key) {
@@ -56,9 +52,9 @@ std::vector<std::string> names_of(const std::string& registry, const std::string
 
 Result<std::optional<Login>> login_of(const Json& entry) {
   if (!entry.is_object()) return fail(Errc::invalid_input, "an entry of auths is not an object");
-  Login login{text_at(entry, "username"), text_at(entry, "password"),
-              text_at(entry, "identitytoken")};
-  if (const std::string packed = text_at(entry, "auth"); !packed.empty()) {
+  Login login{member_text(entry, "username"), member_text(entry, "password"),
+              member_text(entry, "identitytoken")};
+  if (const std::string packed = member_text(entry, "auth"); !packed.empty()) {
     std::optional<std::string> pair = from_base64(packed);
     const std::size_t colon = pair ? pair->find(':') : std::string::npos;
     if (colon == std::string::npos)
@@ -82,7 +78,7 @@ bool is_helper(const std::string& name) {
 }
 
 Result<std::string> helper_in(const Json& json, const std::vector<std::string>& names) {
-  std::string helper = text_at(json, "credsStore");
+  std::string helper = member_text(json, "credsStore");
   const auto helpers = json.find("credHelpers");
   if (helpers != json.end() && helpers->is_object())
     for (const std::string& name : names) {
@@ -142,8 +138,8 @@ Result<std::optional<Login>> login_from_helper(std::string_view answer, bool suc
   }
   const Result<Json> json = parse_json(answer);
   if (!json || !json->is_object()) return fail(Errc::protocol, "its response is not a JSON object");
-  const std::string user = text_at(*json, "Username");
-  const std::string secret = text_at(*json, "Secret");
+  const std::string user = member_text(*json, "Username");
+  const std::string secret = member_text(*json, "Secret");
   if (secret.empty()) return fail(Errc::protocol, "its response has no Secret");
   if (user == "<token>") return std::optional<Login>(Login{"", "", secret});
   return std::optional<Login>(Login{user, secret, ""});

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/fields.h"
 #include "base/json.h"
 #include "base/text.h"
 
@@ -182,9 +183,8 @@ Result<HostCall> host_call_from(std::string_view payload) {
   if (!json.is_object() || !json.contains("name") || !json["name"].is_string() ||
       !json.contains("digest") || !json["digest"].is_string())
     return fail(Errc::protocol, "a call without name");
-  const std::string data =
-      json.contains("data") && json["data"].is_string() ? json["data"].get<std::string>() : "";
-  return HostCall{json["name"].get<std::string>(), json["digest"].get<std::string>(), data};
+  return HostCall{json["name"].get<std::string>(), json["digest"].get<std::string>(),
+                  member_text(json, "data")};
 }
 
 std::string call_result_text(const CallResult& result) {

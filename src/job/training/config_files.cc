@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "base/expected.h"
+#include "base/fields.h"
 #include "base/text.h"
 
 namespace muster::job {

@@ -3,18 +3,14 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/fields.h"
 #include "base/json.h"
 
 namespace muster::sampler {
 namespace {
 
-std::string text_at(const Json& json, const char* name) {
-  const auto found = json.find(name);
-  return found == json.end() || !found->is_string() ? std::string() : found->get<std::string>();
-}
-
 job::Call call_from(const Json& frame) {
-  job::Call call{.function = text_at(frame, "name"), .file = text_at(frame, "filename")};
+  job::Call call{.function = member_text(frame, "name"), .file = member_text(frame, "filename")};
   const auto line = frame.find("line");
   if (line != frame.end() && line->is_number_integer() && *line > 0 && *line < (1 << 30))
     call.line = line->get<int>();
@@ -35,7 +31,7 @@ Result<std::vector<PythonThread>> threads_from(std::string_view text) {
     const auto number = each.find("os_thread_id");
     if (number != each.end() && number->is_number_integer())
       thread.number = number->get<std::int64_t>();
-    thread.stack.name = text_at(each, "thread_name");
+    thread.stack.name = member_text(each, "thread_name");
     thread.stack.runs = each.value("active", Json()) == true;
     for (const Json& frame : each["frames"])
       if (frame.is_object()) thread.stack.calls.push_back(call_from(frame));

@@ -4,7 +4,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
-#include "base/expected.h"
+#include "base/fields.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "base/yaml.h"

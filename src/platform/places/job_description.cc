@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/fields.h"
 #include "base/terminal.h"
 #include "base/text.h"
 
@@ -15,11 +16,6 @@ constexpr const char* lost_reason =
 /// AWS's JSON has times as seconds since 1970.
 double seconds_of(UnixMillis time) {
   return static_cast<double>(time.count()) / 1000;
-}
-
-std::string text_at(const Json& json, const char* name) {
-  const auto found = json.find(name);
-  return found != json.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
 std::string url_of(const std::string& path) {
@@ -73,7 +69,7 @@ void add_status(Json& description, const platform::StatusLine& line) {
   const std::string message = to_utf8(line.message);
   const auto is_in = [&changes, &line](std::size_t from_back) {
     return changes.size() >= from_back &&
-           text_at(changes[changes.size() - from_back], "Status") == line.status;
+           member_text(changes[changes.size() - from_back], "Status") == line.status;
   };
   if (line.beside && !is_in(1)) return;
   const bool has_beside = is_in(1) && is_in(2);
@@ -119,7 +115,7 @@ void add_end(Json& description, const platform::JobReport& report, int exit_code
 }
 
 bool has_ended(const Json& description) {
-  const std::string status = text_at(description, "TrainingJobStatus");
+  const std::string status = member_text(description, "TrainingJobStatus");
   return status == "Completed" || status == "Failed" || status == "Stopped";
 }
 

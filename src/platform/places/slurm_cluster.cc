@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/expected.h"
+#include "base/fields.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "job/limits.h"

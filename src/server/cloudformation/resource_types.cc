@@ -4,6 +4,7 @@
 #include <set>
 
 #include "aws/digest.h"
+#include "base/fields.h"
 #include "base/port.h"
 #include "base/text.h"
 #include "server/cloudformation/stack.h"
@@ -36,14 +37,9 @@ bool has_word(std::string_view words, std::string_view word) {
   return std::find(all.begin(), all.end(), word) != all.end();
 }
 
-std::string text_in(const Json& properties, const char* name) {
-  const auto found = properties.find(name);
-  return found != properties.end() && found->is_string() ? found->get<std::string>() : "";
-}
-
 /// Required properties whose value is AWS::NoValue, or no text where one is expected.
 Checked check_text(const std::string& resource, const Json& properties, const char* name) {
-  if (!text_in(properties, name).empty()) return {};
+  if (!member_text(properties, name).empty()) return {};
   return refused(resource, std::string(name) + " must be a text that is not empty");
 }
 
@@ -51,7 +47,7 @@ Checked check_text(const std::string& resource, const Json& properties, const ch
 Result<int, aws::Refusal> port_in(const std::string& resource, const Json& properties,
                                   const char* name) {
   if (!properties.contains(name)) return -1;
-  const std::optional<std::int64_t> number = parse_integer(text_in(properties, name));
+  const std::optional<std::int64_t> number = parse_integer(member_text(properties, name));
   if (number && *number >= -1 && *number <= port_max) return static_cast<int>(*number);
   return refused(resource, std::string(name) + " must be -1 to 65535");
 }
@@ -86,14 +82,14 @@ Result<std::optional<vpc::Rule>, aws::Refusal> rule_from(const std::string& reso
   for (const auto& [name, each] : properties.items())
     if (!known.contains(name)) return refused(resource, "Encountered unsupported property " + name);
   TRY(check_text(resource, properties, "IpProtocol"));
-  vpc::Rule rule{.protocol = protocol_of(text_in(properties, "IpProtocol"))};
+  vpc::Rule rule{.protocol = protocol_of(member_text(properties, "IpProtocol"))};
   if (has_ports(rule.protocol)) {
     rule.from_port = TRY(port_in(resource, properties, "FromPort"));
     rule.to_port = TRY(port_in(resource, properties, "ToPort"));
   }
-  rule.cidr = text_in(properties, "CidrIp");
+  rule.cidr = member_text(properties, "CidrIp");
   rule.group =
-      text_in(properties, is_ingress ? "SourceSecurityGroupId" : "DestinationSecurityGroupId");
+      member_text(properties, is_ingress ? "SourceSecurityGroupId" : "DestinationSecurityGroupId");
   const bool is_ipv6 = properties.contains("CidrIpv6");
   const int ends = int{!rule.cidr.empty()} + int{!rule.group.empty()} + int{is_ipv6};
   if (ends != 1)
@@ -237,7 +233,7 @@ Result<std::string, aws::Refusal> Maker::id_of(const Resource& resource, std::st
 
 Result<Made, aws::Refusal> Maker::make_vpc(const Resource& resource, const Json& properties,
                                            const std::string& id) {
-  const std::string cidr = text_in(properties, "CidrBlock");
+  const std::string cidr = member_text(properties, "CidrBlock");
   made_.vpcs.push_back({id, cidr});
   // Each VPC of EC2's has one: its members reach each other, and everything.
   std::string group;
@@ -258,9 +254,9 @@ Result<Made, aws::Refusal> Maker::make_vpc(const Resource& resource, const Json&
 Result<Made, aws::Refusal> Maker::make_subnet(const Resource&, const Json& properties,
                                               const std::string& id) {
   vpc::Subnet subnet{.id = id,
-                     .vpc = text_in(properties, "VpcId"),
-                     .cidr = text_in(properties, "CidrBlock"),
-                     .zone = text_in(properties, "AvailabilityZone")};
+                     .vpc = member_text(properties, "VpcId"),
+                     .cidr = member_text(properties, "CidrBlock"),
+                     .zone = member_text(properties, "AvailabilityZone")};
   if (const vpc::Subnet* before =
           options_.before != nullptr ? vpc::subnet_of(options_.before->networks, id) : nullptr)
     subnet.zone = before->zone;
@@ -278,9 +274,9 @@ Result<Made, aws::Refusal> Maker::make_subnet(const Resource&, const Json& prope
 Result<Made, aws::Refusal> Maker::make_group(const Resource& resource, const Json& properties,
                                              const std::string& id) {
   vpc::SecurityGroup group{.id = id,
-                           .name = text_in(properties, "GroupName"),
-                           .description = text_in(properties, "GroupDescription"),
-                           .vpc = text_in(properties, "VpcId"),
+                           .name = member_text(properties, "GroupName"),
+                           .description = member_text(properties, "GroupDescription"),
+                           .vpc = member_text(properties, "VpcId"),
                            .ingress = {},
                            .egress = {vpc::any_egress()}};
   if (group.name.empty())
@@ -302,7 +298,7 @@ Result<Made, aws::Refusal> Maker::make_group(const Resource& resource, const Jso
 Result<Made, aws::Refusal> Maker::make_rule(const Resource& resource, const Json& properties,
                                             const std::string& id) {
   const bool is_ingress = resource.type == "AWS::EC2::SecurityGroupIngress";
-  const std::string of = text_in(properties, "GroupId");
+  const std::string of = member_text(properties, "GroupId");
   const auto group = std::find_if(made_.groups.begin(), made_.groups.end(),
                                   [&](const vpc::SecurityGroup& each) { return each.id == of; });
   if (group == made_.groups.end())
@@ -317,10 +313,10 @@ Result<Made, aws::Refusal> Maker::make_rule(const Resource& resource, const Json
 
 Result<Made, aws::Refusal> Maker::make_endpoint(const Resource& resource, const Json& properties,
                                                 const std::string& id) {
-  if (!text_in(properties, "ServiceName").ends_with(".s3"))
+  if (!member_text(properties, "ServiceName").ends_with(".s3"))
     return refused(resource.name, "ServiceName: muster has endpoints for S3 alone, got " +
-                                      text_in(properties, "ServiceName"));
-  const std::string type = text_in(properties, "VpcEndpointType");
+                                      member_text(properties, "ServiceName"));
+  const std::string type = member_text(properties, "VpcEndpointType");
   if (!type.empty() && type != "Gateway")
     return refused(resource.name, "VpcEndpointType: an endpoint for S3 is a Gateway, got " + type);
   return make_other(resource, properties, id);
@@ -331,7 +327,8 @@ Result<Made, aws::Refusal> Maker::make_other(const Resource& resource, const Jso
   const Type& type = *Type::of(resource.type);
   Made made{id, {}};
   for (const std::string& name : split_words(type.attributes))
-    made.attributes[name] = name == "CidrBlock" ? text_in(properties, "DestinationCidrBlock") : id;
+    made.attributes[name] =
+        name == "CidrBlock" ? member_text(properties, "DestinationCidrBlock") : id;
   return made;
 }
 

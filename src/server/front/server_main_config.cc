@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <array>
 
-#include "base/expected.h"
+#include "base/fields.h"
 #include "base/port.h"
 #include "base/text.h"
 #include "command/line.h"

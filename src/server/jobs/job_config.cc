@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "base/expected.h"
+#include "base/fields.h"
 #include "base/text.h"
 #include "job/host_spec.h"
 #include "server/jobs/aws_image.h"

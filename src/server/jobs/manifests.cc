@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "aws/s3client/channel.h"
+#include "base/fields.h"
 #include "base/json.h"
 
 namespace muster::jobs {
@@ -38,10 +39,7 @@ std::string pins_text(const job::Spec& spec) {
 
 Result<void> put_pins(job::Spec& spec, std::string_view text) {
   const Json pins = text.empty() ? Json::object() : TRY(parse_json(text));
-  for (job::InputChannel& channel : spec.input) {
-    const auto pin = pins.find(channel.name);
-    channel.s3.etag = pin != pins.end() && pin->is_string() ? pin->get<std::string>() : "";
-  }
+  for (job::InputChannel& channel : spec.input) channel.s3.etag = member_text(pins, channel.name);
   return {};
 }
 

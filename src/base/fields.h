@@ -1,8 +1,6 @@
 #pragma once
 
-#include <string>
-
-#include "base/result.h"
+#include "base/json.h"
 
 namespace muster {
 
@@ -10,5 +8,8 @@ namespace muster {
 inline Error expected(const std::string& field, const std::string& what) {
   return fail(Errc::invalid_input, field + ": expected " + what);
 }
+
+/// The text at `name`; empty if `json` is not an object, or has another value or none there.
+std::string member_text(const Json& json, std::string_view name);
 
 }  // namespace muster
