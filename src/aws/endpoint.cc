@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "aws/sign.h"
+#include "base/letters.h"
 
 namespace muster::aws {
 namespace {
@@ -13,10 +14,6 @@ std::string first_of(const Env& env, std::initializer_list<const char*> names) {
     if (at != env.end() && !at->second.empty()) return at->second;
   }
   return "";
-}
-
-bool is_lower_or_digit(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
 }
 
 /// A name that is one label of a host: the certificate is for *.s3.REGION only.

@@ -2,14 +2,15 @@
 
 #include <algorithm>
 
+#include "base/letters.h"
+
 namespace muster::aws {
 
 std::string percent_encoded(std::string_view text, bool keep_slash) {
   constexpr std::string_view digits = "0123456789ABCDEF";
   std::string encoded;
   for (const char c : text) {
-    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                       c == '-' || c == '.' || c == '_' || c == '~' || (c == '/' && keep_slash);
+    const bool plain = is_name_byte(c) || c == '~' || (c == '/' && keep_slash);
     if (plain) {
       encoded += c;
       continue;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/letters.h"
 #include "base/text.h"
 
 namespace muster::image {
@@ -13,16 +14,6 @@ constexpr std::size_t repository_bytes_max = 255;
 constexpr std::size_t tag_bytes_max = 128;
 constexpr std::string_view digest_start = "sha256:";
 constexpr std::size_t digest_hex_bytes = 64;
-
-bool is_lower(char c) {
-  return c >= 'a' && c <= 'z';
-}
-bool is_upper(char c) {
-  return c >= 'A' && c <= 'Z';
-}
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
 
 Error invalid_reference(std::string_view text, const std::string& want) {
   return fail(Errc::invalid_input, "image \"" + to_utf8(std::string(text)) + "\": " + want);

@@ -1,16 +1,9 @@
 #include "job/spec_fields.h"
 
+#include "base/letters.h"
 #include "base/text.h"
 
 namespace muster::job {
-namespace {
-
-bool is_letter_or_digit(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-}
-
-}  // namespace
-
 bool only_has(std::string_view text, std::string_view more) {
   return std::all_of(text.begin(), text.end(), [&](char c) {
     return is_letter_or_digit(c) || more.find(c) != std::string_view::npos;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/dates.h"
+#include "base/letters.h"
 #include "base/text.h"
 #include "job/name.h"
 
@@ -12,15 +13,11 @@ namespace {
 /// Limit for names that we make: leaves room for the paths that they become part of.
 constexpr std::size_t made_length_max = 52;
 
-bool is_plain(char c) {
-  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
 /// Letters and digits; runs of anything else become one '-'.
 std::string plain(std::string_view text) {
   std::string name;
   for (const char c : text) {
-    if (is_plain(c))
+    if (is_letter_or_digit(c))
       name += c;
     else if (!name.empty() && name.back() != '-')
       name += '-';

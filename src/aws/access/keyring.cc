@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <mutex>
 
+#include "base/letters.h"
+
 namespace muster::access {
 namespace {
 
@@ -14,10 +16,8 @@ constexpr std::size_t token_bytes_max = 4096;
 
 bool is_id(std::string_view id) {
   return id.size() >= id_bytes_min && id.size() <= id_bytes_max &&
-         std::all_of(id.begin(), id.end(), [](char c) {
-           return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                  c == '_';
-         });
+         std::all_of(id.begin(), id.end(),
+                     [](char c) { return is_letter_or_digit(c) || c == '_'; });
 }
 
 bool is_printable(std::string_view text) {

@@ -3,6 +3,7 @@
 
 #include "aws/s3wire/s3_request.h"
 #include "base/dates.h"
+#include "base/letters.h"
 #include "base/text.h"
 
 namespace muster::s3wire {
@@ -88,16 +89,17 @@ Precondition write_precondition(const Conditions& conditions,
 }
 
 bool is_bucket_name(std::string_view name) {
-  const auto is_plain = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
-  if (name.size() < 3 || name.size() > 63 || !is_plain(name.front()) || !is_plain(name.back()))
+  if (name.size() < 3 || name.size() > 63 || !is_lower_or_digit(name.front()) ||
+      !is_lower_or_digit(name.back()))
     return false;
   bool is_address = true;
   for (std::size_t i = 0; i < name.size(); ++i) {
     const char c = name[i];
-    if (!is_plain(c) && c != '.' && c != '-') return false;
+    if (!is_lower_or_digit(c) && c != '.' && c != '-') return false;
     // A label neither begins nor ends in '-', and is not empty.
-    if (c == '.' && !(is_plain(name[i - 1]) && is_plain(name[i + 1]))) return false;
-    if (c != '.' && !(c >= '0' && c <= '9')) is_address = false;
+    if (c == '.' && !(is_lower_or_digit(name[i - 1]) && is_lower_or_digit(name[i + 1])))
+      return false;
+    if (c != '.' && !is_digit(c)) is_address = false;
   }
   return !is_address || std::count(name.begin(), name.end(), '.') != 3;
 }

@@ -3,16 +3,12 @@
 #include <algorithm>
 
 #include "aws/s3wire/s3_key.h"
+#include "base/letters.h"
 
 namespace muster::s3wire {
 namespace {
 
 constexpr std::string_view scheme = "s3://";
-
-bool is_bucket_byte(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-         c == '.' || c == '_';
-}
 
 std::string printable(std::string_view text) {
   std::string shown(text.substr(0, key_bytes_max));
@@ -33,7 +29,7 @@ Result<S3Url> parse_s3_prefix(std::string_view text) {
   if (slash < text.size()) url.key = text.substr(slash + 1);
   if (url.bucket.empty())
     return fail(Errc::invalid_input, shown + ": no bucket name; expected s3://bucket/key");
-  if (url.bucket.size() > 255 || !std::all_of(url.bucket.begin(), url.bucket.end(), is_bucket_byte))
+  if (url.bucket.size() > 255 || !std::all_of(url.bucket.begin(), url.bucket.end(), is_name_byte))
     return fail(Errc::invalid_input,
                 shown + ": a bucket name can contain only letters, digits, '-', '.' and '_'");
   if (url.key.size() > key_bytes_max)

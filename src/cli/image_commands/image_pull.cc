@@ -11,6 +11,7 @@
 
 #include "base/fd.h"
 #include "base/json.h"
+#include "base/letters.h"
 #include "base/terminal.h"
 #include "base/text.h"
 #include "base/topic.h"
@@ -55,9 +56,7 @@ Result<image::Platform> platform_from(const std::string& text) {
   if (text.empty()) return image::this_platform();
   const std::vector<std::string> parts = split(text, '/');
   const auto plain = [](const std::string& part) {
-    return !part.empty() && std::all_of(part.begin(), part.end(), [](char c) {
-      return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
-    });
+    return !part.empty() && std::all_of(part.begin(), part.end(), is_lower_or_digit);
   };
   const bool good =
       parts.size() >= 2 && parts.size() <= 3 && std::all_of(parts.begin(), parts.end(), plain);

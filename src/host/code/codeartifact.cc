@@ -9,6 +9,7 @@
 #include "aws/retry.h"
 #include "aws/s3client/s3_call.h"
 #include "base/json.h"
+#include "base/letters.h"
 #include "base/text.h"
 
 namespace muster::code {
@@ -119,9 +120,8 @@ Result<CodeArtifactArn> parse_codeartifact_arn(const std::string& arn) {
   const std::size_t slash = resource.find('/');
   if (slash == 0 || slash == std::string::npos || slash + 1 == resource.size()) return bad;
   CodeArtifactArn parsed{parts[3], parts[4], resource.substr(0, slash), resource.substr(slash + 1)};
-  const bool plain = std::all_of(parsed.region.begin(), parsed.region.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
-  });
+  const bool plain = std::all_of(parsed.region.begin(), parsed.region.end(),
+                                 [](char c) { return is_lower_or_digit(c) || c == '-'; });
   if (!plain) return bad;
   return parsed;
 }

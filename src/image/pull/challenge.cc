@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json.h"
+#include "base/letters.h"
 #include "base/text.h"
 
 namespace muster::image {
@@ -18,15 +19,13 @@ Error invalid_challenge(const char* why) {
   return fail(Errc::protocol, std::string("WWW-Authenticate: ") + why);
 }
 
-bool is_alnum(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-}
 bool is_token_byte(char c) {
-  return is_alnum(c) ||
+  return is_letter_or_digit(c) ||
          (c != '\0' && std::string_view("!#$%&'*+-.^_`|~").find(c) != std::string_view::npos);
 }
 bool is_token68_byte(char c) {
-  return is_alnum(c) || (c != '\0' && std::string_view("-._~+/").find(c) != std::string_view::npos);
+  return is_letter_or_digit(c) ||
+         (c != '\0' && std::string_view("-._~+/").find(c) != std::string_view::npos);
 }
 
 /// Takes a header from its front.

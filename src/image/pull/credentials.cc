@@ -9,6 +9,7 @@
 #include "base/base64.h"
 #include "base/fd.h"
 #include "base/json.h"
+#include "base/letters.h"
 #include "base/text.h"
 #include "image/pull/credential_helper.h"
 
@@ -110,10 +111,6 @@ loop::Task<Result<MaybeLogin>> from_ecr(loop::Loop& loop, const Log& log, const 
     if (worth) again = co_await tries.again(why, wanted);
     if (!again) co_return tries.final(why);
   }
-}
-
-bool is_lower_or_digit(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
 }
 
 }  // namespace

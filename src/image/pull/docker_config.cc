@@ -6,6 +6,7 @@
 #include "base/base64.h"
 #include "base/fields.h"
 #include "base/json.h"
+#include "base/letters.h"
 #include "base/text.h"
 #include "base/variables.h"
 
@@ -71,10 +72,7 @@ Result<std::optional<Login>> login_of(const Json& entry) {
 /// A helper's name becomes part of a program's.
 bool is_helper(const std::string& name) {
   return !name.empty() && name.size() <= helper_bytes_max && name[0] != '.' &&
-         std::all_of(name.begin(), name.end(), [](char c) {
-           return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                  c == '-' || c == '_' || c == '.';
-         });
+         std::all_of(name.begin(), name.end(), is_name_byte);
 }
 
 Result<std::string> helper_in(const Json& json, const std::vector<std::string>& names) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/letters.h"
 #include "base/text.h"
 
 namespace muster::job {
@@ -27,8 +28,7 @@ bool has(std::string_view text, std::string_view part) {
 
 /// Python's own rule for a dotted name, "<locals>" of a qualified one, letters beyond ASCII.
 bool is_name_byte(char byte) {
-  return byte == '_' || byte == '.' || byte == '<' || byte == '>' || (byte >= '0' && byte <= '9') ||
-         (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
+  return is_letter_or_digit(byte) || byte == '_' || byte == '.' || byte == '<' || byte == '>' ||
          static_cast<unsigned char>(byte) >= 0x80;
 }
 

@@ -6,6 +6,7 @@
 #include "base/dates.h"
 #include "base/fd.h"
 #include "base/files/folder.h"
+#include "base/letters.h"
 #include "base/text.h"
 
 namespace muster::preflight {
@@ -18,11 +19,8 @@ constexpr std::string_view suffix = ".json";
 
 /// A host's name that is a file's name in its folder, too.
 bool is_plain(const std::string& host) {
-  const bool only_these = std::all_of(host.begin(), host.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-           c == '_' || c == '.';
-  });
-  return only_these && !host.empty() && host.size() <= name_bytes_max && host.front() != '.';
+  return std::all_of(host.begin(), host.end(), is_name_byte) && !host.empty() &&
+         host.size() <= name_bytes_max && host.front() != '.';
 }
 
 }  // namespace

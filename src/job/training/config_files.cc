@@ -4,6 +4,7 @@
 #include <set>
 
 #include "base/fields.h"
+#include "base/letters.h"
 #include "base/text.h"
 
 namespace muster::job {
@@ -20,10 +21,7 @@ Result<PyValue> read_object(const std::string& text, const std::string& path) {
 /// Host names go into /etc/hosts, into mpirun's lists and into tags.
 bool is_host_name(const std::string& name) {
   return !name.empty() && name.size() <= 253 && name.front() != '-' &&
-         std::all_of(name.begin(), name.end(), [](unsigned char c) {
-           return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                  c == '-' || c == '.' || c == '_';
-         });
+         std::all_of(name.begin(), name.end(), is_name_byte);
 }
 
 Result<std::vector<std::string>> host_list(const PyValue* list, const std::string& where) {

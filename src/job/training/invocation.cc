@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/dates.h"
+#include "base/letters.h"
 #include "base/text.h"
 
 namespace muster::job {
@@ -12,13 +13,6 @@ namespace {
 
 /// Shorter values are masked under their names only: elsewhere they may be any word or number.
 constexpr std::size_t searched_bytes_min = 6;
-
-bool is_lower(char c) {
-  return c >= 'a' && c <= 'z';
-}
-bool is_upper(char c) {
-  return c >= 'A' && c <= 'Z';
-}
 
 /// "wandbApi-KEY" is wandb, api, key.
 std::vector<std::string> words_of(std::string_view name) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/letters.h"
 #include "base/port.h"
 #include "base/text.h"
 
@@ -15,20 +16,15 @@ bool is_url_byte(char c) {
          std::string_view("\"<>\\^`{|}#").find(c) == std::string_view::npos;
 }
 
-bool is_host_byte(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-         c == '.' || c == '_';
-}
-
 Result<void> read_authority(std::string_view text, Origin& origin) {
   const bool bracketed = text.starts_with('[');
   const std::size_t host_end = bracketed ? text.find(']') : text.find(':');
   if (bracketed && host_end == std::string_view::npos)
     return fail(Errc::invalid_input, "not a URL: '[' without ']'");
   origin.host = text.substr(bracketed ? 1 : 0, bracketed ? host_end - 1 : host_end);
-  const auto is_v6_byte = [](char c) { return c == ':' || is_host_byte(c); };
+  const auto is_v6_byte = [](char c) { return c == ':' || is_name_byte(c); };
   const bool plausible = std::all_of(origin.host.begin(), origin.host.end(), [&](char c) {
-    return bracketed ? is_v6_byte(c) : is_host_byte(c);
+    return bracketed ? is_v6_byte(c) : is_name_byte(c);
   });
   if (origin.host.empty() || origin.host.size() > 253 || !plausible)
     return fail(Errc::invalid_input, "not a URL: no host name in it");

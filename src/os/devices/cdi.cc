@@ -6,6 +6,7 @@
 
 #include "base/fields.h"
 #include "base/json.h"
+#include "base/letters.h"
 #include "base/text.h"
 #include "base/yaml.h"
 
@@ -112,13 +113,8 @@ Result<Edits> edits_at(const Json& object, const std::string& where) {
 }
 
 bool is_device_name(std::string_view name) {
-  const auto is_plain = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-  };
-  const auto may_stand = [&](char c) {
-    return is_plain(c) || c == '_' || c == '-' || c == '.' || c == ':';
-  };
-  return !name.empty() && is_plain(name.front()) && is_plain(name.back()) &&
+  const auto may_stand = [](char c) { return is_name_byte(c) || c == ':'; };
+  return !name.empty() && is_letter_or_digit(name.front()) && is_letter_or_digit(name.back()) &&
          std::all_of(name.begin(), name.end(), may_stand);
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <iterator>
 
+#include "base/letters.h"
 #include "base/text.h"
 #include "os/devices/gpu_figures.h"
 
@@ -66,9 +67,8 @@ std::string last_in_brackets(std::string_view text) {
   const std::size_t close = text.rfind(')');
   if (open == std::string_view::npos || close == std::string_view::npos || close < open) return {};
   const std::string_view inside = text.substr(open + 1, close - open - 1);
-  const bool plain = std::all_of(inside.begin(), inside.end(), [](unsigned char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == ' ';
-  });
+  const bool plain = std::all_of(inside.begin(), inside.end(),
+                                 [](char c) { return is_letter_or_digit(c) || c == ' '; });
   return plain && inside.size() <= action_bytes_max ? std::string(inside) : std::string();
 }
 

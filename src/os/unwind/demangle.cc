@@ -4,6 +4,8 @@
 #include <optional>
 #include <utility>
 
+#include "base/letters.h"
+
 namespace muster::unwind {
 namespace {
 
@@ -23,10 +25,6 @@ constexpr std::pair<char, std::string_view> abbreviations[] = {
     {'t', "std"},          {'a', "std::allocator"}, {'b', "std::basic_string"},
     {'s', "std::string"},  {'i', "std::istream"},   {'o', "std::ostream"},
     {'d', "std::iostream"}};
-
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
 
 /// Goes through a mangled name once. Every function that returns a bool says whether what it is
 /// for stood there.

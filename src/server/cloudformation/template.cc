@@ -4,6 +4,7 @@
 #include <array>
 #include <set>
 
+#include "base/letters.h"
 #include "base/text.h"
 #include "base/yaml.h"
 #include "server/cloudformation/functions.h"
@@ -24,11 +25,8 @@ aws::Refusal bad_format(const std::string& text) {
 }
 
 bool is_logical_name(const std::string& name) {
-  const auto is_alphanumeric = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-  };
   return !name.empty() && name.size() <= name_bytes_max &&
-         std::all_of(name.begin(), name.end(), is_alphanumeric);
+         std::all_of(name.begin(), name.end(), is_letter_or_digit);
 }
 
 /// "!Ref x" is {"Ref": "x"}, "!Sub x" is {"Fn::Sub": "x"}, "!GetAtt a.b" is {"Fn::GetAtt": …}.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/letters.h"
 #include "base/text.h"
 
 namespace muster::cloudwatch {
@@ -16,10 +17,6 @@ constexpr std::size_t instructions_of_cost = 8;
 
 Error invalid_filter(const std::string& why) {
   return fail(Errc::invalid_input, "Invalid filter pattern: " + why);
-}
-
-bool is_letter_or_digit(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
 
 /// What CloudWatch takes in an expression; and blanks, which it lists nowhere.

@@ -5,6 +5,7 @@
 
 #include "aws/api/inputs.h"
 #include "base/fd.h"
+#include "base/letters.h"
 #include "base/text.h"
 #include "server/cloudformation/parameters.h"
 
@@ -17,10 +18,10 @@ constexpr std::size_t name_bytes_max = 128;
 constexpr std::size_t id_digits = 17;
 
 bool is_stack_name(const std::string& name) {
-  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
-  return !name.empty() && name.size() <= name_bytes_max && is_letter(name[0]) &&
-         std::all_of(name.begin(), name.end(),
-                     [&](char c) { return is_letter(c) || (c >= '0' && c <= '9') || c == '-'; });
+  return !name.empty() && name.size() <= name_bytes_max && is_letter_or_digit(name[0]) &&
+         !is_digit(name[0]) && std::all_of(name.begin(), name.end(), [](char c) {
+           return is_letter_or_digit(c) || c == '-';
+         });
 }
 
 /// The value that a parameter had.

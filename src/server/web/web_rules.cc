@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/letters.h"
 #include "base/text.h"
 #include "server/web/web_files.h"
 
@@ -12,7 +13,7 @@ constexpr std::string_view root = "/ui/";
 constexpr std::string_view calls = "call/";
 
 bool is_name_letter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-';
+  return is_letter_or_digit(c) || c == '-';
 }
 
 /// "train-1", "log": names of jobs, and of what a view shows of one.
