@@ -47,8 +47,8 @@ std::string doing_after(job::Point point) {
   return {};
 }
 
-/// The last point that the host had reached by `time`. The points of lines count as reached by
-/// whoever wrote them, though the end of a process may be written before its last line.
+/// The last point that the host had reached by `time`. A line counts as reached by its writer,
+/// although the writer's end may be recorded before its last line.
 std::string doing_at(const job::HostTimeline& host, UnixMillis time) {
   std::string doing;
   for (std::size_t i = 0; i < job::point_count; ++i)

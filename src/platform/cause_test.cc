@@ -59,7 +59,7 @@ TEST_CASE("cause: who failed first, when, at what, and whom that took along") {
   CHECK(cause.within == UnixMillis(80));
 }
 
-TEST_CASE("cause: what the host was at is told up to the failure") {
+TEST_CASE("cause: the host's last point is the one before the failure") {
   const job::Verdict pip = [] {
     job::Verdict verdict = ended("algo-1", -1, job::Outcome::exited(1));
     verdict.process = "pip";
@@ -72,7 +72,7 @@ TEST_CASE("cause: what the host was at is told up to the failure") {
   CHECK(story.reader.cause_of(pip).victims == 0);
 }
 
-TEST_CASE("cause: one that no journal tells of has a verdict alone") {
+TEST_CASE("cause: without a journal it has only the verdict") {
   const job::Verdict lost = ended("algo-9", -1, job::Outcome::lost("no heartbeat"));
   const Json json = to_json(Story().reader.cause_of(lost));
   CHECK(json["host"] == "algo-9");

@@ -2,39 +2,40 @@
 
 namespace muster::platform {
 
-/// Why a job ends: two machines, which both see every event. An edge that is not drawn changes
-/// nothing.
+/// Why a job ends: two state machines, which both see every event. An event without an edge in the
+/// current state changes nothing.
 ///
-///     Heard, from its hosts:
+///     Heard: reports of its hosts
 ///
 ///                 +--success--> success --request--+
 ///       nothing --+                                +--> success_and_request
 ///                 +--request--> request --success--+
 ///       nothing, success --failure--> failure
 ///
-///     Stopped, from outside:
+///     Stopped: events from outside
 ///
 ///              +--stop, stopped_outside-----> on_request --ended_by_limit--+
 ///         no --+--time_is_up, ended_by_limit-------------------------------+--> time_limit
 ///              +--wait_is_up----------------> wait_limit
 ///
-/// `stop`, `time_is_up` and `wait_is_up` count only while nothing was heard: what the hosts said
-/// before stays the end. After a `request`, without a success for the first, `stopped_outside` and
-/// `ended_by_limit` say who made it; only then does a limit replace a stop.
+/// `stop`, `time_is_up` and `wait_is_up` count only while nothing was heard: an earlier report of
+/// the hosts stays the reason. After a `request`, `stopped_outside` and `ended_by_limit` say who
+/// made it; `stopped_outside` counts only if there was no success. Only after a `request` does a
+/// limit replace a stop.
 class Ending {
  public:
   enum class Heard {
     nothing,
     success,              ///< The leader's.
-    request,              ///< The first host to fail had been asked to end, not by us.
+    request,              ///< The first host to fail had been asked to end, but not by muster.
     success_and_request,  ///< Both, in either order.
     failure,
   };
   enum class Stopped {
     no,
-    on_request,  ///< The user's, or that of an operator of the cluster.
+    on_request,  ///< Requested by the user or by an operator of the cluster.
     time_limit,
-    wait_limit,  ///< For the time to wait and run.
+    wait_limit,  ///< The limit of queue time plus run time.
   };
   Ending() = default;
   Ending(Heard heard, Stopped stopped) : heard_(heard), stopped_(stopped) {}
@@ -43,7 +44,7 @@ class Ending {
   /// False if a host had failed before.
   bool failure(bool by_request);
   void stop();
-  /// Somebody else stopped a host: as good as the user's stop.
+  /// Someone else stopped a host: counts like a stop by the user.
   void stopped_outside();
   void time_is_up();
   void wait_is_up();
@@ -54,7 +55,7 @@ class Ending {
   Stopped stopped() const { return stopped_; }
   bool goes_on() const { return heard_ == Heard::nothing && stopped_ == Stopped::no; }
   bool failed() const { return heard_ != Heard::nothing && heard_ != Heard::success; }
-  /// What to say of it next is its end.
+  /// The next status to show is the end.
   bool is_cut_short() const { return failed() || stopped_ != Stopped::no; }
 
   bool operator==(const Ending&) const = default;

@@ -56,7 +56,7 @@ TEST_CASE("hang: found after the time that nothing may happen") {
   CHECK(verdict.outcome == job::Outcome::failed("it hangs"));
 }
 
-TEST_CASE("hang: a line begins it anew, and one that comes while it is looked at counts") {
+TEST_CASE("hang: a line restarts the count, also one that arrives during a look") {
   HangWatch watch(20s);
   watch.active(start);
   for (int look = 1; look <= 3; ++look)
@@ -68,7 +68,7 @@ TEST_CASE("hang: a line begins it anew, and one that comes while it is looked at
   CHECK(watch.look(hosts(9000), start + 39s) == Found::hangs);
 }
 
-TEST_CASE("hang: whoever gets on between looks puts it off") {
+TEST_CASE("hang: progress between two looks postpones it") {
   HangWatch watch(20s);
   watch.active(start);
   for (int look = 1; look <= 40; ++look) {

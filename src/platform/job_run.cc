@@ -233,7 +233,7 @@ void JobRun::tell_going_on(const char* how) {
                                                    " after " + std::to_string(seconds) + " s"}});
 }
 
-/// What muster itself says is none.
+/// Muster's own lines don't count.
 void JobRun::heed_sign_of_life(const job::Record& record) {
   if (record.kind == job::Message::log) return;
   const bool is_line = record.kind == job::Message::lines;
@@ -264,7 +264,7 @@ loop::Task<> JobRun::run() {
   tasks_.start(watch_usage());
   loop::Timer turn(loop_);
   while (!cycle_.finished()) {
-    // Whoever ended before this reading has nothing more to write.
+    // Hosts that ended before this reading write nothing more.
     const std::deque<engine::Event> events = std::exchange(events_, {});
     grown_ = false;
     while (read_journals()) {
@@ -526,13 +526,13 @@ loop::Task<> take_away(loop::Loop& loop, std::unique_ptr<engine::Run> run) {
     const Result<engine::Event> event = co_await run->next_event();
     if (!event) break;
   }
-  // What is left after that stands in the new start's way, and is named.
+  // What remains after that blocks the new start; the error names it.
   const TimePoint deadline = Clock::now() + last_steward_limit;
   loop::Timer pause(loop);
   while (true) {
     const Result<std::string> released = co_await run->release(false);
     if (released || released.error().code != Errc::denied || Clock::now() > deadline) co_return;
-    co_await pause.after(last_steward_pause);  // One that nobody wrote down is about to end.
+    co_await pause.after(last_steward_pause);  // A steward that no record names is about to end.
   }
 }
 

@@ -90,7 +90,7 @@ struct JobRunOptions {
   bool keep = false;         ///< The job stays for inspection.
   bool only_if_any = false;  ///< No output folder for a job that leaves no file.
   bool overwrite = false;    ///< An earlier job's results in the output folder make way.
-  Duration upload_pause = std::chrono::seconds(10);  ///< Where there is no room for the results.
+  Duration upload_pause = std::chrono::seconds(10);  ///< Between uploads without room.
   /// Instead of Spec::hang_after, whose least is too long for a unit test.
   std::optional<Duration> hang_after{};
   /// After which a job without a hang limit is called silent; 0: never.

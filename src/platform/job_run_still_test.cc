@@ -57,7 +57,7 @@ TEST_CASE("job run: a job that is stopped while it hangs does not go on") {
   CHECK(!bench.sink.stands);
 }
 
-TEST_CASE("job run: a job that nobody looks at is silent after a while, until its next line") {
+TEST_CASE("job run: a job without watchers counts as silent after a while, until its next line") {
   RunBench bench(1);
   bench.options.silent_after = platform::silent_after;  // In the engine's time it is 1970.
   engine::FakeHost& host = bench.host("algo-1");

@@ -156,7 +156,7 @@ TEST_CASE("job run: a failure ends hosts that do not end by themselves") {
   CHECK(bench.report.end.verdict.host == "algo-2");
 }
 
-TEST_CASE("job run: a stop and a kill reach the hosts also while nobody reads the output") {
+TEST_CASE("job run: a stop and a kill reach the hosts even if the output has no reader") {
   Bench bench(1);
   bench.options.keep = true;
   bench.job().on_stop = [](const std::string&, std::chrono::milliseconds) {};
@@ -190,7 +190,7 @@ TEST_CASE("job run: results that cannot be put in place fail the job and are kep
   CHECK(bench.job().kept);
 }
 
-TEST_CASE("job run: what is left over and cannot be removed is told, the job is what it was") {
+TEST_CASE("job run: leftovers that cannot be removed are reported and don't change the job's end") {
   Bench bench(1);
   bench.job().release_error = fail(Errc::system, "demo: Device or resource busy");
   bench.host("algo-1").phase(Phase::training).outcome(Outcome::exited(0)).ends();
@@ -391,7 +391,7 @@ TEST_CASE("job run: an engine that cannot start the job says why") {
   CHECK(bench.sink.text == "");
 }
 
-TEST_CASE("job run: a job that an earlier process started is told from its beginning") {
+TEST_CASE("job run: a job that an earlier process started is shown from its beginning") {
   Bench bench(1);
   bench.resumed = true;
   const auto start = [&]() -> loop::Task<> {
@@ -405,16 +405,16 @@ TEST_CASE("job run: a job that an earlier process started is told from its begin
   CHECK(bench.report.end.status == JobEnd::Status::completed);
 }
 
-TEST_CASE("job run: of a job whose start was cut short nothing stays, and it may start anew") {
+TEST_CASE("job run: a start that was cut short leaves nothing and can be repeated") {
   Bench bench(2);
   bench.resumed = true;
-  bench.job().begun = true;  // The job's hosts may run; nobody knows.
+  bench.job().begun = true;  // The job's hosts may run; the caller cannot know.
   loop::run_task(bench.loop, bench.body());
   CHECK(bench.error.code == Errc::not_found);
   CHECK(bench.engine.list().empty());
 }
 
-TEST_CASE("job run: what a steward logs is told, and the last error explains a failed end") {
+TEST_CASE("job run: a steward's log lines are shown, and the last error explains a failed end") {
   Bench bench(1);
   engine::FakeHost& host = bench.host("algo-1").phase(Phase::training);
   host.record(job::Message::log, encode(job::LogLine{"warning", "the disk is slow"}));
@@ -428,7 +428,7 @@ TEST_CASE("job run: what a steward logs is told, and the last error explains a f
   CHECK(bench.report.end.reason == "steward on algo-1: result: no space left");
 }
 
-TEST_CASE("job run: a node that is well again is no news") {
+TEST_CASE("job run: a node that recovered is not reported") {
   Bench bench(1);
   bench.run([&]() -> loop::Task<> {
     co_await bench.sink.until("Starting;");

@@ -112,12 +112,12 @@ Phase LifeCycle::phase_of(Said said) {
   return Phase::starting;
 }
 
-/// Each once: a journal may tell what follows before the engine tells of the start.
+/// Each status once: a journal may report later ones before the engine reports the start.
 Actions LifeCycle::say_up_to(Said said, UnixMillis time) {
   Actions actions;
   while (said_ < said) {
     said_ = static_cast<Said>(static_cast<int>(said_) + 1);
-    // The engine's clock may lie a little behind ours: what comes later is told as later.
+    // The engine's clock may be slightly behind ours: times never go back.
     actions.push_back(
         say(said_ == Said::preparing
                 ? starting_line("Preparing the instances for training", std::max(time, launched_))
@@ -337,7 +337,7 @@ JobEnd LifeCycle::end(UnixMillis time) const {
   JobEnd end;
   end.verdict = verdict_over(facts);
   end.reason = reason_of(end.verdict, facts);
-  end.verdict.failure_file.clear();  // The file of whoever told it.
+  end.verdict.failure_file.clear();  // From the host that reported the verdict.
   for (const HostFacts& each : facts)
     if (each.host == end.verdict.host && each.word) end.failure_file = each.word->failure_file;
   if (began_) end.training_time = std::chrono::ceil<std::chrono::seconds>(time - *began_);

@@ -15,19 +15,19 @@
 namespace muster::platform {
 
 /// A line of SageMaker's SecondaryStatusTransitions: "Starting", "Launching requested ML
-/// instances". Of one status the last message stands.
+/// instances". Each status shows its last message.
 struct StatusLine {
   std::string status;
   std::string message;
   UnixMillis time{0};
-  /// An entry of its own next to the status's message, which stays; a later one replaces it. Only
+  /// A separate entry next to the status's message, which stays. A later one replaces it. Only
   /// while the job is in that status.
   bool beside = false;
 
   bool operator==(const StatusLine&) const = default;
 };
 
-/// What the life cycle wants done.
+/// An action that the life cycle requests.
 struct Action {
   enum class Kind {
     say,      ///< Show `line`.
@@ -47,8 +47,8 @@ using Actions = std::vector<Action>;
 /// How a job ended.
 struct JobEnd {
   enum class Status { completed, failed, stopped, timed_out, waited_out };
-  /// Whether the cause is that a host's machine went, by the engine's word; or that a GPU of it
-  /// failed, which no program can cause.
+  /// Whether the cause is a host's machine that went away, as the engine reported, or one of its
+  /// GPUs that failed, which no program can cause.
   enum class Taken {
     no,
     lost,
@@ -60,18 +60,20 @@ struct JobEnd {
   Taken taken = Taken::no;
   job::Verdict verdict;
   std::string reason;          ///< The verdict in one line.
-  std::string failure_file{};  ///< What the program wrote to output/failure on the verdict's host.
-  std::optional<Cause> cause{};                ///< The reason as a card, of one that failed.
+  std::string failure_file{};  ///< The content of output/failure on the verdict's host, written by
+                               ///< the program.
+  std::optional<Cause> cause{};                ///< The reason as a card; only for a failed job.
   std::vector<job::HostTimeline> timelines{};  ///< Each host's latest attempt.
-  /// Whole seconds from the first download to the end; 0 if it never came to that.
+  /// Whole seconds from the first download to the end; 0 if no download started.
   std::chrono::seconds training_time{0};
-  StatusLine last;  ///< Said when the results lie in place.
+  StatusLine last;  ///< Shown once the results are in place.
 };
 
-/// The life of one job, from what its hosts' journals say to what is to be done about it.
+/// The life of one job: reads its hosts' journals and decides the actions to take.
 ///
-/// A host is `unknown`, then maybe `queued`, then `started`. What was said of the job's progress is
-/// Said: `starting`, `preparing`, `downloading`, `training`, `uploading`, none left out.
+/// A host is `unknown`, then maybe `queued`, then `started`. Said is the job's progress as shown so
+/// far: `starting`, `preparing`, `downloading`, `training`, `uploading`, in this order and without
+/// gaps.
 ///
 /// Pure: callers pass `now` (it must not go back) and, where a line gets a time, the wall clock.
 class LifeCycle {
@@ -79,17 +81,17 @@ class LifeCycle {
   struct Options {
     std::vector<std::string> hosts;  ///< In the job's order: the leader first.
     Duration run_time_max = std::chrono::hours(24);
-    /// The most that it may wait in a queue and run, from its construction on; none: no limit.
+    /// Limit of queue time plus run time, from construction on; none: no limit.
     std::optional<Duration> wait_max{};
-    /// Hosts end by themselves after a failure; what has not by then is killed. With the 5 s after
-    /// which a silent host counts as lost the whole job is over within 8 s of any fault.
+    /// Hosts end by themselves after a failure; those still running after this time are killed. A
+    /// silent host counts as lost after 5 s, so the whole job is over within 8 s of any fault.
     Duration failure_window = std::chrono::seconds(2);
-    /// As failure_window, once the leader has told success.
+    /// As failure_window, once the leader has reported success.
     Duration success_window = std::chrono::seconds(30);
-    std::chrono::milliseconds grace = job::stop_grace_default;  ///< What a stop grants.
+    std::chrono::milliseconds grace = job::stop_grace_default;  ///< The time a stop grants.
     Duration stop_margin = std::chrono::seconds(3);             ///< For a steward to do it within.
     Duration kill_margin = std::chrono::milliseconds(1500);     ///< For a steward to kill within.
-    Duration upload_margin = std::chrono::seconds(10);  ///< For results after the user's kill.
+    Duration upload_margin = std::chrono::seconds(10);  ///< For results after a kill by the user.
   };
   LifeCycle(Options options, TimePoint now);
 
@@ -102,29 +104,29 @@ class LifeCycle {
   Actions on_record(const std::string& host, const job::Record& record, TimePoint now);
   /// The host's journal cannot be read on.
   Actions on_journal_error(const std::string& host, const Error& error, TimePoint now);
-  /// Somebody outside has found that the job cannot go on: `verdict` names the host. What the host
-  /// itself said before counts more.
+  /// Code outside the life cycle has found that the job cannot continue: `verdict` names the host.
+  /// An earlier report by the host itself takes precedence.
   Actions on_verdict(job::Verdict verdict, TimePoint now);
   /// The host's steward has ended, and its journal was read to the end.
   Actions on_steward_end(const std::string& host, job::Outcome outcome, UnixMillis time,
                          TimePoint now);
-  /// The engine says that the host is gone since `time`: lost, or taken away for others, and `why`.
-  /// What is here of its journal was read.
+  /// The engine reports that the host is gone since `time`: lost or preempted, and `why`. The part
+  /// of its journal that arrived here was read.
   Actions on_host_gone(const std::string& host, JobEnd::Taken how, const std::string& why,
                        UnixMillis time, TimePoint now);
-  /// The user asks for a stop.
+  /// The user requests a stop.
   Actions on_stop(UnixMillis time, TimePoint now);
-  /// The user wants it over at once.
+  /// The user requests an immediate end.
   Actions on_kill(TimePoint now);
   Actions on_time(UnixMillis time, TimePoint now);
-  /// The scheduler ended the host at a time limit: the job's own, if that is up, else one that it
-  /// has set, which makes the job fail. `why`: in its words.
+  /// The scheduler ended the host at a time limit: the job's own limit if that has expired, else a
+  /// limit of the scheduler's, which makes the job fail. `why`: the scheduler's words.
   Actions on_time_limit(const std::string& host, const std::string& why, UnixMillis time,
                         TimePoint now);
   std::optional<TimePoint> next_deadline() const;
-  /// What is left of the job's time limit.
+  /// Time left until the job's time limit.
   Duration time_left(TimePoint now) const { return times_out_at_ - now; }
-  /// What is left of the time that it may wait and run; none: no limit.
+  /// Time left until the limit of queue time plus run time; none: no limit.
   std::optional<Duration> wait_left(TimePoint now) const {
     return waits_out_at_ ? std::optional<Duration>(*waits_out_at_ - now) : std::nullopt;
   }
@@ -166,11 +168,11 @@ class LifeCycle {
   TimePoint times_out_at_;
   std::optional<TimePoint> waits_out_at_;
   Said said_ = Said::starting;
-  UnixMillis launched_{0};  ///< When begin() was told.
-  std::string waited_for_;  ///< The reason that was told last.
+  UnixMillis launched_{0};  ///< When begin() was called.
+  std::string waited_for_;  ///< The reason that was shown last.
   std::optional<UnixMillis> began_;
   Ending ending_;
-  bool killed_ = false;  ///< The user wants it over at once, whatever its ending.
+  bool killed_ = false;  ///< The user requested an immediate end, whatever the ending.
 };
 
 /// "Completed", "Failed", "Stopped": SageMaker's TrainingJobStatus.

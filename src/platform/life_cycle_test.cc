@@ -16,7 +16,7 @@ using job::Phase;
 
 const TimePoint start{};
 
-/// A life cycle under test: every step tells the actions as one line of text.
+/// A life cycle under test: every step returns the actions as one line of text.
 struct Story {
   explicit Story(LifeCycle::Options options)
       : hosts(options.hosts), cycle(std::move(options), start) {}
@@ -88,7 +88,7 @@ job::Verdict rank_failed() {
   return verdict;
 }
 
-TEST_CASE("life cycle: a job is as far as its slowest host, and every status is told once") {
+TEST_CASE("life cycle: a job is as far as its slowest host, and shows every status once") {
   Story job(2);
   CHECK(Story::text(job.cycle.begin(0ms)) == "Starting; Starting; ");
   CHECK(job.started("algo-1") == "");
@@ -136,7 +136,7 @@ TEST_CASE("life cycle: statuses carry SageMaker's messages") {
         "Uploading - Uploading generated training model\n");
 }
 
-TEST_CASE("life cycle: a status is not told as earlier than the one before it") {
+TEST_CASE("life cycle: a status never has an earlier time than the one before it") {
   Story job(1);
   const Actions begun = job.cycle.begin(10ms);
   const Actions started = job.cycle.on_started("algo-1", 9ms, job.now);  // By another's clock.
@@ -144,7 +144,7 @@ TEST_CASE("life cycle: a status is not told as earlier than the one before it") 
   CHECK(started[0].line.time == begun.back().line.time);
 }
 
-TEST_CASE("life cycle: a phase that was passed over is told on the way") {
+TEST_CASE("life cycle: a phase that was skipped is shown on the way") {
   Story job(1);
   CHECK(job.phase("algo-1", Phase::training) == "Starting; Downloading; Training; ");
   CHECK(job.started("algo-1") == "");
@@ -177,7 +177,7 @@ TEST_CASE("life cycle: the failure file that counts is that of the host that fai
   Story job(2);
   job.all(Phase::training);
   for (const char* host : {"algo-1", "algo-2"}) {
-    job::Verdict verdict = rank_failed();  // On algo-2; each host tells it with a file of its own.
+    job::Verdict verdict = rank_failed();  // On algo-2; each host reports it with its own file.
     verdict.failure_file = std::string("why, of ") + host;
     job.word(host, verdict);
     job.ends(host, Outcome::exited(1));
@@ -269,7 +269,7 @@ TEST_CASE("life cycle: the time limit stops the job once") {
   CHECK(status_name(end.status) == "Stopped");
 }
 
-TEST_CASE("life cycle: time in a queue is none of the job's, and a reason is told once") {
+TEST_CASE("life cycle: queue time does not count, and each reason is shown once") {
   Story job(LifeCycle::Options{.hosts = Story::job_hosts(2), .run_time_max = 60s, .grace = 1s});
   const auto queued = [&](const char* host, const char* reason) {
     return Story::text(job.cycle.on_queued(host, reason, job.wall()));
@@ -406,7 +406,8 @@ TEST_CASE("life cycle: a job that an operator takes out of a scheduler's hands i
 }
 
 TEST_CASE(
-    "life cycle: what hosts say of somebody else's stop is no failure, and ends nobody early") {
+    "life cycle: after a stop from outside, a host's report is not a failure and ends no host "
+    "early") {
   Story job(2);
   job.all(Phase::training);
   job::Verdict asked;
@@ -491,7 +492,7 @@ TEST_CASE("life cycle: hosts that are over are asked for nothing more") {
   CHECK(job.kill() == "kill algo-1; ");
 }
 
-TEST_CASE("life cycle: hosts that upload when the leader tells success are given the time") {
+TEST_CASE("life cycle: when the leader reports success, hosts get time to upload") {
   Story job(3);
   job.all(Phase::training);
   job.phase("algo-2", Phase::uploading);
@@ -501,7 +502,7 @@ TEST_CASE("life cycle: hosts that upload when the leader tells success are given
   CHECK(job.until(30s) == "kill algo-1; ");
 }
 
-TEST_CASE("life cycle: a member's success is no end of the job") {
+TEST_CASE("life cycle: a member's success does not end the job") {
   Story job(2);
   job.all(Phase::training);
   job.word("algo-2", {});

@@ -82,7 +82,7 @@ void LogLines::give_held(const Writer& writer, const Take& take) {
   give(writer, found->second.take_held(), take);
 }
 
-/// The beginning of the writer's line, which waits no more; empty if there is none.
+/// Removes and returns the beginning of the writer's line; empty if there is none.
 std::string LogLines::take_waiting(const Writer& writer) {
   const auto found = waiting_.find(writer);
   if (found == waiting_.end()) return {};

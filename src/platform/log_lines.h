@@ -14,38 +14,38 @@
 
 namespace muster::platform {
 
-/// Whole lines that one writer of a host wrote, or what muster says of the host.
+/// Whole lines of one writer of a host, or muster's own lines about the host.
 struct HostLines {
   UnixMillis time{0};
   int rank = -1;                          ///< As job::Lines::rank.
   bool alone = false;                     ///< As job::Lines::alone.
   job::Stream stream = job::Stream::out;  ///< As job::Lines::stream.
-  std::string_view level{};  ///< "error", "warning" or "note" of muster's own; empty: the host's.
+  std::string_view level{};  ///< "error", "warning", "note": muster's own; empty: the host's.
   std::string_view text{};   ///< Any bytes, '\n' between lines and none at the end.
 };
 
-/// Makes the lines that users see out of a host's journal: pieces of a line become one, of a
-/// progress bar's states (job::Steps) there is one a second and the last, of muster's own lines
-/// there are errors, warnings and notes. Times never go back. The same records always give the same
+/// Makes the lines that users see from a host's journal. Pieces of a line become one line. Of a
+/// progress bar's states (job::Steps), one per second and the last are shown; of muster's own
+/// lines, errors, warnings and notes. Times never go back. The same records always give the same
 /// lines.
 ///
-/// Pure; a copy goes on by itself from the same place.
+/// Pure; a copy continues independently from the same position.
 class LogLines {
  public:
-  /// Given lines that are valid during the call.
+  /// Called with lines that are valid during the call.
   using Take = std::function<void(const HostLines& lines)>;
 
-  /// An unfinished line of `piece_bytes` is given as it is, and all unfinished lines where they
-  /// take waiting_bytes_max() together: a host may claim any number of writers.
+  /// An unfinished line that reaches `piece_bytes` is passed on as it is. So are all unfinished
+  /// lines once they reach waiting_bytes_max() together: a host may claim any number of writers.
   explicit LogLines(std::size_t piece_bytes = job::line_bytes_max) : piece_bytes_(piece_bytes) {}
-  /// Gives what `record` makes whole.
+  /// Passes on the lines that `record` completes.
   void take(const job::Record& record, const Take& take);
-  /// As above, of lines that were written at `time`.
+  /// As above, for lines that were written at `time`.
   void take(UnixMillis time, const job::Lines& lines, const Take& take);
-  /// Gives unfinished lines: the journal grows no more.
+  /// Passes on unfinished lines: the journal is complete.
   void finish(const Take& take);
   UnixMillis last_time() const { return last_; }
-  /// What unfinished lines take, with what each costs besides its bytes.
+  /// The memory of unfinished lines: their bytes and a fixed cost for each.
   std::size_t waiting_bytes() const { return waiting_bytes_; }
   std::size_t waiting_bytes_max() const { return 4 * piece_bytes_; }
 

@@ -31,7 +31,7 @@ struct Told {
   Texts got() { return std::exchange(texts, {}); }
 };
 
-TEST_CASE("log lines: lines are whole, whoever else writes in between") {
+TEST_CASE("log lines: lines are whole, even if other writers interrupt them") {
   Told told;
   told.says(1, 0, "be", true);
   told.says(2, 1, "one\ntwo\n");
@@ -44,7 +44,7 @@ TEST_CASE("log lines: lines are whole, whoever else writes in between") {
   CHECK(told.got().empty());
 }
 
-TEST_CASE("log lines: what an attempt left unfinished is no part of the next one's lines") {
+TEST_CASE("log lines: an attempt's unfinished line is not joined with the next attempt's lines") {
   Told told;
   told.says(1, 0, "cut o", true);
   told.seq = 0;

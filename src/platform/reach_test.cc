@@ -33,7 +33,7 @@ TEST_CASE("reach: a steward that owes an answer for too long is silent, until it
     CHECK(watch.look(now) == Reach{2, 0});
     co_await turns(loop);
     job.host("algo-2").is_silent = true;
-    CHECK(watch.look(now += 1h) == Reach{2, 0});  // Nobody was asked in that hour.
+    CHECK(watch.look(now += 1h) == Reach{2, 0});  // No host was asked in that hour.
     co_await turns(loop);
     CHECK(watch.look(now += ReachWatch::silent_after - 1ms) == Reach{2, 0});
     CHECK(watch.look(now += 1ms) == Reach{2, 1});
@@ -53,7 +53,7 @@ TEST_CASE("reach: a steward that owes an answer for too long is silent, until it
   loop::run_task(loop, body());
 }
 
-TEST_CASE("reach: silence is told by a count") {
+TEST_CASE("reach: silent hosts are counted") {
   CHECK(silence_text({}).empty());
   CHECK(silence_text({3, 0}).empty());
   CHECK(silence_text({1, 1}) == "1 of 1 steward does not answer");

@@ -207,7 +207,7 @@ bool has_file(const std::string& folder) {
   });
 }
 
-/// The content of `folder`, which itself stays ours: nobody else may change it before it is
+/// The content of `folder`. The folder itself stays ours: no other user may change it before it is
 /// published.
 Result<void> hand_over(const std::string& folder, const Owner& owner) {
   for (const std::string& name : TRY(names_in(folder))) TRY(clean_tree(folder + "/" + name, owner));
@@ -315,8 +315,8 @@ Result<Merged> merge_results(std::vector<engine::HostResult> hosts, const std::s
   });
   Merged merged;
   if (options.only_if_any && !any) return merged;
-  // Whoever owns the folder around it can put links in the way of every path: from here on the
-  // folders are held, and reached by their descriptors.
+  // The owner of the parent folder can put links into any path. From here on the folders are held
+  // open and reached through their descriptors.
   const Result<Fd> place = make_folders_of(out, options.owner);
   if (!place) return place.error().in("output");
   const std::string held = held_path(*place);

@@ -34,7 +34,7 @@ struct MergeOptions {
   bool only_if_any = false;      ///< A job without any file makes no folder.
   bool overwrite = false;        ///< An earlier job's results make way; else they are an error.
   std::optional<Owner> owner{};  ///< Everything is that user's, new folders above `out` too.
-  /// Puts the job's log into a folder, which becomes `log/`; none: there is no such folder.
+  /// Puts the job's log into a folder, which becomes `log/`; empty: no such folder.
   std::function<Result<void>(const std::string& folder)> write_log{};
 };
 

@@ -182,12 +182,12 @@ TEST_CASE("results: they are whose they shall be, with the folders that were mad
   CHECK(status.st_uid == 0);
 }
 
-TEST_CASE("results: whoever owns the output folder cannot lead the merge elsewhere") {
+TEST_CASE("results: the owner of the output folder cannot redirect the merge") {
   Bench bench;
   const std::string out = bench.path + "/out";
   REQUIRE(make_folders(bench.path + "/precious"));
   std::atomic<bool> over = false;
-  std::thread swapper([&] {  // As soon as the hidden folder is there, a link stands in its place.
+  std::thread swapper([&] {  // Replaces the hidden folder with a link as soon as it exists.
     for (int number = 0; !over;) {
       std::error_code none;
       for (const auto& entry : std::filesystem::directory_iterator(out, none)) {
@@ -321,7 +321,7 @@ TEST_CASE("results: where one part cannot be put in place, no part stays, the pa
   CHECK(std::distance(std::filesystem::directory_iterator(bench.path + "/out"), {}) == 1);
 }
 
-TEST_CASE("results: a failed job without a mark has no failure, a mark that is no file is none") {
+TEST_CASE("results: no mark means no failure text, and neither does a mark that is not a file") {
   Bench bench;
   bench.put("algo-1/output/failure/inside", "a folder");
   bench.put("algo-2/output/data/x", "2");

@@ -39,8 +39,8 @@ struct StackGroup {
 std::vector<StackGroup> group(const std::vector<Stander>& all, Stander::Kind kind);
 
 /// Indices in `all` of main threads that differ from most. If some but not all processes are
-/// stopped, these are the ones: whoever waits for them waits forever. Otherwise, those elsewhere
-/// than the majority; empty without a majority.
+/// stopped, these are the ones: the others wait for them forever. Otherwise, those elsewhere than
+/// the majority; empty without a majority.
 std::vector<std::size_t> odd_ones(const std::vector<Stander>& all);
 /// "stopped by a signal", "stuck elsewhere than most".
 const char* why_odd(const Stander& odd);

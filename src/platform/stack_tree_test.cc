@@ -56,7 +56,7 @@ TEST_CASE("stacks: within a call that waits ranks are where they are") {
 
 }  // namespace
 
-TEST_CASE("stack tree: one tree of all ranks, and who stands elsewhere") {
+TEST_CASE("stack tree: one tree of all ranks, with the outliers") {
   const std::vector<HostStacks> hosts = barrier();
   const std::vector<Stander> all = standers_of(hosts);
   REQUIRE(all.size() == 4);
@@ -73,7 +73,7 @@ TEST_CASE("stack tree: one tree of all ranks, and who stands elsewhere") {
 )");
 }
 
-TEST_CASE("stack tree: without a majority nobody is odd") {
+TEST_CASE("stack tree: without a majority there are no outliers") {
   std::vector<HostStacks> hosts = barrier();
   hosts[0].processes[0].threads = hosts[1].processes[0].threads;
   CHECK(odd_ones(standers_of(hosts)).empty());
@@ -120,14 +120,14 @@ TEST_CASE("stack tree: a stopped process is the odd one, whatever others do") {
   std::vector<HostStacks> hosts = barrier();
   hosts[1].processes[1].stopped = true;
   CHECK(names_of(standers_of(hosts), odd_ones(standers_of(hosts))) == "rank 3");
-  hosts[0].processes[0].threads = hosts[1].processes[0].threads;  // No majority stands anywhere.
+  hosts[0].processes[0].threads = hosts[1].processes[0].threads;  // No place has a majority.
   CHECK(names_of(standers_of(hosts), odd_ones(standers_of(hosts))) == "rank 3");
   for (HostStacks& host : hosts)
     for (ProcessStacks& each : host.processes) each.stopped = true;
   CHECK(odd_ones(standers_of(hosts)).empty());
 }
 
-TEST_CASE("stack tree: tasks count as ranks do, and what stands around them does not") {
+TEST_CASE("stack tree: tasks count like ranks, and the frames around them don't") {
   std::vector<HostStacks> hosts(1);
   hosts[0].host = "algo-1";
   hosts[0].processes = {process(5, -1, {}), process(6, -1, {thread({"recv"})}),

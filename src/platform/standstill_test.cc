@@ -6,7 +6,7 @@ namespace muster::platform {
 
 using namespace std::chrono_literals;
 
-TEST_CASE("silence: told once, since the last line, and over with the next one") {
+TEST_CASE("silence: reported once, counted from the last line, and over with the next line") {
   Silence silence(5min);
   CHECK(!silence.heard(UnixMillis(1s)));  // A preparation.
   CHECK(!silence.due());
@@ -24,7 +24,7 @@ TEST_CASE("silence: told once, since the last line, and over with the next one")
   CHECK(silence.look(UnixMillis(1300s)) == UnixMillis(902s));
 }
 
-TEST_CASE("silence: nobody asks") {
+TEST_CASE("silence: no limit is set") {
   Silence silence(0s);
   silence.begin(UnixMillis(10s));
   CHECK(!silence.due());

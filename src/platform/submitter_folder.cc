@@ -12,7 +12,7 @@ Result<GivenPath> check_place(const std::string& what, const std::string& path) 
   if (::fstat(given->held.get(), &status) != 0) return fail_errno(what + ": " + given->path);
   if (!S_ISDIR(status.st_mode))
     return fail(Errc::invalid_input, what + ": " + given->path + " is not a folder");
-  // Only a try tells of read-only mounts, of NFS that does not trust root, of /proc.
+  // Only an attempt reveals read-only mounts, NFS that does not trust root, and /proc.
   const Result<std::string> tried = make_private_folder(held_path(given->held), partial_prefix);
   if (!tried)
     return fail(Errc::invalid_input,

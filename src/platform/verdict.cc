@@ -6,7 +6,7 @@
 namespace muster::platform {
 namespace {
 
-constexpr int signals_max = 64;  ///< Beyond 128 and that an exit code is no signal's.
+constexpr int signals_max = 64;  ///< An exit code above 128 plus this is not a signal's.
 
 using Kind = job::Outcome::Kind;
 
@@ -36,7 +36,7 @@ bool gone_first(const HostFacts& facts) {
   return facts.end->stopped || facts.steward_time <= facts.end_time;
 }
 
-/// What the engine, the host's own steward, or its death, tells for sure.
+/// Certain facts from the engine, from the host's own steward, or from the steward's death.
 std::optional<Cause> certain_cause(const HostFacts& facts) {
   if (facts.killed) return std::nullopt;
   if (gone_first(facts)) return cause(facts, "host", *facts.gone, facts.steward_time);

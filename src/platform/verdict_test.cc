@@ -25,7 +25,7 @@ job::Verdict killed_rank() {
   return about("algo-2", "rank 3", Outcome::signaled(9), 3);
 }
 
-/// One host's facts, told by a chain of words; times in ms.
+/// One host's facts, built by a chain of calls; times in ms.
 struct Told : HostFacts {
   explicit Told(const char* name) { host = name; }
   Told& says(job::Verdict verdict, int time = 100) {
@@ -66,7 +66,7 @@ Told bad(int number, job::Verdict word) {
   return algo(number).says(std::move(word)).ends(Outcome::exited(1));
 }
 
-TEST_CASE("verdict: the host and the cause are named, whoever knows them") {
+TEST_CASE("verdict: names the host and the cause, whichever host reports them") {
   const Told ended_well = algo(2).ends(Outcome::exited(0));
   struct {
     const char* name;
@@ -207,7 +207,7 @@ TEST_CASE("verdict: limits that a host met stand in the reason, with their figur
         "rank 0 on algo-1: exit code 1; algo-2: disk: 5 GiB of VolumeSizeInGB=5 full");
 }
 
-TEST_CASE("verdict: memory that ran out stands in the reason") {
+TEST_CASE("verdict: the reason says where memory ran out") {
   const std::vector<HostFacts> hosts = {
       bad(1, killed_rank()),
       algo(2).says(killed_rank()).ends(Outcome::exited(1), 200, false, true)};

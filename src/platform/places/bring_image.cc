@@ -50,7 +50,7 @@ loop::Task<Result<std::optional<UsedImage>>> find(loop::Loop& loop, Env env, job
   co_return co_await loop::in_thread(loop, work);
 }
 
-/// What its policy refuses is for who asked for the image to mend.
+/// If the policy refuses the image, the user who asked for it must fix that.
 Error as_users(Error error) {
   if (error.code == Errc::denied) error.code = Errc::invalid_input;
   return error;
@@ -95,7 +95,7 @@ Command pull_command(const ImagePlace& place, const job::ImageWish& wish) {
     command.env["REGISTRY_AUTH_FILE"] = wish.logins;
     return command;
   }
-  // Nobody's login: neither root's own nor what the machine's cloud would give.
+  // Without any login: neither root's own nor that of the machine's cloud.
   for (const char* name_of : {"PATH", "MUSTER_STATE", "AWS_CA_BUNDLE", "SSL_CERT_FILE"})
     if (const auto at = place.env.find(name_of); at != place.env.end()) command.env.insert(*at);
   command.env.insert_or_assign("AWS_EC2_METADATA_DISABLED", std::string("true"));

@@ -11,7 +11,7 @@ const ImagePlace place{"/data/sm",
                         {"AWS_SECRET_ACCESS_KEY", "hush"},
                         {"MUSTER_STATE", "/state"}}};
 
-TEST_CASE("bring image: a pull is given nobody's login, and public addresses alone") {
+TEST_CASE("bring image: a pull gets no logins and only public addresses") {
   const Command command = pull_command(place, {.name = "docker.io/team/box:v1"});
   CHECK(command.argv ==
         Args{"/data/sm", "image", "pull", "docker.io/team/box:v1", "--json", "--public"});
@@ -35,7 +35,7 @@ TEST_CASE("bring image: what a tag meant once is pulled by digest") {
   CHECK(command.argv[3] == "reg.lab:5000/box@" + digest);
 }
 
-TEST_CASE("bring image: a failed pull is told by its last line") {
+TEST_CASE("bring image: the error of a failed pull is its last line") {
   CHECK(pull_failure("") == "");
   CHECK(pull_failure("sm image pull: warning: again\n"
                      "sm image pull: reg.lab/box:v1: no such image (sm explain image)\n") ==

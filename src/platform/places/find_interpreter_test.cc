@@ -14,7 +14,7 @@ namespace {
 
 using platform::Interpreter;
 
-TEST_CASE("interpreter: a shim is asked, what is none is refused") {
+TEST_CASE("interpreter: a shim is asked, and an invalid one is refused") {
   const std::string folder = *make_private_folder("/tmp", "muster-python-");
   const std::string answer = R"([false, {}, "/real/bin/python3"])";
   REQUIRE(write_file(folder + "/python3", "#!/bin/sh\necho '" + answer + "'\n", 0755));

@@ -81,7 +81,7 @@ Result<void> obey_policy(const image::Store& store, const std::string& policy_fi
 
 namespace {
 
-/// A policy speaks of names, and a digest alone is none.
+/// A policy is about names, and a digest alone has no name.
 Result<void> obey(const image::Store& store, const std::string& policy_file,
                   const std::string& name, const image::Meaning& meaning) {
   if (policy_file.empty()) return {};

@@ -37,7 +37,7 @@ TEST_CASE("job description: a job that begins, in the words of DescribeTrainingJ
   CHECK(!has_ended(job));
 }
 
-TEST_CASE("job description: of one status the last message stands") {
+TEST_CASE("job description: each status has its last message") {
   Json job = description_of(spec(), UnixMillis(0));
   add_status(job, {"Starting", "one", UnixMillis(1000)});
   add_status(job, {"Starting", "two", UnixMillis(2000)});

@@ -73,7 +73,7 @@ UnixMillis last_change(const std::string& record) {
   return last;
 }
 
-/// Under another name first: nobody sees half a record.
+/// Under another name first, so that readers never see half a record.
 Result<void> remove_record(const std::string& records, const std::string& name) {
   const std::string going = records + "/" + gone_prefix + hex(random_bytes(4));
   const std::string path = records + "/" + name;

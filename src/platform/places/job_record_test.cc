@@ -48,7 +48,7 @@ std::unique_ptr<JobRecord> prepared(
   return *std::move(record);
 }
 
-TEST_CASE("job record: nobody but its user sees it, and only once the job is there") {
+TEST_CASE("job record: only its user sees it, and only once the job exists") {
   State state;
   loop::Loop loop;
   std::unique_ptr<JobRecord> record = prepared(loop, state, "demo");

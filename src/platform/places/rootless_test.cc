@@ -5,7 +5,7 @@
 namespace muster::places {
 namespace {
 
-TEST_CASE("rootless: only what is missing is told") {
+TEST_CASE("rootless: only the missing parts are reported") {
   const Rootless most{65536, "", ""};
   CHECK(lacks(most).size() == 2);
   const Rootless least{1, "newuidmap is not installed", "nft is not installed"};

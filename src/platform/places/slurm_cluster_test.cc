@@ -39,7 +39,7 @@ TEST_CASE("slurm cluster: a preflight's form and thresholds become variables of 
   CHECK(cluster->sites.at("ml.c5.large").preflight.at("MUSTER_PREFLIGHT") == "off");
 }
 
-TEST_CASE("slurm cluster: what is no setting of Slurm's is refused by name") {
+TEST_CASE("slurm cluster: an unknown setting is refused by name") {
   struct {
     const char* json;
     const char* what;

@@ -35,7 +35,9 @@ TEST_CASE("tool image: names are whole, in the words of the program that opens i
   }
 }
 
-TEST_CASE("tool image: a server's job has it where its type's hosts do, if nobody promised more") {
+TEST_CASE(
+    "tool image: a server's job has it if the hosts of its type do, without a policy or private "
+    "login") {
   SlurmCluster cluster;
   cluster.sites["ml.p4d.24xlarge"].hosts = slurm::Hosts::apptainer;
   job::ImageWish wish{.name = "docker.io/team/box:v1"};
