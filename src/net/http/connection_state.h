@@ -8,10 +8,10 @@
 
 namespace muster::http {
 
-/// The state of a connection of the server: three machines, each for itself. An event that has no
-/// edge from where its machine is breaks an invariant, or, where so noted, changes nothing.
+/// The state of a server's connection: three independent state machines. An event without an edge
+/// in the current state violates an invariant or, where noted, changes nothing.
 ///
-/// Stage: how far its current request is.
+/// Stage: the progress of its current request.
 ///
 ///     handshake --> idle --> head --+------------> request --+--> replied ---+
 ///                    ^              |                ^       +--> streaming -+
@@ -19,14 +19,14 @@ namespace muster::http {
 ///                    |                                                       |
 ///                    +-------------------------------------------------------+
 ///
-/// What may be answered from `request` may be so from `held_back`, and from `head`: a refusal.
+/// The transitions from `request` are also possible from `held_back`, and from `head`: a refusal.
 ///
-/// Fate: what becomes of the connection. It only gets worse, by any number of steps.
+/// Fate: the future of the connection. It only gets worse, by any number of steps.
 ///
 ///     open --> closing --> broken --> cut
 ///                                 +-> expired
 ///
-/// Standing: what its client is to the quota.
+/// Standing: how the quota classifies its client.
 ///
 ///     stranger <--> holding
 ///     stranger, holding --> proved
@@ -37,22 +37,22 @@ class ConnectionState {
     idle,       ///< Waits for the first byte of a request.
     head,       ///< Some of the head has come.
     held_back,  ///< The client waits for "100 Continue" before it sends the body.
-    request,    ///< The body comes, and an answer is due.
+    request,    ///< The body arrives, and a response is due.
     replied,    ///< By reply().
     streaming,  ///< By start(); its end is the handler's return.
-    bodiless,   ///< Likewise, to HEAD.
+    bodiless,   ///< By start(), for HEAD.
   };
   enum class Fate {
     open,
-    closing,  ///< After this answer, which the client may read in peace.
-    broken,   ///< The answer is not whole, and the client is to see that.
-    cut,      ///< Whatever waits for the socket ends, now and later.
-    expired,  ///< Likewise, since a deadline has passed.
+    closing,  ///< Closes after this response, which the client can read to its end.
+    broken,   ///< The response is incomplete, and the client must notice that.
+    cut,      ///< All current and later waits for the socket end.
+    expired,  ///< As cut, because a deadline has passed.
   };
   enum class Standing {
     stranger,
     holding,  ///< A stranger whose request the quota counts in bytes.
-    proved,   ///< A request of it was.
+    proved,   ///< A request of this client was proved.
   };
 
   ConnectionState() = default;
@@ -63,7 +63,7 @@ class ConnectionState {
   Fate fate() const { return fate_; }
   Standing standing() const { return standing_; }
   bool answered() const { return stage_ > Stage::request; }
-  /// What the quota gives up: not if a request has come on a connection that was proved.
+  /// True if the quota may close it: never a proved connection with a request.
   bool may_go() const { return stage_ == Stage::idle || standing_ != Standing::proved; }
   bool is_cut() const { return fate_ >= Fate::cut; }
 
@@ -71,7 +71,7 @@ class ConnectionState {
     CHECK_THAT(stage_ == Stage::handshake || answered(), "one request follows the other");
     stage_ = Stage::idle;
   }
-  /// Nothing happens where it has begun.
+  /// Does nothing if it has already begun.
   void begin_head() {
     CHECK_THAT(stage_ == Stage::idle || stage_ == Stage::head, "a request begins once");
     stage_ = Stage::head;
@@ -80,7 +80,7 @@ class ConnectionState {
     CHECK_THAT(stage_ == Stage::head, "a head is read once");
     stage_ = held_back ? Stage::held_back : Stage::request;
   }
-  /// True if the client was held back: it is to be told to go on, unless its body is there.
+  /// True if the client was held back: send it "100 Continue", unless its body is already there.
   bool let_go_on() {
     if (stage_ != Stage::held_back) return false;
     stage_ = Stage::request;
@@ -93,7 +93,7 @@ class ConnectionState {
     if (!is_cut()) fate_ = std::max(fate_, fate);
   }
 
-  /// Changes nothing where it was proved.
+  /// Does nothing if it was proved.
   void hold(bool any) {
     if (standing_ != Standing::proved) standing_ = any ? Standing::holding : Standing::stranger;
   }
