@@ -13,7 +13,7 @@
 
 namespace muster::image {
 
-/// Images that were pushed under one name: what is called what, and which bytes it may give away.
+/// Images that were pushed under one name: their tags, and the blobs that clients may download.
 struct Repository {
   struct Pushed {
     std::string media_type;
@@ -24,23 +24,23 @@ struct Repository {
   };
   std::string name;  ///< "team/box"
   UnixMillis created{};
-  bool fixed_tags = false;                    ///< A tag that is there stays what it is.
+  bool fixed_tags = false;                    ///< Existing tags cannot be changed.
   std::map<std::string, std::string> tags{};  ///< Digests of manifests.
   std::map<std::string, Pushed> manifests{};  ///< By digest.
-  std::map<std::string, UnixMillis> blobs{};  ///< By digest, with the time they came to it.
+  std::map<std::string, UnixMillis> blobs{};  ///< By digest, with the time they were added.
 
   bool operator==(const Repository&) const = default;
 };
 
-constexpr std::size_t repository_name_bytes_max = 200;  ///< Bounds a file's name.
-/// What clients may call a repository: as AWS and the OCI have it, and not too long. Pure.
+constexpr std::size_t repository_name_bytes_max = 200;  ///< Limits the length of a file name.
+/// True for a valid repository name: as AWS and the OCI define it, and not too long. Pure.
 bool is_repository_name(std::string_view name);
 /// Pure.
 bool is_tag_name(std::string_view tag);
 /// Pure.
 bool is_index_type(std::string_view media_type);
 
-/// The repositories of a store, a file of a folder for each.
+/// The repositories of a store, each a file in one folder.
 ///
 ///     registry/team+box.json   ("+" stands for "/")
 ///
@@ -56,8 +56,9 @@ class Repositories {
   Result<std::string> version(const std::string& name) const;
   /// Sorted.
   Result<std::vector<std::string>> names() const;
-  /// Lets `edit` change what is there, and keeps that unless it fails. One that becomes empty
-  /// is removed, one that was empty is made. Error: what `edit` returned; `system`.
+  /// Lets `edit` change the repository, and stores the result unless `edit` fails. A repository
+  /// that becomes empty is removed; one that was empty is created. Errors: that of `edit`;
+  /// `system`.
   using Change = std::function<Result<void>(std::optional<Repository>& repository)>;
   Result<void> change(const std::string& name, const Change& edit);
 

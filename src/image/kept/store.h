@@ -25,7 +25,7 @@
 
 namespace muster::image {
 
-/// An image of which every layer is unpacked.
+/// An image whose layers are all unpacked.
 struct Image {
   std::string digest;  ///< The digest of its manifest.
   ImageConfig config;
@@ -36,30 +36,33 @@ struct Image {
 struct ListedImage {
   std::string name;
   std::string digest;
-  std::uint64_t bytes = 0;  ///< Layers on the disk, also those that other images share.
+  std::uint64_t bytes = 0;  ///< Disk space of its layers, including those shared with other images.
   std::size_t layers = 0;
-  UnixMillis used{};  ///< The last time that a job began with it, or that it came.
+  UnixMillis used{};  ///< When a job last began with it, or when it was added.
   bool in_use = false;
-  bool unpacked = true;  ///< Not: it was pushed, and no job began with it yet.
+  bool unpacked = true;  ///< False: it was pushed, and no job has used it yet.
 };
 
-/// What a name means at one moment. A name is looked up once: the image that a policy took is the
-/// one that runs, whatever the name means by then.
+/// The meaning of a name at one moment. A name is looked up only once, so the image that a policy
+/// accepted is the one that runs, even if the name's meaning changes.
 struct Meaning {
-  std::string digest;        ///< The manifest's, of one image.
-  std::string repository{};  ///< Where the image was pushed to on this machine; else empty.
-  std::string index{};       ///< The pushed index that the name means, which has that image in it.
+  std::string digest;  ///< The digest of one image's manifest.
+  /// The repository on this machine to which the image was pushed; else empty.
+  std::string repository{};
+  /// The pushed index that the name refers to, which contains the image.
+  std::string index{};
 
   bool operator==(const Meaning&) const = default;
 };
 
-/// An image stays while this does.
+/// Keeps an image from being removed while this object lives.
 struct Lease {
   Fd lock;
-  std::string file{};  ///< Another process that holds a shared flock on it keeps the image, too.
+  std::string file{};  ///< Another process can also keep the image by a shared flock on this file.
 };
 
-/// A folder of a store's that goes with this, and by a prune() if the process was killed.
+/// A temporary folder in a store, removed with this object, or by a prune() if the process was
+/// killed.
 class StoreScratch {
  public:
   StoreScratch(std::string path, Fd lock) : path_(std::move(path)), lock_(std::move(lock)) {}
@@ -74,92 +77,94 @@ class StoreScratch {
   Fd lock_;
 };
 
-/// Who says what an image is called.
+/// The source of an image's name.
 enum class NameFrom {
   user,
-  registry,  ///< The one that delivered the image by that name.
-  archive,   ///< The image's own file: anybody may have written any name into it.
+  registry,  ///< The registry that delivered the image by that name.
+  archive,   ///< The image's own file, which may contain any name.
 };
 
 /// Options of add().
 struct AddOptions {
   NameFrom name_from = NameFrom::user;
-  /// A layer's bytes as its manifest means them, by its number; empty: the source's drafts.
+  /// Opens the bytes of a layer, as its manifest describes them; empty: use the source's drafts.
   std::function<Result<std::unique_ptr<Bytes>>(const Descriptor& layer, std::size_t number)> open;
   /// Called before the bytes of layer `number` of `all` are read: to unpack the layer, or to verify
   /// that the source has it.
   std::function<void(std::size_t number, std::size_t all)> on_layer;
-  /// Lines on what of the image was left out.
+  /// Receives lines about parts of the image that were left out.
   std::function<void(const std::string& line)> say;
   LayerLimits limits;
-  std::shared_ptr<Budget> budget;  ///< The image's; none: budget_for() the store.
-  /// `open` returns layers that pack_layer() of another store of this user made, with their own
-  /// digests: the caller ensures that no one else could change them.
+  std::shared_ptr<Budget> budget;  ///< The image's budget; null: budget_for() the store.
+  /// `open` returns layers that pack_layer() made from another store of this user, with their own
+  /// digests: the caller ensures that no other user could change them.
   bool repacked = false;
 };
 
 struct PruneOptions {
-  bool all = false;  ///< Images too that no job runs.
-  /// Images too, the least recently used first, until the rest takes at most so much.
+  bool all = false;  ///< Also remove images that no job runs.
+  /// Also remove images, the least recently used first, until the rest takes at most this many
+  /// bytes.
   std::optional<std::uint64_t> bytes_max;
 };
 
 struct Pruned {
-  std::vector<std::string> names;  ///< Images that went.
-  std::uint64_t bytes = 0;         ///< What went on the disk.
+  std::vector<std::string> names;  ///< Removed images.
+  std::uint64_t bytes = 0;         ///< Freed disk space.
   std::uint64_t left_bytes = 0;
 };
 
-/// Images, each layer unpacked once, in a folder that only its owner can enter (images hold setuid
-/// programs).
+/// A store of images, each layer unpacked once, in a folder that only its owner can enter (images
+/// contain setuid programs).
 ///
 ///     blobs/sha256/HEX       manifests, configurations, and layers of images that were pushed
-///     pulls/SOURCE/HEX       layers that come from one source, until they are unpacked
-///     layers/HEX/root/       a layer over those that its chain id names, HEX
-///     deliveries/HEX/SOURCE  who has delivered a layer, or all layers of an image (deliveries.h)
-///     layers/HEX/layer.json  what it takes on the disk
-///     leases/HEX             locked by who runs the image of this manifest; its time: the last use
+///     pulls/SOURCE/HEX       layers from one source, until they are unpacked
+///     layers/HEX/root/       a layer over those named by its chain id, HEX
+///     deliveries/HEX/SOURCE  the sources of a layer, or of all layers of an image (deliveries.h)
+///     layers/HEX/layer.json  the layer's disk space
+///     leases/HEX             locked while the image of this manifest is in use; its time: last use
 ///     refs.json              names of images that were pulled or imported
-///     pulled.json            of those the names that registries delivered
-///     registry/              those of images that were pushed (repositories.h)
-///     signatures/HEX         who signed the image of this manifest, as its registry told
-///     lock                   shared: images come and are read; exclusive: what nobody needs goes
+///     pulled.json            those of these names that registries delivered
+///     registry/              names of images that were pushed (repositories.h)
+///     signatures/HEX         signers of the image of this manifest, according to its registry
+///     lock                   shared: adding and reading images; exclusive: removing unused data
 ///
-/// What has its name is whole, also after a crash. Any number of processes and threads; everything
-/// here blocks: call it in a thread (loop::in_thread).
-/// Source: docs/decisions/0029-image-store.md.
+/// Files and folders with these names are complete, also after a crash. Any number of processes and
+/// threads may use a store. All functions block: call them in a thread (loop::in_thread). Source:
+/// docs/decisions/0029-image-store.md.
 class Store {
  public:
-  /// Makes what is missing of `folder`. Errors: `denied`, `system`.
+  /// Creates the missing parts of `folder`. Errors: `denied`, `system`.
   static Result<Store> open(const std::string& folder);
 
   bool has_blob(const std::string& digest) const { return blobs_.has(digest); }
-  /// A packed layer that came from the source and is not unpacked yet.
+  /// True if there is a packed layer from the source that is not unpacked yet.
   bool has_draft(const Source& source, const std::string& digest) const {
     return drafts_of(source).has(digest);
   }
-  /// Begins one; see Blobs::draft(). None but what comes from the same source is waited for.
+  /// Begins a draft; see Blobs::draft(). Waits only for drafts from the same source.
   Result<std::optional<BlobDraft>> draft(const Source& source, const std::string& digest,
                                          std::uint64_t bytes_max);
   Result<std::string> read_blob(const std::string& digest) const { return blobs_.read(digest); }
-  /// For an image that comes into this store. Error: `system`.
+  /// The budget for an image that is added to this store. Error: `system`.
   Result<std::shared_ptr<Budget>> budget() const { return budget_for(folder_); }
-  /// While it is open, nothing is removed. Hold it from the first missing() until add() is done.
+  /// While the descriptor is open, nothing is removed. Hold it from the first missing() until add()
+  /// is done.
   Result<Fd> hold() const;
-  /// An empty folder, on the disk that images are on.
+  /// An empty folder on the same disk as the images.
   Result<StoreScratch> scratch() const;
-  /// The numbers of the layers that add() would need the bytes of: those that are not here, and
-  /// those that only others delivered. The configuration is the manifest's own.
+  /// The numbers of the layers whose bytes add() needs: those that are not here, and those that
+  /// only other sources delivered. `config`: the configuration that the manifest names.
   std::vector<std::size_t> missing(const Source& source, const ImageConfig& config) const;
 
-  /// Unpacks what is missing of an image that comes from `source`, and then knows it under `name`,
-  /// which to_text() of a reference made; an image that had the name loses it, but one from a
-  /// registry never to an archive's own word. A layer that is here, and that the source has not
-  /// delivered yet, is compared with what it has. Layers of the same source that another process is
-  /// at are waited for. Errors: `invalid_input` (the name), `protocol` (documents or layers that
-  /// are not what their digests say, that do not fit each other, or break a limit), `not_found` (a
-  /// layer's bytes), `unsupported` (for another kind of machine), `system` (the disk is full).
-  /// Nothing half made stays.
+  /// Unpacks the missing layers of an image from `source`, and then gives it `name`, which must
+  /// come from to_text() of a reference. An image that had the name loses it, but an archive's own
+  /// name never replaces an image from a registry. If a layer is here but this source has not
+  /// delivered it yet, it is compared with the source's bytes. Waits for layers of the same source
+  /// that another process is adding. Errors: `invalid_input` (the name), `protocol` (documents or
+  /// layers that differ from their digests, do not fit each other, or exceed a limit), `not_found`
+  /// (a layer's bytes), `unsupported` (for another kind of machine), `system` (the disk is full).
+  /// Nothing incomplete remains.
   Result<Image> add(const Source& source, const std::string& name, const std::string& manifest,
                     const std::string& config, const AddOptions& options = {});
   /// The current meaning of a name from add() or own_image(); a digest means itself. None: the name
@@ -168,35 +173,34 @@ class Store {
   /// None if the image or one of its layers is missing, or no source delivered it completely.
   Result<std::optional<Image>> find(const Meaning& meaning) const;
 
-  /// Keeps who signed an image, in place of what was known of it, for as long as the image is
-  /// there.
+  /// Stores the signers of an image, replacing earlier evidence, until the image is removed.
   Result<void> keep_evidence(const std::string& digest, const Evidence& evidence);
-  /// Who signed the image: for a pushed image, also by the signatures that were pushed; for others,
-  /// as passed to keep_evidence(). Missing evidence is not an error. Errors: `protocol`, `system`
+  /// The signers of the image: for a pushed image, also from pushed signatures; for others, as
+  /// passed to keep_evidence(). Missing evidence is not an error. Errors: `protocol`, `system`
   /// (damaged evidence).
   Result<Evidence> evidence(const Meaning& meaning) const;
 
-  /// Unpacks what is missing of an image that was pushed to this machine. None: it was deleted
+  /// Unpacks the missing layers of an image that was pushed to this machine. None: it was deleted
   /// meanwhile. Errors: as add().
   Result<std::optional<Image>> unpack(const Meaning& pushed, const AddOptions& options = {});
-  /// What was pushed. Who changes it, or reads blobs that it names, does so within hold().
+  /// The pushed images. Call hold() before you change them or read blobs that they name.
   Repositories& repositories() { return repositories_; }
-  /// A blob whose digest is known only at its end, at most `bytes_max`.
+  /// Begins a blob whose digest is known only at its end, of at most `bytes_max`.
   Result<BlobDraft> upload(std::uint64_t bytes_max) { return blobs_.upload(bytes_max); }
-  /// The digests that a manifest names: an image's configuration and layers, an index's manifests.
-  /// None of one that cannot be read.
+  /// The digests in a manifest: an image's configuration and layers, or an index's manifests. Empty
+  /// if the manifest cannot be read.
   std::vector<std::string> named_by(const std::string& manifest) const;
-  /// Keeps a document that is there whole.
+  /// Stores a complete document.
   Result<void> put_blob(const std::string& digest, std::string_view bytes) {
     return blobs_.put(digest, bytes);
   }
-  /// For reading, with its size; none if it is not there.
+  /// A blob opened for reading, with its size; none if it does not exist.
   struct OpenBlob {
     Fd file;
     std::uint64_t bytes = 0;
   };
   Result<std::optional<OpenBlob>> open_blob(const std::string& digest) const;
-  /// Removes uploads that no process is at.
+  /// Removes uploads that no process is writing.
   Result<void> remove_rests() { return blobs_.remove_rests(); }
   /// Call it before the first use of the image's folders; it records the time. Error: `not_found`:
   /// the image was removed meanwhile.
@@ -206,8 +210,9 @@ class Store {
   /// Removes a name, for a pushed image its tag; false if it does not exist. Also removes data that
   /// is no longer needed, unless images are being added: then the next prune() does.
   Result<bool> remove(const std::string& name);
-  /// Removes what no image needs; never what a lease is for. A pushed image keeps its bytes
-  /// whatever the options say, only its unpacked layers go. None: images are just being brought.
+  /// Removes data that no image needs; never data under a lease. A pushed image keeps its bytes
+  /// whatever the options say; only its unpacked layers are removed. None: images are being added
+  /// at the moment.
   Result<std::optional<Pruned>> prune(const PruneOptions& options);
 
  private:
