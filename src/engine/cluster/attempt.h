@@ -12,44 +12,44 @@
 
 namespace muster::cluster {
 
-/// What is to be done about an attempt.
+/// An action that an attempt requests.
 struct Action {
   enum class Kind {
-    deliver,  ///< Bring the job to its nodes.
-    begin,    ///< All stewards are there: they may start their hosts.
-    stop,     ///< The host is to be stopped, with `grace`.
-    end,      ///< The host is to be ended at once; nothing of it counts any more.
-    give,     ///< The host is over: its results are to come.
-    done,     ///< Nothing more is wanted of the host's node.
-    look,     ///< Slurm is to be asked now.
-    cancel,   ///< The job is to be taken out of Slurm.
-    tell,     ///< `event` has happened.
+    deliver,  ///< Send the job to its nodes.
+    begin,    ///< All stewards have joined: let them start their hosts.
+    stop,     ///< Stop the host, with `grace`.
+    end,      ///< End the host at once; nothing of it counts any more.
+    give,     ///< The host has ended: fetch its results.
+    done,     ///< The host's node is no longer needed.
+    look,     ///< Query Slurm now.
+    cancel,   ///< Cancel the job in Slurm.
+    tell,     ///< Report `event`.
   };
   Kind kind = Kind::look;
-  std::string host{};  ///< For what is done to one.
+  std::string host{};  ///< For actions on one host.
   std::chrono::milliseconds grace{0};
   engine::Event event{};
 };
 using Actions = std::vector<Action>;
 
-/// What is known of a host, also by an engine that is started again.
+/// Known facts about a host; a restarted engine knows them, too.
 struct HostState {
   std::string name;
-  std::string node{};     ///< Empty until its steward has come.
-  std::string address{};  ///< Where the job's other hosts reach it.
+  std::string node{};     ///< Empty until its steward has joined.
+  std::string address{};  ///< The address at which the job's other hosts reach it.
   std::optional<engine::Event> started{};
-  std::optional<engine::Event> end{};  ///< As it was told.
-  /// What it left: `to_come --> here | lost`; `lost --> here` where a node was given up too soon.
+  std::optional<engine::Event> end{};  ///< As it was reported.
+  /// Results: `to_come --> here | lost`; `lost --> here` if a node was given up too soon.
   enum class Results { to_come, here, lost };
   Results results = Results::to_come;
-  std::string not_given{};  ///< Why that could not be brought, where that is known.
+  std::string not_given{};  ///< Why the results could not be fetched, if known.
 };
 
-/// One attempt of a job, from its submission to the last host's end: from what its stewards say by
-/// their links and what Slurm says, to what happened and what is to be done. The links are the
-/// truth: Slurm counts where they are silent (docs/decisions/0047-slurm.md).
+/// One attempt of a job, from its submission to the last host's end. Takes reports of its stewards,
+/// over their links, and of Slurm; returns events and actions. The links have priority: Slurm's
+/// word counts where they are silent (docs/decisions/0047-slurm.md).
 ///
-/// Its states, each for itself; a host's end (HostState::end) is told once and stays.
+/// Its independent states; a host's end (HostState::end) is reported once and stays.
 ///
 ///     Delivery:  waiting --Slurm runs it--> delivering --on_delivered--> delivered
 ///
@@ -61,7 +61,7 @@ struct HostState {
 ///                unseen --no row for forget_max---------------> over
 ///                unseen, shown --settled, and nodes still there--> cancelled
 ///
-/// and of each host
+/// and for each host
 ///
 ///     Link:      awaited --> open <--> silent --silence_max--> given_up --> open
 ///     Asked:     nothing --> stop --> end,  nothing --> end
@@ -72,12 +72,12 @@ class Attempt {
   struct Times {
     Duration join_max = std::chrono::minutes(2);     ///< From the delivery to the last steward.
     Duration silence_max = std::chrono::minutes(5);  ///< A link is silent, and Slurm knows nothing.
-    Duration over_max = std::chrono::seconds(10);    ///< For links after Slurm's word of the end.
+    Duration over_max = std::chrono::seconds(10);    ///< For links after Slurm reports the end.
     Duration end_max = std::chrono::seconds(3);      ///< For a steward to end at once.
-    Duration forget_max = std::chrono::seconds(20);  ///< For Slurm to show a job that it took.
+    Duration forget_max = std::chrono::seconds(20);  ///< For Slurm to show a job that it accepted.
   };
-  /// `hosts` in the job's order; some may be over. `delivered`: the job was brought by an earlier
-  /// engine. `holds`: where a host was lost the nodes of the others are kept for another attempt.
+  /// `hosts` in the job's order; some may have ended. `delivered`: an earlier engine has delivered
+  /// the job. `holds`: after a lost host, the nodes of the others are kept for another attempt.
   Attempt(int number, std::vector<HostState> hosts, bool delivered, Times times, TimePoint now,
           bool holds = false);
 
@@ -86,32 +86,32 @@ class Attempt {
   Actions on_queue(const std::optional<slurm::QueuedJob>& job, UnixMillis time, TimePoint now);
   Actions on_delivered(const Result<void>& done, UnixMillis time, TimePoint now);
 
-  // What comes by the host's link.
+  // Events from the host's link.
   Actions on_joined(const std::string& host, const std::string& node, const std::string& address,
                     UnixMillis time);
   /// A link that was silent is open again.
   Actions on_back(const std::string& host, UnixMillis time);
   /// Another process sent SIGTERM to the host's steward.
   Actions on_signalled(const std::string& host);
-  /// Slurm's answer to whose signal that was: nodes are taken away for another job.
+  /// Slurm has explained the signal: it takes nodes away for another job.
   Actions on_preempted();
   Actions on_silent(const std::string& host, UnixMillis heard, TimePoint now);
   Actions on_ended(const std::string& host, job::Outcome outcome, UnixMillis time, TimePoint now);
-  /// What the host left is here, or `why_not`.
+  /// The host's results are here, or `why_not`.
   Actions on_given(const std::string& host, const std::string& why_not);
 
-  // What is wanted.
+  // Requests.
   Actions stop(const std::string& host, std::chrono::milliseconds grace, UnixMillis time);
   Actions destroy(const std::string& host, UnixMillis time, TimePoint now);
 
   Actions on_time(UnixMillis time, TimePoint now);
   std::optional<TimePoint> next_deadline() const;
 
-  /// All hosts are over.
+  /// All hosts have ended.
   bool over() const;
-  /// As over(), and no result is still to come.
+  /// As over(), and no results are outstanding.
   bool settled() const;
-  /// Slurm may start or end it soon: it is to be asked often.
+  /// Slurm may start or end it soon: query Slurm often.
   bool moves() const;
   /// A host was lost.
   bool lost_any() const;
@@ -125,7 +125,7 @@ class Attempt {
   enum class InSlurm { unseen, shown, over, cancelled };
   enum class Link { awaited, open, silent, given_up };
   enum class Asked { nothing, stop, end };
-  /// An end that is not told until Slurm says whose doing it was, or does not in time.
+  /// An end that is not reported until Slurm names its cause, or fails to in time.
   struct Held {
     engine::Event event;
     TimePoint until;
@@ -134,9 +134,9 @@ class Attempt {
     Link link = Link::awaited;
     TimePoint silent_since{};  ///< Counts for a silent link.
     Asked asked = Asked::nothing;
-    TimePoint end_by{};      ///< Where its end was asked for and is not told.
-    bool signalled = false;  ///< By somebody else than us.
-    UnixMillis heard{0};     ///< The last that came of it.
+    TimePoint end_by{};      ///< If its end was requested and is not reported yet.
+    bool signalled = false;  ///< By a process other than muster.
+    UnixMillis heard{0};     ///< The time of its last message.
     std::optional<Held> held{};
   };
   std::size_t index(const std::string& host) const;
@@ -161,19 +161,19 @@ class Attempt {
   Times times_;
   bool holds_;
   std::vector<HostState> states_;
-  std::vector<Host> hosts_;  ///< As states_.
+  std::vector<Host> hosts_;  ///< In the order of states_.
   Delivery delivery_ = Delivery::waiting;
   Start start_ = Start::awaited;
   InSlurm in_slurm_ = InSlurm::unseen;
-  bool preempted_ = false;  ///< Slurm takes nodes away, whatever it says of the job's own end.
+  bool preempted_ = false;  ///< Slurm takes nodes away, whatever end it reports for the job.
   TimePoint since_;         ///< When it was submitted, or found again.
   std::string waits_for_;
   std::string health_;
   std::optional<TimePoint> join_by_;
-  slurm::QueuedJob last_word_;        ///< Slurm's, once the job is over.
-  std::optional<TimePoint> over_by_;  ///< Until then links may say more.
-  std::string unbrought_;             ///< Why nothing could be brought to a job that is over,
-  std::optional<TimePoint> unbrought_by_{};  ///< told at that time if Slurm does not say more.
+  slurm::QueuedJob last_word_;        ///< Slurm's last row, once the job has ended.
+  std::optional<TimePoint> over_by_;  ///< Until then, links may report more.
+  std::string unbrought_;             ///< Why nothing could be delivered to a job that has ended,
+  std::optional<TimePoint> unbrought_by_{};  ///< reported then if Slurm gives no other reason.
 };
 
 /// Why a job waits and until when, for a person.

@@ -26,15 +26,14 @@ namespace muster::cluster {
 
 class SlurmEngine;
 
-/// A job of the engine's, for all Runs that follow it: it hears its links and Slurm, and does what
-/// its attempt says.
+/// A job of the engine, shared by all Runs that follow it. It receives events from its links and
+/// from Slurm, and carries out its attempt's actions.
 ///
 ///     State:  none --submit, find_again--> under_way --last host's end--> over
 ///             over --last result here or lost--> settled
 ///             over, settled --again--> none --another attempt begins--> under_way
 ///
-/// again() that fails leaves `none`. Whose fault it is that an attempt ends says without which
-/// nodes the next one begins:
+/// If again() fails, the state is `none`. Fault decides which nodes the next attempt leaves out:
 ///
 ///     Fault:  unknown --Slurm has left a node out--> left_out
 ///             unknown, left_out --a node is named--> named
@@ -51,64 +50,65 @@ class ClusterJob {
   /// nodes if there are enough spares, otherwise with another submission. Errors: as of submit();
   /// `invalid_input` while a host runs.
   loop::Task<Result<void>> again();
-  /// For a job of an earlier engine; false: it never came into the queue, as far as Slurm knows.
+  /// For a job of an earlier engine. False: as far as Slurm knows, it never entered the queue.
   loop::Task<Result<bool>> find_again();
 
   void on_queue(const std::vector<slurm::QueuedJob>& rows);
   void stop(const std::string& host, std::chrono::milliseconds grace);
   void destroy(const std::string& host);
-  /// Waits until no result is still to come. Error: `closed` with the host whose results are lost.
+  /// Waits until no results are outstanding. Error: `closed`, naming the host whose results are
+  /// lost.
   loop::Task<Result<void>> all_given();
-  /// Takes what is left of the job out of Slurm. Error: `denied` while a host runs.
+  /// Removes the rest of the job from Slurm. Error: `denied` while a host runs.
   loop::Task<Result<void>> let_go();
 
-  /// What the job has in a folder that its nodes share; before submit().
+  /// The job's places in a folder that its nodes share. Call it before submit().
   void set_shared(std::optional<SharedPlaces> shared) { shared_ = std::move(shared); }
-  /// A line for people, at the head of the job's log.
+  /// Adds a line for people at the beginning of the job's log.
   void note(std::string line) { spec_.notes.push_back(std::move(line)); }
   const job::Spec& spec() const { return spec_; }
-  /// The nodes of the attempt that is under way; null: none is.
+  /// The links to the nodes of the current attempt; null: there is none.
   std::shared_ptr<AttemptLinks> links() const { return links_; }
   const std::vector<std::string>& hosts() const { return hosts_; }
   const std::string& path() const { return folder_path_; }
-  /// None once it was kept or removed.
+  /// Empty once it was kept or removed.
   std::optional<engine::JobFolder>& folder() { return folder_; }
-  /// Events since the engine knows the job; a Run reads on from where it is.
+  /// Events since the engine knows the job; each Run continues from its own position.
   const std::vector<engine::Event>& history() const { return history_; }
   std::vector<engine::Event> present() const;
   loop::Event& moved() { return moved_; }
   int attempt() const { return note_.number; }
-  /// Noted with the next attempt.
+  /// Recorded with the next attempt.
   void set_broken(const std::string& host) { broken_ = host; }
   void set_tally(engine::Tally tally) { next_tally_ = tally; }
   engine::Tally tally() const { return note_.tally; }
-  /// The attempt's.
+  /// The chapters of the current attempt.
   const engine::Chapters& chapters() const { return note_.chapters; }
   enum class State { none, under_way, over, settled };
   State state() const;
   bool over() const { return state() >= State::over; }
-  /// True while what Slurm says of it counts.
+  /// True while Slurm's reports about it count.
   bool asks() const {
     const State now = state();
     return (now == State::under_way || now == State::over) && !note_.slurm_id.empty();
   }
   bool moves() const { return asks() && attempt_->moves(); }
-  /// Times that Slurm was asked since it was submitted.
+  /// Number of Slurm queries since it was submitted.
   int looks = 0;
 
  private:
   enum class Fault {
-    unknown,   ///< A node is looked for among the hosts that were lost.
-    left_out,  ///< Slurm has given up a node, and leaves it out by itself.
-    named,     ///< `at_fault_` could not begin or go on.
+    unknown,   ///< The node is searched among the lost hosts.
+    left_out,  ///< Slurm has given up a node, and leaves it out itself.
+    named,     ///< `at_fault_` could not begin or continue.
   };
-  /// What goes with an attempt, besides its links.
+  /// State that ends with an attempt, besides its links.
   struct OfAttempt {
-    std::map<std::string, std::string> spare_nodes{};  ///< By the names of spares that came.
-    std::vector<Swap::Note> notes{};                   ///< To be said when it has begun.
-    std::set<int> lacks{};                             ///< Layers that some node has not.
+    std::map<std::string, std::string> spare_nodes{};  ///< By the names of the spares that joined.
+    std::vector<Swap::Note> notes{};                   ///< To be reported once it has begun.
+    std::set<int> lacks{};                             ///< Layers that some node lacks.
     bool asked_whose_signal = false;
-    std::string asked_about{};  ///< The state for which Slurm was asked why.
+    std::string asked_about{};  ///< The state for which Slurm was asked the reason.
   };
 
   slurm::Submission submission() const;
@@ -150,18 +150,19 @@ class ClusterJob {
   AttemptNote note_;
   std::optional<SharedPlaces> shared_;
   engine::Tally next_tally_;
-  std::string broken_;     ///< A host whose node the next attempt does without.
-  std::string partition_;  ///< As Slurm says.
+  std::string broken_;     ///< The host whose node the next attempt leaves out.
+  std::string partition_;  ///< As reported by Slurm.
   Fault fault_ = Fault::unknown;
   std::string at_fault_;
   std::optional<Attempt> attempt_;
   std::shared_ptr<AttemptLinks> links_;
-  std::shared_ptr<AttemptLinks> former_links_;  ///< Until nodes that go on have heard so.
+  /// Kept until the continuing nodes have been informed.
+  std::shared_ptr<AttemptLinks> former_links_;
   OfAttempt of_attempt_;
   std::vector<engine::Event> history_;
-  bool cancelling_ = false;  ///< scancel runs.
+  bool cancelling_ = false;  ///< scancel is running.
   loop::Event moved_;
-  loop::Event due_;  ///< The attempt's deadline may be another.
+  loop::Event due_;  ///< The attempt's deadline may have changed.
   loop::Tasks tasks_;
 };
 
