@@ -6,15 +6,15 @@
 
 namespace muster::cloudwatch {
 
-/// How much a line of a program matters, as far as its text tells; the higher, the more.
+/// The severity of a program's line, as far as its text shows it; higher is more severe.
 enum class Level : std::uint8_t { any, debug, info, warning, error };
 
-/// What the line's text says of itself, without a rank's tag: by the word that a logger puts in
-/// front (Python's logging, glog's and TensorFlow's letters), else by words of errors and warnings
-/// anywhere in its first bytes. A figure that is called an error ("error: 0.02") is none. Pure.
+/// The level of a line's text, without a rank's tag. It is derived from the logger's prefix
+/// (Python's logging, the letters of glog and TensorFlow), else from words of errors and warnings
+/// anywhere in its first bytes. A number named error ("error: 0.02") does not count. Pure.
 Level level_of(std::string_view line);
 
-/// "debug", "info", "warning", "error"; "" is any. None: another word.
+/// Parses "debug", "info", "warning" and "error"; "" is any. None for other words.
 std::optional<Level> level_named(std::string_view name);
 
 }  // namespace muster::cloudwatch

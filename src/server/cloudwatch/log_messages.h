@@ -18,30 +18,30 @@ constexpr std::size_t message_bytes_max = 256u << 10;
 struct LogEvent {
   UnixMillis time{0};
   std::string message;  ///< UTF-8, without the line's end.
-  int rank = -1;        ///< Who wrote it; -1: no rank did, or it is not known.
+  int rank = -1;        ///< The rank that wrote it; -1: not a rank, or not known.
   job::Stream stream = job::Stream::out;
-  std::uint32_t tag_bytes = 0;  ///< As many bytes of the message are the rank's tag.
+  std::uint32_t tag_bytes = 0;  ///< Length of the rank's tag at the beginning of the message.
 
-  /// What was written.
+  /// The line without the tag.
   std::string_view line() const { return std::string_view(message).substr(tag_bytes); }
   bool operator==(const LogEvent&) const = default;
 };
 
-/// The lines of a host's log (platform::LogLines) as CloudWatch's messages: lines of ranks (but one
-/// that is alone on its host) carry the tag that `train` itself gives them where it has no steward,
-/// what muster says becomes `HOST muster: LEVEL: TEXT`; a host's own line that begins so gets a
-/// space in front. The same records always give the same events, so that an event's number is a
-/// place that can be told to a client.
+/// Converts the lines of a host's log (platform::LogLines) to CloudWatch's messages. Lines of ranks
+/// carry the tag that `train` itself adds without a steward, except for a rank that is alone on its
+/// host. Muster's own lines become `HOST muster: LEVEL: TEXT`; if a host's own line begins like
+/// that, a space is put in front. The same records always give the same events, so clients can use
+/// an event's number as a position.
 ///
-/// Pure; a copy goes on by itself from the same place.
+/// Pure; a copy continues independently from the same position.
 class LogMessages {
  public:
   explicit LogMessages(std::string host) : host_(std::move(host)), lines_(message_bytes_max) {}
-  /// Appends what `record` makes whole.
+  /// Appends the events that `record` completes.
   void take(const job::Record& record, std::vector<LogEvent>& events);
-  /// Appends unfinished lines: the journal grows no more.
+  /// Appends unfinished lines: the journal is complete.
   void finish(std::vector<LogEvent>& events);
-  /// As they stand behind the last record.
+  /// The state after the last record.
   const platform::LogLines& lines() const { return lines_; }
 
  private:

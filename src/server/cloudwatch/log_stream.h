@@ -11,17 +11,17 @@
 
 namespace muster::cloudwatch {
 
-/// One host's log, read from its journal as it grows. Keeps marks, about one for each 256 KiB, and
-/// no lines. A journal that is not there yet is empty; one that is damaged ends before the damage.
+/// One host's log, read from its journal as it grows. Keeps marks, about one per 256 KiB, and no
+/// lines. A journal that does not exist yet counts as empty; a damaged one ends before the damage.
 class LogStream {
  public:
   LogStream(std::string host, std::string journal_path);
 
-  /// The journal may move, as it is, when its job ends.
+  /// The journal may be moved unchanged when its job ends.
   void moved_to(std::string journal_path) { path_ = std::move(journal_path); }
 
-  /// Reads what the journal got since the last call. `ended`: the job is over, unfinished lines
-  /// count as lines. Blocks. Error: `system`.
+  /// Reads new records of the journal since the last call. `ended`: the job has ended, so
+  /// unfinished lines count as lines. Blocks. Error: `system`.
   Result<void> catch_up(bool ended);
 
   /// As of the last catch_up().
@@ -40,26 +40,26 @@ class LogStream {
  private:
   struct Mark {
     std::uint64_t number = 0;  ///< Number of the next event.
-    std::uint64_t offset = 0;  ///< Where the journal is to be read on for it.
+    std::uint64_t offset = 0;  ///< Where to continue reading the journal for it.
     LogMessages messages;
   };
-  /// Takes a record's events and the place behind it in the journal; false to be given no more.
-  /// The events are the visitor's.
+  /// Receives a record's events and the offset after the record; returns false to stop. The visitor
+  /// owns the events.
   using Visit = std::function<bool(std::vector<LogEvent>& events, std::uint64_t offset)>;
-  /// Reads records from `offset` on, where `messages` stands.
+  /// Reads records from `offset` on, which is the position of `messages`.
   Result<void> scan(std::uint64_t offset, LogMessages& messages, std::size_t piece_bytes,
                     const Visit& visit) const;
   const Mark& mark_before(std::uint64_t number) const;
 
   std::string path_;
   std::vector<Mark> marks_;
-  Mark read_to_;  ///< Where read() came last, at a record's end: who reads on begins here.
+  Mark read_to_;  ///< Where the last read() ended, at a record's end: the next one can begin here.
   LogMessages messages_;
-  std::uint64_t offset_ = 0;  ///< Behind the last record that was read.
+  std::uint64_t offset_ = 0;  ///< After the last record that was read.
   std::uint64_t count_ = 0;
   std::uint64_t bytes_ = 0;
   UnixMillis first_time_{0};
-  /// Events of unfinished lines, which stand in no record that ends them.
+  /// Events of unfinished lines, which no record completes.
   std::vector<LogEvent> tail_;
   bool ended_ = false;
 };

@@ -17,7 +17,7 @@
 
 namespace muster::cloudwatch {
 
-/// A choice among the lines of a job's log.
+/// Selects lines of a job's log.
 struct LineFilter {
   std::optional<int> rank = {};
   std::optional<job::Stream> stream = {};
@@ -28,41 +28,41 @@ struct LineFilter {
   auto operator<=>(const LineFilter&) const = default;
 };
 
-/// Who wrote one line and lines like it, as ranges of numbers, sorted, both ends part of each: a
-/// rank is its number; the host of number H, where no rank wrote, is -1 - H.
+/// The writers of a line and of equal lines, as sorted ranges of numbers that include both ends. A
+/// rank is its number; host number H, for lines without a rank, is -1 - H.
 using Writers = std::vector<std::pair<int, int>>;
 
-/// The rows of a log that is filtered, and folded where that is wanted: what several writers wrote
-/// alike within `fold_span` is one row, at the place of the first of those lines. Keeps numbers of
-/// lines, not lines. Pure.
+/// The rows of a filtered, optionally folded log. Folding makes one row of equal lines that several
+/// writers wrote within `fold_span`, at the position of the first of them. Keeps numbers of lines,
+/// not lines. Pure.
 class LogView {
  public:
   static constexpr std::chrono::seconds fold_span{10};
-  static constexpr std::size_t bytes_max = 32u << 20;  ///< What a view takes, roughly.
-  /// Ranges of writers of one row; who comes then begins another one. Ranks are believed from tags
-  /// that any program may write.
+  static constexpr std::size_t bytes_max = 32u << 20;  ///< Approximate memory limit of a view.
+  /// Limit of ranges of writers per row; further writers start another row. Ranks are read from
+  /// tags, which any program may write.
   static constexpr std::size_t ranges_max = 2048;
 
   LogView(LineFilter filter, bool folds) : filter_(filter), folds_(folds) {}
   LogView(LogView&&) = default;
   LogView(const LogView&) = delete;
 
-  /// The line of that number; lines are given in their order, none is left out.
+  /// Adds the line with that number. Lines must be added in order and without gaps.
   void add(std::uint64_t number, std::size_t host, const LogEvent& event);
-  std::uint64_t looked_to() const { return looked_to_; }  ///< The first line not given yet.
-  /// There are as many rows as there may be: further lines change nothing.
+  std::uint64_t looked_to() const { return looked_to_; }  ///< The first line not added yet.
+  /// True at the memory limit: further lines change nothing.
   bool is_full() const { return bytes() >= bytes_max; }
-  std::size_t bytes() const { return bytes_ + open_bytes_; }  ///< What it takes, roughly.
+  std::size_t bytes() const { return bytes_ + open_bytes_; }  ///< Approximate memory use.
   std::size_t count() const { return rows_.size(); }
-  /// The first row that more writers may join; count() if there is none.
+  /// The first row that may get more writers; count() if there is none.
   std::size_t settled() const {
     return open_.empty() || is_full() ? rows_.size() : open_.begin()->first;
   }
 
   std::uint64_t line_of(std::size_t row) const { return rows_[row].number; }
-  /// More than one of them; empty: one wrote it.
+  /// Empty if the row has only one writer.
   Writers writers_of(std::size_t row) const;
-  /// The first row at the line of that number or behind it; count() if there is none.
+  /// The first row at or after the line with that number; count() if there is none.
   std::size_t row_at(std::uint64_t number) const;
   bool has(std::uint64_t number) const;
 
@@ -88,8 +88,8 @@ class LogView {
   std::vector<Writers> known_{{}};
   std::map<Writers, std::uint32_t> numbers_of_known_;
   std::map<std::size_t, Open> open_;  ///< By row.
-  std::size_t open_bytes_ = 0;        ///< What they take, roughly.
-  /// The last open row with a text; the keys lie in `open_`.
+  std::size_t open_bytes_ = 0;        ///< Approximate memory use of open_.
+  /// The last open row by text; the keys point into `open_`.
   std::unordered_map<std::string_view, std::size_t> last_of_text_;
 };
 

@@ -19,7 +19,7 @@ namespace muster::cloudwatch {
 /// streams are `<job>/algo-<n>-<ms>`, one for each host from the first Downloading or Training on.
 /// Source: docs/protocols/api.md, "Logs as clients read them".
 ///
-/// Belongs to the store's thread. Reading a long journal for the first time blocks (about 400
+/// Use it only on the store's thread. Reading a long journal for the first time blocks (about 400
 /// MB/s).
 class Logs {
  public:
@@ -30,15 +30,15 @@ class Logs {
   /// `input` was validated against the service's model.
   api::Answer operate(const std::string& operation, const Json& input);
 
-  /// The host's log, read up to now. Valid until forget() or 500 others were asked for.
+  /// The host's log, read up to now. Valid until forget(), or until 500 others were requested.
   Result<LogStream*> stream(const std::string& job, const std::string& host, bool ended);
-  /// The job is gone: nothing of it is remembered.
+  /// The job was deleted: removes everything kept about it.
   void forget(const std::string& job);
 
  private:
   struct Kept {
     LogStream stream;
-    std::uint64_t used;  ///< The higher the later.
+    std::uint64_t used;  ///< Higher is more recent.
   };
   /// A stream that exists.
   struct Named {

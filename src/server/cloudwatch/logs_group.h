@@ -9,14 +9,14 @@
 
 namespace muster::cloudwatch {
 
-/// The only group there is.
+/// The only log group.
 constexpr std::string_view log_group = "/aws/sagemaker/TrainingJobs";
 
 /// arn:aws:logs:<region>:<account>:log-group:/aws/sagemaker/TrainingJobs
 std::string group_arn(const api::Realm& realm);
-/// The group that an input names, by name or by ARN; empty for none.
+/// The group in an input, given by name or by ARN; empty if there is none.
 std::string group_of(const Json& input);
-/// The stream that an input names.
+/// The stream that the input names.
 std::string stream_of(const Json& input);
 
 }  // namespace muster::cloudwatch

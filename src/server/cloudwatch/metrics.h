@@ -19,43 +19,45 @@ namespace muster::cloudwatch {
 
 using job::MetricDefinitions;
 
-/// The samples that `event` tells. Pure.
+/// The samples in `event`. Pure.
 std::vector<store::MetricSample> samples_in(const MetricDefinitions& definitions,
                                             const LogEvent& event);
 
 class MetricScraper;
 
-/// CloudWatch's metrics of jobs, scraped from their logs: GetMetricStatistics,
-/// GetMetricData (metrics, no expressions) and ListMetrics of a job.
-/// Belongs to the store's thread, which is the loop's; logs are read and tried beside it.
+/// CloudWatch's metrics of jobs, scraped from their logs: GetMetricStatistics, GetMetricData
+/// (metrics, no expressions) and ListMetrics of a job. Use it only on the store's thread, which is
+/// the loop's; other threads read and match the logs.
 class Metrics {
  public:
   Metrics(loop::Loop& loop, store::Store& store, Logs::JournalOf journal_of)
       : loop_(loop), store_(store), journal_of_(std::move(journal_of)), tasks_(loop) {}
 
-  /// Reads what the job's logs got since the last time, each line once, whatever happens between:
-  /// at most some thousand lines a call. True if there is more. Called now and then while a job
-  /// runs, and before its end is stored until there is no more, so that FinalMetricDataList is
-  /// whole. Nothing to do for a job without MetricDefinitions.
+  /// Reads new lines of the job's logs, each line exactly once, also after a restart: at most a few
+  /// thousand lines per call. True if there are more. Call it from time to time while a job runs,
+  /// and before its end is stored until it returns false, so that FinalMetricDataList is complete.
+  /// Does nothing for a job without MetricDefinitions.
   loop::Task<Result<bool>> scrape(std::string job);
-  /// Lines that gave no metrics: they were more work than MetricAllowance has.
+  /// Number of lines that were skipped because they exceeded the MetricAllowance.
   std::uint64_t left_out(const std::string& job) const;
-  /// The job is gone.
+  /// The job was deleted.
   void forget(const std::string& job);
 
-  /// Before operate(): what the logs of the jobs that are asked about have told until now. No
-  /// longer than a client waits; the next call goes on.
+  /// Call it before operate(): reads the logs of the requested jobs up to now. It takes no longer
+  /// than a client waits; the next call continues.
   loop::Task<Result<void>> catch_up(Json input);
-  /// `input` was validated against the service's model. Anything but what is_series() says.
+  /// `input` was validated against the service's model. For operations for which is_series() is
+  /// false.
   api::Answer operate(const std::string& operation, const Json& input);
-  /// As operate(), for what is_series() says: in a thread, since a series may have many rows.
+  /// As operate(), for operations for which is_series() is true. Runs in a thread, since a series
+  /// may have many rows.
   loop::Task<api::Answer> read(std::string operation, Json input);
 
  private:
   struct Followed {
     explicit Followed(loop::Loop& loop) : freed(loop) {}
     std::shared_ptr<MetricScraper> scraper = make_scraper();
-    std::uint64_t used = 0;  ///< The higher the later.
+    std::uint64_t used = 0;  ///< Higher is more recent.
     std::uint64_t left_out = 0;
     bool is_busy = false;
     loop::Event freed;
@@ -76,7 +78,7 @@ class Metrics {
   Logs::JournalOf journal_of_;
   std::uint64_t uses_ = 0;
   std::map<std::string, std::shared_ptr<Followed>> followed_;  ///< By job.
-  std::map<std::string, std::shared_ptr<Catching>> catching_;  ///< Under way, by job.
+  std::map<std::string, std::shared_ptr<Catching>> catching_;  ///< Running catch-ups, by job.
   loop::Tasks tasks_;
 };
 
