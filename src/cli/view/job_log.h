@@ -7,22 +7,22 @@
 namespace muster::cli {
 
 struct JobLogOptions {
-  bool follow = false;  ///< To the job's end, looking once a second.
+  bool follow = false;  ///< Until the job's end, polling once a second.
   bool json = false;    ///< Lines as docs/protocols/fit-json.md has them; else text.
   bool raw = false;     ///< Lines reach a terminal as they are (RenderOptions::raw).
   LogFilter filter{};
-  std::string folder{};  ///< Files get it all instead of client.out: a LogFolder's. Empty: none do.
+  std::string folder{};  ///< If set, a LogFolder there gets all lines instead of client.out.
 };
 
-/// Says which hosts the job has.
+/// The error names the hosts that the job has.
 Error no_such_host(const std::string& job, const std::string& host, int hosts);
 
-/// Shows a job's statuses and all hosts' lines on client.out, in order of time; lines that come
-/// while it follows, in order of their coming. Followed to its end, the job's end is told too:
-/// its failure on standard error. The exit code is the job's if it was followed.
-/// With a tail the first look shows only the last entries; what comes while it follows is shown
-/// all. Errors: as describe() and ApiClient::call(); `invalid_input`: a host that the job does not
-/// have; while it follows, a server that is away for a moment is waited for.
+/// Shows a job's statuses and all hosts' lines on client.out, in order of time. When following, new
+/// lines are shown as they arrive. At the end of a followed job, its end is shown, too, with a
+/// failure on standard error, and the exit code is the job's. With a tail, the first read shows
+/// only the last entries; all lines that arrive later are shown. While following, it waits for a
+/// server that is unreachable for a moment. Errors: as describe() and ApiClient::call();
+/// `invalid_input`: the job has no such host.
 loop::Task<Result<int>> show_log(Client& client, std::string job, JobLogOptions options);
 
 }  // namespace muster::cli

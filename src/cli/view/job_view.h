@@ -15,11 +15,11 @@ namespace muster::cli {
 /// A job as SageMaker's API describes it, for people. Pure: reads responses that may lack any
 /// member. A server's texts are printed without control characters (visible_line()).
 
-/// ListTrainingJobs' summaries as a table, with its head; "no jobs" if there are none. `now`: for
-/// how long the running ones have been at it. With jobs of this machine among them there is a last
-/// column, WHERE, which marks those `local`.
+/// ListTrainingJobs' summaries as a table with a header; "no jobs" if there are none. `now`: to
+/// compute how long running jobs have been running. If jobs of this machine are among them, a last
+/// column WHERE marks those `local`.
 std::string jobs_table(const Json& summaries, UnixMillis now, bool colour);
-/// DescribeTrainingJob's answer.
+/// DescribeTrainingJob's response.
 std::string job_text(const Json& job, bool colour);
 
 /// Completed, Failed or Stopped: it will not change any more.
@@ -28,14 +28,14 @@ bool has_ended(const Json& job);
 int exit_code_of_job(const Json& job);
 /// Number of its hosts, at least 1.
 int hosts_of_job(const Json& job);
-/// MPI's processes on each host; 0: the hyperparameters ask for no MPI.
+/// MPI processes per host; 0: the hyperparameters don't enable MPI.
 int processes_per_host_of(const Json& job);
 
-/// "s3://bucket/folder/JOB/output/", where its results are; empty if the description lacks it.
+/// The place of its results, "s3://bucket/folder/JOB/output/"; empty if the description lacks it.
 /// Source: OutputDataConfig of the CreateTrainingJob API.
 std::string output_place(const Json& job);
-/// For a job of this machine, where a server's is wanted: whose it is, where its results lie, and
-/// the command that deletes it.
+/// For a job of this machine where a server's job is required: its owner, the place of its results,
+/// and the command that deletes it.
 std::string local_text(const Json& job);
 
 /// The output folder of a job of this machine; empty for a server's.
@@ -43,12 +43,13 @@ std::string results_folder(const Json& job);
 /// The output folder, if the job put anything into it.
 std::string results_of(const Json& job);
 
-/// Results are there file by file, else as archives. Source: CompressionType, likewise.
+/// True if the results are single files, false if they are archives. Source: CompressionType of the
+/// same API.
 bool is_unpacked(const Json& job);
 
 /// "Metrics: accuracy 0.93, loss 0.21\n", the last values of its FinalMetricDataList; empty: none.
 std::string metrics_line(const Json& job);
-/// The values by name; null: none.
+/// The values by name; null if there are none.
 Json last_metrics(const Json& job);
 /// MetricDefinitions, as the API has them.
 Json to_json(const std::vector<job::MetricDefinition>& definitions);

@@ -11,12 +11,12 @@
 
 namespace muster::cli {
 
-/// What each rank wrote last, for a job that ran out of time: who has been silent longest is who
-/// the others wait for. Pure.
+/// The last line of each rank, for a job that exceeded its time limit: the rank that has been
+/// silent longest is the one that the others wait for. Pure.
 class LastLines {
  public:
   void take(const std::string& host, UnixMillis time, const job::Lines& lines);
-  /// The job is asked to stop at `now`: what its ranks say from now on is about that.
+  /// The job was asked to stop at `now`: later lines of its ranks are about the stop.
   void freeze(UnixMillis now);
   /// A line for each rank, indented, the longest silent first, the first 16; empty before freeze().
   std::string text() const;

@@ -9,17 +9,17 @@
 
 namespace muster::cli {
 
-/// A job's log as files: all that is told in `all.log`, each host's lines also in `HOST.log`. Bytes
-/// stand there as they came.
+/// A job's log as files: everything in `all.log`, and each host's lines also in `HOST.log`. Bytes
+/// are written unchanged.
 class LogFolder final : public Render {
  public:
-  /// `folder` is there and empty.
+  /// `folder` exists and is empty.
   LogFolder(std::string folder, RenderOptions options);
   void status(const platform::StatusLine& line) override;
   void lines(const std::string& host, UnixMillis time, const job::Lines& lines) override;
   void log(const std::string& host, UnixMillis time, const job::LogLine& line) override;
   void finish() override;
-  /// Writes what was told since the last time. Blocks. Error: as open(2) and write(2), with the
+  /// Writes what was added since the last call. Blocks. Error: as open(2) and write(2), with the
   /// file's name.
   Result<void> flush();
 

@@ -7,7 +7,7 @@
 
 namespace muster::cli {
 
-/// What the hosts of a job of this machine did, as their journals tell by now.
+/// The timeline of a job of this machine so far, from its hosts' journals.
 loop::Task<Result<job::JobTimeline>> own_timeline(loop::Loop& loop, places::FoundJob job);
 
 }  // namespace muster::cli

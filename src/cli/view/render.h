@@ -20,32 +20,32 @@ class Render {
   virtual void status(const platform::StatusLine& line) = 0;
   virtual void lines(const std::string& host, UnixMillis time, const job::Lines& lines) = 0;
   virtual void log(const std::string& host, UnixMillis time, const job::LogLine& line) = 0;
-  /// Lines that were never finished are shown now.
+  /// Shows unfinished lines.
   virtual void finish() {}
 };
 
 struct RenderOptions {
   bool colour = false;
-  /// Unfinished lines are shown at once; else they wait for their rest, so that a file holds every
-  /// line whole.
+  /// Unfinished lines are shown at once. Else they wait for their rest, so that a file contains
+  /// only whole lines.
   bool live = false;
-  /// Hosts' lines as they are. Else what would give a terminal orders is written out (visible()).
+  /// Hosts' lines unchanged. Else control characters are made visible (visible()).
   bool raw = false;
-  bool verbose = false;  ///< Muster's own lines below warnings too.
+  bool verbose = false;  ///< Also muster's own lines below the level of warnings.
   int hosts = 1;         ///< For the width of tags.
   int ranks = 1;
-  /// When live, the terminal's width at the moment; 0 or none: not known. A progress bar that wraps
-  /// could not be written over.
+  /// When live, the terminal's current width; 0 or empty: unknown. A progress bar that wraps could
+  /// not be overwritten.
   std::function<int()> columns{};
 };
 
-/// For people: `algo-2 rank 3 | text`, `!` instead of `|` for standard error, which is not red:
-/// much that goes there is no trouble; statuses as the SageMaker SDK prints them. Every line of a
-/// host carries its tag, and what muster says of its own is one line without control characters: no
-/// host's bytes can look like it.
+/// For people: `algo-2 rank 3 | text`, with `!` instead of `|` for standard error. Standard error
+/// is not red, because many programs also write ordinary output there. Statuses look as the
+/// SageMaker SDK prints them. Every line of a host carries its tag, and muster's own messages are
+/// one line each without control characters, so a host's output cannot imitate them.
 ///
-/// A progress bar's states are one live line as long as nothing else is told, else one line a
-/// second and the last.
+/// The states of a progress bar are one live line until something else is shown; else one line per
+/// second, and the last.
 class PlainRender final : public Render {
  public:
   PlainRender(std::string& out, RenderOptions options);
@@ -57,9 +57,9 @@ class PlainRender final : public Render {
  private:
   struct Writer {
     std::string tag;
-    std::string waiting;    ///< The beginning of a line whose rest has not come.
-    bool open = false;      ///< `out` ends with an unfinished line of it.
-    bool progress = false;  ///< Shows the states of a progress bar.
+    std::string waiting;    ///< The beginning of an unfinished line.
+    bool open = false;      ///< `out` ends with an unfinished line of this writer.
+    bool progress = false;  ///< The current line is a progress bar.
     bool rewinds = false;   ///< The end of `out` is such a state, which will be overwritten.
     job::Steps steps{};
   };
@@ -79,10 +79,10 @@ class PlainRender final : public Render {
   std::size_t tag_width_;
   std::size_t waiting_bytes_ = 0;  ///< Sum over all writers.
   std::map<std::tuple<std::string, int, job::Stream>, Writer> writers_;
-  Writer* at_ = nullptr;  ///< The one whose unfinished line is the last thing in `out`.
+  Writer* at_ = nullptr;  ///< The writer whose unfinished line is at the end of `out`.
 };
 
-/// One JSON object a line: type status, line or log; see docs/protocols/fit-json.md.
+/// One JSON object per line, of type status, line or log; see docs/protocols/fit-json.md.
 class JsonRender final : public Render {
  public:
   explicit JsonRender(std::string& out) : out_(out) {}
@@ -98,13 +98,13 @@ class JsonRender final : public Render {
 /// Appends `text` (UTF-8) as a JSON string, with its quotes: as visible_json() shows it.
 void append_json_string(std::string& out, std::string_view text);
 
-/// The end of a failed, stopped or timed out job for a person; empty for a completed one. `last`:
-/// shown for a job that exceeded its time limit.
+/// Describes the end of a failed, stopped or timed-out job to a person; empty for a completed job.
+/// `last`: shown for a job that exceeded its time limit.
 std::string verdict_text(const platform::JobReport& report, const LastLines& last, bool colour);
-/// "Training seconds" and "Billable seconds" as SageMaker's SDK prints them: of all hosts, from
-/// whole seconds of one.
+/// "Training seconds" and "Billable seconds" as SageMaker's SDK prints them: the whole seconds of
+/// one host, times the number of hosts.
 std::string seconds_text(std::int64_t training, std::int64_t billable, int hosts);
-/// The last object of --json. `metrics`: their last values by name; null: the job defines none.
+/// The last object of --json. `metrics`: the last values by name; null: the job defines no metrics.
 std::string end_object(const platform::JobReport& report, const std::string& job,
                        const std::string& output, int hosts, int exit_code, const Json& metrics);
 

@@ -10,14 +10,13 @@
 
 namespace muster::cli {
 
-/// A job's timeline for people: for each host the phases up to its first line as a waterfall, all
-/// hosts on one scale, then what came after. Beyond four hosts, or where `host` is empty and
-/// there are more: each phase's least, median and most, with the host that took longest, and the
-/// waterfall of the host whose first line came last. `host`: that one alone. Pure.
+/// A job's timeline for people: each host's phases up to its first line as a waterfall, all hosts
+/// on one scale, then the later events. For more than four hosts: each phase's minimum, median and
+/// maximum, with the slowest host, and the waterfall of the host whose first line came last.
+/// `host`: only this one, unless it is empty. Pure.
 std::string timeline_text(const job::JobTimeline& timeline, const std::string& host);
 
-/// How long each phase took on a host of one job and on a host of another; phases that one of both
-/// has not are left out.
+/// The duration of each phase on hosts of two jobs. Phases that one of them lacks are left out.
 struct Comparison {
   struct Phase {
     job::Point until = job::Point::launched;
@@ -29,18 +28,18 @@ struct Comparison {
   std::string other_host;
   std::vector<Phase> phases;
 };
-/// The slowest host of each job, or `host` of `timeline`'s where that is not empty; slowest: whose
-/// first line came last. None where one of both has no such host. Pure.
+/// Compares the slowest host of each job, or `host` of `timeline` if it is not empty. The slowest
+/// host is the one whose first line came last. None if one of the jobs has no such host. Pure.
 std::optional<Comparison> comparison_of(const job::JobTimeline& timeline,
                                         const job::JobTimeline& other, const std::string& host);
-/// For people: a line for each phase, "inputs  0.190   +0.150". Pure.
+/// For people: one line per phase, "inputs  0.190   +0.150". Pure.
 std::string comparison_text(const Comparison& comparison);
 /// {job, host, other_host, phases: [{point, ms, other_ms}]}: docs/protocols/timeline.md.
 Json to_json(const Comparison& comparison);
 
-/// Chrome's trace format, as Perfetto opens it: a process for each host, an event for each phase,
-/// times in microseconds from the job's submission on. Pure. Source: the trace event format,
-/// complete events ("ph": "X").
+/// Chrome's trace format, which Perfetto opens: one process per host, one event per phase, times in
+/// microseconds since the job's submission. Pure. Source: the trace event format, complete events
+/// ("ph": "X").
 std::string trace_text(const job::JobTimeline& timeline);
 
 }  // namespace muster::cli
