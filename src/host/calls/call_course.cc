@@ -144,14 +144,14 @@ std::optional<std::string> CallCourse::refusal(const std::string& host) const {
 }
 
 void CallCourse::ended(job::Verdict verdict, TimePoint now) {
-  // Whoever has not called tells of an earlier call.
+  // A host that has not called reports about an earlier call.
   if (closed_ || !came_.contains(verdict.host)) return;
   if (phase_ == Phase::gathering && !verdict.success())
     return fail_call(verdict.host, job::describe(verdict.outcome));
   if (phase_ != Phase::running) return;
   if (!verdict.success() && (verdict.blames_peer || verdict.rank < 0)) recall(now);
   if (verdict.rank >= 0) (verdict.success() ? well_ : failed_).insert(verdict.rank);
-  if (own_->ranks == 1) verdict.blames_peer = false;  // There is none of the job's.
+  if (own_->ranks == 1) verdict.blames_peer = false;  // The job has no other rank.
   cause_.add(std::move(verdict), now);
   look(now);
 }
@@ -164,7 +164,8 @@ void CallCourse::restarts(job::Verdict verdict, TimePoint now) {
   restarting_[rank] = {now, std::move(verdict)};
 }
 
-/// The cause of a failure that is another's consequence may be one that its own launcher mends.
+/// A failure that follows from another may have its cause in one that its own launcher handles with
+/// a restart.
 void CallCourse::recall(TimePoint now) {
   for (auto& [rank, failure] : std::exchange(restarting_, {}))
     if (now - failure.first <= recalled_for) cause_.add(std::move(failure.second), now);

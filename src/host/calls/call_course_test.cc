@@ -178,7 +178,7 @@ TEST_CASE("call: a rank that only blames a peer is waited for until all ranks ha
     int ranks;    ///< How many the call knows of.
     bool second;  ///< The other rank blames a peer, too.
     milliseconds early, due;
-    bool told;  ///< The end is told as a possible consequence.
+    bool told;  ///< The end is reported as a possible consequence.
   } const cases[] = {
       {"the other one still runs", 2, false, milliseconds(4999), milliseconds(5000), true},
       {"all have ended", 2, true, milliseconds(199), milliseconds(200), true},

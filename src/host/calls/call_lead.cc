@@ -198,8 +198,8 @@ loop::Task<> CallLead::drain(Duration grace) {
   turn();
 }
 
-/// Our copies of mpirun's output go at once, or it would never end. The agents of other hosts'
-/// daemons wait for the answer: told earlier, mpirun would take its daemons for dead and say so.
+/// Our copies of mpirun's output close at once, or it would never end. The agents of other hosts'
+/// daemons wait for the answer: if they ended earlier, mpirun would report its daemons as dead.
 void CallLead::give_up_daemons() {
   for (const auto& [id, daemon] : daemons_)
     if (daemon->host != self()) left_.push_back(daemon->call.reply);

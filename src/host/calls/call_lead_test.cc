@@ -201,7 +201,7 @@ TEST_CASE_FIXTURE(Launch,
   CHECK(replies.empty());
   calls.member_daemon_ended("algo-2", end(9, job::Outcome::exited(1)));
   calls.member_daemon_ended("algo-2", end(1, job::Outcome::exited(0)));
-  calls.member_daemon_ended("algo-2", end(1, job::Outcome::exited(1)));  // Told once.
+  calls.member_daemon_ended("algo-2", end(1, job::Outcome::exited(1)));  // Reported once.
   until([&] { return !replies.empty(); });
   CHECK(replies == std::vector<std::string>{"0 "});
   REQUIRE(write_file(folder + "/go", ""));

@@ -9,7 +9,7 @@ namespace {
 
 struct Bench : OneHost {
   Bench() : OneHost("algo-1", "algo-1", {"algo-1"}) {}
-  /// Begins the share, and keeps what it tells.
+  /// Begins the share, and keeps its reports.
   void begin(const launch::Call& call) {
     ShareEnds ends;
     ends.lines = [](job::Lines) -> loop::Task<> { co_return; };

@@ -84,8 +84,8 @@ Intermediate::Options intermediate_options(const job::Training& training) {
 
 namespace {
 
-/// What operators are told of the job. A script alone on its host has no more of muster's in its
-/// environment than how its operators run: the log is for those that have a `train` to tell.
+/// The job's variables for operators. A script alone on its host gets only those that say how its
+/// operators run: the log is for operators that can reach a `train`.
 Env for_operators(const Env& env, bool socket) {
   Env result;
   const auto take = [&](const char* name) {
@@ -93,7 +93,7 @@ Env for_operators(const Env& env, bool socket) {
   };
   for (const char* name : {"MUSTER_MPI_TRANSPORT", "MUSTER_STOP_DEADLINE"}) take(name);
   if (!socket) return result;
-  // The job's hosts, where no file tells operators of them.
+  // The job's hosts, if no file names them to operators.
   for (const char* name :
        {"MUSTER_TRAINING_LOG", "MUSTER_HOSTS", "MUSTER_HOST", "MUSTER_INTERFACE"})
     take(name);

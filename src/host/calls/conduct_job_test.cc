@@ -132,7 +132,7 @@ TEST_CASE_FIXTURE(Bench, "conduct: the steward's stream is a descriptor or a pip
   CHECK((::fcntl(copy.get(), F_GETFD) & FD_CLOEXEC) != 0);
   const std::string pipe = folder + "/steward";
   REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
-  CHECK(*steward_stream({{"MUSTER_STEWARD_FD", pipe}}) == std::nullopt);  // Nobody reads.
+  CHECK(*steward_stream({{"MUSTER_STEWARD_FD", pipe}}) == std::nullopt);  // The pipe has no reader.
   const Fd reader(::open(pipe.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   const Result<std::optional<int>> opened = steward_stream({{"MUSTER_STEWARD_FD", pipe}});
   REQUIRE(opened);

@@ -167,7 +167,7 @@ TEST_CASE_FIXTURE(Bench, "follow: what the leader tells that cannot be read is a
 
 // --- stops ---
 
-TEST_CASE("follow: a stop before the job's start is told to the leader, and the host goes") {
+TEST_CASE("follow: a stop before the job's start is reported to the leader, and the host ends") {
   Bench bench({"localhost", "algo-2", "algo-3"});
   Follow follow(bench.context());
   const auto story = [](Bench& b, Follow& part) -> loop::Task<> {

@@ -204,7 +204,7 @@ Result<std::unique_ptr<Intermediate>> Intermediate::start(
 loop::Task<void> Intermediate::finish(TimePoint deadline) {
   State& s = *state_;
   s.watch->take();
-  s.scan("");  // Links and what else no event told of.
+  s.scan("");  // Finds links and files without an event.
   bool in_time = true;
   while (in_time && s.left() > 0) in_time = co_await s.changed.wait_until(deadline);
   s.watch.reset();

@@ -104,7 +104,7 @@ TEST_CASE("intermediate: nothing is done without an output, with a folder, or fo
   CHECK(!*none);
 }
 
-TEST_CASE("intermediate: an output that is no S3 URL is said") {
+TEST_CASE("intermediate: an output that is not an S3 URL is reported") {
   Loop loop;
   for (const char* bad : {"http://a/b", "s3://", "nonsense"}) {
     CAPTURE(bad);
@@ -151,7 +151,7 @@ TEST_CASE("intermediate: files go when they are closed or moved there, in folder
   CHECK(copies_in(folder).empty());
 }
 
-TEST_CASE("intermediate: finish takes what is there and no event told of") {
+TEST_CASE("intermediate: finish uploads files that had no event") {
   Loop loop;
   const Folder folder;
   auto store = std::make_shared<MemoryStore>();
@@ -183,7 +183,7 @@ TEST_CASE("intermediate: a copy is uploaded, whatever becomes of the file meanwh
   CHECK(store->objects.at(at + "a") == "bytes");
 }
 
-TEST_CASE("intermediate: failures are told a few times and end nothing") {
+TEST_CASE("intermediate: failures are reported a few times and end nothing") {
   Loop loop;
   const Folder folder;
   auto store = std::make_shared<MemoryStore>();
@@ -290,7 +290,9 @@ TEST_CASE("snapshot: a file on another file system is copied by hand") {
   std::filesystem::remove_all(*other);
 }
 
-TEST_CASE("snapshot: a stamp tells a file that was written again, links followed, and no folder") {
+TEST_CASE(
+    "snapshot: the stamp changes when a file is rewritten, also behind a link, but not for a "
+    "folder") {
   const Folder folder;
   REQUIRE(make_folders(folder.output()));
   const std::string file = folder.output() + "/a";

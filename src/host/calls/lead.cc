@@ -111,7 +111,7 @@ void Lead::one_host_ended(const std::string& name, const job::Verdict& verdict) 
   // A program that fails because its call did is not the first cause; what the call found is.
   const bool of_call = !verdict.success() && calls_.last_failure();
   job::Verdict found = of_call ? *calls_.last_failure() : verdict;
-  if (leads_alone() && !of_call) found.blames_peer = false;  // There is no peer of the job's.
+  if (leads_alone() && !of_call) found.blames_peer = false;  // The job has no peers.
   add_failure(std::move(found));
   if (working_.empty()) cause_.all_ended(Clock::now());
 }

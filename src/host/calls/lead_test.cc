@@ -60,14 +60,14 @@ struct Bench : OneHost {
   loop::Task<> until_heard(Message type) {
     return until([this, type] { return !payloads(heard, type).empty(); });
   }
-  /// As a member does at a job's end: nothing is left of it, and it goes when it is told the end.
+  /// As a member does at a job's end: it has cleaned up, and leaves after the leader's end message.
   loop::Task<> leave() {
     co_await until_heard(Message::drain);
     post(Message::drained, "{}");
     co_await until_heard(Message::end);
     member->close();
   }
-  /// The verdict that the member was told.
+  /// The verdict that the member received.
   job::Verdict end() const {
     return *job::verdict_from(*parse_json(payloads(heard, Message::end).front()));
   }
@@ -228,7 +228,7 @@ TEST_CASE_FIXTURE(Bench, "lead: hosts that do not come are named, and no work be
   CHECK(!prepared);
 }
 
-TEST_CASE("lead: a stop while hosts are missing tells those that came") {
+TEST_CASE("lead: a stop while hosts are missing informs those that joined") {
   Bench bench({"algo-1", "algo-2", "algo-3"});
   Lead lead(bench.context());
   const auto story = [](Bench& b, Lead& part) -> loop::Task<> {
@@ -346,7 +346,7 @@ TEST_CASE("lead: what failed before a stop is the verdict, though more could com
   const job::Verdict verdict = ends_with(Outcome::exited(3));
   CHECK(verdict.outcome == Outcome::exited(3));
   CHECK(verdict.host == "algo-2");
-  // Whoever signals all processes of a job may reach others first.
+  // A sender that signals all processes of a job may reach others first.
   CHECK(ends_with(Outcome::signaled(SIGTERM)).outcome == Outcome::stopped(SIGTERM));
 }
 
@@ -500,7 +500,7 @@ TEST_CASE_FIXTURE(Bench, "lead: a process of a member's share that fails is the 
     const Frame answer = co_await caller.answer();
     const job::Verdict verdict = launch::call_result_from(answer.payload)->verdict;
     CHECK(verdict.outcome == Outcome::signaled(SIGSEGV));
-    CHECK(verdict.host == "algo-2");  // Whoever says so.
+    CHECK(verdict.host == "algo-2");  // Whichever host reports it.
     b.ends(Outcome::exited(1));       // As the member's script does whose call failed.
     co_await b.leave();
   };

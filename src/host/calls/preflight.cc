@@ -159,7 +159,7 @@ loop::Task<> PreflightLead::wait_for_all(Duration at_most) {
   while (!awaited_.empty() && Clock::now() < deadline) co_await changed_.wait_until(deadline);
 }
 
-/// What is slow is measured once more: a moment's other work is no trouble of the way.
+/// Slow routes are measured again: other work at one moment does not make a route slow.
 loop::Task<> PreflightLead::measure_ring() {
   const std::vector<Round> rounds = preflight::ring_rounds(training_.roll_call_hosts().size());
   for (const Round& round : rounds) co_await measure_round(round);

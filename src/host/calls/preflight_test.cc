@@ -122,7 +122,7 @@ HostFacts member(const std::string& package) {
   facts.clock_unix_ms = wall_time().count();
   facts.packages = {{"torch", package}};
   facts.addresses = {"127.0.0.1"};
-  facts.port = 1;  // Nobody listens there.
+  facts.port = 1;  // No listener there.
   return facts;
 }
 

@@ -15,7 +15,7 @@ namespace muster::calls {
 namespace {
 
 constexpr const char* sshd = "/usr/sbin/sshd";  // sshd starts itself again by its path.
-/// A whole greeting, after which a hang-up is no error that the server would log.
+/// A complete greeting: after it, the server does not log a hang-up as an error.
 constexpr const char* greeting = "SSH-2.0-muster\r\n";
 constexpr Duration one_try = std::chrono::seconds(5);
 

@@ -14,7 +14,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// A server of 127.0.0.1 that greets whoever comes, as sshd does, from when it is opened.
+/// A server on 127.0.0.1 that greets every client, as sshd does, once it is opened.
 class Server {
  public:
   explicit Server(loop::Loop& loop) : loop_(loop), tasks_(loop) {}

@@ -37,7 +37,7 @@ void Writer::open() {
   if (own_) fd_ = own_.get();
 }
 
-/// Bytes written; 0 to wait; -1 when nobody reads.
+/// Bytes written; 0 to wait; -1 if there is no reader.
 long Writer::write_some() const {
   std::size_t count = queue_.size() - written_;
   // A blocking pipe that polls writable takes PIPE_BUF bytes without blocking, not more.

@@ -56,7 +56,7 @@ TEST_CASE("writer: everything arrives in order, whatever the reader's speed") {
   CHECK(ordered);
 }
 
-TEST_CASE("writer: a reader that is gone holds nobody up") {
+TEST_CASE("writer: a reader that is gone does not block the writer") {
   std::signal(SIGPIPE, SIG_IGN);
   loop::Loop loop;
   Pipe pipe = *make_pipe();
@@ -68,7 +68,7 @@ TEST_CASE("writer: a reader that is gone holds nobody up") {
   CHECK(posted == 3000000);
 }
 
-TEST_CASE("writer: one that goes while nobody reads drops the rest, and nothing waits any more") {
+TEST_CASE("writer: when the reader disappears the rest is dropped, and nothing waits any more") {
   loop::Loop loop;
   Pipe pipe = *make_pipe();
   {
@@ -84,7 +84,7 @@ TEST_CASE("writer: one that goes while nobody reads drops the rest, and nothing 
   CHECK(text.size() < 3000000);
 }
 
-TEST_CASE("writer: a socket, which cannot be opened anew, is written to as it is") {
+TEST_CASE("writer: a socket, which cannot be reopened, is written to directly") {
   loop::Loop loop;
   int ends[2] = {-1, -1};
   REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0);
@@ -99,7 +99,7 @@ TEST_CASE("writer: a socket, which cannot be opened anew, is written to as it is
   CHECK(text.size() == posted);
 }
 
-TEST_CASE("writer: nothing is kept for a descriptor that is none, and a device takes all") {
+TEST_CASE("writer: nothing is kept for an invalid descriptor, and a device accepts everything") {
   loop::Loop loop;
   Writer none(loop, 1'000'000);
   none.post(std::string(3'000'000, 'x'));

@@ -15,8 +15,8 @@
 namespace muster::code {
 namespace {
 
-/// What stands at a path, and how it begins. What cannot be read has no head: opening it later says
-/// why.
+/// The kind of file at a path, and its first bytes. A file that cannot be read has no head: opening
+/// it later reports why.
 std::pair<Local, std::string> seen_at(const std::string& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) return {Local::missing, ""};

@@ -213,7 +213,8 @@ TEST_CASE("deliver: what may not be read is said by its path") {
   ::chmod((delivery.source + "/closed").c_str(), 0);
   const bool reads_all = ::access((delivery.source + "/closed/a").c_str(), F_OK) == 0;
   if (reads_all && ::setegid(65534) == 0 && ::seteuid(65534) == 0) {
-    // Root reads everything: be nobody for a moment, with a code folder of one's own.
+    // Root can read everything: run as an unprivileged user for a moment, with a separate code
+    // folder.
     REQUIRE(::seteuid(0) == 0);
     std::filesystem::create_directories(delivery.code);
     std::filesystem::permissions(delivery.scratch.path, std::filesystem::perms(0755));

@@ -7,7 +7,7 @@
 namespace muster::coordinate {
 namespace {
 
-// Lower wins. The header says why each stands where it does.
+// Lower wins. The header explains the order.
 enum Class : int {
   crash = 1,
   rank_killed,

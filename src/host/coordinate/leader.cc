@@ -70,7 +70,7 @@ struct Leader::State {
   std::optional<Error> failed;
   bool cancelled = false;
   bool closed = false;
-  loop::Event changed;  ///< Told of anything that somebody may wait for.
+  loop::Event changed;  ///< Set on every change that a waiter may need.
   loop::Tasks tasks;    ///< End with close(); what others wait in holds this State.
 };
 

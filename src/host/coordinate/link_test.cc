@@ -270,7 +270,7 @@ TEST_CASE("link: a leader that never answers is named at the member's deadline, 
   run_task(loop, test());
 }
 
-TEST_CASE("link: cancelling before the start tells the members why") {
+TEST_CASE("link: cancelling before the start sends members the reason") {
   Loop loop;
   const Said said;
   auto leader = *Leader::open(loop, leader_options(), said.log());
@@ -470,7 +470,7 @@ TEST_CASE("link: a leader that goes after it said the end is not lost") {
   CHECK(told.lost.empty());
 }
 
-TEST_CASE("link: without a session nothing is sent, and whoever waits for that is told") {
+TEST_CASE("link: without a session nothing is sent, and waiters learn that") {
   Loop loop;
   auto leader = *Leader::open(loop, leader_options(), quiet());
   auto member = make_member(loop, *leader, "algo-2");

@@ -59,7 +59,7 @@ struct Member::State {
   std::function<void(const std::string&)> on_lost;
   std::optional<Error> failed;
   bool closed = false;
-  loop::Event changed;  ///< Told of anything that somebody may wait for.
+  loop::Event changed;  ///< Set on every change that a waiter may need.
   loop::Tasks tasks;    ///< End with close(); what others wait in holds this State.
 };
 

@@ -45,7 +45,8 @@ void MemberCall::connected(TimePoint now) {
 
 void MemberCall::not_connected(const Error& why, TimePoint now) {
   if (stage_ != Stage::connecting) return;
-  // Also where our key is refused: whoever is first at the port can say so, not the leader alone.
+  // Also if our key is refused: another process that got the port first may say so, not only the
+  // leader.
   if (why.code == Errc::denied) refused_ = why.text;
   try_again(why.text, now);
 }
@@ -113,7 +114,7 @@ void MemberCall::closed(const std::string& how, TimePoint now) {
   if (in_session()) hang_up("its session ended: " + how, now);
 }
 
-/// The session is over, whoever ended it.
+/// The session has ended, whichever side ended it.
 void MemberCall::hang_up(const std::string& how, TimePoint now) {
   if (stage_ != Stage::started) return try_again(how, now);
   stage_ = Stage::over;

@@ -96,7 +96,7 @@ TEST_CASE("protocol: messages come back as they were") {
   CHECK(*refuse_from(encode(refuse)) == refuse);
 }
 
-TEST_CASE("protocol: what is no message is an error and never a crash") {
+TEST_CASE("protocol: an invalid message is an error and never a crash") {
   for (const char* text : {"", "{", "[]", "null", "{}", R"({"version":"1"})", R"({"version":0})",
                            R"({"version":1e30})", R"({"version":99999999999})",
                            R"({"version":1,"host":""})", R"({"version":1,"host":7})"}) {
@@ -128,7 +128,7 @@ TEST_CASE("protocol: identities name job and host, times are spelled for people"
   CHECK(spell(12345ms) == "12 s");
 }
 
-TEST_CASE("leader: each kind of guest that is not welcome is told why") {
+TEST_CASE("leader: every kind of unwelcome guest gets the reason") {
   struct {
     const char* name;
     const char* proved;
@@ -166,7 +166,7 @@ TEST_CASE("leader: each kind of guest that is not welcome is told why") {
   }
 }
 
-TEST_CASE("leader: too late is told so, after the start and after the deadline") {
+TEST_CASE("leader: a late guest is informed, after the start and after the deadline") {
   LeaderCall started = with_all_joined();
   started.opened(9, "algo-2", "10.0.0.2", start + 1s);
   started.frame(9, join_frame("algo-2"), start + 1s);
@@ -264,7 +264,7 @@ TEST_CASE("leader: a member that speaks out of turn is hung up on and lost") {
   CHECK(text_of(actions, LeaderKind::lost) == "sent message 1 out of turn");
 }
 
-TEST_CASE("leader: cancelling tells those that came") {
+TEST_CASE("leader: cancelling informs the members that joined") {
   LeaderCall call(three_hosts(), start);
   call.opened(1, "algo-2", "10.0.0.2", start);
   call.frame(1, join_frame("algo-2"), start);
@@ -306,7 +306,7 @@ TEST_CASE("member: it tries again with pauses until its deadline and says what i
   CHECK(tries < 1900);
   CHECK(failure ==
         "algo-1 at 10.0.0.1:9730 (the leader) did not answer within 15 min: Connection refused");
-  // At 2 s, when it is no healthy start any more, then every 10 s.
+  // At 2 s, when the start is slower than a healthy one, then every 10 s.
   REQUIRE(said.size() == 90);
   CHECK(said[0].first == start + 2s);
   CHECK(said[0].second ==
@@ -474,7 +474,7 @@ TEST_CASE("member: a refusal after the start is the leader lost, whatever it say
 
 TEST_CASE("member: what comes for a session that is over is passed over") {
   MemberCall call = member_call();
-  call.step(start);  // Nobody has asked it to begin.
+  call.step(start);  // begin() was not called.
   CHECK(call.take_actions().empty());
   CHECK_FALSE(call.next_deadline());
   call.begin(start);
@@ -491,7 +491,8 @@ TEST_CASE("member: what comes for a session that is over is passed over") {
 }
 
 TEST_CASE(
-    "member: a leader that welcomed it and then went is told apart from one that never came") {
+    "member: a leader that disappeared after its welcome is distinguished from one that never "
+    "came") {
   MemberCall call = member_call();
   call.begin(start);
   call.connected(start);
@@ -559,7 +560,7 @@ TEST_CASE("leader: several that came are all named to those that waited in vain"
 TEST_CASE("leader: while a host is held no silence is blamed on the leader's own network") {
   LeaderCall call = with_all_joined();
   call.hold("algo-2", true, start);
-  call.hold("algo-7", true, start);  // Nobody knows it.
+  call.hold("algo-7", true, start);  // An unknown host.
   for (int i = 1; i <= 5; ++i) call.step(start + i * 1s);
   const auto actions = call.take_actions();
   CHECK(text_of(actions, LeaderKind::lost) == "no heartbeat for 5 s");

@@ -33,7 +33,7 @@ TEST_CASE("brackets stand for numbers, which keep their zeros") {
   CHECK(names("train-[0-1].svc") == Names{"train-0.svc", "train-1.svc"});
 }
 
-TEST_CASE("what is no list is refused with the part that is wrong") {
+TEST_CASE("an invalid list is refused, and the error quotes the wrong part") {
   CHECK(refusal("") == "the list of hosts \"\": a host's name is empty");
   CHECK(refusal("a,,b").find("empty") != std::string::npos);
   CHECK(refusal("n[1-2").find("brackets do not match") != std::string::npos);

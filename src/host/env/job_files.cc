@@ -61,7 +61,7 @@ Result<std::optional<std::string>> read_if_there(const std::string& path) {
   return text.error();
 }
 
-/// The hosts that placed() found; none where a platform's file tells of them.
+/// The hosts that placed() found; empty if a platform's file names them.
 job::PyValue placed_hosts(const Env& env) {
   const std::string own = value_of(env, "MUSTER_HOST");
   if (own.empty()) return {};

@@ -43,8 +43,9 @@ Result<std::string> own_among(const NamedHosts& named, const OwnNames& own,
 /// addresses alone.
 Result<void> check_addresses(const NamedHosts& named, const AddressesOf& addresses_of);
 
-/// Pure. This machine's interface in a subnet in which every other host has an address, the lowest
-/// of several, which is the same on all hosts; empty if there is none. `others`: their addresses.
+/// Pure. This machine's interface in a subnet in which every other host has an address. If there
+/// are several, the one with the lowest address, so that all hosts choose the same; empty if there
+/// is none. `others`: the other hosts' addresses.
 std::string common_interface(const std::vector<InterfaceAddress>& own,
                              const std::vector<std::vector<std::string>>& others);
 

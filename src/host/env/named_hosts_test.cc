@@ -31,7 +31,7 @@ Result<std::string> found_among(const Names& hosts, const OwnNames& own,
   });
 }
 
-TEST_CASE("a machine that nobody names hosts to stands alone") {
+TEST_CASE("a machine without named hosts is alone") {
   CHECK_FALSE(named_hosts({})->has_value());
   CHECK_FALSE(named_hosts({{"MUSTER_HOSTS", ""}, {"JOB_COMPLETION_INDEX", "1"}})->has_value());
   CHECK(refusal({{"MUSTER_HOST", "a"}}).find("MUSTER_HOSTS (--hosts)") != std::string::npos);

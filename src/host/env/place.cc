@@ -64,8 +64,8 @@ AddressesOf remembered_addresses() {
   };
 }
 
-/// The interface in a subnet that all hosts share; else that by which the route to another of the
-/// hosts goes; that of the default route while the other has no address. Empty where there is none.
+/// The interface in a subnet that all hosts share. Otherwise, the interface of the route to another
+/// host, or of the default route while that host has no address. Empty if there is none.
 std::string interface_among(const NamedHosts& named, const AddressesOf& addresses) {
   const std::vector<InterfaceAddress> all = own_addresses();
   std::vector<std::vector<std::string>> others;
@@ -125,7 +125,7 @@ void HostFlags::bind_place(command::Line& line) {
 }
 
 Result<Env> placed(const Env& env, const HostFlags& flags) {
-  // Within a job whatever starts the line again has told all of it.
+  // Within a job, the process that starts this command again has set all of it.
   if (says(env, "MUSTER_SOCKET") && !flags.hosts.empty())
     return fail(Errc::invalid_input,
                 "--hosts: this command runs within a job whose hosts are known; omit it");

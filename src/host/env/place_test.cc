@@ -7,7 +7,7 @@
 namespace muster::env {
 namespace {
 
-TEST_CASE("place: no host tells others its loopback") {
+TEST_CASE("place: no host announces its loopback address to others") {
   const std::vector<std::string> two = {"here", "192.0.2.7"};
   CHECK(address_for_others("10.1.2.3", "here", two) == "10.1.2.3");
   CHECK(address_for_others("", "here", two).empty());

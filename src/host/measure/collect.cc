@@ -196,7 +196,7 @@ std::string build_id_in(const char* notes, std::size_t size) {
   return {};
 }
 
-/// The loader tells of the program's own file first.
+/// The loader lists the program's own file first.
 int find_build_id(dl_phdr_info* info, std::size_t, void* into) {
   for (int i = 0; i < info->dlpi_phnum; ++i) {
     const auto& segment = info->dlpi_phdr[i];

@@ -214,7 +214,7 @@ std::vector<PairFacts> measure_first(const PairTask& task, const Listener& liste
   } else {
     there.error = where(task, socket.error());
   }
-  // The peer tells whether it came through.
+  // The peer reports whether it arrived.
   static_cast<void>(accept_peer(task, listener, timing.connect * 2, timing));
   return {there, back};
 }

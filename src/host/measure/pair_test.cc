@@ -55,7 +55,7 @@ TEST_CASE("both ways between two hosts are measured, and opened") {
   }
 }
 
-TEST_CASE("a port that nobody listens on is an error of that direction alone") {
+TEST_CASE("a port without a listener is an error in that direction only") {
   Two two;
   two.first.port = 1;
   std::vector<PairFacts> ways = two.run();
@@ -71,7 +71,7 @@ TEST_CASE("a port that nobody listens on is an error of that direction alone") {
   CHECK(ways[1].error == "port 1 of 127.0.0.1: connect: Connection refused");
 }
 
-TEST_CASE("without the pair's token nobody is measured") {
+TEST_CASE("without the pair's token there is no measurement") {
   Two two;
   two.first.hello = std::string(32, 'x');
   const std::vector<PairFacts> ways = two.run();

@@ -30,7 +30,7 @@ struct Operate {
   launch::OperatorLine line;
 };
 
-/// The program of a line, to be started as it stands from where the operator was.
+/// The program of a line, to be started unchanged in the operator's working folder.
 Result<Command> command_of(const command::Line& line, const Env& env) {
   Command command;
   command.argv = line.rest();
@@ -67,7 +67,7 @@ Result<void> check_choice(const Value& value) {
                   join(choices, " or ") + ", got \"" + to_utf8(*value.text) + "\"");
 }
 
-/// Puts what was given into the operator's flags. Error: `invalid_input`, a value that is none of
+/// Copies the given values into the operator's flags. Error: `invalid_input`: a value is not one of
 /// the flag's choices.
 Result<void> set_flag(const Value& value, Operate& operate) {
   TRY(check_choice(value));

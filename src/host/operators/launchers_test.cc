@@ -46,7 +46,7 @@ TEST_CASE("launchers: sm toolkit run offers those that have a plan") {
     if (flag.name == "--runner") CHECK(flag.choices == join(names, " "));
 }
 
-TEST_CASE("launchers: a module that is not there is told with what to install") {
+TEST_CASE("launchers: the error for a missing module says what to install") {
   struct {
     std::string_view module;
     std::string python;

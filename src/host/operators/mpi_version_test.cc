@@ -65,7 +65,7 @@ TEST_CASE("mpi version: an endless answer is cut, and its writer ended") {
   CHECK(launch::name_of(*got) == "MPICH 5");
 }
 
-TEST_CASE("mpi version: a member runs no mpirun whose file tells enough, and any other") {
+TEST_CASE("mpi version: a member runs mpirun only if its file does not identify the version") {
   const Machine machine("echo 'mpirun (Open MPI) 5.0.11'\n");
   CHECK(launch::name_of(*mpi_version_of_member(machine.env)) == "Open MPI 5");
   std::filesystem::rename(machine.folder + "/mpirun", machine.folder + "/orterun");

@@ -38,7 +38,7 @@ const FlagName flag_names[] = {
     {"--custom_mpi_options", "sagemaker_mpi_custom_mpi_options", &MpirunFlags::custom_mpi_options},
 };
 
-/// An error in the words of whoever typed the line.
+/// The error in terms of the flags that the user typed.
 Error in_flags(Error error) {
   for (const FlagName& name : flag_names)
     for (std::size_t at = error.text.find(name.hyperparameter); at != std::string::npos;
@@ -75,7 +75,7 @@ Result<launch::HostPlan> plan_mpirun(const job::Training& training, const Mpirun
   return plan;
 }
 
-/// Every host gets as many processes as it has GPUs: for that all hosts must have told theirs.
+/// Every host gets as many processes as it has GPUs, which requires the GPU counts of all hosts.
 Result<void> count_by_gpus(const job::Training& training, MpirunFlags& flags, const Args& args,
                            const Env& env, const Log& log) {
   if (!flags.process_per_hosts.empty() || training.hosts.size() < 2) return {};

@@ -71,7 +71,7 @@ Result<int> conduct(const std::string& name, const Args& args, const Env& env,
   return job::exit_code(verdict.outcome);
 }
 
-/// What a host told of itself.
+/// A host's report about itself.
 Result<launch::Site::Host> site_host(const std::string& name, const std::string& text) {
   const Json facts = TRY(parse_json(text));
   launch::Site::Host host;

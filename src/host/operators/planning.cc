@@ -80,7 +80,7 @@ Result<void> check_needs(const launch::LauncherRow& launcher, const std::string&
   if (module.empty()) return {};
   const std::optional<Args> found =
       env::importable({module}, python, program.env, program.cwd, env::Imports::of_program);
-  // An interpreter that is not there is told by whoever starts it.
+  // A missing interpreter is reported by the process that starts it.
   if (!found || !found->empty()) return {};
   return fail(Errc::not_found, to_utf8(python) + " has no module " + module + ": " +
                                    std::string(launcher.needs.install));
@@ -135,7 +135,7 @@ Result<launch::HostPlan> plan_host(const job::Training& job, const Env& env, con
   options.display_map = wish.display_map;
   options.python = wish.python.empty() ? python_for(env) : wish.python;
   options.sm = TRY(rank_program());
-  options.agent = options.sm;  // Told apart by MUSTER_AGENT: mpirun's agent is one word.
+  options.agent = options.sm;  // MUSTER_AGENT distinguishes the two: mpirun's agent is one word.
   if (wish.command.empty())
     TRY(look_at_entry_point(training, options));
   else
@@ -147,7 +147,7 @@ Result<launch::HostPlan> plan_host(const job::Training& job, const Env& env, con
     path = options.code_dir + (path.empty() ? "" : ":" + path);
   }
   launch::Inputs inputs = TRY(launch::inputs_from(training, options.runner));
-  // A job that names no distribution has none; whoever asks for a launch means all hosts.
+  // A job without a distribution names no hosts; a caller that wants a launch means all hosts.
   if (inputs.hosts.empty()) inputs.hosts = training.hosts;
   if (!wish.args.empty()) inputs.args = wish.args;
   inputs.command = wish.command;

@@ -20,11 +20,12 @@ namespace muster::ranks {
 namespace {
 /// How long the end of a process waits for the end of its output, which a child of it may hold.
 constexpr Duration last_words_wait = std::chrono::milliseconds(100);
-/// How long a rank that only tells of another's end is kept from its launcher, which would end all.
+/// How long to keep from its launcher the end of a rank that only reports another's end: the
+/// launcher would end all ranks.
 constexpr Duration hold_back_max = std::chrono::seconds(5);
 /// How long killed ranks and launchers may take to be gone.
 constexpr Duration call_end_wait = std::chrono::seconds(5);
-/// When a stop tells what is left, and how often from then on.
+/// When a stop first reports the remaining processes, and how often from then on.
 constexpr Duration first_word_after = std::chrono::seconds(2);
 constexpr Duration next_word_after = std::chrono::seconds(10);
 /// How long a reader of our output that does not keep up is waited for once all writers are gone.
@@ -91,8 +92,7 @@ Result<void> HostRun::listen(Visitors visitors) {
   return {};
 }
 
-/// To a launcher that is about to be ended a refusal would be one more failure, to be told and
-/// tried again.
+/// A launcher that is about to be ended would report a refusal as one more failure and try again.
 bool HostRun::keeps_waiting() const {
   return keeps_ranks() || draining_ || (finishing_ && !programs_.empty());
 }
@@ -334,7 +334,8 @@ loop::Task<> HostRun::carry_stop(std::shared_ptr<Process> process) {
   moved_.notify();
 }
 
-/// What has left its parent, or its session, is ours by now; it is told, but not waited for.
+/// A process that has left its parent or its session is our child by now; it is signalled, but not
+/// waited for.
 void HostRun::stop_orphans() {
   for (const pid_t pid : supervise::children_of(::getpid())) {
     if (programs_.contains(pid) || supervise::runs_our_file(pid)) continue;

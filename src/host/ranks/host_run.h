@@ -56,7 +56,7 @@ class HostRun {
   Result<void> listen(Visitors visitors);
   /// Empty before listen().
   const std::string& socket_path() const { return socket_path_; }
-  const std::string& folder() const { return folder_; }  ///< The private one; empty likewise.
+  const std::string& folder() const { return folder_; }  ///< The private one; may be empty, too.
 
   /// From now on ranks may come; they run `rank`. On a machine of another name than the host's they
   /// preload a library that makes gethostname() say the host's. `on_rank_end` is called for each

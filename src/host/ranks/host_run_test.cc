@@ -34,7 +34,8 @@ struct Bench {
   }
   HostRun::Sink sink() {
     return [this](job::Lines lines) -> loop::Task<> {
-      if (lines.stream == job::Stream::out) text += lines.bytes;  // A shell tells of its `sleep`.
+      // A shell reports the end of its `sleep`.
+      if (lines.stream == job::Stream::out) text += lines.bytes;
       moved.notify();
       co_return;
     };

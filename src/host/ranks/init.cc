@@ -58,7 +58,7 @@ std::variant<InitArgs, command::Stop> init_args(const Args& args) {
   return result;
 }
 
-/// What the program is told.
+/// The program's environment.
 Result<Env> program_env(const InitArgs& given, const Env& env) {
   if (given.variables.empty()) return env;
   const std::string text = TRY(read_file(given.variables, variables_bytes_max));
@@ -99,8 +99,8 @@ std::optional<int> reap(pid_t program) {
   return status;
 }
 
-/// Until nobody descends from us: as a subreaper we inherit whatever is orphaned, so that is when
-/// we have no child. The deadline is for what cannot be killed (uninterruptible sleep).
+/// Until we have no descendants: as a subreaper we inherit all orphans, so this is the case when we
+/// have no child. The deadline is for processes that cannot be killed (uninterruptible sleep).
 void kill_all(const Fd& signals) {
   // As the first process of a pid namespace our own end kills the rest; elsewhere we see to it.
   if (::getpid() == 1) return;

@@ -112,7 +112,8 @@ TEST_CASE("init: a stop reaches everyone, and those that save their work may end
                    "while :; do sleep 0.05; done) & wait"});
   CHECK(read_until(init.out, "up\n") == "up\n");
   ::kill(init.pid, SIGTERM);
-  CHECK(read_until(init.out, "saved\n").ends_with("saved\n"));  // Bash tells of sleep's end, too.
+  // Bash reports the end of sleep, too.
+  CHECK(read_until(init.out, "saved\n").ends_with("saved\n"));
   const int code = init.wait();  // Bash goes on when what it waited for has ended.
   CHECK((code == 0 || code == 128 + SIGTERM));
 }

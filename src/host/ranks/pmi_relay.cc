@@ -25,7 +25,7 @@ int exit_code_in(std::string_view line) {
   return 1;
 }
 
-/// What can be had by one read; none at the end.
+/// The result of one read; none at the end.
 std::optional<std::string> read_some(const Fd& from) {
   std::array<char, 4096> buffer;
   ssize_t count = 0;
@@ -87,7 +87,7 @@ void PmiRelay::serve_rest() {
 void PmiRelay::serve_daemon() {
   const std::optional<std::string> bytes = read_some(daemon_);
   if (!bytes) keeps_daemon_ = false;
-  if (bytes && !program_) return;  // Nobody is there to hear it.
+  if (bytes && !program_) return;  // There is no reader any more.
   if (!bytes || !write_all(program_.get(), *bytes)) close();
 }
 

@@ -34,7 +34,8 @@ class PmiRelay {
   /// Error: as socketpair(2).
   static Result<PmiRelay> open(Fd daemon);
 
-  /// The program's end, for it alone: pass it on, then drop it here. Closed if there is no daemon.
+  /// The program's end, only for the program: pass it on, then drop it here. Closed if there is no
+  /// daemon.
   Fd& programs_end() { return programs_end_; }
   /// Descriptors to poll for reading; -1, which poll(2) passes over, once they are of no use.
   int from_program() const { return program_.get(); }

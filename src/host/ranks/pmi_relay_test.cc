@@ -84,7 +84,7 @@ TEST_CASE("pmi relay: both directions are passed on, and an end is an end for th
   CHECK(read_to_end(program).empty());
 }
 
-TEST_CASE("pmi relay: what an ended program left goes on, and its end is not told") {
+TEST_CASE("pmi relay: an ended program's remaining bytes are passed on, and its end is not") {
   auto [daemon, ours] = *make_socket_pair();
   PmiRelay relay = *PmiRelay::open(std::move(ours));
   {

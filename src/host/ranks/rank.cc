@@ -57,7 +57,7 @@ std::int64_t number_of(const Env& env, std::initializer_list<const char*> names)
 }
 
 /// The program of a line `[--local-rank-at N] -- ARGV…`, in the environment that the launcher made
-/// for this rank. Without a line there is none.
+/// for this rank. Empty without a line.
 Result<Command> program_of_line(const Args& args, const Env& env) {
   Command command;
   if (args.empty()) return command;
@@ -107,7 +107,7 @@ Result<Command> command_from(const std::string& payload, const Env& own) {
   return command;
 }
 
-/// Who this rank is, as its launcher told it.
+/// The identity of this rank, from its launcher's variables.
 Result<Json> hello_of(const Env& env, bool brings_program) {
   Json hello = {{"pid", ::getpid()}};
   std::int64_t rank = -1;
@@ -157,7 +157,7 @@ Fd own_signals() {
   return Fd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
 }
 
-/// Follows the program until it ends; `train` and whoever signals us reach it meanwhile.
+/// Follows the program until it ends; meanwhile, it handles messages of `train` and signals.
 class Follower {
  public:
   Follower(SocketClient& train, pid_t pid, Fd signals, PmiRelay relay)
@@ -213,7 +213,7 @@ class Follower {
       if (info.ssi_signo != SIGCHLD) pass(static_cast<int>(info.ssi_signo));
   }
 
-  /// What a stop has told the program the launcher does not tell it again.
+  /// The launcher's signal is not passed on if a stop has already sent it to the program.
   void pass(int signal) const {
     if (!outcome_ && !(stop_ && signal == SIGTERM)) ::kill(-pid_, signal);
   }
@@ -275,7 +275,7 @@ Result<pid_t> start(SocketClient& train, const Command& command, PmiRelay& relay
   Pipe out = TRY(make_pipe());
   Pipe err = TRY(make_pipe());
   supervise::SpawnOptions options;
-  options.own_group = true;  // Whoever signals our group must not signal it twice.
+  options.own_group = true;  // A signal to our group must not reach it twice.
   options.death_signal = SIGKILL;
   supervise::Stdio stdio{STDIN_FILENO,
                          output_of(STDOUT_FILENO, out.write.get(), brings_program),
@@ -290,7 +290,7 @@ Result<pid_t> start(SocketClient& train, const Command& command, PmiRelay& relay
   return pid;
 }
 
-/// What the program told torch's launcher of its failure; empty: nothing.
+/// The failure that the program reported to torch's launcher; empty: nothing.
 std::string error_file(const Env& env) {
   if (!env.contains(restart_count)) return {};  // Not of this rank alone.
   const Result<std::string> text =
@@ -357,7 +357,7 @@ int rank_main(const Args& args, const Env& env) {
   Result<PmiRelay> relay = PmiRelay::open(std::move(channel));
   const Result<pid_t> pid = relay ? start(*train, *command, *relay, channel_number, !args.empty())
                                   : Result<pid_t>(relay.error());
-  if (!pid) {  // `train` tells it, with rank and host.
+  if (!pid) {  // `train` reports it, with rank and host.
     report_end(*train, job::Outcome::failed(pid.error().text));
     return exit_cannot_run;
   }

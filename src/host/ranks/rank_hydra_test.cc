@@ -86,7 +86,7 @@ TEST_CASE("rank: a daemon of hydra that goes away is for the program to notice")
   CHECK(host.ends[3] == std::vector{Outcome::exited(5)});
 }
 
-TEST_CASE("rank: a PMI_FD that is not open, or is none, is no channel") {
+TEST_CASE("rank: a PMI_FD that is not open or not a number is not used as a channel") {
   for (const char* value : {"", "x", "-1", "0", "2", "999", "4294967299"}) {
     CAPTURE(value);
     Host host;

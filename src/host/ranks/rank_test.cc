@@ -107,10 +107,11 @@ TEST_CASE(
   host.start(0);
   loop::run_task(host.loop, host.until_ended(0), guard);
   CHECK(host.out(0).find("OMPI_COMM_WORLD_RANK=0") != std::string::npos);
-  CHECK(host.out(0).find("PMI_SIZE=77") != std::string::npos);  // Nobody says otherwise.
+  CHECK(host.out(0).find("PMI_SIZE=77") != std::string::npos);  // No other report contradicts it.
 }
 
-TEST_CASE("rank: what cannot be started is told to the host, and ends with 127") {
+TEST_CASE(
+    "rank: a program that cannot be started is reported to the host, and the exit code is 127") {
   Host host;
   host.run.command.argv = {"/no/such/program"};
   host.start(0);
@@ -319,7 +320,7 @@ TEST_CASE("rank: it stays until the host has taken its end") {
   CHECK(host.exits.at(0) == Outcome::exited(0));
 }
 
-TEST_CASE("rank: kill -9 of sm rank kills its program, and the host is told") {
+TEST_CASE("rank: kill -9 of sm rank kills its program, and the host is informed") {
   Host host;
   host.run.command.argv = shell("echo up; exec sleep 1000");
   const auto body = [&]() -> loop::Task<> {
@@ -346,7 +347,7 @@ TEST_CASE("rank: when train is gone the program is killed, and what it started i
   };
   loop::run_task(host.loop, body(), guard);
   CHECK(host.exits.at(0) == Outcome::exited(127));
-  CHECK(host.ends.empty());  // Nobody is called any more.
+  CHECK(host.ends.empty());  // No further callbacks.
   CHECK_FALSE(std::filesystem::exists(host.path));
 }
 
@@ -438,7 +439,8 @@ TEST_CASE("host socket: a connection that speaks nonsense is closed, and the oth
   loop::run_task(host.loop, body(), guard);
 }
 
-TEST_CASE("host socket: a command too long for a frame is refused by name, and its end is told") {
+TEST_CASE(
+    "host socket: a command too long for a frame is refused by name, and its end is reported") {
   Host host;
   host.run.command.argv = {"true"};
   for (int i = 0; i < 12; ++i)

@@ -48,7 +48,7 @@ Result<Command> agent_command(std::string_view text, const Env& base);
 
 /// Whole lines from a launcher, without its warning that it was too late to put the agent into a
 /// process group: by then the agent has its own group, and mpirun continues. Source: setup_launch()
-/// and launch_daemons() likewise; docs/decisions/0004-mpirun.md.
+/// and launch_daemons() of the same files; docs/decisions/0004-mpirun.md.
 std::string without_group_warning(std::string_view lines);
 
 }  // namespace muster::launch

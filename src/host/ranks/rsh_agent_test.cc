@@ -183,7 +183,7 @@ TEST_CASE("agent call: hydra's proxies are understood") {
   CHECK(intel->argv[0] == "/i/bin//hydra_bstrap_proxy");
 }
 
-TEST_CASE("agent: each host's daemon is told its own network interface") {
+TEST_CASE("agent: each host's daemon gets its own network interface") {
   const std::string orted =
       " orted -mca oob_tcp_if_include \"eth0\" -mca btl_tcp_if_include \"eth0\"";
   struct {

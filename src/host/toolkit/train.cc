@@ -28,7 +28,7 @@ Result<calls::JobStart> prepare(const env::TrainOptions& options, const Env& env
   start.steward_fd = TRY(calls::steward_stream(env));
   start.training = TRY(env::read_training(env));
   start.key = TRY(calls::key_for(start.training, env, log));
-  // A script alone on its host needs nobody to talk to.
+  // A script alone on its host needs no connections.
   start.socket = start.training.hosts.size() > 1 || operators::has_framework(start.training) ||
                  operators::launches(start.training);
   return start;
