@@ -78,9 +78,9 @@ loop::Task<Result<void>> fetch(Way way, job::HostSpec spec, job::InputChannel ch
   co_return Result<void>();
 }
 
-/// The right to fetch a shared channel: a lock that goes with its holder. Waits for it, or until
-/// the channel is there; then the descriptor is empty. A holder that ends closes its descriptor,
-/// which is what we are told of.
+/// The right to fetch a shared channel: a lock that is released when its holder ends. Waits for the
+/// lock, or until the channel exists; then the descriptor is empty. A holder that ends closes its
+/// descriptor, and inotify reports that.
 loop::Task<Result<Fd>> take_turn(Way way, std::string folder, std::string target) {
   const Fd inotify(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
   if (!inotify ||

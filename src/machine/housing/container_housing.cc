@@ -103,7 +103,7 @@ Result<void> ContainerHousing::put_together(const std::vector<container::IdExten
   return {};
 }
 
-/// The layers stay while this host does, also when whoever started the job is gone.
+/// The layers are kept while this host lives, even if the process that started the job has ended.
 Result<void> ContainerHousing::keep_image() {
   const std::string& path = spec_.spec.image->lease;
   if (path.empty()) return {};
@@ -232,7 +232,7 @@ Result<void> ContainerHousing::furnish(const std::vector<std::string>& staged) {
 }
 
 loop::Task<Result<Process>> ContainerHousing::start(container::ContainerStdio stdio) {
-  // Programs open these anew, as /dev/stderr or /proc/1/fd/3: they are the host's own.
+  // Programs reopen these, e.g. as /dev/stderr or /proc/1/fd/3: they belong to the host's user.
   for (const Fd* end : {&stdio.out, &stdio.err, &stdio.steward_stream})
     if (Result<void> given = container::give(*end, ids_, user_.uid); !given)
       co_return given.error();

@@ -21,8 +21,8 @@ struct Space {
   std::int64_t files_free = 0;
 };
 enum class Full { no, bytes, files };
-/// Whether it is full: less than a hundredth is free. If a program has just reported it (`told`),
-/// less than a tenth is enough: what it wanted to write did not fit. Pure.
+/// Whether it is full: less than a hundredth is free. If a program has just reported a lack of
+/// space (`told`), less than a tenth is enough, because the program's data did not fit. Pure.
 Full fullness(const Space& space, bool told);
 
 /// True for text in which a program reports a lack of space: errno's words, Python's, a failed
@@ -40,7 +40,7 @@ class FullPlaces {
   /// Watches the file system of `folder`. found() says of it "`name`: `bytes` full", or
   /// "`name`: `files` full" where it can hold no more files.
   void watch(const std::string& name, std::string bytes, std::string files, Fd folder);
-  /// `told`: a program reports a lack of space.
+  /// `told`: a program reported a lack of space.
   void look(bool told);
   std::vector<std::string> found() const;
   /// Lets go of the file systems; what was found stays.

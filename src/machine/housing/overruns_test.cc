@@ -30,7 +30,7 @@ TEST_CASE("overruns: a place is full to a hundredth, or to a tenth when a progra
   }
 }
 
-TEST_CASE("overruns: what programs say when there is no room") {
+TEST_CASE("overruns: programs' messages about missing space") {
   for (const char* text :
        {"OSError: [Errno 28] No space left on device: '/opt/ml/model/m'",
         "cp: error writing 'x': No space left on device",

@@ -28,7 +28,7 @@ namespace fs = std::filesystem;
 
 /// Results as large as a volume can be, on a slow disk.
 constexpr std::chrono::hours keeping_time_max{6};
-/// The copying child tells its errno this way.
+/// The copying child reports its errno this way.
 constexpr int exit_other = 255;
 constexpr std::size_t pip_conf_bytes_max = 64u << 10;
 
@@ -42,8 +42,8 @@ Result<Fd> open_staged(const Staged& staged, LinkOwner caller) {
   return open_given_folder(staged.from, staged.is_own ? std::nullopt : caller);
 }
 
-/// Moves what nobody changes any more. From a volume it is copied: with holes as holes and links as
-/// links, so that it cannot become more than it was there.
+/// Moves a tree that has no more writers. From a volume it is copied, with holes as holes and links
+/// as links, so that the copy cannot take more space than the original.
 Result<void> keep_tree(const std::string& from, const std::string& target, const Env& env) {
   if (::rename(from.c_str(), target.c_str()) == 0) return {};
   if (errno != EXDEV) return fail_errno(target);

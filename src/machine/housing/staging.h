@@ -17,7 +17,7 @@ namespace muster::steward {
 Result<void> make_host_files(const job::HostSpec& spec, LinkOwner caller = ::geteuid());
 /// Makes what the host's programs write to, and muster's own files for them, `user`'s.
 Result<void> give_to_user(const job::HostSpec& spec, const job::User& user);
-/// Likewise all that is in its folder for checkpoints.
+/// Also gives the user the content of the host's folder for checkpoints.
 Result<void> give_checkpoints_to_user(const job::HostSpec& spec, const job::User& user);
 
 /// One folder of the submitter's, or a channel that the machine's hosts share, of which a host gets

@@ -51,7 +51,7 @@ job::NodeState Agent::state() const {
   return begun_ ? job::NodeState::running : job::NodeState::waiting;
 }
 
-/// Nobody who is with the engine needs to hear it here too: standard error becomes a file.
+/// Once the engine is reached, complaints need not appear here too: standard error becomes a file.
 void Agent::complain(const std::string& text) {
   if (reached_ || complaints_.size() >= complaints_max) return;
   if (std::find(complaints_.begin(), complaints_.end(), text) == complaints_.end())
@@ -110,7 +110,7 @@ void Agent::remove_layers() const {
   if (job_.image && job_.image->layers.empty()) remove_brought(*job_.image, brought_layers());
 }
 
-/// Whether a container can be had here; before it is waited for the other nodes.
+/// Checks whether containers can run here, before waiting for the other nodes.
 loop::Task<> Agent::look_around() {
   const auto look = [env = options_.env, no_root = options_.no_root] {
     return container::lack_of(container::find_ability(env, no_root));

@@ -6,7 +6,8 @@
 namespace muster::node {
 namespace {
 
-TEST_CASE("host meter: a step's groups are told from those of daemons and of whole nodes") {
+TEST_CASE(
+    "host meter: a step's groups are distinguished from those of daemons and of whole nodes") {
   for (const char* own : {"/slurm/uid_0/job_7/step_0/task_0", "/slurm/uid_1000/job_7/step_batch",
                           "/system.slice/slurmstepd.scope/job_7/step_0/user/task_0"})
     CHECK(is_of_step(own));

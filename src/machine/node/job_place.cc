@@ -64,7 +64,7 @@ bool is_unclaimed(const std::string& place, UnixMillis before) {
          !is_there(place + "/lock");
 }
 
-/// The place that a file was brought for; empty: it is no such file.
+/// The place to which a delivered file belongs; empty if it is another kind of file.
 std::string place_for(const std::filesystem::path& file) {
   const std::string name = file.filename();
   const std::size_t length = prefix.size() + nonce_digits;

@@ -27,7 +27,7 @@ Result<image::Store> open_store(const job::NodeImage& image) {
   return image::Store::open(image.folder + "/images");
 }
 
-/// A layer as it was brought: nobody else of the node could have made it.
+/// A layer as it was delivered: no other user of the node could have made it.
 Result<std::unique_ptr<image::Bytes>> open_brought(const std::string& path) {
   Fd file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (!file) return fail_errno(path);

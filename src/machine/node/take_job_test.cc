@@ -34,7 +34,7 @@ std::string text() {
   return to_text(job::to_json(job));
 }
 
-TEST_CASE("node: the file is read and removed, also if what stands in it is wrong") {
+TEST_CASE("node: the file is read and removed, even if its content is invalid") {
   const Place place;
   REQUIRE(write_file(place.file, text(), 0600));
   const Result<job::NodeJob> job = take_job(place.file);

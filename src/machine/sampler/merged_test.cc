@@ -27,7 +27,7 @@ TEST_CASE("merged: each of the interpreter's loops is a call of Python's where t
                       {"<module>", "a.py", 9}});
 }
 
-TEST_CASE("merged: Python's calls are told together where one loop runs several") {
+TEST_CASE("merged: Python's calls are shown together if one loop runs several of them") {
   const Calls python_calls = {{"c", "a.py", 1}, {"b", "a.py", 2}, {"a", "a.py", 3}};
   const Calls told = merged_calls(
       python_calls, {{"MPI_Barrier", "libmpi.so"}, glue, loop, {"sort", "fast.so"}, loop, glue});
@@ -38,7 +38,7 @@ TEST_CASE("merged: Python's calls are told together where one loop runs several"
                       {"a", "a.py", 3}});
 }
 
-TEST_CASE("merged: without the interpreter's loop Python's calls are told alone") {
+TEST_CASE("merged: without the interpreter's loop, only Python's calls are shown") {
   const Calls python_calls = {{"a", "a.py", 3}};
   CHECK(merged_calls(python_calls, {{"read", "libc.so.6"}}) == python_calls);
   CHECK(merged_calls({}, {}) == Calls{});

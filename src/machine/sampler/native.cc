@@ -49,7 +49,7 @@ void keep_common(std::vector<job::Call>& common, const std::vector<job::Call>& o
   common.erase(common.begin(), common.end() - static_cast<std::ptrdiff_t>(count));
 }
 
-/// What starts a program, outside of main(), is not told; main() itself may be gone, where
+/// Frames outside of main(), which start a program, are left out. main() itself may be missing if
 /// its last call was a jump.
 std::vector<job::Call> calls_of(std::vector<unwind::NamedCall> names) {
   std::vector<job::Call> calls;
@@ -122,7 +122,7 @@ struct NativeLook::State {
     std::size_t at = 0;
   };
 
-  /// Looks at all threads of those that are not settled, and hands on what each stands in.
+  /// Looks at all threads that are not settled yet, and passes on the calls of each.
   template <class Take>
   void look(bool is_first, const Take& take) {
     std::vector<Wanted> wanted;

@@ -106,7 +106,7 @@ Found look_at(pid_t pid) {
   return found;
 }
 
-/// The first such variable's value; empty: there is none.
+/// The value of the first such variable; empty if there is none.
 std::string variable_in(std::string_view environment, std::string_view name) {
   for (const std::string& entry : split(environment, '\0'))
     if (entry.starts_with(name) && entry.substr(name.size()).starts_with('='))
@@ -120,7 +120,7 @@ bool is_task_name(std::string_view name) {
          std::all_of(name.begin(), name.end(), [](char c) { return c >= 'a' && c <= 'z'; });
 }
 
-/// Each one's nearest ancestor among those that are told.
+/// Sets each process's parent to its nearest reported ancestor.
 void set_parents(std::vector<Found>& all) {
   std::map<std::int64_t, std::int64_t> told;  // By the machine's number.
   for (const Found& each : all) told[each.pid] = each.told.pid;

@@ -65,7 +65,7 @@ TEST_CASE("processes: tasks by the variables of parameter servers") {
   CHECK(task_in("TF_CONFIG={\"task\": 7}\0DMLC_ROLE=a b\0"s).empty());
 }
 
-TEST_CASE("processes: those below one are found, with what they are told by") {
+TEST_CASE("processes: those below a process are found, with their rank and parent") {
   const Waiting first(Env{{"RANK", "7"}});
   const std::vector<Found> all = processes_below(::getpid(), "/no/such/program");
   const auto found = std::find_if(all.begin(), all.end(),

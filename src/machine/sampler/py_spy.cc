@@ -37,7 +37,7 @@ Result<std::vector<PythonThread>> threads_from(std::string_view text) {
       if (frame.is_object()) thread.stack.calls.push_back(call_from(frame));
     threads.push_back(std::move(thread));
   }
-  // py-spy tells the first thread last.
+  // py-spy prints the first thread last.
   std::reverse(threads.begin(), threads.end());
   return threads;
 }

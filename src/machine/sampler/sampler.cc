@@ -62,8 +62,8 @@ void limit_itself() {
   ::setrlimit(RLIMIT_CORE, &none);
   ::setrlimit(RLIMIT_FSIZE, &none);
   ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-  // Others must not keep it from running while a thread stands still for it: it may do what
-  // unwind::stop_and_look() wants of its priority. Refused to ordinary users.
+  // Other processes must not keep the sampler from running while a thread is stopped for it: it may
+  // set the priority that unwind::stop_and_look() needs. Refused to ordinary users.
   const rlimit priority{40, 40};
   ::setrlimit(RLIMIT_NICE, &priority);
 }
@@ -136,7 +136,7 @@ class Sampling {
   }
 
  private:
-  /// More than so many are not told.
+  /// Further ones are not reported.
   std::size_t count() const { return std::min(found_.size(), job::stack_processes_max); }
 
   loop::Task<Result<void>> ask_py_spy(Found& one) {
@@ -178,9 +178,9 @@ class Sampling {
       why_not_native_ = native.trouble.empty() ? "Python's are not among them" : native.trouble;
   }
 
-  /// Whether one of the threads goes on: soon after it is in other calls, or on a third line of the
-  /// one it was in. An empty loop has two lines. Threads that wait stay where they are. A process
-  /// that others keep from running stands where it stood, too: it is not known to stay there.
+  /// Whether one of the threads makes progress: soon afterwards it is in other calls, or on a third
+  /// line of the same function. An empty loop has two lines. Waiting threads stay where they are.
+  /// So does a process that others keep from running: it is not known whether it stays there.
   loop::Task<bool> moves(pid_t pid, std::vector<job::ThreadStack> threads) {
     const auto runs = [](const job::ThreadStack& each) { return each.runs; };
     if (std::none_of(threads.begin(), threads.end(), runs)) co_return false;
@@ -225,7 +225,7 @@ class Sampling {
   job::Calls calls_;
   std::size_t next_ = 0;
   std::map<pid_t, NativeProcess> below_python_;         ///< Native calls of Python processes.
-  std::map<pid_t, std::vector<std::int64_t>> numbers_;  ///< Threads' numbers, as told.
+  std::map<pid_t, std::vector<std::int64_t>> numbers_;  ///< Threads' numbers, as reported.
   int without_native_ = 0;      ///< Processes of which native calls were asked in vain.
   std::string why_not_native_;  ///< The first of them.
 };

@@ -32,7 +32,7 @@ struct Bench {
   }
   ~Bench() { CHECK(remove_tree(path)); }
 
-  /// Stores what stands in the host's `file` under its name.
+  /// Stores the content of the host's `file` under its name.
   Result<void> store(const std::string& file, std::optional<Owner> owner = {}) {
     loop::Loop loop;
     const std::unique_ptr<CheckpointPlace> place =

@@ -149,11 +149,11 @@ void CheckpointSync::State::watch_folder(const std::string& relative) {
   const Fd folder = open_below(root.get(), relative, O_PATH | O_DIRECTORY);
   if (!folder) return;
   const std::string path = "/proc/self/fd/" + std::to_string(folder.get());
-  // Where there are no more watches to be had, the end of the job finds its files.
+  // If the limit of watches is reached, the end of the job finds the folder's files.
   static_cast<void>(watch->add(path, relative));
 }
 
-/// Whether the file is to be stored. Tells why it cannot be.
+/// Whether the file should be stored. Reports why it cannot be.
 bool CheckpointSync::State::is_wanted(const std::string& relative, const Stamp& stamp) {
   if (stored.has(relative, stamp)) return false;
   if (relative.size() > place->path_bytes_max()) {
@@ -337,7 +337,7 @@ loop::Task<Result<void>> CheckpointSync::finish() {
   state.forget_queue();
   while (!state.going.empty()) co_await state.changed.wait();
   state.failures = 0;
-  state.ask_for_pass();  // Finds also what failed, and what no event told of.
+  state.ask_for_pass();  // Also finds files that failed or had no event.
   while (!state.is_idle()) co_await state.changed.wait();
   state.watch.reset();
   state.tasks.end();

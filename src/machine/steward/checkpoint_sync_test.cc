@@ -16,7 +16,7 @@
 namespace muster::steward {
 namespace {
 
-/// A host's checkpoints, kept in memory; what is told.
+/// A host's checkpoints, kept in memory, and the reported lines.
 struct Bench {
   Bench() : path(*make_private_folder("/tmp", "muster-sync-")), folder(path + "/checkpoints") {
     REQUIRE(make_folders(folder));
@@ -85,7 +85,7 @@ std::size_t used_bytes() {
   return ::mallinfo2().uordblks;
 }
 
-TEST_CASE("checkpoints: what lies too deep is told of once, the rest is stored") {
+TEST_CASE("checkpoints: files that lie too deep are reported once, the rest is stored") {
   Bench bench;
   std::string deepest;
   bench.run([&] {
@@ -105,7 +105,7 @@ TEST_CASE("checkpoints: what lies too deep is told of once, the rest is stored")
 }
 
 TEST_CASE(
-    "checkpoints: that files are stored is told soon, and not of each; of restored ones never") {
+    "checkpoints: storing is reported soon, but not for each file, and never for restored ones") {
   Bench bench;
   REQUIRE(write_file(bench.folder + "/restored", "earlier"));
   bench.run([] {});
@@ -160,7 +160,8 @@ TEST_CASE("checkpoints: all files are stored, also if more are written than the 
   CHECK(bench.told.empty());
 }
 
-TEST_CASE("checkpoints: a file with too long a key is told and left out, the others are stored") {
+TEST_CASE(
+    "checkpoints: a file whose key is too long is reported and skipped, the others are stored") {
   Bench bench;
   bench.run([&] {
     make_files(bench.folder, 12, 5, 203);  // 5 * 204 + 204 bytes.

@@ -43,7 +43,7 @@ void FileWalk::enter() {
   levels_.push_back({std::move(stream), path_.size()});
 }
 
-/// What stands at `path_`, unless it is neither a folder nor a file.
+/// The entry at `path_`, unless it is neither a folder nor a file.
 std::optional<FileWalk::Found> FileWalk::found(const struct stat& status) {
   if (S_ISREG(status.st_mode)) return Found{.path = path_, .stamp = stamp_of(status)};
   if (!S_ISDIR(status.st_mode)) return std::nullopt;

@@ -43,7 +43,8 @@ TEST_CASE("journal file: a torn tail is cut and the sequence goes on") {
   CHECK(remove_tree(folder));
 }
 
-TEST_CASE("journal file: another attempt's records begin anew behind those of the one before") {
+TEST_CASE(
+    "journal file: another attempt's records are numbered from 1, after those of the one before") {
   const std::string folder = *make_private_folder("/tmp", "muster-journal-");
   const std::string path = folder + "/journal";
   std::string first;
@@ -186,7 +187,7 @@ TEST_CASE("staging: what no overlay can show is copied, and an unreadable copy i
   CHECK(remove_tree(folder));
 }
 
-TEST_CASE("folders: a lock is held by one, and a living job is told by it") {
+TEST_CASE("folders: a lock has one holder, and shows that a job is alive") {
   const std::string folder = *make_private_folder("/tmp", "muster-lock-");
   REQUIRE(make_folders(folder + "/algo-1"));
   CHECK(!is_living(folder));

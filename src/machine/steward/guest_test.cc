@@ -60,7 +60,8 @@ int guest_init(char** argv) {
   program_pid = pid;
   std::signal(SIGTERM, pass_on);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
-  if (!is_own_entry) ::close(stream_fd);                     // Else somebody may open it anew.
+  // Otherwise another process could reopen it.
+  if (!is_own_entry) ::close(stream_fd);
   const Fd ended(static_cast<int>(::syscall(434, pid, 0)));  // pidfd_open
   std::array<pollfd, 2> fds = {pollfd{ended.get(), POLLIN, 0}, pollfd{4, POLLIN, 0}};
   bool over = false;

@@ -31,8 +31,8 @@ constexpr const char* not_encrypted_note =
 constexpr std::size_t stream_bytes = 1u << 20;
 constexpr std::size_t said_bytes_max = 4096;  ///< A program's last words.
 
-/// Sockets, for a pipe's other end can be opened anew through /proc: whoever in the host held it
-/// could outlive the steward.
+/// Sockets, because a pipe's other end can be reopened through /proc: a process in the host that
+/// held it could outlive the steward.
 Result<Pipe> make_lifeline() {
   std::pair<Fd, Fd> ends = TRY(make_socket_pair());
   return Pipe{std::move(ends.first), std::move(ends.second)};
@@ -46,7 +46,7 @@ std::string tool_words(const Args& argv) {
   return words;
 }
 
-/// The last line that is none of an empty one, of what a program wrote; `otherwise` for none.
+/// The last line with text that a program wrote; `otherwise` if there is none.
 std::string last_line(const Fd& said, const std::string& otherwise) {
   std::string text(said_bytes_max, '\0');
   const off_t end = ::lseek(said.get(), 0, SEEK_END);

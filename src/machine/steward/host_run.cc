@@ -20,7 +20,7 @@
 namespace muster::steward {
 namespace {
 
-/// After the grace, for `train` to have killed its own and told why.
+/// After the grace, for `train` to kill its processes and report why.
 constexpr std::chrono::seconds kill_margin{2};
 /// A program may take away what it wrote before it says that it did not fit.
 constexpr std::chrono::milliseconds look_interval{250};
@@ -28,7 +28,7 @@ constexpr std::chrono::milliseconds look_interval{250};
 constexpr std::chrono::seconds drain_deadline{5};
 constexpr Duration init_poll = std::chrono::milliseconds(5);
 
-/// A page of shared memory that could not be had kills whoever touches it.
+/// Touching a page of shared memory that could not be allocated is fatal.
 bool tells_of_bus_error(job::Message kind, const std::string& word) {
   if (kind != job::Message::outcome && kind != job::Message::verdict) return false;
   const Result<Json> json = parse_json(word);
@@ -230,7 +230,7 @@ loop::Task<> HostRun::read_stream(Fd stream) {
     if (count == 0) break;
     if (count < 0 && (errno == EAGAIN || errno == EINTR)) continue;
     if (count < 0) break;
-    if (!whole) continue;  // Read on, so that nobody waits for us, but it means nothing.
+    if (!whole) continue;  // Read on, so that the writer never waits for us; the data is ignored.
     frames.feed(std::string_view(buffer.data(), static_cast<std::size_t>(count)));
     while (true) {
       Result<std::optional<Frame>> frame = frames.next();
@@ -328,8 +328,8 @@ loop::Task<> HostRun::store_checkpoints() {
   checkpoints_.reset();
 }
 
-/// Tells what a program that is not `train` wrote about its own failure: the job's own, or one that
-/// was to open its image.
+/// Reports the messages of a program other than `train` about its own failure: the job's program,
+/// or one that was to open its image.
 void HostRun::tell_failure(const job::Outcome& outcome) {
   const std::string tool = spec_.spec.image ? spec_.spec.image->tool : "";
   if (has_verdict_ || outcome.success() || stopped_) return;

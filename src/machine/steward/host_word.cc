@@ -79,7 +79,8 @@ Result<std::optional<std::string>> HostWord::word(const Frame& frame, bool of_th
   return std::optional(std::move(text));
 }
 
-/// The leader alone has them, of each host one. Whoever keeps it reads it as a stranger's.
+/// Only the leader sends them, one per host. The reader of the stored record treats it as
+/// untrusted.
 Result<std::optional<std::string>> HostWord::health(const Frame& frame) {
   const Json json = TRY(parse_json(frame.payload));
   const bool has_form = json.is_object() && json.contains("host") && json["host"].is_string() &&

@@ -45,7 +45,8 @@ TEST_CASE("steward: a host sees its own world, the job's files and nothing secre
   CHECK(report["links"].size() == 2);
   CHECK(report["fds"] == 5);  // 0 to 2, the steward's stream, and the folder being read.
   CHECK(report["stdout"] == true);
-  CHECK(report["lifeline"] == false);  // Whoever held its other end could outlive the steward.
+  // A process that held its other end could outlive the steward.
+  CHECK(report["lifeline"] == false);
   CHECK(report["unshare"] == EPERM);
   CHECK(report["mount"] == EPERM);
   CHECK(report["writes"] == true);

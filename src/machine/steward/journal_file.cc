@@ -66,7 +66,7 @@ Result<void> JournalFile::read_to_end(std::uint64_t from) {
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) return fail_errno(path_);
     if (count == 0) break;
-    // What follows a record that is none cannot be read either.
+    // Data after an invalid record cannot be read either.
     whole = reader.skip(std::string_view(buffer.data(), static_cast<std::size_t>(count)));
   }
   written_bytes_ = reader.offset();
@@ -86,7 +86,8 @@ void JournalFile::append(job::Message kind, std::string_view payload) {
                                               " bytes; lines from here on are not kept"});
   }
   job::append_record(pending_, ++pending_seq_, wall_time(), kind, payload);
-  if (pending_.size() > pending_bytes_max) static_cast<void>(flush());  // Told by the next.
+  // The next flush reports its error.
+  if (pending_.size() > pending_bytes_max) static_cast<void>(flush());
 }
 
 /// The disk's first error is kept, and given from here on.

@@ -173,7 +173,7 @@ TEST_CASE("light host: without a process namespace its processes are ended one b
   CHECK(job.left() == none);
 }
 
-TEST_CASE("light host: its exact end is told") {
+TEST_CASE("light host: its exact end is reported") {
   for (const uid_t uid : users()) {
     CAPTURE(uid);
     TestJob job(1);
@@ -200,7 +200,8 @@ TEST_CASE("light host: what it cannot show ends it with one line") {
   }
 }
 
-TEST_CASE("light host: a machine that gives an ordinary user no mounts is told, with its setting") {
+TEST_CASE(
+    "light host: a machine that refuses mounts to ordinary users is reported, with its setting") {
   if (users().empty()) return;
   TestJob job(1);
   job.light();
@@ -240,7 +241,7 @@ class Step {
   bool limited_ = false;
 };
 
-TEST_CASE("light host: memory that its scheduler's control group ran out of is told") {
+TEST_CASE("light host: memory that ran out in its scheduler's control group is reported") {
   const Step step("268435456");
   for (const uid_t uid : users()) {
     CAPTURE(uid);
@@ -292,7 +293,7 @@ TEST_CASE("steward: a container in a step is below the step's control group, on 
   CHECK(job.left() == none);
 }
 
-TEST_CASE("steward: a container in a step cannot go beyond the step's memory, and that is told") {
+TEST_CASE("steward: a container in a step cannot exceed the step's memory, and that is reported") {
   SKIP_UNLESS_HOSTS_RUN();
   const Step step("402653184");
   if (!step.is_limited()) {

@@ -92,8 +92,8 @@ Result<job::HostSpec> read_spec(const std::string& path) {
   return spec;
 }
 
-/// Waits for the word of whoever started us, which comes when our pid is written down. None comes
-/// if they ended before: then nobody would find us.
+/// Waits for a word from our starter, which it sends once our pid is recorded. If the starter ended
+/// before, no word comes: a later process could not find us.
 bool may_begin(int gate) {
   if (gate < 0) return true;
   const Fd fd(gate);

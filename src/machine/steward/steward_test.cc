@@ -32,7 +32,7 @@ TEST_CASE("steward: hosts of a job reach each other by name over the job's bridg
   CHECK(job.left() == none);
 }
 
-TEST_CASE("steward: a failed host's exact end is told, and nothing of it is left") {
+TEST_CASE("steward: a failed host's exact end is reported, and nothing is left behind") {
   SKIP_UNLESS_HOSTS_RUN();
   TestJob job(1);
   job.action("exit7");
@@ -42,7 +42,7 @@ TEST_CASE("steward: a failed host's exact end is told, and nothing of it is left
   CHECK(job.left() == none);
 }
 
-TEST_CASE("steward: an init that is killed is told apart from one that fails") {
+TEST_CASE("steward: an init that is killed is distinguished from one that fails") {
   SKIP_UNLESS_HOSTS_RUN();
   TestJob job(1);
   job.action("wait");
@@ -185,7 +185,7 @@ TEST_CASE("steward: a killed steward takes its container along, and a sweep remo
   ::kill(dead_steward, SIGKILL);
   CHECK(dead.wait(dead_steward) == 137);
   loop::Loop loop;
-  await(loop, watched->ended(loop));  // By the lifeline; whoever inherits it reaps it.
+  await(loop, watched->ended(loop));  // By the lifeline; the process that inherits it reaps it.
   CHECK(!dead.left().empty());
   dead.unlock();
 
@@ -214,7 +214,7 @@ TEST_CASE("steward: control groups that another server's job was just given are 
   container::remove_cgroup(other);
 }
 
-TEST_CASE("steward: what a killed upload left is swept, once nobody has the job") {
+TEST_CASE("steward: the rest of a killed upload is swept once the job has no owner") {
   SKIP_UNLESS_HOSTS_RUN();
   TestJob job(1);
   const std::string group = supervise::steward_cgroup(job.folder(), supervise::upload_group);
@@ -261,7 +261,7 @@ TEST_CASE("steward: a host that cannot be prepared fails with one line and leave
   }
 }
 
-TEST_CASE("steward: what runc refuses is told in one line, and nothing is left") {
+TEST_CASE("steward: a refusal of runc is reported in one line, and nothing is left") {
   SKIP_UNLESS_HOSTS_RUN();
   TestJob job(1);
   job.action("exit0");
@@ -302,7 +302,7 @@ TEST_CASE("steward: another job's container of the same name is not touched") {
   CHECK(job.left() == none);
 }
 
-TEST_CASE("steward: a disk that fills up fails the host, which still tells its end") {
+TEST_CASE("steward: a disk that fills up fails the host, which still reports its end") {
   SKIP_UNLESS_HOSTS_RUN();
   TestJob job(1);
   job.action("flood");

@@ -67,7 +67,7 @@ class Sweeper {
 
   void containers() {
     for (const container::KnownContainer& known : container::known_containers()) {
-      // The bundle stands in <job folder>/algo-K/bundle.
+      // The bundle is in <job folder>/algo-K/bundle.
       const std::string job = fs::path(known.bundle).parent_path().parent_path();
       if (!known.bundle.empty() && !is_dead(job)) {
         living_jobs_.insert(job::machine_name(fs::path(job).filename().string(), job));
@@ -133,7 +133,7 @@ class Sweeper {
     }
   }
 
-  /// Also of kept jobs: nobody looks at a network whose hosts are gone.
+  /// Also for kept jobs: a network without hosts is useless.
   void gateways() {
     const auto stays = [this](const std::string& job_folder) {
       return only_.empty() ? is_living(job_folder) : job_folder != only_;
