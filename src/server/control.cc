@@ -53,7 +53,8 @@ Task<> give_up(Loop& loop, std::optional<Result<Json>>& done) {
 }  // namespace
 
 Result<std::unique_ptr<Control>> Control::open(Loop& loop, const std::string& data) {
-  ::unlink(path_in(data).c_str());  // The folder's lock is ours: whoever answers there is dying.
+  // We hold the folder's lock: a server that still answers there is ending.
+  ::unlink(path_in(data).c_str());
   std::unique_ptr<loop::UnixListener> listener = TRY(loop::UnixListener::open(loop, path_in(data)));
   return std::unique_ptr<Control>(new Control(loop, std::move(listener)));
 }

@@ -34,7 +34,7 @@ std::string file_of(const std::string& key) {
   return digest.substr(0, 2) + "/" + digest.substr(2);
 }
 
-/// A torn file is one whose writing nobody was told of: there is nothing.
+/// A torn file is an object whose write was never confirmed: it counts as missing.
 bool is_nothing(const Result<OpenedObject>& object) {
   return !object && (object.error().code == Errc::not_found || object.error().code == Errc::closed);
 }

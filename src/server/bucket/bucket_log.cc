@@ -97,7 +97,7 @@ Result<void> BucketLog::sync_data(int fd) const {
   return options_.disk.sync(fd) == 0 ? Result<void>() : fail_errno("sync of the bucket's log");
 }
 
-/// The disk's first error is kept, told, and given from here on. The mutex is held.
+/// The disk's first error is kept, reported, and returned from here on. The mutex is held.
 Result<void> BucketLog::keep(Result<void> done) {
   if (!done && done.error().code != Errc::closed && !broken_) {
     broken_ = done.error();
@@ -220,7 +220,7 @@ void BucketLog::sync() {
   (void)keep(std::move(done));
 }
 
-/// Who finds nobody syncing does it.
+/// The first waiter that finds no running sync does it.
 Result<void> BucketLog::wait(std::uint64_t entry) {
   while (durable_ < entry && !failed_) {
     const std::uint32_t before = syncs_;

@@ -204,7 +204,7 @@ TEST_CASE("bucket log: of two files the later filling counts, whichever is read 
   }
 }
 
-TEST_CASE("bucket log: a disk that takes no more is said to whoever waits, and nothing is lost") {
+TEST_CASE("bucket log: a full disk is reported to all waiters, and nothing is lost") {
   Lab lab;
   lab.start();
   lab.write("aa/1", "kept");
@@ -221,7 +221,7 @@ TEST_CASE("bucket log: a disk that takes no more is said to whoever waits, and n
   CHECK(lab.start() == Said{{"aa/1", "wkept"}});
 }
 
-TEST_CASE("bucket log: a disk that fails is told once, and its first error is everyone's") {
+TEST_CASE("bucket log: a disk that fails is reported once, and all get its first error") {
   enum class Call { write, sync, sync_all };
   for (const Call failing : {Call::write, Call::sync, Call::sync_all}) {
     CAPTURE(static_cast<int>(failing));
@@ -274,7 +274,7 @@ TEST_CASE("bucket log: a disk that fails is told once, and its first error is ev
   }
 }
 
-TEST_CASE("bucket log: a full disk is no failure: with room again the log goes on") {
+TEST_CASE("bucket log: a full disk is not a failure: once there is room the log continues") {
   Lab lab;
   bool full = true;
   BucketLog::Options options;

@@ -92,7 +92,7 @@ struct Lab {
 
 }  // namespace
 
-TEST_CASE("budget: what lies in its places counts, once, whoever put it there") {
+TEST_CASE("budget: every object in its places counts once, whoever stored it") {
   Lab lab;
   CHECK(lab.put("job/before", 10) == "put");
   CHECK(lab.put("jobs/other", 1000) == "put");

@@ -5,7 +5,7 @@
 namespace muster::cloudformation {
 namespace {
 
-TEST_CASE("stacks: changes are told by logical name") {
+TEST_CASE("stacks: changes are listed by logical name") {
   const Stack before{.description = "",
                      .parameters = {},
                      .resources = {{"Same", "T", "1", {}, "d", "f"},
@@ -32,7 +32,7 @@ TEST_CASE("stacks: changes are told by logical name") {
   CHECK(changes_between(before, before).empty());
 }
 
-TEST_CASE("stacks: what stands on what is not there is left out") {
+TEST_CASE("stacks: resources that depend on a missing one are left out") {
   const vpc::Networks networks{
       .vpcs = {{"vpc-1", "10.0.0.0/16"}},
       .subnets = {{"subnet-1", "vpc-1", "10.0.0.0/24", "a"},

@@ -108,7 +108,7 @@ Result<std::vector<vpc::Rule>, aws::Refusal> rules_from(const std::string& resou
   return rules;
 }
 
-/// "Vpc" for each id in a text that tells of "vpc-0a…".
+/// "Vpc" for each id in a text that contains "vpc-0a…".
 std::string with_names(std::string text, const std::map<std::string, std::string>& names) {
   for (const auto& [id, name] : names)
     for (std::size_t at = text.find(id); at != text.npos; at = text.find(id, at + name.size()))

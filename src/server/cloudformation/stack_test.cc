@@ -108,7 +108,7 @@ Outputs:
   Fabric: {Value: !If [Some, 'yes', !Ref 'AWS::NoValue']}
 )yaml";
 
-TEST_CASE("stacks: a template like the guide's becomes networks, and tells their ids") {
+TEST_CASE("stacks: a template like the guide's becomes networks, and returns their ids") {
   const Result<Stack, aws::Refusal> stack = stack_made(guide);
   REQUIRE_MESSAGE(stack, stack.error().message);
   const vpc::Networks& networks = stack->networks;

@@ -9,7 +9,7 @@
 namespace muster::cloudwatch {
 namespace {
 
-constexpr std::size_t head_bytes = 200;     ///< A logger's word stands here.
+constexpr std::size_t head_bytes = 200;     ///< Searched for a logger's word.
 constexpr std::size_t looked_bytes = 2000;  ///< Other words do.
 
 using Named = std::pair<const char*, Level>;

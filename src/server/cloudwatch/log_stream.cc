@@ -38,7 +38,7 @@ Result<void> LogStream::scan(std::uint64_t offset, LogMessages& messages, std::s
   if (!file) return fail_errno(path_);
   job::JournalReader reader(offset);
   std::vector<LogEvent> events;
-  // Where a journal is damaged it ends here: whoever runs the job tells.
+  // A damaged journal ends here: the process that runs the job reports it.
   return read_pieces(file.get(), path_, offset, piece_bytes, [&](std::string_view piece) {
     return reader.visit(piece, [&](const job::Record& record) {
       events.clear();

@@ -148,7 +148,7 @@ TEST_CASE("logs: pieces of a line are one line, times never go back") {
   CHECK(made(journal, true) == made(journal));
 }
 
-TEST_CASE("logs: what an attempt left unfinished is no part of the next one's lines") {
+TEST_CASE("logs: an attempt's unfinished line is not joined with the next attempt's lines") {
   Journal journal;
   journal.out(10, -1, "cut o", true);
   journal.seq = 0;

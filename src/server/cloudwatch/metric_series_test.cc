@@ -28,7 +28,7 @@ TEST_CASE("metric series: as many buckets as are asked for, of whole seconds") {
   }
 }
 
-TEST_CASE("metric series: one sample that stands out is seen at every width") {
+TEST_CASE("metric series: a single outlier is visible at every width") {
   constexpr std::int64_t seconds = 10'000, spike = 7'777;
   for (std::int64_t most = 1; most <= seconds; most *= 10) {
     CAPTURE(most);

@@ -11,7 +11,7 @@
 namespace muster::cloudwatch {
 namespace {
 
-/// Jobs whose place in their logs is remembered; of further ones it is read anew.
+/// Number of jobs whose position in their logs is kept in memory; for others it is read again.
 constexpr std::size_t followed_max = 100;
 
 }  // namespace
@@ -30,7 +30,7 @@ std::shared_ptr<MetricScraper> Metrics::make_scraper() {
 
 std::shared_ptr<Metrics::Followed> Metrics::followed(const std::string& job) {
   if (const auto found = followed_.find(job); found != followed_.end()) return found->second;
-  if (followed_.size() >= followed_max)  // Whoever is at work holds its own.
+  if (followed_.size() >= followed_max)  // Running calls hold their own.
     followed_.erase(std::min_element(
         followed_.begin(), followed_.end(),
         [](const auto& a, const auto& b) { return a.second->used < b.second->used; }));

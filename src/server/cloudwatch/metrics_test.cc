@@ -245,7 +245,7 @@ TEST_CASE("metrics: lists of names come in pages, each from where the one before
     for (std::size_t i = 0; i < names.size(); ++i) CHECK(names[i] == samples[i].name);
     input["NextToken"] = "x";
     CHECK(metrics.operate("ListMetrics", input).error().code == "InvalidNextToken");
-    // What a description tells is bounded, too.
+    // The metrics of a description are limited, too.
     CHECK(store.final_metrics("j")->size() == 1000);
   }
   std::filesystem::remove_all(folder);

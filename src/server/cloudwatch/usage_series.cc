@@ -52,7 +52,7 @@ std::optional<double> value_between(const store::HostSample& before, const store
   if (measure == Measure::memory) return static_cast<double>(last);
   const std::int64_t first = count_of(before, measure);
   const std::int64_t passed = (now.time - before.time).count();
-  // Whoever uses less than before is another: a host that was started again.
+  // If the use is less than before, the host was restarted.
   if (first < 0 || last < first || now.processor < before.processor || passed <= 0)
     return std::nullopt;
   const double grown = static_cast<double>(last - first);

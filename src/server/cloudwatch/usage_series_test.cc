@@ -32,7 +32,7 @@ TEST_CASE("usage series: values are what passed between two samples") {
   CHECK(between("disk-read") == 0.0);
   CHECK(!between("disk-written"));
   CHECK(between("network-in") == 2000.0);
-  CHECK(!between("network-out"));  // The host began anew.
+  CHECK(!between("network-out"));  // The host was restarted.
   CHECK(!value_between(now, before, Measure::processor));
   CHECK(!value_between(now, now, Measure::processor));
   CHECK(!measure_named("Memory"));

@@ -43,7 +43,7 @@ TEST_CASE("access log: a long path is cut") {
   CHECK(access_line(long_one, UnixMillis(0)).size() < 2200);
 }
 
-TEST_CASE("access log: a file that was renamed is left, and made anew") {
+TEST_CASE("access log: after a rename and reopen(), a new file is created") {
   const std::string folder = *make_private_folder("/tmp", "muster-test-");
   const std::string path = folder + "/access.log";
   const Result<std::unique_ptr<AccessLog>> log = AccessLog::open(path);

@@ -28,7 +28,7 @@ TEST_CASE("machine view: what is held, by whom, and who waits in which order for
   CHECK(view.at("elsewhere") == false);
 }
 
-TEST_CASE("machine view: long lists are cut, their lengths told") {
+TEST_CASE("machine view: long lists are cut, and their lengths shown") {
   jobs::Queue queue({{"gpu", 1}});
   for (int i = 0; i < 500; ++i)
     queue.add({.job = "j" + std::to_string(i), .needs = {{"gpu", 1}}, .submitted = now});

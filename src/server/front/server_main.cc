@@ -58,8 +58,8 @@ namespace {
 
 using command::exit_platform;
 using command::exit_usage;
-/// More than there are processors: a thread that waits for the disk serves nobody, and the file
-/// system writes to disk at once what several wait for.
+/// More than there are processors: a thread that waits for the disk serves no requests, and the
+/// file system combines the writes of several waiting threads.
 constexpr int thread_count = 16;
 constexpr Duration stop_grace = std::chrono::seconds(10);
 constexpr Duration uploads_looked_at = std::chrono::minutes(10);
@@ -185,8 +185,9 @@ ClientSettings client_settings(const ServerConfig& config, std::uint16_t port) {
   return settings;
 }
 
-/// What SageMaker's SDKs want besides variables, as a file for all who can read the data folder;
-/// its path. Anew at each start: the config may name another region.
+/// The settings that SageMaker's SDKs need besides variables, as a file for all users who can read
+/// the data folder; returns its path. Written at each start, because the config may name another
+/// region.
 Result<std::string> write_client_config(const ServerConfig& config) {
   const std::string path = config.data + "/sagemaker.yaml";
   const api::Realm& realm = config.realm;
@@ -214,7 +215,7 @@ struct Server {
   std::unique_ptr<s3client::S3Client> s3_client;
   std::optional<registry::RegistryServer> registry;
   HttpCounts http_counts;
-  std::unique_ptr<AccessLog> access_log;  ///< None: nobody wants one.
+  std::unique_ptr<AccessLog> access_log;  ///< Null: not configured.
   std::optional<Probes> probes;
   std::optional<Front> front;
   std::optional<WebServer> web;  ///< Where the config wants it.
@@ -393,7 +394,7 @@ std::string image_folder(const Env& env) {
   return state_folder(env) + "/images";
 }
 
-/// Uploads end when nobody goes on with them. Those of an earlier server are gone at once.
+/// Abandoned uploads end. Those of an earlier server are removed at once.
 loop::Task<> watch_uploads(Server& server, std::string folder) {
   const auto tidy = [&server, folder]() -> Result<void> {
     if (::access(folder.c_str(), F_OK) != 0) return {};  // Nothing was pushed here yet.
@@ -501,7 +502,7 @@ Result<void> open(Server& server, const Env& env) {
   return server.service->start();
 }
 
-/// SIGHUP: whoever rotates logs has renamed the file.
+/// SIGHUP: log rotation has renamed the file.
 void reopen_log(Server& server) {
   if (!server.access_log) return;
   const Result<void> opened = server.access_log->reopen();

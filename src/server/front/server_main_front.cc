@@ -46,13 +46,13 @@ aws::Refusal refusal_of(const access::AuthRefusal& refused, const api::Reply& re
   return access::answer_to(refused, dialect_of(reply));
 }
 
-/// The service whose operation is asked for, whatever the signature says. What is no operation of
-/// any service here is answered as such to whom the scope fits, whatever it is.
+/// The service of the requested operation, whatever the signature says. For an operation that no
+/// service here has, the service that the signature's scope names.
 std::string wanted_service(const api::ApiHead& head, const api::Reply& reply) {
   return reply.service.empty() ? head.scope_service : reply.service;
 }
 
-/// A request that its key may make and whose input is what AWS takes, or why it is none.
+/// The request, if its key allows the operation and AWS would accept the input; else the refusal.
 Result<api::Request, aws::Refusal> allowed_and_valid(Result<api::Request, aws::Refusal> read,
                                                      const api::Reply& reply,
                                                      const access::AccessKey& key) {
@@ -64,8 +64,8 @@ Result<api::Request, aws::Refusal> allowed_and_valid(Result<api::Request, aws::R
   return read;
 }
 
-/// No bucket is asked without a signature, so "ui" may be one's name. Whoever comes to the root by
-/// a browser wants the page, too.
+/// No bucket is used without a signature, so "ui" may be a bucket's name. A browser that opens the
+/// root wants the page, too.
 bool is_for_web(const RequestHead& head, std::string_view service, const api::ApiHead& api_head) {
   if (!service.empty() || api::is_of_an_api(api_head)) return false;
   if (web::is_web_path(head.path())) return true;
@@ -94,7 +94,7 @@ Task<void> Front::answer(http::Exchange& exchange) {
     api_head = api::api_head(head);
     api_head.scope_service = service;
   }
-  // S3's keys may be called so too, but nobody asks S3 without a signature.
+  // S3 keys may have such names too, but S3 requires a signature.
   if (service.empty() && Probes::takes(head)) co_return co_await options_.probes(exchange);
   if (service.empty() && registry::is_registry_path(head.path())) {
     exchange.is_for("registry");

@@ -39,7 +39,7 @@ struct JobConfig {
     std::string python;   ///< Interpreter of its jobs; empty: `python`.
   };
   std::vector<Named> instances;  ///< The first that fits counts; most exact ones come first.
-  std::vector<Image> images;     ///< Likewise.
+  std::vector<Image> images;     ///< In the same order.
   bool aws_images = false;       ///< AWS's own framework images are served by `python`, too.
   /// Images that jobs may name, as "registry.example.com/team/*"; none: no others than `images`.
   std::vector<std::string> registries;

@@ -44,7 +44,7 @@ class JobKeys {
 
   /// In the form of ~/.aws/credentials, mode 0600.
   std::string file(const std::string& job) const { return folder_ + "/" + job; }
-  /// Likewise, the key that stores the results.
+  /// The file of the key that stores the results, in the same form.
   std::string results_file(const std::string& job) const { return file(job) + ".results"; }
   void remove_files(const std::string& job) const;
   /// The jobs that have a file.

@@ -14,7 +14,7 @@ namespace muster::jobs {
 namespace {
 
 /// From the end of a job's processes to the last of its results in S3. A larger model takes longer:
-/// then the job is overdue, and nobody is let past for its sake.
+/// then the job is overdue, and no other job passes it for that reason.
 constexpr std::chrono::minutes results_time{10};
 
 /// Groups of instances, or the job's one.

@@ -357,7 +357,7 @@ TEST_CASE("job config: types of AWS's that it does not name run without limits, 
     CHECK(!config.instance(type));
 }
 
-TEST_CASE("job config: the most exact name counts, wherever it stands") {
+TEST_CASE("job config: the most exact name counts, wherever it is in the list") {
   const JobConfig config = config_of(
       R"({"instance_types": {"*": {"gpus": 1}, "ml.*": {"gpus": 2}, "ml.p4": {"gpus": 8}},
           "images": {"*": {"python": "a"}, "torch*": {"python": "b"}, "torch:2": {}},

@@ -12,7 +12,7 @@
 namespace muster::jobs {
 namespace {
 
-TEST_CASE("outside S3: what the config says of it is taken as it stands") {
+TEST_CASE("outside S3: the values of the config are used unchanged") {
   const Result<OutsideS3> s3 = outside_s3_from(Json::parse(
       R"({"endpoint": "https://s3.example:9000", "region": "eu-1", "credentials_file": "/keys",
           "ca_file": "/ca"})"));
@@ -107,7 +107,7 @@ class Asked final : public http::Exchange {
   http::Incoming head_;
 };
 
-TEST_CASE("outside S3: whoever asks this server for objects is told where they are") {
+TEST_CASE("outside S3: clients that ask this server for objects learn where they are") {
   loop::Loop loop;
   Asked asked(loop);
   loop::run_task(loop, answer_no_s3(asked));

@@ -56,7 +56,7 @@ TEST_CASE("priority: a key gives no more than the keys that made it, unless the 
   CHECK(most("NAMED", {"LOW"}) == 5);
 }
 
-TEST_CASE("priority: what is stored is taken as it is, and is 0 where it is none") {
+TEST_CASE("priority: a stored value is used unchanged, and an invalid one is 0") {
   CHECK(priority_stored({}) == 0);
   CHECK(priority_stored({{"muster:priority", "8"}}) == 8);
   CHECK(priority_stored({{"muster:priority", "88"}}) == 0);

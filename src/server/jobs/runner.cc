@@ -200,8 +200,8 @@ Result<void> Runner::take_up(const store::Job& job) {
   return {};
 }
 
-/// A job that runs, and of whose stored request nobody can make sense any more (an earlier version
-/// took it in): its hosts are ended, since nothing could be told of them.
+/// For a running job whose stored request is no longer readable (an earlier version accepted it):
+/// ends its hosts, since nothing about them could be reported.
 loop::Task<> Runner::end_unreadable(std::string name, Error why) {
   log_.error(name + ": is running, but cannot be resumed and is ended: " + why.text);
   Result<std::unique_ptr<engine::Run>> run = co_await engine_.attach(name);

@@ -137,7 +137,7 @@ TEST_CASE("runner: a stop ends a pull, and an image that does not come is the jo
   CHECK(world.stored("b").failure_reason == "ClientError: the image cannot be pulled: gone");
 }
 
-TEST_CASE("runner: a job that is begun anew gets the image that its tag meant at first") {
+TEST_CASE("runner: a job that is started again gets the image that its tag meant at first") {
   World world;
   const auto story = [](World& w) -> loop::Task<> {
     w.pull_hangs = true;
@@ -216,7 +216,7 @@ TEST_CASE("runner: what cannot be started is the job's end, and the next one's t
   CHECK(world.stored("c").state.status == store::Status::completed);
 }
 
-TEST_CASE("runner: a server that starts again goes on with what runs, and tells nothing twice") {
+TEST_CASE("runner: a restarted server continues with the running jobs, and reports nothing twice") {
   World world;
   const auto before = [](World& w) -> loop::Task<> {
     w.job("a").host("algo-1").phase(Phase::downloading).phase(Phase::training);
@@ -428,7 +428,7 @@ TEST_CASE("runner: a job that has waited for its turn as long as it may is stopp
   CHECK(world.runner->waiting() == 0);
 }
 
-TEST_CASE("runner: the pull of a job's image is none of its time") {
+TEST_CASE("runner: the pull of a job's image does not count as its time") {
   World world;
   world.cluster.pass(wall_time() + std::chrono::hours(23));  // Then hosts tell their first word.
   const auto story = [](World& w) -> loop::Task<> {

@@ -27,13 +27,13 @@ Result<image::Reference> reference_of(const std::string& asked) {
   return reference;
 }
 
-/// Whoever makes a machine's engine work for them has the machine.
+/// A user who controls a machine's container engine controls the machine.
 bool names_engine(const std::string& asked) {
   const Result<image::Reference> reference = image::reference_from(asked);
   return reference && image::is_of_engine(*reference);
 }
 
-/// Nobody can know where a pattern leads whose registry has a '*' in it.
+/// A pattern with '*' in its registry could lead anywhere.
 bool names_registry(std::string_view pattern, const std::string& registry) {
   return pattern.substr(0, pattern.find('/')) == registry;
 }

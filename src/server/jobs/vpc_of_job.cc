@@ -28,7 +28,7 @@ bool is_true(const std::string& value) {
   return value == "true" || value == "\"true\"" || value == "True" || value == "1";
 }
 
-/// True if mpirun is told by the job which ports its ranks have.
+/// True if the job sets the ports of mpirun's ranks.
 bool chooses_ports(const job::Spec& spec) {
   const auto options = spec.hyperparameters.find("sagemaker_mpi_custom_mpi_options");
   return options != spec.hyperparameters.end() && options->second.find("port") != std::string::npos;

@@ -79,7 +79,7 @@ void Watch::status(const platform::StatusLine& line) {
   } else if (place > place_of("Starting")) {
     starts_again_ = false;
   }
-  if (place != 0 && place < told_) return;  // An earlier server told it.
+  if (place != 0 && place < told_) return;  // An earlier server reported it.
   told_ = std::max(told_, place);
   store::StatusChange change;
   change.status = line.status == "Stopping" ? store::Status::stopping : store::Status::in_progress;

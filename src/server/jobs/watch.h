@@ -78,7 +78,7 @@ class Watch final : public platform::Sink {
   bool starts_again_;
   AtEnd at_end_;
   std::deque<store::StatusChange> changes_;  ///< Not in the store yet: its disk was full.
-  std::optional<store::JobFinish> end_;      ///< Likewise.
+  std::optional<store::JobFinish> end_;      ///< Not in the store yet, either.
   std::shared_ptr<Scraping> scraping_;
   std::optional<UnixMillis> usage_began_;
   std::chrono::milliseconds usage_pause_{0};

@@ -22,7 +22,7 @@ platform::JobReport report_of(End status, const Outcome& outcome) {
   return report;
 }
 
-TEST_CASE("watch: a job's end stands in the store as SageMaker's statuses") {
+TEST_CASE("watch: a job's end is in the store, as SageMaker's statuses") {
   struct {
     End status;
     store::Status want;
@@ -40,7 +40,7 @@ TEST_CASE("watch: a job's end stands in the store as SageMaker's statuses") {
   }
 }
 
-TEST_CASE("watch: whose fault it was stands first in the reason of a failure") {
+TEST_CASE("watch: the reason of a failure begins with who caused it") {
   struct {
     const char* name;
     Outcome outcome;
@@ -186,7 +186,7 @@ TEST_CASE_FIXTURE(Bench, "watch: what hosts use is kept, the same for a server t
   REQUIRE(samples().size() == 1400);
   CHECK(samples()[0] == store::HostSample{.time = began, .processor = 9, .memory = 5});
   Watch second(context, "a", "Training", at_end());
-  CHECK(second.usage_pause() == std::chrono::seconds(2));  // No host has told anything yet.
+  CHECK(second.usage_pause() == std::chrono::seconds(2));  // No host has reported anything yet.
   second.usage(use(began + std::chrono::seconds(1400)));
   CHECK(second.usage_pause() == std::chrono::seconds(2));
   CHECK(samples().size() <= 702);

@@ -73,7 +73,7 @@ const Kind* kind_of(std::string_view operation) {
   return nullptr;
 }
 
-/// What EC2 tells beside what networks know.
+/// Members of EC2's responses that networks don't have.
 void complete(Json& thing, const Kind& kind, const api::Realm& realm) {
   const std::string prefix = "arn:aws:ec2:" + realm.region + ":" + realm.account + ":";
   thing["OwnerId"] = realm.account;

@@ -57,7 +57,7 @@ struct Place {
   const std::string folder;
 };
 
-TEST_CASE("ecr: repositories are made, told page by page, and deleted") {
+TEST_CASE("ecr: repositories are created, listed page by page, and deleted") {
   Place place;
   const api::Answer made = place.ask("CreateRepository", {{"repositoryName", "team/box"}});
   REQUIRE(made);

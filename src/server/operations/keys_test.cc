@@ -49,7 +49,7 @@ TEST_CASE("keys: a secret is taken from a private file only") {
   CHECK(read_private(secret_in(folder, std::string(5000, 'x'))).error().code ==
         Errc::invalid_input);
   CHECK(read_private(folder.path).error().code == Errc::invalid_input);
-  // What is no secret of one owner's may be read by all, and changed by none of them.
+  // A file that is not one owner's secret may be readable by all, but writable only by its owner.
   CHECK(*read_guarded(secret_in(folder, " [global]\n", 0644)) == " [global]\n");
   CHECK(*read_guarded(secret_in(folder, "x", 0600)) == "x");
   for (const mode_t mode : {0664u, 0602u}) {
@@ -64,7 +64,7 @@ TEST_CASE("keys: a secret is taken from a private file only") {
   CHECK(read_private(folder.file("none")).error().code == Errc::not_found);
 }
 
-TEST_CASE("keys: what of the config is no key is named") {
+TEST_CASE("keys: the error names the invalid key of the config") {
   const Folder folder;
   const std::string secret = secret_in(folder, "0123456789");
   const std::vector<store::AccessKey> read = *read_keys({{"AKIA1", secret}});

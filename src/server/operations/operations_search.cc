@@ -27,7 +27,7 @@ Result<Json> record_of(store::Store& store, const jobs::Jobs& jobs, const std::s
   return record;
 }
 
-/// What a search is for, and where it stands.
+/// A search and its progress.
 struct Search {
   store::Store& store;
   const jobs::Jobs& jobs;

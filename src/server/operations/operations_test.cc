@@ -101,7 +101,7 @@ Json named(const std::string& name) {
   return {{"TrainingJobName", name}};
 }
 
-TEST_CASE("operations: a created job is told to the runner and described with what was sent") {
+TEST_CASE("operations: a created job reaches the runner and is described with its input") {
   World world;
   CHECK(world.ask("CreateTrainingJob", job_input("j")).at("TrainingJobArn") ==
         "arn:aws:sagemaker:us-east-1:000000000000:training-job/j");
@@ -137,7 +137,7 @@ TEST_CASE(
   CHECK(!job.contains("FailureReason"));
 }
 
-TEST_CASE("operations: an ended job tells its times, its reason and its metrics") {
+TEST_CASE("operations: an ended job shows its times, its reason and its metrics") {
   World world;
   world.ask("CreateTrainingJob", job_input("j"));
   REQUIRE(world.store.set_status("j", {store::Status::in_progress, "Training", "", at(2'000'000)}));
@@ -265,7 +265,7 @@ TEST_CASE("operations: lists of a tag and of an instance type") {
   CHECK(names(R"({"MusterTag": {"Key": "team", "Value": 7}})") == no_tag);
 }
 
-TEST_CASE("operations: a stop is stored, told once, and refused after the end") {
+TEST_CASE("operations: a stop is stored, reported once, and refused after the end") {
   World world;
   world.ask("CreateTrainingJob", job_input("j"));
   CHECK(world.ask("StopTrainingJob", named("j")) == Json::object());
@@ -430,7 +430,7 @@ TEST_CASE("operations: the tag muster:priority is checked, and heeded while a jo
   CHECK(w.jobs.calls == "a has priority 9; a has priority 0; ");
 }
 
-TEST_CASE("operations: a job that waits is told of with its place") {
+TEST_CASE("operations: a waiting job is described with its place") {
   World w;
   w.ask("CreateTrainingJob", job_input("a"));
   CHECK(!w.ask("DescribeTrainingJob", named("a")).contains("MusterQueuePlace"));

@@ -49,7 +49,7 @@ std::string shown(const Json& value) {
   return value.is_string() ? value.get<std::string>() : to_text(value);
 }
 
-/// The number that a value stands for: a number, a number's text or a time's.
+/// The numeric meaning of a value: a number, a number's text or a time's.
 std::optional<double> measure(const Json& value) {
   if (value.is_number()) return value.get<double>();
   if (!value.is_string()) return std::nullopt;

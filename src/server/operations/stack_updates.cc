@@ -239,7 +239,7 @@ api::Answer Stacks::create_change_set(const api::Request& request) {
     const Result<Json> document = parse_json((*other)->document);
     if (!token.empty() && document && api::text_of(*document, "Token") == token)
       return Json{{"Id", (*other)->arn}, {"StackId", before.row.arn}};
-    // `aws cloudformation deploy` names change sets by the second: one that nobody can execute (any
+    // `aws cloudformation deploy` names change sets by the second: one that cannot be executed (any
     // more) makes room for the next.
     if (!document || api::text_of(*document, "ExecutionStatus") == "AVAILABLE")
       return aws::Refusal{"AlreadyExistsException", "ChangeSet [" + own + "] already exists"};

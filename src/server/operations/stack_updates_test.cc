@@ -44,7 +44,7 @@ struct UpdatedWorld : StackWorld {
     input.merge_patch(std::move(change));
     return ask("UpdateStack", input);
   }
-  /// A change set "one" and what is told of it.
+  /// A change set "one" and its description.
   Json change_set(Json change) {
     Json input{{"StackName", "net"}, {"ChangeSetName", "one"}, {"TemplateBody", group_template}};
     input.merge_patch(std::move(change));

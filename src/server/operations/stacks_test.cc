@@ -5,7 +5,7 @@
 namespace muster::server {
 namespace {
 
-TEST_CASE("stacks: one is made, told of, and deleted") {
+TEST_CASE("stacks: one is created, described, and deleted") {
   StackWorld world;
   const std::string arn = world.create("net").at("StackId");
   CHECK(arn.starts_with("arn:aws:cloudformation:us-east-1:000000000000:stack/net/"));
@@ -32,7 +32,7 @@ TEST_CASE("stacks: one is made, told of, and deleted") {
   CHECK(world.ask("ListStacks", Json::object()).at("StackSummaries").size() == 1);
 }
 
-TEST_CASE("stacks: templates and resources are told of") {
+TEST_CASE("stacks: templates and resources are described") {
   StackWorld world;
   world.create("net");
   const Json listed =

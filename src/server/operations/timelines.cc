@@ -38,7 +38,7 @@ loop::Task<api::Answer> Timelines::describe(std::string job) {
       journals.emplace_back(host, journal_of_(job, host));
   const Result<std::vector<store::MetricSample>> known = store_.final_metrics(job);
   if (!known) co_return api::internal_failure(known.error());
-  // A log that has told no metric yet is not read in vain.
+  // If no metric is known yet, the logs need not be read.
   Metrics metrics;
   if (request && !known->empty()) metrics = request->metrics;
   const auto work = [=, created = (*found)->created]() -> Result<job::JobTimeline> {

@@ -78,7 +78,7 @@ TEST_CASE("queue outlook: a job that waits knows why others come before it") {
   CHECK(mine(hours(67)).starts_with("place 2 of 2, behind theirs, which has waited longest;"));
 }
 
-TEST_CASE("queue outlook: a job that fits is told what would let it start") {
+TEST_CASE("queue outlook: a job that fits learns what would let it start") {
   Told told;
   told.runs(job("r", "A", {{"gpu", 6}})).waits(job("gang", "A", {{"gpu", 8}}));
   told.waits(job("one", "A", {{"gpu", 1}}, 0, hours(2)));
@@ -91,7 +91,7 @@ TEST_CASE("queue outlook: a job that fits is told what would let it start") {
   CHECK(soon.why("one") == "place 2 of 2, behind gang");
 }
 
-TEST_CASE("queue outlook: a job that the machine cannot hold any more is told so") {
+TEST_CASE("queue outlook: a job that the machine can no longer hold learns so") {
   Told told;
   told.waits(job("a", "A", {{"gpu", 9}}));
   CHECK(told.why("a") == "place 1 of 1; can never start: gpus: 9 wanted, 8 there");

@@ -128,7 +128,7 @@ TEST_CASE("schedule: a reservation says when, after whom, and what is spare then
   CHECK(got.spare == Amounts{{"cpu", 1}});
 }
 
-TEST_CASE("schedule: a look at a job tells how long one with the same needs may be") {
+TEST_CASE("schedule: look_at() returns how long a job with the same needs may be") {
   const Amounts capacity{{"cpu", 4}};
   const Pass::Runs runs{{1, running("r", {{"cpu", 2}}, minutes(30))}};
   const Amounts held{{"cpu", 2}};

@@ -44,7 +44,7 @@ TEST_CASE("registry login: by a key's secret, and by its token") {
   CHECK((*of_job)->policy.limited);
 }
 
-TEST_CASE("registry login: nobody comes in by anything else") {
+TEST_CASE("registry login: nothing else is accepted") {
   Keys keys;
   const std::shared_ptr<const access::AccessKey> user = keys.ring.find("USER");
   const std::string token = token_for(*user, now + hours(12));

@@ -219,7 +219,7 @@ Task<Answered> begin_upload(RegistryCall& call) {
     co_return co_await send(call, std::move(reply));
   }
   const Answered came = co_await receive(call, *upload);
-  if (!came) upload->end();  // Nobody was told its place.
+  if (!came) upload->end();  // The client does not know its location.
   if (!came) co_return came.error();
   co_return co_await finish(call, *upload, std::move(digest));
 }

@@ -203,7 +203,7 @@ TEST_CASE("registry server: a blob goes once no manifest of its repository names
   CHECK(std::filesystem::exists(unpacked.layers[0]));
 }
 
-TEST_CASE("registry server: nobody goes on with another key's upload") {
+TEST_CASE("registry server: an upload cannot be continued with another key") {
   Place place;
   const http::Reply begun = place.ask("USER", "POST", "/v2/box/blobs/uploads/");
   REQUIRE(begun.status == 202);

@@ -33,7 +33,7 @@ std::string parameter(const aws::RequestHead& head, std::string_view name) {
   return "";
 }
 
-/// What stands behind the repository's name, as the number of its words and what they mean.
+/// The part after the repository's name: the number of its words, and their meaning.
 struct Tail {
   std::size_t words = 0;
   Kind kind = Kind::base;

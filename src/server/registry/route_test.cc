@@ -47,7 +47,7 @@ TEST_CASE("registry route: what the places of a registry mean") {
   CHECK(!is_registry_path("/bucket/v2/"));
 }
 
-TEST_CASE("registry route: what is no name, no digest, no tag, no upload and no place") {
+TEST_CASE("registry route: invalid names, digests, tags, uploads and ranges") {
   struct {
     std::string method, target, code;
     int status;

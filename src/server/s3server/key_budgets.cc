@@ -53,7 +53,7 @@ Result<std::shared_ptr<bucket::Budget>> KeyBudgets::find(
     TRY(count(counted, store.find(place.bucket)));
   TRY(count(counted, bucket));
   const std::lock_guard lock(mutex_);
-  // Revoked keys: nobody else holds them any more.
+  // Revoked keys: there is no other holder any more.
   std::erase_if(all_, [](const auto& each) { return each.second.key.use_count() == 1; });
   all_.insert_or_assign(key->id, counted);
   return counted.budget;

@@ -294,7 +294,7 @@ Task<void> refuse(http::Exchange& exchange, const aws::RequestHead& head, aws::R
       .status = error.status,
       .headers = {{"x-amz-request-id", request_id}, {"Content-Type", "application/xml"}},
       .close = close};
-  // HeadBucket tells where a bucket is to whom it may not tell more.
+  // HeadBucket returns a bucket's region to callers that may not see more.
   if (error.status == 403 && head.method == "HEAD")
     reply.headers.emplace_back("x-amz-bucket-region", region);
   if (error.status != 304 && head.method != "HEAD")

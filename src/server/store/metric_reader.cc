@@ -78,7 +78,7 @@ Result<std::vector<HostSpan>> MetricReader::hosts(const std::string& job) {
   std::vector<HostSpan> hosts;
   while (TRY(rows.step()))
     hosts.push_back({rows.text(0), rows.time(1), rows.time(2), rows.number(3) != 0});
-  // algo-2 stands before algo-10.
+  // algo-2 comes before algo-10.
   std::sort(hosts.begin(), hosts.end(), [](const HostSpan& a, const HostSpan& b) {
     return a.host.size() != b.host.size() ? a.host.size() < b.host.size() : a.host < b.host;
   });

@@ -41,7 +41,7 @@ class MetricReader {
   /// Hands over the host's samples that lie in [from, to), sorted, and the last one before them.
   Result<void> usage(const std::string& job, const std::string& host, UnixMillis from,
                      UnixMillis to, const std::function<void(const HostSample&)>& take);
-  /// Likewise of the host's GPUs, those of a moment one after the other; none before `from`.
+  /// As usage(), for the host's GPUs: those of one moment one after the other; none before `from`.
   Result<void> gpus(const std::string& job, const std::string& host, UnixMillis from, UnixMillis to,
                     const std::function<void(const GpuSample&)>& take);
 

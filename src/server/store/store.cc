@@ -96,8 +96,8 @@ Result<void> insert_job(Database& database, const NewJob& job) {
       .run();
 }
 
-/// What a job runs, and on how many hosts, as one text. Directories and archives of code have
-/// another name for each job, so the program stands for them.
+/// A job's program and number of hosts, as one text. The names of code directories and archives
+/// differ from job to job, so the program's name represents them.
 constexpr const char* code_of_request =
     "json_extract(request, '$.AlgorithmSpecification.TrainingImage', "
     "'$.AlgorithmSpecification.AlgorithmName', '$.AlgorithmSpecification.ContainerEntrypoint', "

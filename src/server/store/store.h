@@ -253,8 +253,8 @@ class Store {
   Result<std::optional<Job>> job(const std::string& name);
   /// A page. It costs as much as the jobs that are looked at, however many there are. Some
   /// conditions lead there by an index: a prefix of the name in a list by name, a status and bounds
-  /// of the creation time in one by that, bounds of the modification time likewise, streams by
-  /// both.
+  /// of the creation time in one by that, bounds of the modification time in a list by that,
+  /// streams by both.
   Result<JobPage> page(const JobQuery& query);
   /// The jobs of one page.
   Result<std::vector<JobSummary>> list(const JobQuery& query);

@@ -8,8 +8,8 @@
 namespace muster::store {
 namespace {
 
-/// Step i leads from version i to i + 1. Published steps never change: a new one is added.
-/// Times are milliseconds since 1970. `request` stands last, so that lists need not read past it.
+/// Step i leads from version i to i + 1. Published steps never change: a new one is added. Times
+/// are milliseconds since 1970. `request` is last, so that lists need not read past it.
 constexpr std::array<const char*, 15> steps = {R"sql(
 CREATE TABLE jobs (
   number INTEGER PRIMARY KEY AUTOINCREMENT,

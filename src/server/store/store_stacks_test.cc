@@ -8,7 +8,7 @@ namespace {
 
 const StackRow net{"net", "arn:1", "t", at(1000), {}, "{}", "{\"a\":1}", "{}"};
 
-TEST_CASE("store: a stack has its name until it is deleted, and is told of for 90 days more") {
+TEST_CASE("store: a stack keeps its name until it is deleted, and is listed for 90 days more") {
   const Folder folder;
   Store store = *Store::open(folder.file());
   CHECK(*store.add_stack(net));

@@ -62,7 +62,7 @@ TEST_CASE("store: the last run of a job's code is the one before it") {
   CHECK(*store.last_run("bare-too") == "bare");
 }
 
-TEST_CASE("store: a job stands as it was submitted, after a restart too") {
+TEST_CASE("store: a job is stored as it was submitted, after a restart too") {
   const Folder folder;
   {
     Store store = *Store::open(folder.file());
@@ -104,7 +104,7 @@ TEST_CASE("store: jobs are counted by status, and every change of one is a new r
   CHECK(*store.counts() == Counts{{Status::in_progress, 1}});
 }
 
-TEST_CASE("store: the same call again is no second job, another call with its name is refused") {
+TEST_CASE("store: the same call again makes no second job, another call with its name is refused") {
   const Folder folder;
   Store store = *Store::open(folder.file());
   NewJob job = job_named("one");
@@ -417,7 +417,7 @@ TEST_CASE("store: keys of users are listed, those of jobs are only found") {
   CHECK(store.keys()->empty());
 }
 
-TEST_CASE("store: a newer muster's file and a file that is none are refused") {
+TEST_CASE("store: a newer muster's file and an invalid file are refused") {
   const Folder folder;
   REQUIRE(Store::open(folder.file()));
   {

@@ -42,7 +42,7 @@ Task<Result<Json, aws::Refusal>> WebServer::keys(Call& call) {
                  {"may_make", secrets_may_pass(call.exchange.request())}};
 }
 
-/// {"comment"}: the new key's {"id", "secret"}, told this once.
+/// {"comment"}: the new key's {"id", "secret"}, shown only this once.
 Task<Result<Json, aws::Refusal>> WebServer::make_key(Call& call) {
   if (!secrets_may_pass(call.exchange.request()))
     co_return aws::Refusal{"AccessDenied",

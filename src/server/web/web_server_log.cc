@@ -101,7 +101,7 @@ Task<Result<std::shared_ptr<WebServer::Book>>> WebServer::open_book(http::Exchan
   std::shared_ptr<Book> book;
   {
     const std::lock_guard lock(mutex_);
-    // What has become of a host since is no part of the name: a book may have begun without hosts.
+    // The name does not include the state of the hosts: a book may have begun without hosts.
     std::shared_ptr<Book>& kept =
         books_[std::to_string(found.job) + "/" + host + "/" + std::to_string(found.hosts.size())];
     if (!kept) {
@@ -275,7 +275,7 @@ Task<void> WebServer::tell_events(http::Exchange& exchange, std::string job) {
       const Result<void> sent = co_await exchange.write(told);
       if (!sent) co_return;
     }
-    if (!log) break;  // The job is no more: what was told is why.
+    if (!log) break;  // The job was deleted: the last message says why.
     const bool due = co_await timer.after(look_every);
     if (!due) break;
   }

@@ -123,7 +123,7 @@ Task<Result<Json, aws::Refusal>> WebServer::read_metrics(Call& call,
   co_return *std::move(answer);
 }
 
-/// {"job"}: its metrics, after what its log has told until now, and the time that each covers.
+/// {"job"}: its metrics, after reading its log up to now, and the time span of each.
 Task<Result<Json, aws::Refusal>> WebServer::metrics(Call& call) {
   const std::string job = api::text_of(call.input, "job");
   api::Request request{.service = "monitoring",

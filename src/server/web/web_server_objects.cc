@@ -19,7 +19,7 @@ using loop::Task;
 using s3wire::S3Url;
 
 constexpr std::uint64_t objects_max = 500;  ///< Shown of each place.
-/// An archive is looked through for so long.
+/// How long to read an archive.
 constexpr Duration contents_last = std::chrono::seconds(10);
 
 struct Place {
@@ -106,7 +106,7 @@ std::string plain_name(const std::string& key) {
 
 }  // namespace
 
-/// The job as DescribeTrainingJob tells it.
+/// The job as in DescribeTrainingJob.
 Task<Result<Json, aws::Refusal>> WebServer::describe(http::Exchange& exchange, std::string job,
                                                      std::string key) {
   api::Request request{.service = "sagemaker",
@@ -131,7 +131,7 @@ Task<Result<Json, aws::Refusal>> WebServer::objects(Call& call) {
   co_return *std::move(answer);
 }
 
-/// {"job", "place", "name"}, as `objects` tells them: what is in the object, which is an archive.
+/// {"job", "place", "name"}, as in `objects`: the content of the object, which is an archive.
 Task<Result<Json, aws::Refusal>> WebServer::contents(Call& call) {
   const std::string place = api::text_of(call.input, "place");
   const std::string name = api::text_of(call.input, "name");
@@ -155,7 +155,7 @@ Task<Result<Json, aws::Refusal>> WebServer::contents(Call& call) {
   co_return *std::move(answer);
 }
 
-/// `job`, `place` and `name` of the query, as `objects` tells them: the object as a file.
+/// `job`, `place` and `name` of the query, as in `objects`: the object as a file.
 Task<void> WebServer::download_object(http::Exchange& exchange, std::string key) {
   const std::string place = asked(exchange, "place");
   const std::string name = asked(exchange, "name");

@@ -78,8 +78,8 @@ Result<LogWish, aws::Refusal> log_wish(const std::function<std::string(const cha
   return wish;
 }
 
-/// Lets go of views that nobody uses, the oldest first, where there is no room; a view in use is
-/// kept: of two that push each other out neither would ever be whole. False: there is none.
+/// Removes unused views, the oldest first, until there is room. A view in use is kept: of two that
+/// displaced each other, neither would ever be complete. False: there is no room.
 bool WebServer::Book::makes_room(std::size_t more, TimePoint now) {
   while (true) {
     std::size_t bytes = 0;
@@ -134,9 +134,9 @@ Result<Json> WebServer::plain_answer(Book& book, const LogPart& wanted) {
               {"hosts", hosts_of(book.hosts)}};
 }
 
-/// As plain_answer(), of rows: a row that several wrote has them behind its line, whose text is
-/// without a tag. "looked_to" of "all" lines are in it so far, no more of them if it is "full";
-/// rows from "settled" on may still get more writers; "row": where `wanted.line` stands.
+/// As plain_answer(), for rows: a row of several writers lists them after its line, whose text has
+/// no tag. The rows cover "looked_to" of "all" lines so far, and no further ones if the view is
+/// "full". Rows from "settled" on may still get more writers. "row": the row of `wanted.line`.
 Result<Json> WebServer::view_answer(Book& book, const LogPart& wanted) {
   const cloudwatch::LogView& view = *TRY(book.view(wanted.wish));
   const std::size_t last = view.count() > wanted.count ? view.count() - wanted.count : 0;

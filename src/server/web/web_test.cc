@@ -88,7 +88,7 @@ TEST_CASE("web: a request is the page's own by Sec-Fetch-Site, or else by its Or
   for (const auto& c : cases) CHECK(is_from_own_page(head_of(c.headers), c.tls) == c.want);
 }
 
-TEST_CASE("web: a cookie that comes twice is none") {
+TEST_CASE("web: a cookie that is sent twice is ignored") {
   CHECK(cookie_name("127.0.0.1:7700") == "muster-7700");
   CHECK(cookie_name("train.example") == "muster");
   const std::array<aws::HeaderView, 1> one = {{{"Cookie", "a=1; muster-1=x=y; muster-12=z"}}};
@@ -110,7 +110,7 @@ TEST_CASE("visits: a pass lets in once, and for a minute") {
   CHECK_FALSE(visits.use_pass(late, 61'000ms));
 }
 
-TEST_CASE("visits: passes that nobody uses are bounded") {
+TEST_CASE("visits: the number of unused passes is limited") {
   Visits visits;
   for (std::size_t i = 0; i < Visits::passes_max; ++i) REQUIRE(visits.issue_pass("AK1", 0ms));
   const Result<std::string> more = visits.issue_pass("AK2", 0ms);
