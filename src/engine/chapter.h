@@ -22,7 +22,8 @@ inline std::uint64_t chapter_of(const Chapters& chapters, const std::string& hos
 /// Where the last whole record ends of an attempt's part of the host's journal, which begins at
 /// byte `from`. Blocks while it reads. Error: `system` with the path.
 Result<std::uint64_t> whole_until(const std::string& journal, std::uint64_t from);
-/// Likewise of all hosts of a job's folder whose attempt begins at `begun`, but those in `known`.
+/// As above, for all hosts of a job's folder whose attempt begins at `begun`, except those in
+/// `known`.
 Result<Chapters> whole_until(const std::string& job_folder, const std::vector<std::string>& hosts,
                              const Chapters& begun, Chapters known);
 
@@ -32,7 +33,7 @@ Result<Chapters> whole_until(const std::string& job_folder, const std::vector<st
 /// Blocks and fails as above.
 Result<std::uint64_t> end_chapter(const std::string& journal, std::uint64_t from,
                                   std::uint64_t whole, int attempt, UnixMillis now);
-/// Likewise of all hosts: where their next parts begin.
+/// As above, for all hosts: returns where their next parts begin.
 Result<Chapters> end_chapters(const std::string& job_folder, const std::vector<std::string>& hosts,
                               const Chapters& begun, const Chapters& whole, int attempt,
                               UnixMillis now);

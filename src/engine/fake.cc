@@ -220,7 +220,7 @@ class FakeRun final : public Run {
  private:
   /// How far this one has heard; outlives it while somebody waits.
   struct Told {
-    std::deque<Event> first;  ///< Before what stands in the history.
+    std::deque<Event> first;  ///< Comes before the history.
     std::size_t at = 0;
     std::uint64_t growth = 0;
     bool gone = false;

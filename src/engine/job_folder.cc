@@ -87,7 +87,7 @@ std::vector<std::string> JobFolder::names(const std::string& state) {
 }
 
 Result<void> JobFolder::remove() {
-  // Under another name first: the job's own is free at once, and nobody sees half a job.
+  // Under another name first: the job's own name is free at once, and readers never see half a job.
   const std::string jobs = path_.substr(0, path_.rfind('/'));
   const std::string going = jobs + "/.gone-" + hex(random_bytes(4));
   const bool renamed = ::rename(path_.c_str(), going.c_str()) == 0;

@@ -64,7 +64,7 @@ Result<Records> Journals::read(File& file, std::uint64_t from) {
   while (true) {
     Result<std::optional<job::Record>> record = file.reader.next();
     if (!record && got.records.empty()) return record.error();
-    got.more = !record || count > 0;  // An error is told when what comes before it was taken.
+    got.more = !record || count > 0;  // An error is reported after the records before it.
     if (!record || !*record) return got;
     if ((*record)->seq >= from) got.records.push_back(**std::move(record));
   }

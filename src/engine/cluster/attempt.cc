@@ -17,7 +17,7 @@ void earlier(std::optional<TimePoint>& next, const std::optional<TimePoint>& at)
   if (at && (!next || *at < *next)) next = at;
 }
 
-/// Slurm's word of an end, for a host that has not told its own.
+/// Slurm's report of an end, for a host that has not reported its own.
 Event event_of(const slurm::QueuedJob& over) {
   if (over.state.empty())
     return {.kind = Event::Kind::lost, .text = "Slurm no longer knows the job"};
@@ -80,7 +80,7 @@ void Attempt::end_host(Actions& actions, std::size_t at, Event event) {
   tell(actions, std::move(event));
 }
 
-/// The host was told to end at once, and has not been heard to.
+/// True if the host was ordered to end at once, and has not reported its end.
 bool Attempt::ends(std::size_t at) const {
   return hosts_[at].asked == Asked::end && !states_[at].end;
 }
@@ -265,8 +265,8 @@ Actions Attempt::on_back(const std::string& name, UnixMillis time) {
   return actions;
 }
 
-/// Hosts are told where all the others are. So one that was stopped meanwhile is waited for, too,
-/// and told that it is over.
+/// Begins only when all hosts' addresses are known. So a host that was stopped meanwhile is waited
+/// for, too, and then learns that the attempt has ended.
 void Attempt::begin_if_all_came(Actions& actions, UnixMillis time) {
   if (has_begun() || over()) return;
   for (std::size_t i = 0; i < hosts_.size(); ++i) {
@@ -330,7 +330,7 @@ Actions Attempt::on_ended(const std::string& name, job::Outcome outcome, UnixMil
                           TimePoint now) {
   Actions actions;
   const std::size_t at = index(name);
-  if (states_[at].end || hosts_[at].held) {  // Told anew to an engine that was started again.
+  if (states_[at].end || hosts_[at].held) {  // Reported again to an engine that was restarted.
     if (states_[at].results != Results::here)
       actions.push_back({.kind = Action::Kind::give, .host = name});
     else if (!holds_ || (over() && !lost_any()))
@@ -458,7 +458,7 @@ bool Attempt::lost_any() const {
   });
 }
 
-/// Nobody whom we know of wanted that: its node is as good as before.
+/// Killed by an unknown sender, without a request: the host's node is as good as before.
 bool Attempt::is_killed(std::size_t at, const job::Outcome& outcome) const {
   const Host& host = hosts_[at];
   return holds_ && outcome == job::Outcome::signaled(SIGKILL) && host.asked == Asked::nothing &&

@@ -262,7 +262,7 @@ TEST_CASE("attempt: a steward that does not end is given up") {
   CHECK(job.until(3s) == "algo-2 lost: its node does not respond; end algo-2; cancel");
 }
 
-TEST_CASE("attempt: a node that nobody hears is lost in the end, whatever Slurm says") {
+TEST_CASE("attempt: a node without a link is lost in the end, whatever Slurm says") {
   Story job;
   job.run();
   job.silent("algo-2");
@@ -289,7 +289,8 @@ TEST_CASE("attempt: what cannot be brought, and stewards that do not come, end i
         "algo-2; cancel");
 }
 
-TEST_CASE("attempt: where Slurm has ended what is being brought its word tells why, if it comes") {
+TEST_CASE(
+    "attempt: if Slurm ends a job during its delivery, Slurm's word is the reason, if it comes") {
   const Result<void> over =
       fail(Errc::system, "Slurm job 16 lookup error: Job/step already completing or completed");
   Story told({{.name = "algo-1"}});

@@ -99,7 +99,7 @@ loop::Task<Result<void>> ClusterJob::submit(bool in_doubt) {
   co_return Result<void>();
 }
 
-/// The next attempt's records follow in the same files: whoever reads one reads on.
+/// The next attempt's records follow in the same files: readers continue there.
 loop::Task<Result<void>> ClusterJob::end_chapters() {
   const auto found = std::make_shared<engine::Chapters>();
   const std::function<Result<void>()> look = [found, hosts = hosts_, folder = folder_path_,
@@ -490,7 +490,7 @@ loop::Task<> ClusterJob::bring_image_and_begin() {
 loop::Task<> ClusterJob::cancel() {
   cancelling_ = true;
   const Result<void> done = co_await engine_.slurm().cancel(note_.slurm_id);
-  static_cast<void>(done);  // What still runs is told to end by its link.
+  static_cast<void>(done);  // Running hosts are ordered to end by their links.
   cancelling_ = false;
   moved_.notify();
 }
@@ -515,8 +515,8 @@ loop::Task<Result<void>> ClusterJob::all_given() {
   co_return Result<void>();
 }
 
-/// True where nodes with results that nobody wants are not there to hear it, as after a restart of
-/// the engine: they would wait to be asked for them.
+/// True if nodes whose results are not wanted are not connected, e.g. after a restart of the
+/// engine: they would wait for a request.
 bool ClusterJob::has_waiting_nodes() const {
   if (state() == State::none || state() == State::settled) return false;
   const std::vector<HostState>& states = attempt_->states();

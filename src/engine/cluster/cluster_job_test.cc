@@ -30,7 +30,7 @@ sbatch) grep -c . "$0-called";;
 esac
 )";
 
-/// What nodes tell, and what they are told.
+/// The nodes' messages, and those sent to them.
 struct Nodes {
   explicit Nodes(loop::Loop& loop) : moved(loop) {}
   void tell(LinkEvent event) {

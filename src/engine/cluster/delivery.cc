@@ -86,8 +86,8 @@ Result<Delivery> plan_delivery(const job::Spec& spec, const std::string& folder,
 Result<std::vector<std::string>> make_archive(const std::vector<Brought>& folders,
                                               const std::string& to) {
   std::vector<std::string> left_out;
-  // Entries are read as <root>/<path>: a link stands for each folder's place below one root, and
-  // files, which are small, lie there.
+  // Entries are read as <root>/<path>: below one root there is a link to each folder's place, and
+  // the files themselves, which are small.
   const std::string root = to + ".folders";
   TRY(make_folders(root, 0700));
   packing::EntryList entries;

@@ -28,11 +28,11 @@ constexpr const char* part_prefix = "muster-";
 constexpr const char* program_prefix = "sm-";
 constexpr std::size_t digest_start = 7;  ///< "sha256:"
 constexpr mode_t others_may_write = 022;
-/// Versions of `sm` that no job has used for so long go.
+/// Versions of `sm` that no job has used for this time are removed.
 constexpr std::chrono::hours unused_max{30 * 24};
 
-/// Whoever may rename what is in a folder could put another one in its place. Those who own one on
-/// the way gave room there, and are trusted.
+/// A user who may rename the content of a folder could replace any part of it. The owners of the
+/// folders on the path provided the space, and are trusted.
 Result<void> check_way(const std::string& shared) {
   for (fs::path path = shared; path.has_relative_path(); path = path.parent_path()) {
     struct stat status {};
@@ -157,7 +157,7 @@ Result<void> remove_shared(const std::string& job_folder) {
   const std::optional<SharedPlaces> places = TRY(read_shared(job_folder));
   if (!places || places->folder.empty()) return {};
   const fs::path folder = places->folder;
-  // The note names one folder of a users_part(), whatever else stands in it.
+  // The note names one folder of a users_part(), whatever its other content.
   const Error wrong =
       fail(Errc::denied, places->folder +
                              ": not removed: expected a job's folder in this user's part "

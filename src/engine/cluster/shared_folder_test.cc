@@ -110,7 +110,7 @@ TEST_CASE("shared folder: others who may write on the way to it could exchange i
   }
 }
 
-TEST_CASE("shared folder: a program that did not come whole is copied anew") {
+TEST_CASE("shared folder: a program that was copied incompletely is copied again") {
   const Folder folder;
   const SharedPlaces first = *make_shared(folder.shared, folder.job, folder.program);
   REQUIRE(write_file(first.program.path, "a pro", 0700));
@@ -137,7 +137,7 @@ TEST_CASE("shared folder: programs that no job has used for long go") {
   CHECK(std::filesystem::exists(next.program.path));
 }
 
-TEST_CASE("shared folder: what is in it is told by names") {
+TEST_CASE("shared folder: whether a path is inside depends only on the names") {
   CHECK(is_shared("/shared/data", "/shared"));
   CHECK(is_shared("/shared", "/shared"));
   CHECK(!is_shared("/shared2", "/shared"));

@@ -39,7 +39,7 @@ class Slurm {
   /// Between SIGTERM and SIGKILL: the cluster's KillWait. None, and no error, where that is not
   /// known.
   loop::Task<std::optional<std::chrono::seconds>> kill_wait();
-  /// What the partition adds to that for jobs whose nodes it takes away; none likewise.
+  /// The time that the partition adds to that for preempted jobs; none if it is not known.
   loop::Task<std::optional<std::chrono::seconds>> grace_time(std::string partition);
   loop::Task<Result<void>> cancel_named(std::string slurm_name);
 

@@ -29,7 +29,7 @@ constexpr int rollcall_port_min = 20'000;
 constexpr int rollcall_ports = 12'000;
 /// For the layers of an image to come to a node.
 constexpr std::chrono::hours layers_max{1};
-/// Jobs that end with who submitted them run on for so long when nothing is heard of that.
+/// Jobs that end with their submitter continue for this time without a sign of life.
 constexpr std::chrono::minutes alone_max{1};
 
 /// Where links are listened for: where the config says that nodes find this machine, if that is one

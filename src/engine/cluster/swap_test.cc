@@ -28,7 +28,7 @@ TEST_CASE("swap: a host that is lost has the node of a spare, under its own name
         "was lost on node2: its node does not respond; node3, a spare, takes its place");
 }
 
-TEST_CASE("swap: a steward that was killed begins anew where it was, and takes no spare") {
+TEST_CASE("swap: a steward that was killed restarts on its node, and takes no spare") {
   const std::optional<Swap> swap = plan_swap({well_1, killed_2}, {spare_1});
   REQUIRE(swap);
   CHECK(swap->moves == Moves{{"algo-1", "algo-1"}, {"algo-2", "algo-2"}, {"spare-1", "spare-1"}});

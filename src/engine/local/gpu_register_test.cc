@@ -41,7 +41,7 @@ TEST_CASE("gpu register: a job's GPUs are its own for as long as it lives, in ev
   REQUIRE(remove_tree(path));
 }
 
-TEST_CASE("gpu register: lines that nobody understands are dropped") {
+TEST_CASE("gpu register: invalid lines are dropped") {
   const std::string path = *make_private_folder("/tmp", "muster-gpus-");
   const std::string file = path + "/gpus";
   REQUIRE(write_file(file, "garbage\nalgo-1\t/dev/g0\t/nowhere\n\t\t\n"));

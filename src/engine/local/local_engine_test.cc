@@ -116,7 +116,7 @@ echo done > "$folder/journal")");
   });
 }
 
-TEST_CASE("local: a steward that fails tells why, what it left is swept") {
+TEST_CASE("local: a steward that fails reports why, and its leftovers are swept") {
   Stage stage;
   LocalEngine engine = stage.engine(R"(case "$2" in
 --sweep) rm -r "$MUSTER_STATE/jobs/demo"; echo '{"removed": ["job demo"], "failed": []}';;
@@ -243,7 +243,7 @@ TEST_CASE("local: a job that was started elsewhere can be followed and ended") {
   });
 }
 
-TEST_CASE("local: a job whose stewards have died is released, though nobody waited for them yet") {
+TEST_CASE("local: a job whose stewards have died is released even before they are waited for") {
   Stage stage;
   LocalEngine engine = stage.engine("exit 0", false);
   stage.run([&]() -> loop::Task<> {
@@ -287,7 +287,7 @@ TEST_CASE("local: a start that was cut short is seen, and can be taken away") {
   LocalEngine engine = stage.engine("exit 0", false);
   struct {
     const char* name;
-    const char* job;  ///< What stands in job.json.
+    const char* job;  ///< The content of job.json.
     const char* pid;  ///< And in the first host's steward.pid.
     std::size_t hosts;
   } const cases[] = {

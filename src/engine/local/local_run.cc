@@ -87,7 +87,7 @@ LocalRun::LocalRun(supervise::Programs& programs, LocalEngine& local, std::strin
       state_(std::make_shared<State>(programs.loop())),
       tasks_(programs.loop()) {}
 
-/// Without release() the stewards, told by the lifeline's end, remove what is theirs.
+/// Without release(), the stewards see the end of the lifeline and remove their files.
 LocalRun::~LocalRun() {
   if (journals_) journals_->cancel();
   if (folder_ && (hosts_.empty() || gate_.write)) static_cast<void>(folder_->remove());
@@ -143,12 +143,11 @@ Result<void> LocalRun::attach(const std::string& host, const std::string& addres
   }
   hosts_.push_back(host);
   state_->started(host, address);
-  // A steward may stand at a gate that nobody will open. No program runs before all hosts have
-  // begun.
+  // A steward may wait at a gate that will never open. No program runs before all hosts have begun.
   if (!has_bytes(folder + "/journal", engine::chapter_of(note_.chapters, host))) whole_ = false;
   Fd pidfd = pidfd_of(steward->pid);
   if (!pidfd ||
-      started_at(steward->pid) != steward->started) {  // The steward ended; its journal tells how.
+      started_at(steward->pid) != steward->started) {  // The steward ended; its journal says how.
     state_->ended(host, job::Outcome::exited(0));
     return {};
   }
@@ -263,7 +262,7 @@ loop::Task<Result<void>> LocalRun::replace(std::vector<std::string> hosts) {
   co_return done;
 }
 
-/// In a run of an earlier process all stewards have ended by then: nobody holds the lock.
+/// In a run of an earlier process, all stewards have ended by then, so the lock is free.
 Result<void> LocalRun::take_folder() {
   if (!folder_) folder_ = TRY(engine::JobFolder::take(path_));
   return {};
@@ -357,7 +356,8 @@ loop::Task<Result<std::vector<engine::HostResult>>> LocalRun::results() {
 }
 
 loop::Task<Result<std::string>> LocalRun::release(bool keep) {
-  // The lock tells of others' stewards: a dead one may not have been waited for yet.
+  // For stewards of other processes the lock is checked: a dead one may not have been waited for
+  // yet.
   if (!state_->ours.empty())
     co_return fail(Errc::denied, path_ + ": a process of the job is still running");
   if (removed_) co_return std::string();

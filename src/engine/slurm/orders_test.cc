@@ -16,7 +16,7 @@ TEST_CASE("slurm orders: sbatch's answer is an id, with or without a cluster, an
   }
 }
 
-TEST_CASE("slurm orders: a refusal is told from an answer that did not come") {
+TEST_CASE("slurm orders: a refusal is distinguished from a missing response") {
   CHECK(
       is_no_answer("sbatch: error: Batch job submission failed: Unable to contact slurm "
                    "controller (connect failure)"));
@@ -79,7 +79,7 @@ TEST_CASE("orders: a job that Slurm cancelled since a node could not start it") 
   CHECK(!is_held_by_failed_launch("JobHeldUser"));
 }
 
-TEST_CASE("orders: a node that could not start its part stands in the job's comment") {
+TEST_CASE("slurm orders: a node that could not start its part is named in the job's comment") {
   const std::string before = "JobId=1 WorkDir=/tmp Comment=";
   const std::string after = "  StdErr=/dev/null Power= ";
   const auto found = [&](const std::string& comment) {

@@ -35,7 +35,7 @@ TEST_CASE("rows of the queue are read, also where a name holds a bar") {
   CHECK(jobs[1].end == "");
 }
 
-TEST_CASE("what is no row is passed over, and moves no other") {
+TEST_CASE("malformed rows are skipped, and shift no other row") {
   for (const char* bad : {"", "slurm_load_jobs error: x", "x|RUNNING|None|1|n|0|N/A|N/A|u|p|n",
                           "7|RUNNING|None|one|n|0|N/A|N/A|u|p|n", "7||None|1|n|0|N/A|N/A|u|p|n",
                           "7|RUNNING|None|1|n|0|N/A|N/A|u|p"}) {
@@ -44,7 +44,7 @@ TEST_CASE("what is no row is passed over, and moves no other") {
   }
 }
 
-TEST_CASE("a node of several partitions is one node, with the words of whoever drained it") {
+TEST_CASE("a node of several partitions is one node, with its operator's reason for the drain") {
   const Args all = {"sinfo", "-h", "-N", "-o", "%N|%T|%c|%m|%G|%R|%E"};
   CHECK(plan_sinfo() == all);
   CHECK(plan_sinfo("node[1-2]").back() == "node[1-2]");

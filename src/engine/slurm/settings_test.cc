@@ -32,7 +32,7 @@ TEST_CASE("settings: spans of time") {
     CHECK_FALSE(seconds_in(text));
 }
 
-TEST_CASE("settings: partitions, as sinfo tells them for each state of their nodes") {
+TEST_CASE("settings: partitions, as sinfo prints them for each state of their nodes") {
   const std::vector<Partition> all = partitions_from(
       "main|up|1-00:00:00\nmain|up|1-00:00:00\nurgent|down|infinite\n\na line\n|up|1\n");
   CHECK(all ==
@@ -52,7 +52,7 @@ TEST_CASE("settings: a trial and a probe have the site's words, and no others") 
   CHECK(plan_probe({.options = {"--uid=0"}}, 1).error().code == Errc::invalid_input);
 }
 
-TEST_CASE("settings: what nodes say of themselves, what is no such line is passed over") {
+TEST_CASE("settings: lines that nodes print about themselves are parsed, other lines are skipped") {
   const std::vector<NodeWord> words = node_words_from(
       "a motd\n"
       "muster|node1|1769860800.5|1048576|yes|cgroup2fs|/usr/bin/runc|/usr/bin/python3\n"

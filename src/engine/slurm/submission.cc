@@ -187,11 +187,11 @@ std::string check_of_program(const std::string& digest) {
          digest + " ] || fail \"it has another digest: $program\"\n";
 }
 
-/// Nobody but this script's user can write to $place. Files come to /tmp, where any user of the
-/// node can make names and links: so each is moved into $place first, and looked at there. The
-/// sequence holds whatever /proc/sys/fs/protected_* says. The go file's word is known to those
-/// alone who could read it, which no other user of the node could: so when it is there, sbcast has
-/// made each of the other files, on this node too, and found no name taken.
+/// Only this script's user can write to $place. Files arrive in /tmp, where any user of the node
+/// can create names and links. So each file is moved into $place first, and checked there. The
+/// sequence is safe whatever /proc/sys/fs/protected_* says. Only processes that could read the go
+/// file know its word, which excludes other users of the node. So when it is there, sbcast has
+/// created each of the other files, on this node too, and found no name taken.
 constexpr const char* taking_functions =
     "leave() {\n"
     "  [ -z \"$made\" ] || rm -rf \"$place\"\n"
@@ -213,10 +213,10 @@ constexpr const char* taking_functions =
     "    read -r -n 200 given brought <\"$place/go\" && [ \"$given\" = \"$word\" ]\n"
     "}\n";
 
-/// What each node runs; $1 is the program there, empty: it is brought. A step that is cancelled
-/// before all has come leaves nothing. The names come by the environment: a command line shows them
-/// to all users of the node. Why a program cannot be executed is what bash says of it once more,
-/// told in srun's own words for a step that cannot be started.
+/// Each node's program; $1 is its path there; empty: it is delivered. A step that is cancelled
+/// before all files have arrived leaves nothing. The names are in the environment, because a
+/// command line is visible to all users of the node. If a program cannot be executed, bash's reason
+/// is repeated in srun's own words for a step that cannot be started.
 std::string waiting_script(const std::string& digest) {
   const std::string seconds =
       std::to_string(std::chrono::duration_cast<std::chrono::seconds>(bring_max).count());
@@ -245,12 +245,12 @@ std::string waiting_script(const std::string& digest) {
          "fail \"${why##*: }: $program\"\n";
 }
 
-/// What becomes of the step's lines. That a node cannot start its part ends the job, and stands in
-/// the job's comment, where start_failure() finds it. What stewards say of themselves, if anything,
-/// is kept without Slurm's and bash's own words: in a file with a fresh name (what others have put
-/// in /tmp is not opened, a named pipe would block), not made for nothing, since nobody may be left
-/// to remove it. A comment that Slurm does not take leaves the job to the engine, for which one
-/// that is cancelled without a word was stopped.
+/// The use of the step's lines. A node that cannot start its part ends the job, and is named in the
+/// job's comment, where start_failure() finds it. Stewards' own lines, if any, are kept without
+/// Slurm's and bash's words, in a file with a fresh name (existing files of others in /tmp are
+/// never opened; a named pipe would block). The file is created only if needed, because there may
+/// be no process left to remove it. If Slurm refuses the comment, the engine handles the job, and
+/// sees a job that was cancelled without a reason as stopped.
 std::string reader(const Submission& submission) {
   return "  trap '' TERM\n"
          "  log=\n"

@@ -107,7 +107,7 @@ TEST_CASE("values that are none of Slurm's, and options that say what runs, are 
   CHECK(refusal(submission, {}).starts_with("node '-x'"));
 }
 
-TEST_CASE("a name tells job and nonce back, and those of others tell nothing") {
+TEST_CASE("a name yields its job and nonce, and names of others yield nothing") {
   CHECK(own_name(slurm_name(demo())) == OwnName{"demo-1", "0123456789abcdef"});
   for (const char* name :
        {"", "muster-", "muster-demo", "muster-demo-0123", "train", "muster--0123456789abcdef",
@@ -121,7 +121,7 @@ TEST_CASE("the time limit is whole minutes with room for the way there and back"
   CHECK(limit_minutes(std::chrono::hours(24)) == 24 * 60 + 25);
 }
 
-TEST_CASE("the script waits for what is brought, and tells its names to nobody") {
+TEST_CASE("the script waits for the delivered files, and reveals their names to no other user") {
   const std::string script = batch_script(demo(), "/opt/it's $(id)");
   CHECK(script.starts_with("#!/bin/bash\n"));
   CHECK(place_of(demo()) == "/tmp/muster-00000000deadbeef");
@@ -138,8 +138,8 @@ TEST_CASE("the script waits for what is brought, and tells its names to nobody")
   CHECK(step.find(demo().word) == std::string::npos);
 }
 
-/// What the script tells scontrol and scancel, whose stand-ins take it with this exit code, where
-/// its step says these lines.
+/// The arguments with which the script calls scontrol and scancel. Their stand-ins return this exit
+/// code, and the script's step prints these lines.
 std::string told_by_script(const std::string& lines, int exit_code) {
   const std::string folder = *make_private_folder("/tmp", "muster-script-");
   const std::string told = folder + "/told";
@@ -180,7 +180,8 @@ std::vector<std::string> take_logs() {
   return texts;
 }
 
-TEST_CASE("the script: a node that cannot start its part is told, whatever was said before") {
+TEST_CASE(
+    "the script: a node that cannot start its part is reported, whatever was printed before") {
   using Texts = std::vector<std::string>;
   take_logs();
   const std::string failed =

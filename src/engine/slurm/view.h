@@ -20,7 +20,8 @@ Json queue_json(const std::vector<QueuedJob>& jobs);
 
 /// What else is known of nodes, by name; a column of the table where it is known of one at least.
 using Remarks = std::map<std::string, std::string>;
-/// Likewise; "no nodes". `health`: the words of their last preflights.
+/// All nodes as a table; "no nodes" if there are none. `health`: the words of their last
+/// preflights.
 std::string nodes_table(const std::vector<Node>& nodes, const Remarks& health = {});
 /// {"Nodes": [{"Name", "State", "Text", "Cpus", "MemoryMiB", "Gpus", "Partitions", "Preflight"}]};
 /// the last where there is one.

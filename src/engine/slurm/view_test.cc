@@ -27,7 +27,8 @@ const std::vector<QueuedJob> four = {
     {.id = "5", .state = "NODE_FAIL", .nodes = 1, .user = "bob", .partition = "main", .name = "y"},
     {.id = "4", .state = "PENDING", .nodes = 1, .user = "bob", .partition = "main", .name = "z"}};
 
-TEST_CASE("the queue is a table of plain words, and nobody's name orders a terminal about") {
+TEST_CASE(
+    "the queue is a table of plain words, and no name can send control characters to a terminal") {
   CHECK(queue_table({}) == "no jobs\n");
   CHECK(queue_table(four) ==
         "ID  NAME      USER  PARTITION  STATE    NODES  DETAIL\n"
@@ -47,7 +48,7 @@ TEST_CASE("the queue as JSON has Slurm's words beside ours") {
   CHECK(json["Jobs"][1]["Text"] == "node[1-2], until 2026-11-22 22:35");
 }
 
-TEST_CASE("nodes are told with what they have, and why one takes no jobs") {
+TEST_CASE("nodes are listed with their resources, and the reason why one takes no jobs") {
   const std::vector<Node> two = {{.name = "node1",
                                   .state = "idle",
                                   .cpus = 2,

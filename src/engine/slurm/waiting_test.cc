@@ -95,7 +95,7 @@ class Node {
   pid_t pid_ = -1;
 };
 
-TEST_CASE("waiting: what was brought is run in a folder of its own, which nobody else can enter") {
+TEST_CASE("waiting: delivered files run in a separate folder that no other user can enter") {
   Node node;
   node.start();
   node.wait_for_place();

@@ -5,7 +5,7 @@
 namespace muster::slurm {
 namespace {
 
-TEST_CASE("each state of Slurm's stands somewhere in a job's life") {
+TEST_CASE("each of Slurm's states maps to a part of a job's life") {
   const struct {
     const char* state;
     Standing standing;
@@ -26,7 +26,7 @@ TEST_CASE("each state of Slurm's stands somewhere in a job's life") {
   }
 }
 
-TEST_CASE("a reason to wait is told in plain words, with Slurm's own") {
+TEST_CASE("a reason to wait is shown in plain words, with Slurm's own") {
   const struct {
     const char* reason;
     const char* words;
