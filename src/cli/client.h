@@ -40,7 +40,7 @@ int exit_code_of_client(const Error& error);
 /// unknown job is `not_found`, by its name.
 loop::Task<Result<Json>> ask_about(Client& client, std::string operation, std::string job,
                                    ApiClient::Patience patience);
-/// DescribeTrainingJob, likewise.
+/// DescribeTrainingJob, with the same errors.
 loop::Task<Result<Json>> describe(Client& client, std::string job, ApiClient::Patience patience);
 
 }  // namespace muster::cli

@@ -33,8 +33,8 @@ std::string nearest(std::string path) {
   return path.empty() ? "/" : path;
 }
 
-/// How the disk of `path` chooses whose request comes next: "none [mq-deadline] bfq". A partition's
-/// disk has it; what is no disk has none.
+/// The I/O scheduler of the disk of `path`: "none [mq-deadline] bfq". For a partition, that of its
+/// disk; empty if `path` is not on a disk.
 std::string scheduler_below(const std::string& path) {
   struct stat info {};
   if (::stat(path.c_str(), &info) != 0) return {};

@@ -17,7 +17,7 @@ struct MachineFacts {
   std::string runc, python3, mpirun;  ///< Paths; empty: not there.
   std::string python_asked{};         ///< What `python3` is instead, by --python; empty: itself.
   std::string mke2fs;                 ///< A path, too.
-  std::string py_spy;                 ///< Likewise.
+  std::string py_spy;                 ///< A path; empty: not there.
   bool loop_devices = false;          ///< The kernel makes some.
   std::string disk_scheduler;         ///< Text of the state folder's disk's queue/scheduler.
   std::string no_outside;             ///< See places::why_no_outside().

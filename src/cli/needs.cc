@@ -18,7 +18,7 @@ constexpr KernelVersion kernel_min{5, 9};
 constexpr KernelVersion kernel_of_user_ids{5, 19};
 constexpr int cap_sys_resource = 24;
 constexpr const char* run_as_root = "run sm as root: sudo sm ...";
-/// Less memory or disk than this is no room for training.
+/// Less memory or disk than this is not enough for training.
 constexpr std::int64_t least_bytes = std::int64_t{1} << 30;
 
 bool has_file_system(const std::string& file_systems, const std::string& name) {

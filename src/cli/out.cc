@@ -10,8 +10,8 @@
 namespace muster::cli {
 namespace {
 
-/// Opened anew, a terminal or pipe can be non-blocking for us alone. A file must not be: it would
-/// get an offset of its own.
+/// A reopened terminal or pipe can be non-blocking for us alone. A file must not be reopened: it
+/// would get a separate offset.
 Fd own_description(int fd) {
   struct stat status {};
   if (::fstat(fd, &status) != 0) return {};

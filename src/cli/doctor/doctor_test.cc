@@ -43,7 +43,7 @@ TEST_CASE("doctor: a good machine is well, also without what only some jobs need
         "mpirun is missing: apt-get install openmpi-bin (see sm doctor)");
 }
 
-TEST_CASE("doctor: an ordinary user can run jobs, and is told what they lack") {
+TEST_CASE("doctor: an ordinary user can run jobs, and sees the limits") {
   MachineFacts facts = good_machine();
   facts.rootless_ids = 1;
   facts.mountinfo = "";
@@ -66,8 +66,7 @@ TEST_CASE("doctor: a machine that refuses an ordinary user says why") {
   CHECK(findings_text(findings(facts), false).find(facts.refused) != std::string::npos);
 }
 
-TEST_CASE(
-    "doctor: what protects the machine from jobs or gives them room, and is not there, is told") {
+TEST_CASE("doctor: missing protections of the machine, and missing resources, are reported") {
   struct {
     const char* what;
     void (*spoil)(MachineFacts&);
@@ -135,7 +134,7 @@ TEST_CASE("doctor: without root, root alone is missing") {
   CHECK(text.find("MISSING", 1) == text.find("MISSING above"));
 }
 
-TEST_CASE("doctor: the interpreter that was asked for stands for python3, and has to be there") {
+TEST_CASE("doctor: the interpreter given by the user replaces python3, and must exist") {
   MachineFacts facts = good_machine();
   facts.python_asked = "/venv/bin/python";
   facts.python3 = "/venv/bin/python";

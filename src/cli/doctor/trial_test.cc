@@ -7,7 +7,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-TEST_CASE("trial: what a job met is told in one line, with what explains it") {
+TEST_CASE("trial: a job's failure is reported in one line, with its explanation") {
   platform::JobReport well;
   well.end.status = platform::JobEnd::Status::completed;
   platform::JobReport failed;

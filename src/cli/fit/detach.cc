@@ -58,7 +58,7 @@ Result<Forked> Detachment::fork() {
   if (pid < 0) return fail_errno("fork");
   Forked forked;
   if (pid == 0) {
-    // Whoever ends the command before the job is there means the job.
+    // A signal that ends the command before the job exists is meant for the job.
     ::prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (::getppid() != parent) ::_exit(exit_platform);
     pipe.read.reset();
@@ -66,7 +66,7 @@ Result<Forked> Detachment::fork() {
     forked.child = Detachment(std::move(pipe.write));
     return forked;
   }
-  // Ctrl-C reaches the child, too, which tells how it ended by it.
+  // Ctrl-C reaches the child, too, and the child reports its own end.
   ::signal(SIGINT, SIG_IGN);
   pipe.write.reset();
   const std::string said = read_all(pipe.read);

@@ -239,7 +239,7 @@ TEST_CASE("fit: times are seconds or spans") {
   CHECK(good({"t.py"}).timeout == 24h);
 }
 
-TEST_CASE("fit: limits beyond the machine are told of") {
+TEST_CASE("fit: limits beyond the machine are reported") {
   constexpr std::int64_t gib = std::int64_t{1} << 30;
   const auto note = [](const Args& flags) {
     Args args = flags;
@@ -443,7 +443,7 @@ TEST_CASE("places: links are resolved before the hosts' namespaces, another user
   CHECK(!pip_conf_of("link/train.py", {}, folder.path));
 }
 
-TEST_CASE("places: results belong to whoever called sudo") {
+TEST_CASE("places: results belong to the user who called sudo") {
   const std::optional<Owner> owner = submitter({{"SUDO_UID", "1000"}, {"SUDO_GID", "100"}});
   REQUIRE(owner);
   CHECK(owner->user == 1000);

@@ -35,8 +35,8 @@ const LauncherRow& mpi_row() {
   return launch::launcher_of(launch::Runner::mpi);
 }
 
-/// Operators start what their framework wants, one process or more; only launchers with a plan of
-/// their own are told how many.
+/// Operators start as many processes as their framework needs; only launchers with a plan of their
+/// own are given a number.
 Result<void> check_use(const LauncherRow& row, const LaunchWords& words) {
   const std::string flag(row.asked.flag);
   if (!words.custom_mpi_options.empty() && row.custom_options.empty())

@@ -75,7 +75,7 @@ TEST_CASE("launch choice: what does not go together is refused by its flags") {
   }
 }
 
-TEST_CASE("launch choice: hosts that nothing connects are told of, others are not") {
+TEST_CASE("launch choice: unconnected hosts are reported, others are not") {
   const auto note = [](const LaunchWords& given, int hosts, const Pairs& parameters = {},
                        const Pairs& environment = {}) {
     return apart_note("train.py", *launch_choice(given, hosts), hosts, parameters, environment);

@@ -104,7 +104,7 @@ Result<std::string> real_folder(const std::string& what, const std::string& path
 Result<std::string> pip_conf_of(const std::string& given, const Env& env, const std::string& cwd) {
   std::string path = given;
   if (path.empty()) {
-    // As pip takes it: a file that is none (often /dev/null) says nothing.
+    // As in pip: a path that is not a regular file (often /dev/null) means no configuration.
     const Env::const_iterator named = env.find("PIP_CONFIG_FILE");
     if (named == env.end() || named->second.empty() || !is_file(absolute(named->second, cwd)))
       return std::string();

@@ -18,7 +18,7 @@ struct Places {
   std::string script;         ///< Relative to it.
   std::vector<job::InputChannel> inputs;
   std::string output;         ///< Empty: none was asked for.
-  std::string checkpoints{};  ///< Likewise; it may have to be made.
+  std::string checkpoints{};  ///< Empty: none was requested. It may not exist yet.
   std::vector<job::BoundPath> bound{};
   std::string pip_conf{};  ///< Empty: pip reads in the hosts what it finds there.
 };

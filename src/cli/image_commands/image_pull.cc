@@ -114,7 +114,7 @@ std::string megabytes(std::uint64_t bytes) {
   return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10);
 }
 
-/// One line on a terminal, written anew ten times a second at most.
+/// One line on a terminal, rewritten at most ten times a second.
 class Progress {
  public:
   explicit Progress(std::string name) : name_(std::move(name)) {}
@@ -185,7 +185,7 @@ loop::Task<> run(loop::Loop& loop, const PullLine& line, const PullPlan& plan,
   loop.stop();
 }
 
-/// What was pushed to this machine is here already, packed. None: nobody pushed it.
+/// An image that was pushed to this machine is already here, packed. None: it was not pushed.
 Result<std::optional<image::Image>> unpack(image::Store& store, const PullPlan& plan,
                                            const image::AddOptions& options) {
   const std::optional<image::Meaning> pushed = TRY(store.look_up(image::to_text(plan.image)));
@@ -241,7 +241,8 @@ loop::Task<> watch_signals(loop::Signals& signals) {
   const Result<int> signal = co_await signals.next();
   if (!signal) co_return;
   show_progress("");
-  ::_exit(exit_signal_base + *signal);  // What did not come whole is nobody's: the next sweeps it.
+  // Incomplete files have no owner then: the next sweep removes them.
+  ::_exit(exit_signal_base + *signal);
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ std::string deleted_text(const std::string& job, const std::string& what, const 
 }
 
 loop::Task<Result<int>> delete_job(Client& client, std::string job, bool json) {
-  // First: the model's place is told, and no answer to DeleteTrainingJob has it.
+  // First, because the output names the model's place, which DeleteTrainingJob's response lacks.
   const Result<Json> before = co_await describe(client, job, ApiClient::Patience::none);
   if (!before) co_return before.error();
   const std::string status = member_text(*before, "TrainingJobStatus");

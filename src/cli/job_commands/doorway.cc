@@ -59,7 +59,7 @@ std::string Doorway::address() const {
   return std::string("http://") + host + ":" + std::to_string(server_->port()) + "/";
 }
 
-/// Another user's process may connect, too: whose a socket is the kernel tells.
+/// Another user's process may connect, too: the kernel reports who owns a socket.
 bool Doorway::may_pass(const http::Incoming& request) const {
   if (used_ || !is_opened_by_hand(request, server_->port())) return false;
   const std::string sockets = read_file("/proc/net/tcp", sockets_bytes_max).value_or("");

@@ -41,7 +41,7 @@ struct DownloadOptions {
 
 /// Something that a job leaves, and where it is put.
 struct Part {
-  const char* name;     ///< As it is told.
+  const char* name;     ///< As shown to the user.
   const char* folder;   ///< Below the one that was asked for.
   const char* archive;  ///< Below the job's place in S3; null: the log.
   const char* files;    ///< Below it, too, where nothing was packed.
@@ -134,8 +134,8 @@ Result<Fd> open_own(const std::string& path) {
   return folder;
 }
 
-/// Whether the part was there. A part that is not stands in no folder. `held` is the folder that
-/// `folder` names; nothing is reached by that name again.
+/// Returns whether the part exists. A missing part gets no folder. `held` is the folder that
+/// `folder` names; the name is not resolved again.
 loop::Task<Result<bool>> put(Client& client, Json job, Part part, std::string folder,
                              const Fd& held) {
   Result<std::string> made = make_private_folder(held_path(held), ".partial-");

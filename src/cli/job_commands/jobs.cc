@@ -42,7 +42,7 @@ struct Query {
   int limit = limit_default;
 };
 
-/// Empty is no key: there is none that begins with a "=" either.
+/// An empty text means no filter. A key cannot be empty, so text that begins with "=" is an error.
 Result<Json> tag_from(const std::string& text) {
   if (text.empty()) return Json();
   const std::size_t equals = text.find('=');
@@ -127,7 +127,7 @@ loop::Task<Result<Json>> summaries_from(Client& client, Query query) {
   co_return all;
 }
 
-/// What this machine has is told, too, when the server does not answer.
+/// Jobs of this machine are shown even if the server does not answer.
 loop::Task<Result<int>> list(Client& client, Json own, Query query, bool json) {
   const Result<Json> server = co_await summaries_from(client, query);
   if (!server && own.empty()) co_return server.error();
