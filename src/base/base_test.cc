@@ -40,7 +40,7 @@ TEST_CASE("text: quoted words are what a shell would read back") {
         "python3 'a b' '' 'it'\"'\"'s' '$(x)'");
 }
 
-TEST_CASE("text: what is not UTF-8 is told apart and replaced byte by byte") {
+TEST_CASE("text: bytes that are not UTF-8 are found, and replaced one by one") {
   CHECK(is_utf8("h\xc3\xa9llo"));
   const char* const bad[] = {"\xc0\x80", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\x80", "\xe2\x82"};
   for (const char* bytes : bad) {

@@ -63,7 +63,7 @@ int number(std::string_view text) {
   return value;
 }
 
-/// Sets `to`; false if the text is no number.
+/// Sets `to`; false if the text is not a number.
 bool set(int& to, std::string_view text) {
   to = number(text);
   return to >= 0;

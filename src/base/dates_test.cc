@@ -27,7 +27,7 @@ TEST_CASE("dates: each form is written and read back") {
   CHECK(utc_text(time) == "1994-11-06 08:49:37");
 }
 
-TEST_CASE("dates: what is no date is none") {
+TEST_CASE("dates: invalid dates are refused") {
   for (const char* text : {"", "x", "Sun, 06 Nov 1994 08:49:37", "Sun, 06 Nov 1994 08:49:37 CET",
                            "Sun, 31 Feb 1994 08:49:37 GMT", "Sun, 06 Nov 1994 24:49:37 GMT",
                            "Sun, 06 Nox 1994 08:49:37 GMT", "Sun, 06 Nov 19940 08:49:37 GMT",

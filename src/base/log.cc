@@ -14,7 +14,7 @@ void Log::line(Level level, std::string_view text) const {
   if (level == Level::warning) said = "warning: ";
   said += level == Level::error ? with_topic(std::string(text)) : text;
   const std::string name = times_ ? iso_date(wall_time()) + " " + name_ : name_;
-  // A log that nobody reads must not end the program.
+  // A log without a reader must not end the program.
   static_cast<void>(say_line(fd_, name, said));
 }
 

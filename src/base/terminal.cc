@@ -22,7 +22,7 @@ void append_code_point(std::string& out, unsigned code_point) {
   for (int shift = 12; shift >= 0; shift -= 4) out += hex_digits[(code_point >> shift) & 15];
 }
 
-/// The code point of two or three bytes of UTF-8: what lies beyond is no control.
+/// The code point of two or three bytes of UTF-8: no control character is longer.
 unsigned code_point_of(std::string_view character) {
   const auto low = [&](std::size_t i) { return static_cast<unsigned char>(character[i]) & 0x3Fu; };
   const unsigned first = static_cast<unsigned char>(character[0]);
@@ -42,7 +42,7 @@ bool is_plain(char c) {
   return c >= ' ' && c < 0x7F;
 }
 
-/// Appends what stands at the front of `bytes`, beyond ASCII; how many bytes that took.
+/// Appends the character at the beginning of `bytes`, beyond ASCII; returns how many bytes it took.
 std::size_t append_wide(std::string& out, std::string_view bytes) {
   const std::size_t length = utf8_length(bytes);
   if (length == 0) {
@@ -58,7 +58,7 @@ std::size_t append_wide(std::string& out, std::string_view bytes) {
   return length;
 }
 
-/// `further` stands for a newline.
+/// A newline is shown as `further`.
 std::string escaped(std::string_view bytes, std::string_view further) {
   std::string out;
   out.reserve(bytes.size());

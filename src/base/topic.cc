@@ -50,7 +50,7 @@ Topic headed(std::string_view line, std::string_view group) {
   return {.group = group, .name = name.substr(0, name.find('}')), .title = line.substr(0, anchor)};
 }
 
-/// `body`: what stands below the heading.
+/// `body`: the text below the heading.
 void read_body(Topic& topic, std::string_view body) {
   body = trimmed(body);
   topic.text = body;

@@ -144,7 +144,7 @@ class Cleaning {
 
   const std::string root_;
   const Owner owner_;
-  std::string path_;  ///< Below the root, where the walk stands.
+  std::string path_;  ///< Below the root: the current position of the walk.
   std::uint64_t mount_ = 0;
   LeftOut left_out_;
 };

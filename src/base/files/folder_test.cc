@@ -27,7 +27,8 @@ TEST_CASE("folder: names come sorted, hidden ones too, as often as they are aske
   REQUIRE(remove_tree(path));
 }
 
-TEST_CASE("folder: what is no folder is an error that names it, and no link is followed") {
+TEST_CASE(
+    "folder: a path that is not a folder is an error that names it, and no link is followed") {
   const std::string path = *make_private_folder("/tmp", "muster-folder-");
   CHECK(names_in(path + "/none").error().code == Errc::not_found);
   CHECK(names_in(path + "/none").error().text.starts_with(path + "/none: "));

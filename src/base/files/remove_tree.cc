@@ -90,7 +90,7 @@ class Removal {
     }
   }
 
-  /// A name that nobody can have made: whoever owned the folders must not choose what is replaced.
+  /// An unpredictable name: the owner of the folders must not choose which file is replaced.
   void move_up(int parent, const char* name) {
     const std::string to = mark_ + std::to_string(++names_);
     if (::renameat(parent, name, top_, to.c_str()) != 0) return note();
@@ -98,7 +98,7 @@ class Removal {
   }
 
   int parent_;
-  std::string path_;  ///< Where the walk stands, for messages.
+  std::string path_;  ///< The current position of the walk, for messages.
   std::uint64_t mount_ = 0;
   int top_ = -1;  ///< The topmost folder; what lies too deep is moved into it.
   const std::string mark_ = ".muster-going-" + hex(random_bytes(8)) + "-";

@@ -16,7 +16,7 @@ namespace muster {
 /// returned. A missing path is fine. Blocks for a time that grows with the number of entries.
 /// Errors: `denied`, `system`.
 Result<void> remove_tree(const std::string& path);
-/// Removes the entry `name` of an open folder likewise.
+/// Removes the entry `name` of an open folder in the same way.
 Result<void> remove_tree_at(int folder, const std::string& name);
 
 }  // namespace muster

@@ -109,7 +109,7 @@ TEST_CASE("remove tree: many deep branches, and names as long as can be") {
   CHECK(!place.has("wide"));
 }
 
-/// Whoever owns the folders swaps one with a link to elsewhere, as fast as it can.
+/// The owner of the folders replaces one with a link to elsewhere, as fast as possible.
 TEST_CASE("remove tree: folders that turn into links meanwhile lead nowhere") {
   const Place place;
   REQUIRE(make_folders(place.path + "/precious/inside"));

@@ -7,7 +7,7 @@
 namespace muster {
 namespace {
 
-TEST_CASE("swept: lines for people, its JSON is read back, and what is none is refused") {
+TEST_CASE("swept: lines for people, its JSON is parsed back, and invalid JSON is refused") {
   const Swept swept{{"container a-algo-1", "record b"}, {"/x: Device or resource busy"}};
   CHECK(lines_of(swept) ==
         "removed container a-algo-1\nremoved record b\nleft /x: Device or resource busy\n");

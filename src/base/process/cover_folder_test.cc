@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Runs `test` in mounts of its own; false where there are none to be had.
+/// Runs `test` in separate mounts; false if they cannot be created.
 template <class Test>
 bool in_own_mounts(const Test& test, int& failed_step) {
   const pid_t pid = ::fork();

@@ -24,8 +24,8 @@ Result<void> tell(const char* path, const std::string& text) {
 
 }  // namespace
 
-/// Without setgroups() nobody can leave a group that keeps him out of a file: the kernel's
-/// condition for a map that nobody else has allowed.
+/// Without setgroups(), no process can leave a group that denies it access to a file: the kernel's
+/// condition for a map that an ordinary user creates.
 Result<void> map_one_id(std::uint32_t user, std::uint32_t group, std::uint32_t inside_user,
                         std::uint32_t inside_group) {
   TRY(tell("/proc/self/setgroups", "deny"));
