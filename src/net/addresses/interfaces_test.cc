@@ -7,7 +7,7 @@
 namespace muster {
 namespace {
 
-TEST_CASE("interfaces: the loopback's addresses are told as what they are") {
+TEST_CASE("interfaces: the loopback's addresses are marked as such") {
   const Result<std::vector<InterfaceAddress>> all = interface_addresses();
   REQUIRE(all);
   const auto loopback = std::find_if(all->begin(), all->end(), [](const InterfaceAddress& each) {

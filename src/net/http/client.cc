@@ -216,7 +216,7 @@ loop::Task<Result<Head>> Client::exchange(Origin origin, Request request, OnBody
       co_return sent.error();
     Response response(*connection, options, request.deadline);
     Result<void> read = fail(Errc::closed, "");
-    // What the server said before it closed tells more than that it closed.
+    // What the server said before it closed is more useful than the fact that it closed.
     read = co_await response.read(request.method == "HEAD", on_body);
     const bool gave_up = !read && read.error().code != Errc::timeout;
     if (gave_up && reused && !response.started()) continue;  // The server closed the kept one.

@@ -21,9 +21,9 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// Answers connections one after the other with fixed bytes, once it has read `want` bytes (or a
-/// head, if 0); in a thread of its own. Each text is one connection; '|' in it stands for: read
-/// another request first.
+/// Serves connections one after the other with fixed bytes, once it has read `want` bytes (or a
+/// head, if 0), in a separate thread. Each text is one connection; '|' in it means: read another
+/// request first.
 class Server {
  public:
   explicit Server(std::vector<std::string> answers, std::size_t want = 0, SSL_CTX* tls = nullptr)
@@ -206,7 +206,7 @@ TEST_CASE("http: answers with a length, in chunks, or to the end of the stream")
   }
 }
 
-TEST_CASE("http: what is no whole answer is an error") {
+TEST_CASE("http: an incomplete response is an error") {
   struct {
     const char* name;
     std::string answer;
@@ -319,7 +319,7 @@ TEST_CASE("http: silence on a kept connection is silence, not a reason to send i
   CHECK(second.head->error().code == Errc::timeout);
 }
 
-TEST_CASE("http: nobody there") {
+TEST_CASE("http: no listener") {
   std::uint16_t port = 0;
   {
     const Server server({});
@@ -413,7 +413,7 @@ TEST_CASE("http: TLS holds where the certificate is trusted and names the host")
   }
 }
 
-TEST_CASE("http: a server without TLS is no https server") {
+TEST_CASE("http: a server without TLS is not an https server") {
   const Identity local("DNS:localhost");
   const Server server({"HTTP/1.1 400 Bad Request\r\n\r\n"}, 10);
   Client::Options options;

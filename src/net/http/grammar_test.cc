@@ -46,7 +46,7 @@ TEST_CASE("grammar: an answer's head, and how its body is framed") {
   CHECK(fields->head.headers == Headers{{"ETag", "\"a\""}, {"X-Y", ""}});
 }
 
-TEST_CASE("grammar: an answer that two readers may take in two ways is none") {
+TEST_CASE("grammar: a response that two readers may understand in two ways is refused") {
   struct {
     const char* head;
     const char* why;
@@ -78,7 +78,7 @@ TEST_CASE("grammar: an answer that two readers may take in two ways is none") {
   }
 }
 
-TEST_CASE("grammar: bytes that are no answer are told before their end") {
+TEST_CASE("grammar: bytes that are not a response are refused before their end") {
   for (const char* bytes : {"", "H", "HTTP/1", "HTTP/1.", "HTTP/1.1 2"}) {
     CAPTURE(bytes);
     CHECK(may_begin_answer(bytes));

@@ -102,7 +102,7 @@ void hand_out(Serving& serving, loop::ConnectionQuota::Id id, Fd socket, Peer pe
   });
 }
 
-/// False if there is nobody to accept for now.
+/// False if there are no connections to accept for now.
 bool accept_one(Serving& serving) {
   loop::TcpAddress from;
   Fd socket = loop::tcp_accept(serving.socket, from);
@@ -151,7 +151,7 @@ void end_connections(const std::shared_ptr<Serving>& serving, bool all) {
         const std::shared_ptr<Serving> whole = weak.lock();  // The owner of this home.
         if (whole) whole->main.post([whole] { whole->emptied.notify(); });
       };
-      if (home->connections.empty()) home->emptied();  // The last ended before this could be told.
+      if (home->connections.empty()) home->emptied();  // The last one ended before this was called.
       for (const auto& [id, connection] : home->connections)
         if (all || connection->idle()) connection->cut();
     });

@@ -14,8 +14,9 @@ namespace {
 
 constexpr std::size_t inbox_bytes = 16 << 10;
 constexpr std::size_t inbox_bytes_max = 256 << 10;    ///< For long bodies.
-constexpr std::uint64_t passed_over_max = 256 << 10;  ///< What nobody wanted of a body.
-constexpr std::uint64_t linger_bytes_max = 16 << 20;  ///< What nobody wanted, before closing.
+constexpr std::uint64_t passed_over_max = 256 << 10;  ///< The part of a body that no handler read.
+/// Bytes that no handler read, before closing.
+constexpr std::uint64_t linger_bytes_max = 16 << 20;
 constexpr std::size_t unbroken_bytes_max = 2 << 20;
 constexpr std::size_t file_piece_bytes = 512 << 10;
 constexpr Duration linger_max = std::chrono::seconds(3);
@@ -128,7 +129,7 @@ bool ServerConnection::keeps(std::size_t bytes) {
   return verdict.stays;
 }
 
-/// Tells the quota whether a request is being answered.
+/// Informs the quota whether a request is being answered.
 void ServerConnection::set_busy(bool busy) {
   const std::lock_guard<std::mutex> lock(home_->shared->mutex);
   if (busy)
@@ -293,7 +294,7 @@ loop::Task<bool> ServerConnection::receive_head() {
     const bool ready = co_await wait(loop::Wire::Kind::want_read, deadline);
     if (!ready) co_return false;
   }
-  if (inbox_.empty()) inbox_.resize(inbox_bytes);  // Now: whoever says nothing costs little.
+  if (inbox_.empty()) inbox_.resize(inbox_bytes);  // Now: a client that sends nothing costs little.
   while (true) {
     while (begin_ < end_ && seen == 0 && (inbox_[begin_] == '\r' || inbox_[begin_] == '\n'))
       ++begin_;  // RFC 9112 section 2.2: empty lines before a request.

@@ -199,7 +199,7 @@ TEST_CASE("http_server: a body that trickles has an end") {
     std::string answer =
         talk_on(slow, "PUT /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n12345678", "body");
     CHECK(answer.find("HTTP/1.1 400") == std::string::npos);
-    CHECK(answer.empty());  // Cut: nobody would read an answer.
+    CHECK(answer.empty());  // Cut: there is no reader for a response.
   });
 }
 
@@ -252,7 +252,7 @@ TEST_CASE("http_server: a header cannot bring another one in") {
   });
 }
 
-TEST_CASE("http_server: what is no request is refused") {
+TEST_CASE("http_server: malformed requests are refused") {
   struct {
     const char* name;
     std::string request;

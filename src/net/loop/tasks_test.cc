@@ -111,7 +111,7 @@ TEST_CASE("tasks: events, watches and other tasks that are waited for outlive th
       tasks.start(on_event(event, told));
       tasks.start(on_watch(watch, told));
       co_await on.turn();
-      event.notify();  // Waiters are told in the next turn; two of them are gone by then.
+      event.notify();  // Waiters run in the next turn; two of them are gone by then.
       CHECK(write_all(pipe.write.get(), "x"));
     }
     co_await others.join();
@@ -186,7 +186,7 @@ TEST_CASE("tasks: join waits for all, those started meanwhile too, and not beyon
   run_task(loop, test(loop));
 }
 
-TEST_CASE("tasks: whoever joins is told when the group is destroyed") {
+TEST_CASE("tasks: a task that joins resumes when the group is destroyed") {
   Loop loop;
   std::vector<std::string> notes;
   const auto test = [](Loop& on, std::vector<std::string>& out) -> Task<void> {
@@ -214,7 +214,7 @@ TEST_CASE("tasks: a loop runs until they have ended, also while they wait for an
   Loop loop;
   bool done = false;
   const auto test = [](Loop& on, bool& out) -> Task<void> {
-    const Pipe pipe = *make_pipe();  // Nobody writes: the thread waits its 100 ms.
+    const Pipe pipe = *make_pipe();  // No writer: the thread waits its 100 ms.
     const auto work = [fd = pipe.read.get()] {
       pollfd waited{fd, POLLIN, 0};
       return ::poll(&waited, 1, 100) == 0;
@@ -246,7 +246,7 @@ TEST_CASE("tasks: what a thread takes and gives may be a thing that cannot be co
 }
 
 // The thread writes into what the task holds.
-TEST_CASE("tasks: whoever ends a task that waits for a thread waits for it too") {
+TEST_CASE("tasks: ending a task that waits for a thread waits for the thread, too") {
   Loop loop;
   std::vector<std::string> notes;
   const Pipe pipe = *make_pipe();

@@ -21,7 +21,7 @@ constexpr std::uint32_t watched =
 
 /// All of a user's programs share the kernel's watches: one job's folders must not take them all.
 constexpr std::size_t folders_max = 4096;
-/// Whoever writes there chooses how long its paths are.
+/// Any writer there chooses the length of its paths.
 constexpr std::size_t paths_bytes_max = 4u << 20;
 
 bool is_below(const std::string& path, const std::string& folder) {

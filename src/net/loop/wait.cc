@@ -41,7 +41,7 @@ struct Event::State {
   std::vector<Waiter*> waiters;
 };
 
-/// One who waits, known to the Event until it is told or is gone.
+/// A waiter, registered with the Event until it is resumed or destroyed.
 struct Event::Waiter {
   explicit Waiter(std::shared_ptr<State> on) : state(std::move(on)) {
     state->waiters.push_back(this);
@@ -132,7 +132,7 @@ Task<bool> Watch::State::ready(Way way) {
   co_return co_await over;
 }
 
-/// Where the deadline comes first, the descriptor's own wait stays and tells nobody.
+/// If the deadline comes first, the descriptor's own wait remains, and resumes no waiter.
 Task<bool> Watch::State::ready_until(Way way, TimePoint deadline) {
   asio::steady_timer timer(descriptor.get_executor(), deadline);
   const Wait<bool> over;

@@ -13,7 +13,7 @@ using loop::Loop;
 using loop::Task;
 using loop::Tasks;
 
-TEST_CASE("wait: a timer tells its deadline from being cancelled") {
+TEST_CASE("wait: a timer distinguishes its deadline from cancellation") {
   Loop loop;
   loop::Timer timer(loop);
   const auto test = [](Loop& on, loop::Timer& of) -> Task<void> {

@@ -22,7 +22,7 @@ constexpr Duration question_max = std::chrono::seconds(10);
 struct Datagram {
   std::string bytes;
   TcpAddress from;
-  bool broken = false;  ///< The socket told an error: nobody answers there.
+  bool broken = false;  ///< The socket reported an error: there is no listener.
 };
 
 Datagram receive(int socket) {

@@ -108,7 +108,7 @@ TEST_CASE("datagram_relay: a server that is not there is followed by the next") 
   });
 }
 
-TEST_CASE("datagram_relay: nobody but the server that is asked can answer, nor at any length") {
+TEST_CASE("datagram_relay: only the server that was asked can answer, and not at any length") {
   Loop loop;
   const Fd server = bound();
   const Fd stranger = bound();

@@ -113,7 +113,8 @@ class OpenRelay final : public Relay {
   Tasks accepting_;
 };
 
-/// A connection whose target is not reached is closed: whoever called sees it.
+/// If the target of a connection is not reached, the connection is closed, and the caller sees
+/// that.
 Task<void> OpenRelay::serve(Fd near) {
   const TimePoint deadline = Clock::now() + connect_max;
   Result<std::vector<TcpAddress>> addresses =

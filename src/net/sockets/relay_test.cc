@@ -128,7 +128,7 @@ TEST_CASE("relay: a target on the loopback network sees the address that it was 
   }
 }
 
-TEST_CASE("relay: who calls sees an end where nobody listens") {
+TEST_CASE("relay: a caller sees an end if the target has no listener") {
   Loop loop;
   std::uint16_t nobody = 0;
   {

@@ -161,7 +161,7 @@ Wire::Attempt SslWire::write(const iovec* pieces, int count, bool, std::vector<F
 }
 
 Wire::Attempt SslWire::send_file(int fd, std::uint64_t offset, std::size_t bytes) {
-  std::array<char, 16 << 10> piece;  // One record. Read anew if it could not go out.
+  std::array<char, 16 << 10> piece;  // One record. Read again if it could not be sent.
   const std::size_t want = std::min(bytes, piece.size());
   const ssize_t count = ::pread(fd, piece.data(), want, static_cast<off_t>(offset));
   if (count < 0) return {.kind = Kind::failed, .error = fail_errno("file")};

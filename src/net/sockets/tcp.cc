@@ -74,7 +74,7 @@ void run(const std::shared_ptr<Lookup>& lookup) {
   lookup->done.reset();
 }
 
-/// Starts the thread of a lookup, which may hang in a name server's silence; nobody waits for it.
+/// Starts a detached thread for a lookup, which may hang if a name server is silent.
 Result<void> start(std::shared_ptr<Lookup> lookup) {
   try {
     std::thread(run, std::move(lookup)).detach();

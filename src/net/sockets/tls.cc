@@ -132,7 +132,7 @@ Task<void> admit(std::shared_ptr<Listening> listening, ConnectionQuota::Id id,
   listening->arrived.notify();
 }
 
-/// False if there is nobody to accept for now.
+/// False if there are no connections to accept for now.
 bool accept_one(const std::shared_ptr<Listening>& listening) {
   TcpAddress from;
   Fd socket = tcp_accept(listening->socket, from);

@@ -58,7 +58,7 @@ Task<void> until_refused(Loop& loop, const Server& server, std::size_t count) {
   while (server.refused.size() < count) co_await pause.after(1ms);
 }
 
-/// A plain TCP listener or connection, blocking, for what is no TLS.
+/// A plain TCP listener or connection, blocking, for bytes that are not TLS.
 sockaddr_in loopback(std::uint16_t port) {
   sockaddr_in name{};
   name.sin_family = AF_INET;
@@ -136,7 +136,7 @@ TEST_CASE("tls: both sides with the key talk, and the server knows who it is") {
 }
 
 TEST_CASE(
-    "tls: a wrong key or an unknown identity is denied to the client and told to the server") {
+    "tls: a wrong key or an unknown identity is denied to the client and reported to the server") {
   struct {
     const char* name;
     const char* identity;
@@ -250,7 +250,7 @@ TEST_CASE("tls: a listener has one address alone, or all") {
         Errc::invalid_input);
 }
 
-TEST_CASE("tls: whoever holds the key gets in beside strangers that say nothing") {
+TEST_CASE("tls: a holder of the key gets in next to silent strangers") {
   Loop loop;
   Server server(loop);
   std::vector<Fd> strangers;

@@ -67,7 +67,7 @@ Result<Fd> open_socket() {
   return socket;
 }
 
-/// True if a socket lies at `path` that nobody listens on.
+/// True if there is a socket at `path` without a listener.
 bool abandoned(const std::string& path, const Address& address) {
   struct stat status {};
   if (::lstat(path.c_str(), &status) != 0 || !S_ISSOCK(status.st_mode)) return false;

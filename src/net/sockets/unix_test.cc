@@ -118,7 +118,7 @@ TEST_CASE("unix: descriptors arrive with their own frame, also among large ones"
   CHECK(open_descriptors() == before);
 }
 
-TEST_CASE("unix: descriptors that nobody takes, or beyond four, are closed") {
+TEST_CASE("unix: descriptors beyond four, or that no reader takes, are closed") {
   Loop loop;
   std::pair<Fd, Fd> sockets = *make_socket_pair();
   std::size_t before = 0;
