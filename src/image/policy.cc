@@ -124,7 +124,7 @@ bool matches(const SignedIdentity& identity, const Reference& image, const Refer
   return false;
 }
 
-/// What a signature lacks; of several the one that got furthest is told.
+/// Why no signature is accepted; of several, the reason of the one that got furthest.
 struct Lack {
   int reached = 0;
   std::string why;

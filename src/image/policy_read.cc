@@ -44,7 +44,7 @@ Result<std::string> text_at(const Json& json, const char* name, const std::strin
   return member->get<std::string>();
 }
 
-/// A member that stands twice, in any object.
+/// A member that occurs twice, in any object.
 std::optional<std::string> named_twice(std::string_view text) {
   std::vector<std::set<std::string>> open;
   std::optional<std::string> twice;

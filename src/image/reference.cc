@@ -74,7 +74,7 @@ bool is_registry(std::string_view name) {
          });
 }
 
-/// Whether what stands in front of the first slash is a registry, not a part of a short name.
+/// Whether the part before the first slash is a registry, not a part of a short name.
 bool names_registry(std::string_view first) {
   return first == "localhost" || first.find_first_of(".:") != std::string_view::npos ||
          std::any_of(first.begin(), first.end(), is_upper);

@@ -51,7 +51,7 @@ TEST_CASE("image reference: with a digest the tag says nothing") {
   CHECK(to_text(*reference) == "quay.io/a/b@" + digest);
 }
 
-TEST_CASE("image reference: what is none is refused by what was expected") {
+TEST_CASE("image reference: the error for an invalid one says what was expected") {
   struct {
     std::string text;
     const char* want;

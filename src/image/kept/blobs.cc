@@ -90,7 +90,7 @@ Result<std::optional<BlobDraft>> Blobs::draft(const std::string& digest, std::ui
     if (has(digest)) return std::optional<BlobDraft>();
     Fd file(::open(part.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
     if (!file) return fail_errno(part);
-    // Whoever had it meanwhile committed it, or gave it up and took the name away.
+    // Another process committed it meanwhile, or gave it up and removed the name.
     const bool ours = TRY(claim(file.get(), part));
     if (!ours) continue;
     BlobDraft draft(path, part, std::move(file), digest, bytes_max);
@@ -101,7 +101,7 @@ Result<std::optional<BlobDraft>> Blobs::draft(const std::string& digest, std::ui
 }
 
 Result<BlobDraft> Blobs::upload(std::uint64_t bytes_max) {
-  // A sweep may take a file for a rest that nobody has claimed yet.
+  // A sweep may take a file that is not locked yet for a leftover.
   std::string part;
   for (int tries = 0; tries < upload_tries_max; ++tries) {
     part =

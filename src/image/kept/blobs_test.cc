@@ -35,7 +35,7 @@ TEST_CASE("image blobs: there whole once committed, and nothing of what was not"
   CHECK(!again->has_value());
 }
 
-TEST_CASE("image blobs: other bytes, and more than were told of, are refused") {
+TEST_CASE("image blobs: other bytes, and more bytes than announced, are refused") {
   const Scratch scratch;
   Blobs blobs(scratch.path);
   const std::string digest = digest_of("some bytes");
@@ -55,7 +55,8 @@ TEST_CASE("image blobs: other bytes, and more than were told of, are refused") {
   CHECK(names_in(scratch.path)->empty());
 }
 
-TEST_CASE("image blobs: a draft begins anew, also over what a killed process left") {
+TEST_CASE(
+    "image blobs: a draft starts from the beginning, also over a killed process's leftovers") {
   const Scratch scratch;
   Blobs blobs(scratch.path);
   const std::string digest = digest_of("some bytes");

@@ -60,7 +60,8 @@ class Reader {
   }
   /// Where the header of the last one is, counted from where this was opened.
   std::int64_t at() const { return ::archive_read_header_position(handle_.get()); }
-  /// What comes next of the last one; empty at its end. A hole would be bytes that nobody read.
+  /// The next piece of the last member; empty at its end. A hole would mean bytes that were not
+  /// read.
   Result<std::string_view> read() {
     const void* block = nullptr;
     std::size_t count = 0;
@@ -167,7 +168,7 @@ Result<void> DockerArchive::list() {
   return {};
 }
 
-/// A member's own name, links followed: one layer that stands in an image twice is a link.
+/// A member's own name, with links followed: a layer that occurs twice in an image is a link.
 Result<std::string> DockerArchive::real_name(const std::string& name) const {
   std::string at = plain(name);
   for (int links = 0; links < links_max; ++links) {

@@ -19,7 +19,7 @@ using packing::put_file;
 using packing::Scratch;
 using packing::Tar;
 
-TEST_CASE("engine copy: skopeo is told which engine, as docker is") {
+TEST_CASE("engine copy: skopeo gets the same engine as docker") {
   struct {
     const char* name;
     Env env;
@@ -89,7 +89,7 @@ TEST_CASE("engine copy: why it failed, and what to do") {
   }
 }
 
-/// A program that stands in for skopeo.
+/// A program used in place of skopeo.
 Env with_skopeo(const Scratch& scratch, const std::string& script) {
   const std::string path = scratch.path + "/bin/skopeo";
   put_file(path, "#!/bin/sh\n" + script);

@@ -78,7 +78,7 @@ TEST_CASE("image import: a layout folder that is damaged is refused, one line th
   }
 }
 
-TEST_CASE("image import: a named pipe or a device is refused, and blocks nobody") {
+TEST_CASE("image import: a named pipe or a device is refused, and never blocks") {
   const TestImage image({Tar().file("a", "1")});
   const std::string blobs = "blobs/sha256/";
   for (const std::string& name :

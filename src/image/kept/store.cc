@@ -94,7 +94,7 @@ StoreScratch::~StoreScratch() {
 }
 
 Result<StoreScratch> Store::scratch() const {
-  const Fd held = TRY(hold());  // Nobody takes it for a killed process's before it is locked.
+  const Fd held = TRY(hold());  // Until it is locked, no sweep takes it for a killed process's.
   const std::string path = TRY(make_private_folder(folder_ + "/layers", ".new-scratch-"));
   Fd lock(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!lock || ::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) return fail_errno(path);
@@ -152,8 +152,8 @@ Result<Image> Store::unpack_layers(const Source& source, const Parsed& parsed,
   return image;
 }
 
-/// A layer in its place, whoever put it there, that the source has delivered. Several sources may
-/// be at one layer: the first that has it whole gives it its name.
+/// A layer in its place that the source has delivered, whichever source put it there. Several
+/// sources may work on one layer: the first that has it complete gives it its name.
 Result<std::string> Store::ensure_layer(const Source& source, const std::string& chain_id,
                                         const std::string& diff_id,
                                         const std::vector<std::string>& lowers,
@@ -349,7 +349,8 @@ Result<std::optional<ListedImage>> Store::listed_of(const std::string& name,
     listed.layers = (*image)->layers.size();
     listed.in_use = is_leased(digest);
   } else {
-    if (!read_own_name(name)) return std::optional<ListedImage>();  // Damaged: pulling it mends it.
+    // Damaged: pulling it repairs it.
+    if (!read_own_name(name)) return std::optional<ListedImage>();
     const Result<std::string> manifest = blobs_.read(digest);
     if (!manifest) return std::optional<ListedImage>();
     const std::variant<Manifest, Index> read = TRY(manifest_from(*manifest));

@@ -50,7 +50,7 @@ Result<Store::Sweep> Store::survey(const Refs& refs) const {
   Sweep needed;
   for (const std::string& digest : digests) {
     const Result<std::optional<Image>> image = image_of(digest);
-    if (!image || !*image) continue;  // Damaged, or a layer is gone: nobody can run it.
+    if (!image || !*image) continue;  // Damaged, or a layer is missing: it cannot run.
     needed.blobs.insert(digest);
     const std::string manifest = TRY(blobs_.read(digest));
     const std::variant<Manifest, Index> read = TRY(manifest_from(manifest));
@@ -61,8 +61,8 @@ Result<Store::Sweep> Store::survey(const Refs& refs) const {
   return needed;
 }
 
-/// Forgets what nobody can pull any more; all else that was pushed is needed, and stays when it
-/// cannot be read: a damaged file is for its owner to judge.
+/// Removes images that can no longer be pulled. Everything else that was pushed is needed, and
+/// stays even if it cannot be read: its owner decides about a damaged file.
 Result<void> Store::tidy_repositories(Sweep& needed) {
   const UnixMillis now = wall_time();
   const NamedBy named = [this](const std::string& digest) { return named_by(digest); };

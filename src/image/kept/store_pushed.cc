@@ -79,7 +79,7 @@ Result<std::optional<Meaning>> Store::look_up_pushed(const std::string& name) co
 Result<void> Store::add_pushed(Refs& refs) const {
   for (const std::string& name : TRY(repositories_.names())) {
     const Result<std::optional<Repository>> repository = repositories_.find(name);
-    if (!repository || !*repository) continue;  // Damaged: who asks for it is told.
+    if (!repository || !*repository) continue;  // Damaged: its users get the error.
     for (const auto& [tag, digest] : (*repository)->tags) {
       if (is_signature_tag(tag)) continue;
       const std::string own = std::string(own_registry) + "/" + name + ":" + tag;

@@ -139,7 +139,7 @@ TEST_CASE("image store: layers that images share are there once") {
   CHECK(place.count("blobs/sha256") == 0);
 }
 
-TEST_CASE("image store: one layer that stands in an image twice") {
+TEST_CASE("image store: one layer that occurs twice in an image") {
   Place place;
   const Tar tar = Tar().file("a", "a");
   const Result<Image> added = place.add(box, TestImage({tar, Tar().file(".wh.a", ""), tar}));
@@ -361,7 +361,7 @@ TEST_CASE("image store: who knows a layer's digests gets it only after deliverin
   REQUIRE(add(image));
 }
 
-TEST_CASE("image store: nobody waits for a layer that comes from another source") {
+TEST_CASE("image store: a layer from another source is never waited for") {
   Place place;
   const TestImage image = two_layers("1");
   const std::string digest = digest_of(image.layers[0]);

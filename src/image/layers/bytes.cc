@@ -24,7 +24,7 @@ namespace {
 constexpr std::size_t piece_bytes = 256u << 10;
 constexpr std::size_t pieces_ahead = 8;
 constexpr int gzip_window = 15 + 16;     ///< zlib's way to say: the largest window, gzip around it.
-constexpr int zstd_window_log_max = 27;  ///< 128 MiB, zstd's own bound where nobody asks for more.
+constexpr int zstd_window_log_max = 27;  ///< 128 MiB, zstd's own limit by default.
 
 Error damaged(const std::string& text) {
   return fail(Errc::protocol, text);

@@ -35,7 +35,7 @@ std::unique_ptr<Bytes> file_of(const Scratch& scratch, const std::string& packed
 
 TEST_SUITE_BEGIN("igzip" * doctest::skip(!has_igzip()));
 
-TEST_CASE("igzip: gives what zlib gives, of any number of members, whatever stands behind them") {
+TEST_CASE("igzip: returns what zlib returns, for any number of members and any trailing bytes") {
   const std::string plain = text();
   const std::string one = packing::gzipped(plain);
   REQUIRE(one.size() > (300u << 10));
@@ -49,7 +49,7 @@ TEST_CASE("igzip: gives what zlib gives, of any number of members, whatever stan
     }
 }
 
-TEST_CASE("igzip: what is cut short or damaged ends early or is other bytes, and is no error") {
+TEST_CASE("igzip: truncated or damaged data ends early or differs, and is not an error") {
   const std::string plain = text();
   const std::string packed = packing::gzipped(plain);
   std::string damaged = packed;
@@ -62,7 +62,7 @@ TEST_CASE("igzip: what is cut short or damaged ends early or is other bytes, and
   }
 }
 
-TEST_CASE("igzip: packed bytes are read to their end, and an error of theirs is told") {
+TEST_CASE("igzip: packed bytes are read to their end, and a read error is reported") {
   const Scratch scratch;
   const std::string packed = packing::gzipped(text());
   const std::string wrong = "sha256:" + std::string(64, '0');

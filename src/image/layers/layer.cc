@@ -129,7 +129,8 @@ Result<archive_entry*> Unpacking::next_member() {
   archive_entry* entry = nullptr;
   const int status = ::archive_read_next_header(handle_.get(), &entry);
   if (status == ARCHIVE_EOF) return static_cast<archive_entry*>(nullptr);
-  // A warning is a name that has no form in this process's locale, which is none: its bytes count.
+  // A warning is about a name that cannot be converted to this process's locale, which has none:
+  // only the bytes count.
   if (status == ARCHIVE_OK || status == ARCHIVE_WARN) return entry;
   return library_error();
 }
@@ -170,7 +171,7 @@ Result<void> Unpacking::take(archive_entry* entry) {
   return make(entry, path);
 }
 
-/// What stands for a removal in the lower layers is no file.
+/// An entry that marks a removal from the lower layers is not a file.
 Result<bool> Unpacking::take_whiteout(const LayerTree::Parts& path) {
   const std::string& name = path.back();
   if (!name.starts_with(whiteout_start)) return false;

@@ -49,7 +49,7 @@ class Cursor {
     return taken;
   }
   Result<std::string> quoted();
-  /// What some schemes have in place of parameters; left alone if it is none.
+  /// The token68 that some schemes have in place of parameters; not consumed if there is none.
   void skip_token68();
 
  private:

@@ -34,7 +34,7 @@ TEST_CASE("image challenge: what registries send is read") {
   }
 }
 
-TEST_CASE("image challenge: what is none is refused") {
+TEST_CASE("image challenge: an invalid one is refused") {
   std::string many_schemes;
   std::string many_parameters = "Basic ";
   for (int i = 0; i < 40; ++i) {

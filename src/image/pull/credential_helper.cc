@@ -16,8 +16,8 @@ namespace {
 
 constexpr std::size_t answer_bytes_max = 64u << 10;
 
-/// To a socket that nobody has read from yet: it has room for `text`, and if nobody ever will read
-/// that is no failure of ours.
+/// Writes to a socket that has not been read from yet: it has room for `text`. If the helper never
+/// reads it, that is not our failure.
 void tell(int socket, const std::string& text) {
   static_cast<void>(::send(socket, text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT));
 }

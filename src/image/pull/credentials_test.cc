@@ -117,7 +117,7 @@ TEST_CASE("image login: what a helper leaves running is gone with it") {
   const Fd held(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   REQUIRE(ask(folder.helper("leaves", "sleep 60 > " + path + " & exec 1>&-; :")));
   pollfd end{.fd = held.get(), .events = POLLIN, .revents = 0};
-  CHECK(::poll(&end, 1, 10'000) == 1);  // Nobody holds its other end any more.
+  CHECK(::poll(&end, 1, 10'000) == 1);  // All holders of the other end are gone.
   CHECK((end.revents & POLLHUP) != 0);
 }
 

@@ -51,7 +51,7 @@ TEST_CASE("image login: config.json's entries by registry and by folder of it") 
         "");
 }
 
-TEST_CASE("image login: a config.json that is none is refused without its text") {
+TEST_CASE("image login: an invalid config.json is refused without quoting its text") {
   for (const char* bad :
        {"", "hush", "[]", R"({"auths":{"quay.io":"hush"}})",
         R"({"auths":{"quay.io":{"auth":"hush"}}})", R"({"auths":{"quay.io":{"auth":"aHVzaA=="}}})",

@@ -21,7 +21,7 @@ struct Documents {
   ImageConfig config;
 };
 
-/// The layers whose blobs are here, told by the loop to the thread that unpacks.
+/// The layers whose blobs are here; the loop reports them to the thread that unpacks.
 class Arrivals {
  public:
   explicit Arrivals(std::size_t layers) : here_(layers, true) {}

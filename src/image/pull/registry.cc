@@ -12,7 +12,8 @@ namespace {
 
 constexpr std::size_t manifest_bytes_max = 4u << 20;
 constexpr auto manifest_max = std::chrono::seconds(60);
-constexpr std::uint64_t headway_bytes = 1u << 20;  ///< Fewer are no reason to count anew.
+/// Less progress does not reset the retry counter.
+constexpr std::uint64_t headway_bytes = 1u << 20;
 constexpr std::string_view manifest_types =
     "application/vnd.oci.image.manifest.v1+json, application/vnd.oci.image.index.v1+json, "
     "application/vnd.docker.distribution.manifest.v2+json, "
@@ -22,7 +23,8 @@ std::string digest_text(const aws::Sha256Bytes& bytes) {
   return "sha256:" + hex(aws::view_of(bytes));
 }
 
-/// A blob on its way: what came, what is still to come, and why no further try mends it.
+/// A blob being downloaded: the received bytes, the missing bytes, and the error for which no retry
+/// helps.
 class Transfer {
  public:
   Transfer(std::string digest, std::uint64_t total, Registry::Take take,

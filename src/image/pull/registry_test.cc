@@ -240,7 +240,7 @@ TEST_CASE("image registry: a manifest has a limit") {
   CHECK(got.error().text.ends_with("longer than 4 MiB"));
 }
 
-TEST_CASE("image registry: what passes is tried again, and what does not is told at once") {
+TEST_CASE("image registry: temporary errors are retried, and others are reported at once") {
   const std::string bytes = "{}";
   struct {
     Fake::Fault fault;
