@@ -29,7 +29,7 @@ long killed_for_memory(const std::string& path);
 std::string memory_cgroup(const std::string& proc_cgroup);
 
 /// True if the kernel refused a process of the group one more; the limit may be that of a group
-/// above it. To be asked likewise.
+/// above it. Call it before the container is removed.
 bool refused_processes(const std::string& path);
 
 /// The group that runc creates from the relative path `name` for a caller in the group `own`: below

@@ -89,7 +89,7 @@ TEST_CASE("cgroup: limits of a machine with version 2 stand in its one hierarchy
   CHECK(jobs_with_cgroups() == std::vector<std::string>{"job"});
 }
 
-TEST_CASE("cgroup: what version 2 tells of a host") {
+TEST_CASE("cgroup: version 2's figures of a host") {
   const OwnMounts mounts("tmpfs");
   SKIP_UNLESS(mounts);
   const std::string root = at;

@@ -17,7 +17,7 @@ TEST_CASE("cpus: lists as the kernel writes them") {
   }
 }
 
-TEST_CASE("cpus: hosts get processors that nobody else has, or none of their own") {
+TEST_CASE("cpus: hosts get processors that no other host has, or no set at all") {
   const Cpus all{0, 1, 2, 3};
   CHECK(choose_cpus(all, {}, 2) == Cpus{0, 1});
   CHECK(choose_cpus(all, {{0, 1}}, 2) == Cpus{2, 3});

@@ -14,8 +14,8 @@
 namespace muster::container {
 namespace {
 
-/// A process that holds new namespaces until it is let go: a descriptor can be had of them only
-/// while somebody is inside.
+/// A process that holds new namespaces until it is released: they can be opened only while a
+/// process is inside.
 class Holder {
  public:
   static Result<Holder> begin(int flags) {

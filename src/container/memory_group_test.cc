@@ -55,7 +55,7 @@ TEST_CASE("memory group: a process joins one, and leaves nothing behind") {
   CHECK(!has_cgroup(path.substr(0, path.find('/', 1))));
 }
 
-TEST_CASE("memory group: beyond its limit the process is killed, and the group tells") {
+TEST_CASE("memory group: a process beyond its limit is killed, and the group reports it") {
   const std::string path = new_group();
   const int status = in_child([&] { return take(path, 64 * mebi); });
   if (WIFEXITED(status) && WEXITSTATUS(status) == no_groups) {
@@ -64,6 +64,6 @@ TEST_CASE("memory group: beyond its limit the process is killed, and the group t
   }
   CHECK(WIFSIGNALED(status));
   CHECK(killed_for_memory(path) == 1);
-  CHECK(in_child([&] { return take(path, mebi); }) == 0);  // Counts anew, then removes it.
+  CHECK(in_child([&] { return take(path, mebi); }) == 0);  // Counts from 0 again, then removes it.
   CHECK(!has_cgroup(path.substr(0, path.find('/', 1))));
 }

@@ -16,9 +16,10 @@
 namespace muster::container {
 namespace {
 
-/// Others take devices, too: whoever comes second at one asks for the next.
+/// Other processes take devices, too: the loser of a race asks for the next one.
 constexpr int attempts_max = 256;
-/// Nobody reads it after a crash: no flush of the machine's disk when a program syncs its files.
+/// The volume is useless after a crash: no flush of the machine's disk when a program syncs its
+/// files.
 constexpr const char* options = "noinit_itable,nobarrier";
 
 /// A loop device over `image` that is gone when nothing uses it any more; by its path. `device`

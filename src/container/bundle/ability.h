@@ -14,7 +14,8 @@ struct Ability {
       no_root{};  ///< Why this process is not root; empty: it is, of its namespaces at least.
   bool has_runtime = false;
   std::string no_mounts{};  ///< Why a separate file system could not be mounted; empty: it could.
-  std::string no_group{};   ///< Likewise of a control group below this process's.
+  /// Why a control group below this process's could not be created; empty: it could.
+  std::string no_group{};
 };
 
 /// The first thing that is missing, as the end of "no container: …"; none: nothing is. Pure.

@@ -40,8 +40,8 @@ const char* const capabilities[] = {"CAP_CHOWN",  "CAP_DAC_OVERRIDE", "CAP_FOWNE
 /// Besides, what an image's own sshd needs: it serves a stranger from an empty root.
 constexpr const char* image_capability = "CAP_SYS_CHROOT";
 
-/// What tells of the whole machine or of the kernel's memory to root alone, which a host's root is:
-/// what Docker masks, and the rest of that kind. Those that a kernel lacks do no harm.
+/// Files that reveal facts about the whole machine or the kernel's memory only to root, which a
+/// host's root is: those that Docker masks, and similar ones. Paths that a kernel lacks do no harm.
 const char* const masked_kernel_paths[] = {
     "/proc/acpi",          "/proc/allocinfo",     "/proc/asound",
     "/proc/dynamic_debug", "/proc/interrupts",    "/proc/iomem",
@@ -61,7 +61,7 @@ const char* const readonly_kernel_paths[] = {"/proc/bus",      "/proc/fs",  "/pr
 /// tty, of Debian and most others.
 constexpr std::uint32_t terminal_group = 5;
 
-/// False for an id that stands for nobody in the host's user namespace.
+/// False for an id that does not map to a user in the host's user namespace.
 bool has_id(const Facts& facts, std::uint32_t id) {
   if (facts.user_namespace.empty()) return true;
   return std::any_of(facts.ids.begin(), facts.ids.end(), [id](const IdExtent& extent) {
@@ -257,8 +257,8 @@ Json resources(const job::HostSpec& spec, const Facts& facts) {
   return json;
 }
 
-/// Files that the host's root makes in a folder of the machine are somebody's there: one with a
-/// set-id bit would lend that one's rights to whoever runs it.
+/// Files that the host's root creates in a folder of the machine belong to a user there: one with a
+/// set-id bit would give that user's rights to any user who runs it.
 bool may_set_ids(const job::HostSpec& spec) {
   return std::none_of(spec.spec.bound.begin(), spec.spec.bound.end(),
                       [](const job::BoundPath& bound) { return bound.writable; });
@@ -279,8 +279,8 @@ Json linux_part(const job::HostSpec& spec, const Facts& facts) {
              {"maskedPaths", masked},
              {"readonlyPaths", list(readonly_kernel_paths)},
              {"seccomp", seccomp_profile(may_set_ids(spec))}};
-  // Where no group can be made the runtime does without one, unless it is named.
-  // A path that begins with no '/' lies below the group of whoever starts the runtime.
+  // If no group can be created, the runtime does without one, unless it is named. A path that does
+  // not begin with '/' is below the group of the runtime's caller.
   if (!facts.rootless)
     linux["cgroupsPath"] = spec.in_step ? step_cgroup_name(spec) : cgroup_path(spec);
   if (facts.user_namespace.empty()) return linux;
@@ -330,7 +330,7 @@ std::string without_hosts(const std::string& file, const job::HostSpec& spec) {
   return kept;
 }
 
-/// Behind those that are there: an image's own choice of a library stands.
+/// After the existing ones: an image's own choice of a library has priority.
 void append_folder(std::string& folders, const std::string& folder) {
   folders += folders.empty() ? folder : ":" + folder;
 }
@@ -415,7 +415,7 @@ std::vector<Bind> light_binds(const job::HostSpec& spec, const std::string& prog
   Facts facts;
   facts.program = program;
   std::vector<Bind> all = binds(spec, facts);
-  // The machine's resolver is the host's own, and /etc/hostname is read by nobody but at a boot.
+  // The host uses the machine's own resolver, and /etc/hostname is only read at boot.
   std::erase_if(all, [](const Bind& bind) {
     return bind.target == "/etc/hostname" || bind.target == "/etc/resolv.conf" ||
            bind.target == sys_path;
@@ -454,7 +454,7 @@ Command first_process_in(const job::HostSpec& spec, Command enter) {
 
 std::string host_variables(const job::HostSpec& spec, const Facts& facts, const Env& given) {
   Env env = given;
-  // Beside the node's own: whoever is no user of the image's may not install there.
+  // Apart from the node's own packages: a user other than the image's may not install there.
   env["PYTHONUSERBASE"] = user_packages_folder;
   for (const auto& [name, value] : first_process(spec, facts).env) env[name] = value;
   // Both are the image's where the job does not say more.
@@ -565,8 +565,8 @@ Env host_environment(const job::HostSpec& spec) {
 
 std::string host_settings(const job::HostSpec& spec) {
   Env env = host_environment(spec);
-  // Whoever needs the stream opens init's end: a program between them may have closed its own, or
-  // use the number for something else.
+  // Programs that need the stream open init's end: a program between them may have closed its own,
+  // or use the number for something else.
   env["MUSTER_STEWARD_FD"] =
       spec.light ? light_stream_path : "/proc/1/fd/" + std::to_string(steward_stream_fd);
   return job::take_host_settings(env);

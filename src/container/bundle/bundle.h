@@ -17,7 +17,7 @@ namespace muster::container {
 struct Facts {
   std::string program;              ///< The running `sm`; bind-mounted as sm and train.
   std::string network_namespace;    ///< A path that opens it, valid in the runtime's view.
-  std::string user_namespace;       ///< Likewise; empty: the machine's own users.
+  std::string user_namespace;       ///< A path as above; empty: the machine's own users.
   std::vector<IdExtent> ids;        ///< What the user namespace has.
   bool rootless = false;            ///< See IdMap; control groups are not available then.
   std::vector<std::string> binds;   ///< RootView::binds.
@@ -51,8 +51,8 @@ std::vector<std::string> ml_places(const job::HostSpec& spec, const Facts& facts
 /// shown_place(i). Pure.
 std::vector<Bind> binds(const job::HostSpec& spec, const Facts& facts);
 
-/// What a light host sees besides its machine's files, likewise; `program` is the running `sm`.
-/// Pure.
+/// What a light host sees besides its machine's files, in the same form; `program` is the running
+/// `sm`. Pure.
 std::vector<Bind> light_binds(const job::HostSpec& spec, const std::string& program);
 
 /// The host's first process: `sm init` over what the job runs. With an entry point of the job's

@@ -271,7 +271,7 @@ TEST_CASE("bundle: a mount inside another comes after it") {
   }
 }
 
-TEST_CASE("bundle: what is shown stands where the steward mounts it, in order") {
+TEST_CASE("bundle: each bind has the path at which the steward mounts it, in order") {
   const Json json = config();
   std::size_t number = 0;
   for (const Bind& bind : binds(two_hosts(), facts())) {
@@ -363,7 +363,7 @@ TEST_CASE("bundle: root in a host is an unprivileged user on the machine") {
   CHECK(!config()["linux"].contains("uidMappings"));
 }
 
-TEST_CASE("bundle: what the kernel tells root of the whole machine is hidden") {
+TEST_CASE("bundle: files that reveal facts about the whole machine to root are hidden") {
   const Json linux = config()["linux"];
   for (const char* path :
        {"/proc/kcore", "/proc/keys", "/proc/kpagecount", "/proc/kpageflags", "/proc/kpagecgroup",

@@ -21,7 +21,7 @@ struct ToolPlace {
   std::string inside;
   std::vector<std::string> shown{};  ///< Paths that the image shows as the host sees them.
   bool changes_root = false;         ///< The host writes outside of the folders shown.
-  bool gives_gpus = false;           ///< NVIDIA's; likewise AMD's.
+  bool gives_gpus = false;           ///< NVIDIA's; `gives_rocm`: AMD's.
   bool gives_rocm = false;
   Env env{};  ///< Who the user is, and PATH.
 };

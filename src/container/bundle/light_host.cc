@@ -182,8 +182,8 @@ class Report {
   report.give_up(supervise::replace_self(host.command, stdio).text);
 }
 
-/// Between the steward and the host's first process: enters the namespaces that the latter is to be
-/// in, and tells its number, as the steward sees it.
+/// A process between the steward and the host's first process: enters the namespaces for the
+/// latter, and reports its pid as the steward sees it.
 [[noreturn]] void make_host(const LightHost& host, const supervise::Stdio& stdio, bool own_pids,
                             Report report) {
   const int spaces = CLONE_NEWNS | CLONE_NEWUTS | CLONE_NEWIPC;

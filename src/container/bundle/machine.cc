@@ -34,7 +34,7 @@ std::string venv_home(const fs::path& prefix) {
   return {};
 }
 
-/// <prefix>/bin/python3 -> <prefix>; where that is no folder of its own, the program's folder.
+/// <prefix>/bin/python3 -> <prefix>; if that is not a separate folder, the program's folder.
 fs::path prefix_of(const fs::path& program) {
   const fs::path folder = program.parent_path();
   const fs::path prefix = folder.parent_path();

@@ -22,8 +22,8 @@ constexpr std::string_view closed_folders[] = {"/boot", "/dev",  "/etc",  "/home
 /// The kernel's files: nothing in them is shown at all.
 constexpr std::string_view kernel_folders[] = {"/proc", "/sys", "/dev"};
 
-/// Settings that programs and libraries need and that hold no secret. A name that ends in '*'
-/// stands for all that begin so.
+/// Settings that programs and libraries need and that contain no secrets. A name that ends in '*'
+/// matches all names that begin like that.
 constexpr std::string_view etc_names[] = {
     // The C library, the loader and the shells.
     "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "localtime", "timezone", "locale.alias",
@@ -84,7 +84,8 @@ std::vector<std::string> apart(std::vector<std::string> paths,
   return kept;
 }
 
-/// The fields of a line of passwd(5) or group(5), the number as one; none for what is no such line.
+/// The fields of a line of passwd(5) or group(5), with the number parsed; none for a malformed
+/// line.
 struct Account {
   std::vector<std::string> fields;
   std::int64_t number = 0;

@@ -16,7 +16,7 @@ struct RootView {
   /// none inside another, except across a mount: views do not cross mounts.
   std::vector<std::string> trees;
   /// Programs outside those trees, read-only at their own paths: folders in PATH. Sorted; none
-  /// inside another or in a tree, likewise.
+  /// inside another or in a tree, except across a mount.
   std::vector<std::string> programs;
   /// Files and folders that a host sees read-only, because its own file system is at their place
   /// (/tmp, /run, /dev/shm). Sorted; none inside another.

@@ -72,7 +72,7 @@ TEST_CASE("root view: of /etc what programs need, nothing that may hold a secret
   CHECK(!is_partly_shown_in_etc("ssh"));
 }
 
-TEST_CASE("root view: accounts of the system are told, people are not") {
+TEST_CASE("root view: accounts of the system are shown, people's are not") {
   const char* const passwd =
       "root:x:0:0:root:/root:/bin/bash\ndaemon:x:1:1::/usr/sbin:/bin/false\n"
       "me:x:1000:1000:Me:/home/me:/bin/sh\nnobody:x:65534:65534::/nonexistent:/bin/false\ntorn:x";

@@ -122,7 +122,7 @@ Fd in_shown_machine(const std::string& path) {
   std::error_code code;
   const std::string real = std::filesystem::read_symlink(by_descriptor(fd), code);
   if (code) return {};
-  // Whoever owns a folder on the way may have put something else there since.
+  // The owner of a folder on the path may have replaced it since.
   Fd shown(::open((shown_machine() + real).c_str(), O_PATH | O_CLOEXEC));
   struct stat there {
   }, wanted{};

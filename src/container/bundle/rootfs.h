@@ -73,8 +73,8 @@ Result<void> mount_device(const job::DeviceNode& node, const std::string& target
 /// Mounts at host_root() what `view` shows of the machine, each tree writable: what a host writes,
 /// in them or beside them, goes to `layers`. Says in lines which trees it had to show read-only: no
 /// overlay can lie on their file system or, for an ordinary user, another one is mounted inside;
-/// then the folders without mounts in them are writable. Errors: as mount_overlay(); with ids then
-/// everything is to be done anew without.
+/// then the folders without mounts in them are writable. Errors: as mount_overlay(). If it fails
+/// with ids, start again without them.
 Result<std::vector<std::string>> mount_host_root(const RootView& view, const std::string& layers,
                                                  const IdMap& ids);
 

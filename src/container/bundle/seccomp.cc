@@ -22,7 +22,7 @@ constexpr std::uint64_t namespace_flags[] = {0x00020000, 0x02000000, 0x04000000,
                                              0x10000000, 0x20000000, 0x40000000};
 /// The kernel takes the low half alone of an argument that is an int; a filter compares all of it.
 constexpr std::uint64_t int_mask = 0xFFFFFFFF;
-/// A socket's type; what stands above these bits are its flags.
+/// A socket's type; the bits above these are its flags.
 constexpr std::uint64_t type_mask = 0xF;
 
 // Calls by their names, with a space between.
@@ -135,9 +135,9 @@ void refuse_other_netlink(Json& rules) {
   }
 }
 
-/// What talks within a machine and over IP, and of netlink what lists addresses. A family or type
-/// that is not there would load the kernel's module for it, whoever asks. SOCK_PACKET is another
-/// way to AF_PACKET.
+/// Families for talking within a machine and over IP, and those parts of netlink that list
+/// addresses. A request for an absent family or type would load the kernel's module for it,
+/// whichever process asks. SOCK_PACKET is another way to AF_PACKET.
 void add_sockets(Json& rules) {
   const auto add_types = [&](const char* call, int family, std::initializer_list<int> types) {
     for (const int type : types) {
@@ -157,8 +157,8 @@ void add_sockets(Json& rules) {
   refuse_other_families(rules, "socketpair", {AF_UNIX});
 }
 
-/// Calls that give a file its mode: where that stands, and where the flags of those that may make
-/// none.
+/// Calls that set a file's mode: the argument with the mode, and that with the flags for calls that
+/// may create no file.
 struct ModeCall {
   const char* name;
   int mode;

@@ -42,7 +42,7 @@ int ruling(const Json& profile, const std::string& name, const Call& call) {
 
 const std::array<std::uint64_t, 5> high_halves{0, 1, 0x80000000, 0xFFFFFFFF, 0x28};
 
-TEST_CASE("seccomp: only four families of sockets, whatever stands in the high half") {
+TEST_CASE("seccomp: only four families of sockets, whatever the high half contains") {
   const Json profile = seccomp_profile();
   for (const std::uint64_t high : high_halves)
     for (std::uint64_t family = 0; family < 300; ++family) {
@@ -89,7 +89,7 @@ TEST_CASE("seccomp: types and protocols that lead to other families are not ther
   }
 }
 
-TEST_CASE("seccomp: no flag of clone makes a namespace, whatever stands beside it") {
+TEST_CASE("seccomp: no flag of clone creates a namespace, whatever other flags are set") {
   const Json profile = seccomp_profile();
   const std::uint64_t thread = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD;
   for (const std::uint64_t high : high_halves) {
@@ -115,7 +115,7 @@ TEST_CASE("seccomp: a personality is one of six by the half that the kernel take
   }
 }
 
-TEST_CASE("seccomp: a name stands in one list, and every comparison is masked") {
+TEST_CASE("seccomp: a name is in one list, and every comparison is masked") {
   const Json profile = seccomp_profile();
   std::set<std::string> whole, looked_at;
   for (const Json& rule : profile["syscalls"])
@@ -133,7 +133,7 @@ TEST_CASE("seccomp: a name stands in one list, and every comparison is masked") 
   }
 }
 
-TEST_CASE("seccomp: no file gets a set-id bit where that is asked for, whatever stands above it") {
+TEST_CASE("seccomp: no file gets a set-id bit, whatever bits are set above it") {
   const Json strict = seccomp_profile(false);
   const Json usual = seccomp_profile();
   constexpr std::uint64_t create = O_CREAT | O_WRONLY, unnamed = O_TMPFILE | O_RDWR;

@@ -16,7 +16,7 @@ namespace muster::container {
 namespace {
 
 constexpr const char* notes_folder = "/run/muster/gateways";
-/// The interface that was told to hand packets on, though the machine hands none on otherwise.
+/// The interface that was set to forward packets, although the machine forwards none otherwise.
 constexpr const char* forwarding_note = "/run/muster/forwarding";
 
 Result<Fd> lock_notes() {
@@ -43,7 +43,7 @@ Result<void> hand_on(const Outside& outside) {
   return tell_kernel(setting(outside.uplink), "1");
 }
 
-/// Undoes hand_on() if no gateway is left and nobody has meanwhile made a router of the machine.
+/// Undoes hand_on() if no gateway is left and the machine was not made a router meanwhile.
 Result<void> stop_handing_on() {
   const Result<std::vector<std::string>> left = names_in(notes_folder);
   if (left && !left->empty()) return {};
@@ -70,7 +70,8 @@ Result<void> make_gateway(const Outside& outside, int inner) {
 /// With the lock of the notes.
 Result<void> take_away(const std::string& bridge, const Env& env) {
   TRY(remove_link(bridge + "-gw"));
-  // Deleting what is not there is an error: so it is made first, which is none if it is there.
+  // Deleting a missing table is an error, so it is created first, which is not an error if it
+  // exists.
   TRY(run_nft("add table inet " + bridge + "\ndelete table inet " + bridge + "\n", env));
   ::unlink(note_of(bridge).c_str());
   return stop_handing_on();

@@ -116,7 +116,7 @@ Result<void> connect_to_bridge(int socket, const job::HostSpec& spec) {
   return set_up(socket, cable);
 }
 
-/// What a host on a bridge is told of its network.
+/// The network settings that a host on a bridge gets.
 Result<void> set_addresses(int socket, const job::HostSpec& spec, bool is_outside) {
   TRY(set_address(socket, "eth0", job::own_address(spec), spec.prefix_length));
   TRY(set_up(socket, "eth0"));

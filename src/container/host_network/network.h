@@ -37,7 +37,7 @@ class HostNetwork {
   /// Listens inside the host's own network, at `address` (numeric IPv4), which is added to its
   /// loopback interface if needed. Error: `system`: a process in there already listens on it.
   Result<Fd> listen(const std::string& address, std::uint16_t port) const;
-  /// Takes datagrams likewise.
+  /// Binds a datagram socket in the same way.
   Result<Fd> take_datagrams(const std::string& address, std::uint16_t port) const;
   /// Opens the host's namespace while this process lives: "/proc/<pid>/fd/<n>".
   std::string path() const;

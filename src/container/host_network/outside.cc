@@ -49,7 +49,7 @@ std::string rules(const Outside& outside) {
       from_job + "fib daddr type != unicast drop",
       from_job + "ip daddr { " + forbidden_outside + " } drop",
   };
-  // What the kernel says about a job's own connections (too large, nobody there) may pass.
+  // The kernel's errors about a job's own connections (too large, unreachable) may pass.
   const std::vector<std::string> from_machine = {
       to_job + "ct state established,related accept",
       to_job + "drop",
@@ -62,7 +62,8 @@ std::string rules(const Outside& outside) {
       to_job + "ct state established,related accept",
       to_job + "drop",
   };
-  // The machine is no router for strangers: jobs' gateways alone begin so (engine/local/network.h).
+  // The machine does not route for strangers: only jobs' gateways have such names
+  // (engine/local/network.h).
   if (outside.guards_uplink) passing.push_back("iifname " + uplink + " oifname != \"mu*\" drop");
   return "table inet " + outside.table + " {\n" +
          chain("arriving", "filter hook prerouting priority -300", arriving) +
