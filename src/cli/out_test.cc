@@ -54,7 +54,7 @@ TEST_CASE("out: the flags that others share are left alone") {
   CHECK(!out.is_terminal());
 }
 
-TEST_CASE("out: abandoned, it waits for nobody, without a reader it drops") {
+TEST_CASE("out: once abandoned, it waits for no reader, and without a reader it drops the output") {
   std::signal(SIGPIPE, SIG_IGN);  // As main does.
   Pipe pipe = *make_pipe();
   loop::Loop loop;

@@ -24,7 +24,7 @@ Result<int> whole_number(const char* flag, const std::string& text, int most, in
 
 namespace {
 
-/// A number that is not negative, without a sign or an exponent, and what stands behind it.
+/// A non-negative number without a sign or an exponent, and the text after it.
 struct Decimal {
   double value = 0;
   std::string unit;
@@ -39,7 +39,7 @@ std::optional<Decimal> decimal(const std::string& text) {
   return read;
 }
 
-/// 1024 for "k", "KB" or "KiB"; 0 for what is no unit.
+/// 1024 for "k", "KB" or "KiB"; 0 for an unknown unit.
 double unit_bytes(std::string unit) {
   for (char& c : unit)
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
@@ -50,7 +50,7 @@ double unit_bytes(std::string unit) {
   return std::pow(1024.0, static_cast<double>(power) + 1);
 }
 
-/// Seconds of a span's unit; 0: it is none.
+/// Seconds of a span's unit; 0 for an unknown unit.
 std::int64_t unit_seconds(char unit) {
   switch (unit) {
     case 's':

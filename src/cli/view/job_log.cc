@@ -281,7 +281,7 @@ void JobLog::say_if_nothing() const {
 loop::Task<Result<int>> JobLog::run() {
   loop::Timer timer(client_.loop);
   while (true) {
-    // A description that tells the end comes before the last look at the log.
+    // Describe first, then read the log: so the log is complete when the description shows the end.
     const Result<Json> job = co_await describe(client_, job_, patience_);
     if (!job) co_return job.error();
     if (!render_) {

@@ -27,7 +27,7 @@ constexpr const char* yellow = "\x1b[33m";
 constexpr const char* bold = "\x1b[1m";
 constexpr const char* plain = "\x1b[0m";
 constexpr std::string_view file_scheme = "file://";
-constexpr double seconds_most = 1e11;  // Beyond, it is no time: the year 5138.
+constexpr double seconds_most = 1e11;  // Later times are invalid: the year 5138.
 
 const Json& member(const Json& json, std::string_view name) {
   static const Json none;
@@ -93,7 +93,7 @@ std::string minutes_text(UnixMillis span) {
   return minutes < 60 ? rest : std::to_string(minutes / 60) + " h " + rest;
 }
 
-/// ": hangs", ": silent for 12 min"; else empty. `now`: none where no time is to be told.
+/// ": hangs", ": silent for 12 min"; else empty. `now`: none to leave out times.
 std::string standstill_text(const Json& job, std::optional<UnixMillis> now) {
   if (hangs(job)) return ": hangs";
   const std::optional<UnixMillis> since = member_time(job, "MusterSilentSince");

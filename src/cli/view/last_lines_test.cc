@@ -26,7 +26,7 @@ TEST_CASE("last lines: the longest silent rank comes first, with what it said la
         "    algo-1 rank 0, 1 s before: three \\x1b[1m\n");
 }
 
-TEST_CASE("last lines: of a program that is no rank, the bar's last state") {
+TEST_CASE("last lines: a program that is not a rank shows its progress bar's last state") {
   LastLines last;
   last.take("algo-1", start, lines(-1, " 10%\r 20%"));
   last.freeze(start);

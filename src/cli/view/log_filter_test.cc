@@ -9,7 +9,7 @@ UnixMillis ms(std::int64_t count) {
   return UnixMillis(count);
 }
 
-TEST_CASE("log filter: a host's, a rank's and late entries are told from the others") {
+TEST_CASE("log filter: a host's, a rank's and late entries are selected") {
   using Kind = LogEntry::Kind;
   const LogEntry status{.kind = Kind::status, .time = ms(5), .name = "Training"};
   const LogEntry rank_3{.kind = Kind::line, .time = ms(6), .host = "algo-2", .rank = 3};

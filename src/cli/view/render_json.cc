@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::string_view hex_digits = "0123456789abcdef";
 
-/// A character that stands in a JSON string by itself.
+/// A character that needs no escape in a JSON string.
 bool is_plain(char c) {
   return static_cast<unsigned char>(c) >= 0x20 && c != '"' && c != '\\';
 }

@@ -267,7 +267,7 @@ TEST_CASE("render: the verdict names who, how, the last lines and where to look"
   CHECK(verdict_text(done, {}, false) == "Stopped: on request\n");
 }
 
-TEST_CASE("render: the last object tells the end") {
+TEST_CASE("render: the last object describes the end") {
   const Json json = *parse_json(end_object(failed_report(), "demo", "/out", 3, 1, {}));
   CHECK(json["type"] == "end");
   CHECK(json["status"] == "Failed");

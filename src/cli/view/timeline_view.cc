@@ -58,7 +58,7 @@ HostPhases phases_of(const job::HostTimeline& host, UnixMillis submitted) {
   return phases;
 }
 
-/// Where in a bar of `bar_columns` a time stands.
+/// The position of a time in a bar of `bar_columns`.
 int column(UnixMillis time, UnixMillis whole) {
   if (whole.count() <= 0) return 0;
   return static_cast<int>(time.count() * bar_columns / whole.count());
