@@ -26,7 +26,7 @@ Result<AddressBlock> block_from(std::string_view text);
 /// "10.177.3.7" for `number` 7, which the block has room for.
 std::string address_in(const AddressBlock& block, std::uint32_t number);
 
-/// "10.0.3.0/24" for "10.0.3.7" and 24; empty if that is no IPv4 address, or no prefix.
+/// "10.0.3.0/24" for "10.0.3.7" and 24; empty for an invalid IPv4 address or prefix.
 std::string subnet_of(const std::string& address, int prefix_bits);
 
 }  // namespace muster
