@@ -64,7 +64,7 @@ TEST_CASE("bound path: in hosts nothing covers what every host has") {
   }
 }
 
-TEST_CASE("bound path: none stands in another one") {
+TEST_CASE("bound path: no path is inside another one") {
   CHECK(why(check_inside(std::vector<BoundPath>{{"/a", "/data"}, {"/b", "/data2"}})) == "");
   for (const char* other : {"/data", "/data/b"})
     CHECK(why(check_inside(std::vector<BoundPath>{{"/a", "/data"}, {"/b", other}}))

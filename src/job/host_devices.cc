@@ -9,7 +9,7 @@
 namespace muster::job {
 namespace {
 
-/// What every host has in /dev; nothing of the machine's stands there.
+/// The devices of every host's /dev, which contains nothing of the machine's.
 constexpr std::string_view own_nodes[] = {
     "/dev/console", "/dev/fd",     "/dev/full",   "/dev/mqueue",  "/dev/null",
     "/dev/ptmx",    "/dev/pts",    "/dev/random", "/dev/shm",     "/dev/stderr",

@@ -13,8 +13,9 @@ namespace muster::job {
 /// The settings file in a host of the platform whose image has its own entry point; mode 0600.
 inline constexpr const char* host_settings_path = "/run/muster/settings";
 
-/// All of the job's own variables for a host that a program of the node puts in an image, likewise:
-/// that program's rules of what passes, and how it is quoted, are not the job's.
+/// All of the job's own variables for a host that a program of the node puts in an image; mode
+/// 0600, too. The job does not depend on that program's rules of which variables pass and how they
+/// are quoted.
 inline constexpr const char* host_variables_path = "/run/muster/variables";
 /// Where hosts have `sm` and `train` that are images', or light: there may be programs of these
 /// names.

@@ -31,7 +31,7 @@ TEST_CASE("host settings: anything but muster's own variables is refused") {
         Errc::invalid_input);
 }
 
-TEST_CASE("host settings: variables of a job are over an image's, whatever stands in them") {
+TEST_CASE("host settings: variables of a job override an image's, whatever their values") {
   const Env own{{"A", "x=1\n$HOME \"'"}, {"B", ""}};
   CHECK(*variables_from(variables_text(own)) == own);
   CHECK(variables_from("")->empty());

@@ -38,7 +38,7 @@ Result<std::uint32_t> id_from(const std::string& text, std::string_view whole) {
   return static_cast<std::uint32_t>(*id);
 }
 
-/// Each stands for a program whose command line container/bundle/image_tool.h knows.
+/// Each names a program whose command line container/bundle/image_tool.h knows.
 constexpr std::array<std::string_view, 2> tools = {"apptainer", "enroot"};
 constexpr std::size_t tool_name_bytes_max = 4096;
 /// Images that the tools can bring by themselves.

@@ -10,7 +10,7 @@ namespace {
 constexpr std::size_t groups_max = 5;  // The API's limit, as the next one.
 constexpr std::size_t name_bytes_max = 64;
 
-/// What a host of a group may have, as it stands in muster's own part of a specification.
+/// A resource of a group's hosts, as in muster's own part of a specification.
 struct Resource {
   const char* field;
   std::int64_t most;

@@ -26,7 +26,7 @@ TEST_CASE("VPC place: hosts get addresses of each subnet in its turn, behind tho
   CHECK((*addresses)[1] == PlacedAddress{"10.0.2.4", *block_from("10.0.2.0/29"), "10.0.2.1"});
 }
 
-TEST_CASE("VPC place: subnets that are too small are told with their room") {
+TEST_CASE("VPC place: subnets that are too small are reported with their size") {
   VpcPlace small = two_subnets();
   small.subnets = {"10.0.2.0/29"};
   CHECK(addresses_of(small, 3).has_value());

@@ -86,7 +86,8 @@ class Unpacker {
 };
 
 constexpr std::int64_t programs_max = 4096;
-// What other hosts are told of a call; the rest stays on its host. An operator sends 300 bytes.
+// The part of a call that other hosts receive; the rest stays on its host. An operator sends 300
+// bytes.
 constexpr std::size_t name_bytes_max = 1024;
 constexpr std::size_t digest_bytes_max = 256;
 constexpr std::size_t data_bytes_max = 4096;

@@ -67,7 +67,7 @@ TEST_CASE("call: a payload that is cut anywhere is refused") {
   }
 }
 
-TEST_CASE("call: a call that asks for nothing, or for what is none, is refused") {
+TEST_CASE("call: an empty or malformed call is refused") {
   struct {
     const char* name;
     void (*change)(Call& call);
@@ -154,7 +154,7 @@ TEST_CASE("call: a plan becomes the call that carries it out, direct or by mpiru
   CHECK(call.programs.size() == 1);
 }
 
-TEST_CASE("call: what a host or the leader tells of a call is read field by field") {
+TEST_CASE("call: messages of a host or the leader about a call are read field by field") {
   for (const char* bad : {"", "1", "{}", R"({"name": "a"})", R"({"name": "a", "digest": 1})"}) {
     CAPTURE(bad);
     CHECK_FALSE(host_call_from(bad));

@@ -154,7 +154,7 @@ constexpr std::array<Refused, 23> refused = {{
     {"-m", "DeepSpeed calls it --module"},
 }};
 
-/// What the page does not know stands before the script still. Error: `invalid_input`.
+/// Refuses an unknown option before the script. Error: `invalid_input`.
 Result<void> check_script(const Args& words) {
   const std::string& word = words.front();
   if (!word.starts_with('-') || word == "-") return {};

@@ -38,7 +38,7 @@ std::string world_taken(Args& words) {
 
 // --- the node launcher ---
 
-TEST_CASE("deepspeed: a node launcher on each host, told all hosts and their slots") {
+TEST_CASE("deepspeed: a node launcher on each host, which gets all hosts and their slots") {
   // `sm rank` puts --local_rank where the node launcher would.
   const std::string sm = "--no_python --no_local_rank /bin/sm rank ";
   const std::string runs = sm + "--local-rank-at 3 -- python3 -u ";
@@ -180,7 +180,7 @@ TEST_CASE("deepspeed direct: the ranks that the node launcher would start") {
   }
 }
 
-TEST_CASE("deepspeed direct: who a rank is stands in its variables, whatever was there") {
+TEST_CASE("deepspeed direct: a rank's identity is in its variables, whatever their values were") {
   OperatorLine given = line({{"--launcher", "direct"}});
   given.command.env["RANK"] = "77";
   given.command.env["MASTER_ADDR"] = "elsewhere";
@@ -203,7 +203,7 @@ TEST_CASE("deepspeed direct: who a rank is stands in its variables, whatever was
 
 // --- what is refused ---
 
-TEST_CASE("deepspeed: a line that cannot be is told in one line") {
+TEST_CASE("deepspeed: an invalid line is refused with one line") {
   const Site two = hosts_of(2);
   Site portless = two;
   portless.hosts[0].ports.clear();

@@ -111,7 +111,7 @@ TEST_CASE("launchers: a line's flags reach the planner that its operator names")
   }
 }
 
-TEST_CASE("launchers: torchrun's options without a script are told") {
+TEST_CASE("launchers: torchrun's options without a script are reported") {
   const Result<Operation> operation =
       read_torchrun({{}, "python3", "/bin/sm", {{"--max-restarts", "2"}, {}, "/w"}});
   REQUIRE(!operation);

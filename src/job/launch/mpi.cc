@@ -103,7 +103,7 @@ void add_ports(Env& env, const Options& options) {
   env.try_emplace("UCX_TCP_PORT_RANGE", first + "-" + last);
 }
 
-/// SM_* tell a rank of its own host: a leader's value never stands in for them.
+/// SM_* describe a rank's own host: they never get the leader's values.
 Args kept_names(const CustomOptions& custom) {
   Args names;
   for (const auto& [name, value] : custom.exported)

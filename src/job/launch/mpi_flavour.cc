@@ -61,7 +61,7 @@ std::string name_of(const MpiFlavour& flavour) {
 }
 
 bool told_to_ranks(std::string_view name) {
-  // A launcher tells the leader's, and each host has its own.
+  // A launcher passes on the leader's interfaces, but each host has its own.
   constexpr std::array<std::string_view, 4> interfaces = {
       "OMPI_MCA_btl_tcp_if_include", "OMPI_MCA_oob_tcp_if_include", "PRTE_MCA_prte_if_include",
       hydra_interface};

@@ -5,7 +5,7 @@
 namespace muster::launch {
 namespace {
 
-TEST_CASE("mpi flavour: what mpirun --version writes tells it") {
+TEST_CASE("mpi flavour: the output of mpirun --version identifies it") {
   struct {
     const char* text;
     const char* want;

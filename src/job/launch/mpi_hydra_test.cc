@@ -115,7 +115,7 @@ TEST_CASE("mpi: Open MPI 5 alone on a host is given no interface of its daemons"
   CHECK(line_of(inputs, under(open_mpi_5)).find("prte_if_include") == std::string::npos);
 }
 
-TEST_CASE("mpi: by ssh no flavour is told of an agent") {
+TEST_CASE("mpi: over ssh no flavour gets an agent") {
   for (const MpiFlavour& flavour : {MpiFlavour{}, open_mpi_5, mpich, intel}) {
     Options options = under(flavour, Transport::ssh);
     options.agent = "";

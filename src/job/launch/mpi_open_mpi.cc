@@ -75,7 +75,7 @@ class OpenMpiLine {
  private:
   void add(const Args& words) { words_.insert(words_.end(), words.begin(), words.end()); }
 
-  /// mpirun ends with an error if a parameter stands on its line twice, be it with one value.
+  /// mpirun ends with an error if a parameter occurs twice on its line, even with the same value.
   void add_mca(const std::string& name, const std::string& value) {
     if (!line_.custom.mca.contains(name)) add({prrte_ ? "--mca" : "-mca", name, value});
   }

@@ -10,8 +10,8 @@ namespace {
 
 constexpr const char* server_port = "7592";
 
-/// What the reference exports. As there, these stand over what the job's own environment has; only
-/// a custom option -x stands over them.
+/// The variables that the reference exports. As there, they override the job's own environment, and
+/// only a custom option -x overrides them.
 Env fabric_variables(const Inputs& inputs, const CustomOptions& custom) {
   const bool alone = inputs.hosts.size() == 1;
   Env variables = {{"FI_PROVIDER", "efa"},

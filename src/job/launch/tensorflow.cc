@@ -73,7 +73,7 @@ Args addresses_of_job(const std::vector<Task>& tasks, const Args& addresses,
   return found;
 }
 
-/// The evaluator is no part of the cluster that trains; it alone sees itself in it.
+/// The evaluator is not part of the cluster that trains; only the evaluator sees itself in it.
 Json config_for(const Task& task, const std::vector<Task>& tasks, const Args& addresses) {
   Json cluster = Json::object();
   for (std::size_t i = 0; i < tasks.size(); ++i)
@@ -95,8 +95,7 @@ Result<void> check_arguments(const Args& argv) {
 }
 
 /// A worker of ParameterServerStrategy serves until it is ended, as a parameter server does; there
-/// the chief leads. Without a chief, or told by TF_CONFIG alone, workers train and end by
-/// themselves.
+/// the chief leads. Without a chief, or with TF_CONFIG alone, workers train and end by themselves.
 bool decides(const Task& task, const TensorflowRequest& request) {
   if (task.job == "chief") return true;
   if (task.job != "worker") return false;

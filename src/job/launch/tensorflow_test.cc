@@ -261,7 +261,7 @@ TEST_CASE("tensorflow: a request that cannot be needs no ports, nor does a stran
   CHECK(tensorflow_ports(trainer({1, 1}), {"algo-1"}, "algo-2") == 0);
 }
 
-TEST_CASE("tensorflow: told by TF_CONFIG alone, servers serve and the others run the trainer") {
+TEST_CASE("tensorflow: with TF_CONFIG alone, servers serve and the others run the trainer") {
   TensorflowRequest request = trainer({1, 2, true}, {"t.py", "--job_name", "mine"});
   request.config_only = true;
   const Result<HostPlan> plan = plan_tensorflow(request, site_of({0, 0}, "algo-2"));

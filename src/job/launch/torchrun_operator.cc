@@ -21,7 +21,7 @@ constexpr std::array<std::string_view, 9> owned = {
     "--rdzv-endpoint", "--rdzv-id",   "--rdzv-backend", standalone_flag};
 constexpr std::string_view processes_flag = "--nproc-per-node";
 
-/// Left by whoever started us: torchrun reads the same options from PET_*, and libraries take a
+/// Set by our caller: torchrun reads the same options from PET_*, and libraries take a
 /// TORCHELASTIC_* for a sign that an agent watches.
 constexpr std::array<const char*, 12> foreign = {
     "PET_NNODES",         "PET_NODE_RANK",           "PET_MASTER_ADDR",
@@ -53,7 +53,8 @@ Result<int> process_count(const std::string& text) {
                                        std::to_string(job::processes_per_host_max));
 }
 
-/// An option of muster's that was given all the same. What a job of one host is anyway is no error.
+/// Refuses an option that muster itself sets. A value that a job of one host has anyway is not an
+/// error.
 Result<void> check_owned(const std::string& word, std::string_view option, std::size_t hosts) {
   const std::string given = to_utf8(word.substr(0, word.find('=')));
   if (option == nnodes_flag && word.find(':') != std::string::npos)
@@ -100,8 +101,8 @@ Env cleaned(Env env) {
   return env;
 }
 
-/// torch before 2.4 looks at its processes every 5 s only, and so ends, or tells of a failure, up
-/// to 5 s late; later ones look ten times a second.
+/// torch before 2.4 looks at its processes only every 5 s, and so ends or reports a failure up to 5
+/// s late; later versions look ten times a second.
 Args watch_options(const TorchrunRequest& request) {
   constexpr std::string_view option = "--monitor-interval";
   for (const std::string& word : request.agent_options) {
@@ -138,8 +139,8 @@ Result<void> check_direct(const TorchScript& script) {
                                        " to; it takes -m, --no-python and --run-path");
 }
 
-/// What torchrun 2.0.1 tells its processes, and NODE_RANK, which some libraries read.
-/// TORCHELASTIC_USE_AGENT_STORE: rank 0 itself listens on MASTER_PORT.
+/// The variables that torchrun 2.0.1 sets for its processes, and NODE_RANK, which some libraries
+/// read. TORCHELASTIC_USE_AGENT_STORE: rank 0 itself listens on MASTER_PORT.
 Env rank_variables(int place, int local, int rank, const std::vector<int>& counts) {
   int total = 0;
   for (const int count : counts) total += count;

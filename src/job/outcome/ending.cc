@@ -60,7 +60,7 @@ std::vector<Group> groups_of(const std::vector<SaidLine>& lines, int exit_code) 
   return all;
 }
 
-/// Lines that belong to a traceback that ended nothing, with what stands above it.
+/// Lines that belong to a traceback that was not fatal, with the line above it.
 std::vector<bool> harmless_lines(const Group& group) {
   std::vector<bool> harmless(group.lines.size(), false);
   for (const Traceback& each : group.tracebacks) {

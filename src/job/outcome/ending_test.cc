@@ -231,7 +231,7 @@ TEST_CASE("ending: a traceback that did not end the program is not its error") {
   }
 }
 
-TEST_CASE("ending: without an exception the last line tells, if it is an error's or sys.exit's") {
+TEST_CASE("ending: without an exception the last line counts, if it is an error's or sys.exit's") {
   const Case cases[] = {
       {"sys.exit(text)", "2026-01-01 10:00:00 INFO epoch\nno images in /opt/ml\n",
        "no images in /opt/ml"},
@@ -311,7 +311,7 @@ TEST_CASE("ending: what @record wrote names the exception exactly") {
     const char* name;
     std::string file;
     Outcome outcome;
-    const char* want;  ///< Null: the file tells nothing.
+    const char* want;  ///< Null: the file says nothing.
     bool blames_peer;
   } const cases[] = {
       {"with the class's module",

@@ -77,7 +77,7 @@ TEST_CASE("last words: the frames of what started the script are left out") {
     CHECK(without_launcher_frames(text) == text);
 }
 
-TEST_CASE("last words: a user is told what can be done about what is known") {
+TEST_CASE("last words: known errors come with a hint for the user") {
   CHECK(hint_for(under_mpi4py).empty());
   CHECK(hint_for("ModuleNotFoundError: No module named 'torch'\n").find("--python") !=
         std::string::npos);

@@ -5,7 +5,7 @@
 namespace muster::job {
 namespace {
 
-TEST_CASE("peer error: what only tells of another's end is known by its family") {
+TEST_CASE("peer error: errors that only report another rank's end are recognized by their family") {
   for (const char* error :
        {"RuntimeError: [/gloo/transport/tcp/pair.cc:598] Connection closed by peer [::1]:7",
         "ConnectionResetError: [Errno 104] Connection reset by peer",

@@ -14,10 +14,10 @@ namespace muster::job {
 struct SaidLine {
   Stream stream = Stream::err;
   std::string text;
-  std::uint64_t began =
-      0;  ///< The number of the read that brought its first byte, of both streams.
-  std::uint64_t ended =
-      0;  ///< Likewise of its last. Two lines that one write() wrote are of one read.
+  /// The number of the read that brought its first byte, counted over both streams.
+  std::uint64_t began = 0;
+  /// The number of the read that brought its last byte. Two lines of one write() have one read.
+  std::uint64_t ended = 0;
 
   bool operator==(const SaidLine&) const = default;
 };

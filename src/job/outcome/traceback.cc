@@ -32,7 +32,7 @@ bool is_name_byte(char byte) {
          static_cast<unsigned char>(byte) >= 0x80;
 }
 
-/// What stands above a traceback that ended nothing.
+/// The line above a traceback that was not fatal.
 bool introduces_harmless(std::string_view line) {
   constexpr std::array<std::string_view, 10> starts = {
       "Exception ignored",          "Error in atexit._run_exitfuncs", "--- Logging error ---",

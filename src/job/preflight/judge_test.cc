@@ -163,7 +163,7 @@ TEST_CASE("the slow way is named with its direction") {
         "W algo-2 (node2) → algo-1 (node1): 95 Mbit/s, others 23 Gbit/s\n");
 }
 
-TEST_CASE("a long round trip is told where it is long for people, too") {
+TEST_CASE("a long round trip is reported if people would call it long, too") {
   std::vector<PairFacts> pairs = ring(3);
   way(pairs, "algo-3", "algo-1").latency_us = 190;
   CHECK(told(judge(alike(3), pairs, {})).empty());

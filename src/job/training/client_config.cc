@@ -3,7 +3,7 @@
 namespace muster::job {
 namespace {
 
-/// YAML's single quotes: all but the quote itself stands for itself.
+/// YAML's single quotes: every character except the quote is literal.
 std::string yaml_quoted(const std::string& text) {
   std::string quoted = "'";
   for (const char c : text) quoted += c == '\'' ? std::string("''") : std::string(1, c);

@@ -123,7 +123,7 @@ class Parser {
     double value = 0;
     const auto [end, error] = std::from_chars(source.data(), source.data() + source.size(), value);
     if (error != std::errc::result_out_of_range) return value;
-    // strtod tells an overflow from an underflow where from_chars does not.
+    // strtod distinguishes an overflow from an underflow; from_chars does not.
     return std::strtod(std::string(source).c_str(), nullptr);
   }
 

@@ -166,7 +166,7 @@ Result<void> check_entry_point(const std::string& name) {
 
 namespace {
 
-/// What SageMaker's own compiler leaves in tracebacks; the reference tells its errors by them.
+/// Paths of SageMaker's own compiler in tracebacks, by which the reference recognizes its errors.
 bool from_training_compiler(const std::string& lines) {
   for (const char* path : {"tensorflow/compiler/xla", "tensorflow/compiler/tf2xla",
                            "tensorflow/python/compiler/xla", "torch_xla/"})

@@ -26,7 +26,7 @@ constexpr int protocol_max = 255;
 /// Blocks that mean something else to any kernel: no host can have an address of them.
 constexpr const char* no_hosts[] = {"0.0.0.0/8", "127.0.0.0/8", "169.254.0.0/16", "224.0.0.0/3"};
 
-/// What EC2 tells beside, which nothing here depends on.
+/// Further fields of EC2's responses, which are not used here.
 constexpr const char* passed_over[] = {"Tags", "OwnerId", "State", "IsDefault", "DhcpOptionsId"};
 
 template <class Thing>

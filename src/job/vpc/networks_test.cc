@@ -7,7 +7,7 @@
 namespace muster::vpc {
 namespace {
 
-/// As `aws ec2 describe-…` tells them.
+/// As `aws ec2 describe-…` prints them.
 constexpr const char* told = R"({
   "Vpcs": [{"VpcId": "vpc-1", "CidrBlock": "10.0.0.0/16", "State": "available", "Tags": []}],
   "Subnets": [
@@ -31,7 +31,7 @@ Networks read(const char* text) {
   return *networks;
 }
 
-TEST_CASE("networks: read as EC2 tells them, a rule for each other end") {
+TEST_CASE("networks: read in EC2's format, a rule for each other end") {
   const Networks networks = read(told);
   CHECK(networks.vpcs == std::vector<Vpc>{{"vpc-1", "10.0.0.0/16"}});
   REQUIRE(subnet_of(networks, "subnet-1") != nullptr);

@@ -79,7 +79,7 @@ TEST_CASE("journal: a tail torn at any byte leaves the whole records before it")
   }
 }
 
-TEST_CASE("journal: no changed byte goes unnoticed, and what stands before it is kept") {
+TEST_CASE("journal: every changed byte is detected, and the records before it are kept") {
   const Written written = some_journal();
   for (std::size_t at = 0; at < written.bytes.size(); ++at) {
     CAPTURE(at);

@@ -15,7 +15,7 @@ TEST_CASE("mark: what is written is read") {
   CHECK(encode(Moment{Mark::inputs, 7}) == R"({"bytes":7,"mark":"inputs"})");
 }
 
-TEST_CASE("mark: what is none is refused") {
+TEST_CASE("mark: malformed marks are refused") {
   for (const char* payload :
        {"", "[]", "{}", R"({"mark":1})", R"({"mark":"lunch"})", R"({"mark":"root","bytes":-1})",
         R"({"mark":"root","bytes":1.5})", R"({"mark":"root","bytes":18446744073709551615})"}) {

@@ -29,7 +29,7 @@ constexpr std::size_t number_bytes = 8;
 constexpr int port_max = 65535;
 constexpr int signals_max = 64;
 constexpr int layers_max = 999;  // An image has no more.
-/// A week: what lies further back nobody asks for.
+/// A week: earlier times are never requested.
 constexpr std::chrono::milliseconds ago_max{7 * 86400 * 1000LL};
 constexpr std::chrono::milliseconds timing_min{10};
 constexpr std::chrono::milliseconds timing_max{86400 * 1000LL};

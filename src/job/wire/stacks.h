@@ -35,10 +35,11 @@ struct ThreadStack {
 
 /// One process of a host with the stacks of its threads.
 struct ProcessStacks {
-  std::int64_t pid = 0;      ///< As the host counts.
-  std::int64_t parent = 0;   ///< Likewise; 0: not among the listed ones.
-  int rank = -1;             ///< As its environment says; -1: none.
-  std::string task;          ///< "ps 1", "scheduler": likewise, of what has no rank; empty: none.
+  std::int64_t pid = 0;     ///< As the host counts.
+  std::int64_t parent = 0;  ///< As the host counts; 0: not among the listed ones.
+  int rank = -1;            ///< As its environment says; -1: none.
+  /// "ps 1", "scheduler": as its environment says, for a process without a rank; empty: none.
+  std::string task;
   std::string command;       ///< The arguments, shortened.
   std::string waits_in;      ///< The kernel's function that its first thread waits in; empty: none.
   std::int64_t started = 0;  ///< Ticks since the machine's start: distinguishes reused pids.

@@ -82,7 +82,7 @@ TEST_CASE("stacks: what is wanted is read as it was written") {
   CHECK(calls_from(R"({"calls":7})") == Calls::python);
 }
 
-TEST_CASE("stacks: what is none is refused") {
+TEST_CASE("stacks: malformed ones are refused") {
   for (const char* text : {"", "[]", R"({"processes":[3]})", R"({"host":7})",
                            R"({"processes":[{"pid":"x"}]})", R"({"processes":[{"threads":[1]}]})",
                            R"({"processes":[{"threads":[{"calls":[{"line":"x"}]}]}]})"})

@@ -53,7 +53,7 @@ std::vector<std::string> told_phases(const std::vector<Stretch>& stretches) {
   return result;
 }
 
-TEST_CASE("timeline: a host's life is told without a gap, and adds up") {
+TEST_CASE("timeline: a host's life has no gaps, and adds up") {
   const std::vector<Stretch> all = stretches(whole().host(), UnixMillis(60));
   CHECK(told_phases(all) ==
         std::vector<std::string>{"queued 40", "root file system 30", "inputs 50", "container 20",
@@ -75,7 +75,7 @@ TEST_CASE("timeline: a program without train has lines of its own") {
                                  "running 4", "last line to end 1", "results 1"});
 }
 
-TEST_CASE("timeline: a first metric divides what ran, whoever puts it in") {
+TEST_CASE("timeline: a first metric divides the running time, whichever component sets it") {
   HostTimeline host = whole().host();
   host.when(Point::first_metric) = UnixMillis(350);
   const std::vector<std::string> told = told_phases(stretches(host, UnixMillis(60)));
@@ -84,7 +84,7 @@ TEST_CASE("timeline: a first metric divides what ran, whoever puts it in") {
                                  "last line to end 20", "results 30"});
 }
 
-TEST_CASE("timeline: a further attempt begins anew") {
+TEST_CASE("timeline: a further attempt starts from the beginning") {
   Told told = whole();
   told.phase(500, Phase::starting).mark(520, Mark::root);
   CHECK(told.host().attempt == 2);
