@@ -73,7 +73,7 @@ TEST_CASE("completion: every shell's script knows every command, flag and choice
   CHECK(completion_script("tcsh").error().text == "expected bash, zsh or fish, got \"tcsh\"");
 }
 
-TEST_CASE("completion: --raw is offered, and told of, where a job's lines are shown") {
+TEST_CASE("completion: --raw is offered and described where a job's lines are shown") {
   const std::string bash = *completion_script("bash");
   for (const char* name : {"fit", "logs", "submit"}) {
     CAPTURE(name);

@@ -50,7 +50,7 @@ Read read(const Page& page, const Args& args) {
   return read;
 }
 
-TEST_CASE("line: values go where they were told to, whatever they look like") {
+TEST_CASE("line: values go where they belong, whatever they look like") {
   const Page page = page_with(Rest::none);
   CHECK(read(page, {}).hosts == 7);
   CHECK(read(page, {}).text == "kept");
@@ -243,7 +243,7 @@ std::string wrong_of(const Page& page, const Args& args) {
   return stop && stop->exit_code == 2 ? stop->text : "nothing";
 }
 
-TEST_CASE("line: a slip in a command that people type is told with what was meant") {
+TEST_CASE("line: a typo in a command that people type is reported with a suggestion") {
   struct {
     const char* command;
     Args args;

@@ -7,7 +7,7 @@
 namespace muster::command {
 namespace {
 
-TEST_CASE("man: text is printed as it stands, whatever roff would make of it") {
+TEST_CASE("man: text is printed unchanged, even if it looks like roff") {
   struct {
     const char* text;
     const char* want;

@@ -6,7 +6,7 @@
 namespace muster::command {
 namespace {
 
-/// Longer than any flag: what is longer is nobody's slip.
+/// Longer than any flag: longer words are not typos.
 constexpr std::size_t word_bytes_max = 64;
 
 std::string letters_of(std::string_view word) {

@@ -26,7 +26,7 @@ TEST_CASE("nearest: the distance counts letters put in, taken out, changed and s
   }
 }
 
-TEST_CASE("nearest: a slip finds its word, what is no slip finds none") {
+TEST_CASE("nearest: a typo finds its word, and other words find none") {
   const std::vector<std::string_view> known = {"fit",     "server",       "submit",
                                                "jobs",    "logs",         "stop",
                                                "--hosts", "--source-dir", "--num_processes"};
