@@ -14,7 +14,7 @@ std::vector<Gpu> gpus_of(const std::string& kind, int count) {
   return gpus;
 }
 
-TEST_CASE("assign: hosts get GPUs of their own, and nobody's that lives") {
+TEST_CASE("assign: hosts get separate GPUs, and none of a living host") {
   const std::vector<Gpu> gpus = gpus_of("nvidia.com/gpu", 5);
   const std::vector<Holding> held = {{{"/dev/n1"}, "algo-1", "other"}};
   const auto got = assign(gpus, held, {{"algo-1", 2}, {"algo-2", 0}, {"algo-3", 2}}, Topology());
@@ -34,7 +34,7 @@ TEST_CASE("assign: a job's GPUs are of one kind") {
   CHECK(!assign(gpus, {}, {{"algo-1", 3}}, Topology()));
 }
 
-TEST_CASE("assign: too few are told with who has them") {
+TEST_CASE("assign: too few GPUs are reported with their holders") {
   const auto none = assign({}, {}, {{"algo-1", 1}}, Topology());
   REQUIRE(!none);
   CHECK(none.error().text == "the job needs 1 GPU, and this machine has none available for hosts");

@@ -30,7 +30,7 @@ Places places_of(const Env& env);
 /// file's name; `system`.
 Result<std::vector<Gpu>> find_gpus(const Places& places);
 
-/// The driver's numbers, N of /dev/nvidiaN, by bus address (bus_name()), from files
+/// The driver's numbers, N of /dev/nvidiaN, by bus address (bus_name()), from the files
 /// `told`/*/information; empty without such files.
 std::map<std::string, int> gpu_places(const std::string& told);
 

@@ -74,7 +74,7 @@ TEST_CASE("find: a file or folder that others may change is not believed") {
   CHECK(find_gpus(places).error().text.starts_with(place.path + ": must be owned by root"));
 }
 
-TEST_CASE("find: in an ordinary user's namespace the machine's root is nobody") {
+TEST_CASE("find: in an ordinary user's namespace the machine's root is the overflow user") {
   CHECK(!places_of({}).rootless);
   CHECK(places_of({{"MUSTER_ROOTLESS", "65536"}}).rootless);
   if (::geteuid() != 0) return;

@@ -5,7 +5,7 @@
 namespace muster::devices {
 namespace {
 
-TEST_CASE("gpu figures: a line of the driver's tool, and what is none") {
+TEST_CASE("gpu figures: a line of the driver's tool, and malformed lines") {
   CHECK(figures_from("1, 00000000:0B:00.0, 35, 1234") ==
         GpuFigures{1, ":0b:00.0", 35, std::int64_t{1234} << 20});
   for (const char* line :
@@ -39,7 +39,7 @@ TEST_CASE("gpu figures: device files have numbers, those of the driver itself no
   }
 }
 
-TEST_CASE("gpu figures: GPUs that a scheduler gave are told by their numbers, or not") {
+TEST_CASE("gpu figures: the scheduler's GPUs are parsed as numbers, or not at all") {
   CHECK(gpu_numbers("0,3") == std::vector<int>{0, 3});
   for (const char* visible : {"", "NoDevFiles", "GPU-8932f937-d72c", "0,MIG-1", "-1", "0,,1"}) {
     CAPTURE(visible);

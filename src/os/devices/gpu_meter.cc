@@ -37,7 +37,7 @@ GpuMeter::~GpuMeter() {
   if (tool_ != 0) programs_.reaper().signal_group(tool_, SIGKILL);
 }
 
-/// A tool that ends is begun anew: a driver that is loaded later, a card that has fallen off.
+/// A tool that ends is restarted: a driver may be loaded later, or a card may have failed.
 loop::Task<> GpuMeter::watch() {
   loop::Timer pause(programs_.loop());
   bool goes_on = true;

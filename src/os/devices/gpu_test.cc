@@ -41,7 +41,7 @@ TEST_CASE("gpus: parts of a card are GPUs of their own") {
   CHECK(names_of(*gpus_in({{"a", 1, parts}})) == Names{"nvidia.com/gpu=0:0", "nvidia.com/gpu=0:1"});
 }
 
-TEST_CASE("gpus: a later folder's device stands, in one folder two files may not have one name") {
+TEST_CASE("gpus: a later folder's device wins, and in one folder two files may not share a name") {
   const CdiFile old{"a.b/gpu", {}, {device("0", {"/dev/old"}), device("1", {"/dev/one"})}};
   const CdiFile fresh{"a.b/gpu", {}, {device("0", {"/dev/new"})}};
   const Result<std::vector<Gpu>> gpus =

@@ -61,7 +61,7 @@ bool is_kernels(std::string_view record) {
   return head.size() < record.size() && number_up_to(head, kernel_priority_max).has_value();
 }
 
-/// "… changed from 0x0 (None) to 0x1 (GPU Reset Required)": what stands in the last brackets.
+/// "… changed from 0x0 (None) to 0x1 (GPU Reset Required)": the text in the last brackets.
 std::string last_in_brackets(std::string_view text) {
   const std::size_t open = text.rfind('(');
   const std::size_t close = text.rfind(')');

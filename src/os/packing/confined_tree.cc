@@ -203,7 +203,8 @@ Result<LeftOut> Tree::make_hard_link(const Parts& path, const std::string& targe
   struct stat source {};
   if (!from.folder || ::fstatat(from.folder.get(), last.c_str(), &source, AT_SYMLINK_NOFOLLOW) != 0)
     return LeftOut{"it links to " + shown(target) + ", which was not unpacked before it"};
-  // Another name for a symbolic link could resolve to another place: it is made anew, and checked.
+  // A hard link to a symbolic link could resolve to another place: the symbolic link is created
+  // again, and checked.
   if (S_ISLNK(source.st_mode)) {
     const std::string text = TRY(link_target(from.folder.get(), last));
     return make_link(path, text);

@@ -41,7 +41,7 @@ Result<Contents> contents_of(Fd file, std::uint64_t file_bytes, const ContentsLi
   bool stopped = false;
   TarReader tar([&]() -> Result<std::string_view> {
     stopped = reader.bytes_out() > limits.bytes_max || Clock::now() > limits.deadline;
-    if (stopped) return Error{Errc::timeout, {}};  // Nobody is told: it ends the list.
+    if (stopped) return Error{Errc::timeout, {}};  // Not reported: it only ends the list.
     return reader.next();
   });
   Contents contents;

@@ -58,7 +58,7 @@ TEST_CASE("contents: a limit ends the list, not the call") {
   CHECK((late.more && late.members.empty()));
 }
 
-TEST_CASE("contents: what is no archive is one line") {
+TEST_CASE("contents: data that is not an archive gets one line") {
   const std::string packed = gzipped(Tar().file("a", std::string(900'000, 'x')).bytes());
   struct {
     std::string bytes;

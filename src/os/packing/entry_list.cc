@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t memory_bytes_max = 1u << 20;
 constexpr std::size_t piece_bytes = 64u << 10;
 
-/// What stands before an entry's texts.
+/// The numbers before an entry's texts.
 struct Record {
   std::uint64_t bytes;
   std::int64_t time;

@@ -52,7 +52,7 @@ class Walk {
     return roots_[root] + (path_.empty() ? "" : "/" + path_);
   }
 
-  /// False if there is none. Error: also if that cannot be told.
+  /// False if there is none. Error: also if that cannot be found out.
   Result<bool> look(std::size_t root, struct stat& status) const {
     if (::lstat(at(root).c_str(), &status) == 0) return true;
     if (errno == ENOENT) return false;
@@ -133,7 +133,7 @@ class Walk {
     return {};
   }
 
-  /// What stands at `path_`, by the last of these roots that has anything there.
+  /// The entry at `path_`, from the last of these roots that has one.
   Result<void> entry(const Roots& from) {
     std::optional<TreeEntry> found;
     Roots folders;
@@ -156,7 +156,7 @@ class Walk {
 
   Result<TreeEntry> entry_of(std::size_t root, const struct stat& status) const {
     TreeEntry entry{path_};
-    entry.mode = status.st_mode & 0777;  // Whoever unpacks it gets nobody's rights.
+    entry.mode = status.st_mode & 0777;  // Unpacking must not give another user's rights.
     entry.time = std::max<std::int64_t>(0, status.st_mtim.tv_sec);
     entry.root = root;
     if (S_ISDIR(status.st_mode)) {

@@ -41,8 +41,8 @@ Result<archive_entry*> TarReader::next() {
   archive_entry* entry = nullptr;
   const int status = ::archive_read_next_header(handle_.get(), &entry);
   if (status == ARCHIVE_EOF) return static_cast<archive_entry*>(nullptr);
-  // A warning is a name or an owner that has no form in this process's locale, which is none: the
-  // bytes are there all the same, and bytes are what a file's name is.
+  // A warning is about a name or an owner that cannot be converted to this process's locale, which
+  // has none. The bytes are there all the same, and file names are bytes.
   if (status != ARCHIVE_OK && status != ARCHIVE_WARN)
     return error(members_ == 0 ? "is not a tar archive" : "is damaged");
   ++members_;

@@ -79,7 +79,7 @@ Result<UnpackReport> Unpacking::run() {
   return report_;
 }
 
-/// To the end of the file: gzip's checksum stands there.
+/// To the end of the file, where gzip's checksum is.
 Result<void> Unpacking::read_rest() {
   while (true) {
     const std::string_view bytes = TRY(next_bytes());

@@ -22,7 +22,7 @@ std::string text_of(const Files& files) {
   return text;
 }
 
-/// A code folder with things around it that nobody may touch.
+/// A code folder, with things around it that must not be touched.
 struct Place {
   Place() {
     std::filesystem::create_directories(code);
@@ -411,7 +411,7 @@ TEST_CASE("unpack: a folder with something in it, no folder, and no archive are 
   CHECK(!unpack(archive, place.code + "/no", {}, "a"));
 }
 
-TEST_CASE("unpack: the rest of a killed run is no code, and goes") {
+TEST_CASE("unpack: leftovers of a killed run are not code, and are removed") {
   const Place place;
   put_file(place.code + "/.muster-unpack-abcdef/half", "x");
   REQUIRE(place.unpack(gzipped(Tar().file("a", "x").bytes())));

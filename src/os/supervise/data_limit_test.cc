@@ -33,7 +33,7 @@ TEST_CASE("data limit: beyond it the process says so and exits") {
   if (pid == 0) {
     ::dup2(said.write.get(), STDERR_FILENO);
     limit_data(limit, "too much\n");
-    // Earlier tests may have left free memory to the allocator, which is no new data.
+    // Earlier tests may have left free memory to the allocator, which does not count as new data.
     for (int i = 0; i < 64; ++i) static_cast<void>(::operator new(limit));
     ::_exit(0);
   }

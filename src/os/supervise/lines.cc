@@ -26,8 +26,8 @@ std::size_t after_last(std::string_view bytes, char wanted) {
   return static_cast<std::size_t>(static_cast<const char*>(found) - bytes.data()) + 1;
 }
 
-/// One past the last line end in `bytes`; 0 if there is none. A '\r' at the very end may yet be
-/// followed by its '\n', so it is no end.
+/// One past the last line end in `bytes`; 0 if there is none. A '\r' at the very end may still be
+/// followed by its '\n', so it does not count.
 std::size_t after_last_end(std::string_view bytes) {
   const std::size_t newline = after_last(bytes, '\n');
   std::string_view rest = bytes.substr(newline);

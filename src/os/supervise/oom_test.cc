@@ -41,7 +41,7 @@ TEST_CASE("oom: the counter of the own cgroup, in both versions") {
   CHECK(folder.kills() == 5u);
 }
 
-TEST_CASE("oom: a counter that makes no sense is none") {
+TEST_CASE("oom: a counter with an invalid value is ignored") {
   const Folder folder;
   folder.write("self", "nonsense\n0:\n0::/\n");
   for (const char* text : {"", "oom_kill", "oom_kill x", "oom_kill -1", "oom_kill 1 2", "oom 4"}) {

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t output_bytes_max = 1u << 20;
 
-/// Kills a program that nobody waits for any more.
+/// Kills a program that no task waits for any more.
 class KillUnlessEnded {
  public:
   KillUnlessEnded(const Reaper& reaper, pid_t pid) : reaper_(reaper), pid_(pid) {}
@@ -32,7 +32,7 @@ class KillUnlessEnded {
   pid_t pid_;
 };
 
-/// A program's end; shared with the reaper, which may tell it when nobody waits any more.
+/// A program's end; shared with the reaper, which may report it when no task waits any more.
 struct End {
   explicit End(loop::Loop& loop) : told(loop) {}
   std::optional<job::Outcome> outcome;

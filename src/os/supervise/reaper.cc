@@ -63,8 +63,8 @@ Reaper::Reaper(loop::Loop& loop) : signals_(loop, {SIGCHLD}), reaped_(loop), tas
 
 void Reaper::watch(pid_t pid, std::function<void(job::Outcome)> on_end) {
   watched_[pid] = std::move(on_end);
-  // Another process that had this number may have been reaped before; `pid` itself was if it is no
-  // child any more.
+  // Another process that had this number may have been reaped before. `pid` itself was reaped if it
+  // has stopped being a child.
   tasks_.start(look_at(pid, !is_child(pid)));
 }
 

@@ -58,7 +58,7 @@ ssize_t read_byte(const Fd& fd) {
 
 }  // namespace
 
-TEST_CASE("reaper: of a thousand quick children each one's own end is told once") {
+TEST_CASE("reaper: of a thousand quick children, each one's own end is reported once") {
   loop::Loop loop;
   Reaper reaper(loop);
   loop::Event told(loop);
@@ -87,7 +87,7 @@ TEST_CASE("reaper: of a thousand quick children each one's own end is told once"
   for (const auto& [pid, code] : want) CHECK(got[pid] == std::vector{Outcome::exited(code)});
 }
 
-TEST_CASE("reaper: ends are told as they were") {
+TEST_CASE("reaper: ends are reported exactly") {
   struct {
     const char* script;
     Outcome want;
@@ -118,7 +118,7 @@ TEST_CASE("reaper: ends are told as they were") {
   }
 }
 
-TEST_CASE("reaper: a child that ended before it is watched is told, from the loop") {
+TEST_CASE("reaper: a child that ended before it is watched is reported, from the loop") {
   loop::Loop loop;
   Reaper reaper(loop);
   loop::Event told(loop);
@@ -269,7 +269,8 @@ TEST_CASE("reaper: processes that fork on and on are all killed") {
   loop::run_task(loop, body(), guard);
 }
 
-TEST_CASE("reaper: a watched child's end is told while all are killed, and a deadline is kept") {
+TEST_CASE(
+    "reaper: a watched child's end is reported while all are killed, and a deadline is kept") {
   loop::Loop loop;
   Reaper reaper(loop);
   std::optional<Outcome> got;

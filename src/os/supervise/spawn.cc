@@ -94,8 +94,8 @@ bool place_descriptors(Prepared& child) {
   return true;
 }
 
-/// Everything beyond 0, 1, 2 that whoever started us left open closes at exec. Kernels before 5.11
-/// refuse: there only what is ours (close-on-exec from birth) does.
+/// Everything beyond 0, 1, 2 that our caller left open closes at exec. Kernels before 5.11 refuse:
+/// there, only our own descriptors close (they are close-on-exec from birth).
 void keep_nothing_open() {
 #ifdef CLOSE_RANGE_CLOEXEC
   ::close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
@@ -173,7 +173,7 @@ Error missing(const std::string& path) {
   return fail(Errc::not_found, path + ": no such program");
 }
 
-/// The kernel would take what stands before a NUL for the whole.
+/// The kernel would see only the part before a NUL.
 bool has_nul(const Command& command) {
   const auto holds = [](const std::string& text) { return text.find('\0') != std::string::npos; };
   bool found = holds(command.cwd);

@@ -243,7 +243,7 @@ TEST_CASE("spawn: a child with a death signal does not outlive its parent") {
 }
 
 TEST_CASE(
-    "find_program: what stands first on PATH wins, and what cannot be executed is passed over") {
+    "find_program: the first match on PATH wins, and files that cannot be executed are skipped") {
   const Folder folder;
   for (const char* name : {"one", "two", "three"})
     std::filesystem::create_directory(folder.path + "/" + name);

@@ -18,7 +18,8 @@ namespace muster::supervise {
 namespace {
 
 constexpr std::size_t proc_file_bytes_max = 1u << 20;
-/// How long who is told after others has to end by itself: with their outcome, mostly.
+/// How long a process that gets the signal after others may take to end by itself first, mostly
+/// with their outcome.
 constexpr int looks_alone = std::chrono::milliseconds(500) / Stop::look_again;
 
 std::string proc_text(pid_t pid, const char* file) {

@@ -60,7 +60,7 @@ std::string_view script_of(const Args& argv) {
   return {};
 }
 
-/// `sm rank`, whose program is told by way of its `train`.
+/// `sm rank`, whose program gets the signal through its `train`.
 bool is_rank(const StopProcess& process) {
   return process.argv.size() > 1 && process.argv[1] == "rank";
 }
@@ -72,7 +72,7 @@ struct Node {
   StopRole role = StopRole::user;
   bool foreground = true;
   bool answered_for = false;    ///< By a program above it that minds the signal.
-  bool holds = false;           ///< Others are not told before it has ended.
+  bool holds = false;           ///< Others get the signal only after it has ended.
   bool has_foreground = false;  ///< A child of it was not started with `&`.
 
   bool is_above(const Node& other) const {

@@ -40,8 +40,8 @@ std::string numbers(const std::vector<pid_t>& pids) {
   return text;
 }
 
-/// For each process "PID", with "!" if told now, ">PID,PID" if told after those, and "..." if
-/// waited for.
+/// For each process "PID", with "!" if it gets the signal now, ">PID,PID" if after those, and "..."
+/// if waited for.
 std::string story(const std::vector<StopProcess>& processes) {
   std::string text;
   for (const StopStep& step : plan_stop(processes, processes.front().pid)) {
@@ -54,7 +54,7 @@ std::string story(const std::vector<StopProcess>& processes) {
 
 }  // namespace
 
-TEST_CASE("stop plan: who is told when, and who is waited for") {
+TEST_CASE("stop plan: when each process gets the signal, and which are waited for") {
   const StopProcess sh = process(1, 0, {"/bin/sh", "train.sh"});
   const StopProcess bash = process(1, 0, {"bash", "./train.sh"});
   const StopProcess saves = minding(process(2, 1, {"python3", "t.py"}));

@@ -40,8 +40,8 @@ std::optional<std::int64_t> number(const std::vector<std::string>& folders, cons
   return std::nullopt;
 }
 
-/// Pages of files that were not used lately: the kernel takes them back before it runs out, so
-/// nobody would say that the host needs them.
+/// Pages of files that were not used lately: the kernel takes them back before it runs out, so they
+/// do not count as memory that the host needs.
 std::int64_t idle_cache(const std::vector<std::string>& folders) {
   std::optional<std::int64_t> bytes = number(folders, "memory.stat", "total_inactive_file");
   if (!bytes) bytes = number(folders, "memory.stat", "inactive_file");

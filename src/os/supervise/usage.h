@@ -51,7 +51,7 @@ std::vector<pid_t> processes_of_group(const std::string& folder);
 
 /// The sum over all disks of io.stat (version 2). Pure.
 job::Flow disk_from_io_stat(std::string_view text);
-/// Likewise of blkio.throttle.io_service_bytes (version 1). Pure.
+/// The sum over all disks of blkio.throttle.io_service_bytes (version 1). Pure.
 job::Flow disk_from_blkio(std::string_view text);
 /// What came and went by the interfaces of /proc/PID/net/dev: by the one named, or by all but the
 /// loopback one. Pure.

@@ -14,7 +14,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-TEST_CASE("usage: a host's control group tells it, of either version") {
+TEST_CASE("usage: read from a host's control group, of either version") {
   using Files = std::map<std::string, std::string>;
   struct {
     const char* name;
@@ -96,7 +96,7 @@ TEST_CASE("usage: the network is that of the host's first process, unless it is 
   static_cast<void>(remove_tree(root));
 }
 
-TEST_CASE("usage: counts are summed, and what is no count is none") {
+TEST_CASE("usage: counts are summed, and invalid counts are skipped") {
   CHECK(network_from(" face |bytes packets\n lo: 9 0 0 0 0 0 0 0 9 0\n"
                      "eth0:1 0 0 0 0 0 0 0 2 0\n eth1: 3 0 0 0 0 0 0 0 4 0\n") == job::Flow{4, 6});
   CHECK(network_from("") == job::Flow{0, 0});

@@ -134,7 +134,7 @@ class Reader {
   }
 
   bool operator_name(std::string& found) {
-    if (takes("cv")) {  // A conversion: its type is not told.
+    if (takes("cv")) {  // A conversion: its type is not shown.
       found = "operator(cast)";
       return type();
     }
@@ -155,7 +155,7 @@ class Reader {
     return true;
   }
 
-  /// Something named before. Only what has a name of its own can be told; elsewhere it is skipped.
+  /// A reference to an earlier name. Only simple names are shown; others are skipped.
   bool substitution(std::string& text) {
     takes("S");
     for (const auto& [letter, meaning] : abbreviations)

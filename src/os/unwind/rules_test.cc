@@ -96,7 +96,7 @@ TEST_CASE("mappings: lines of the kernel's, and none that are not") {
   CHECK(all[2].path.empty());
 }
 
-TEST_CASE("names: C++'s are told plainly, others as they are") {
+TEST_CASE("names: C++ names are shown in plain form, others unchanged") {
   const std::pair<const char*, const char*> names[] = {
       {"_ZN2at6native3addERKNS_6TensorES3_", "at::native::add"},
       {"_ZNSt6vectorIiSaIiEE9push_backERKi", "std::vector<…>::push_back"},
@@ -119,7 +119,7 @@ TEST_CASE("names: C++'s are told plainly, others as they are") {
   CHECK(plain_name("_ZN" + std::string(4000, 'N')).size() < 5000);
 }
 
-TEST_CASE("files: what is none says nothing") {
+TEST_CASE("files: a malformed file yields nothing") {
   for (const std::string text : {"",
                                  "\x7f"
                                  "ELF",

@@ -40,7 +40,7 @@ constexpr std::size_t proc_file_bytes_max = 64u << 10;
 /// Threads that are stopped at one time at most, so that none waits long for its turn.
 constexpr std::size_t batch = 64;
 constexpr int priority = -20;
-/// A stop that was not told of is found after so long.
+/// A stop without a notification is found after this time.
 constexpr std::chrono::milliseconds look_again{20};
 /// For each batch, whatever those before it took.
 constexpr std::chrono::milliseconds batch_min{50};
@@ -293,7 +293,8 @@ std::vector<Stopped> stop_and_look(const std::vector<ThreadId>& threads,
   ::sigemptyset(&child);
   ::sigaddset(&child, SIGCHLD);
   ::pthread_sigmask(SIG_BLOCK, &child, &before);
-  // An event loop's handler does not ask for children that stop; blocked, the default is told.
+  // An event loop's handler does not request notifications about stopped children. With SIGCHLD
+  // blocked, the default handler is set, and they arrive.
   struct sigaction told {
   }, handler{};
   told.sa_handler = SIG_DFL;

@@ -17,9 +17,9 @@
 #include "base/fd.h"
 #include "os/unwind/process.h"
 
-// Functions that a child stands in. Not inlined, no tail calls: each has a frame. Sanitizers keep
-// out: what they add to a function needs a frame pointer, which a thread that is not stopped does
-// not show.
+// Functions in which a child waits. Not inlined, no tail calls: each has a frame. Without
+// sanitizers: the code that they add to a function needs a frame pointer, which a thread that is
+// not stopped does not show.
 #define NOT_SANITIZED no_sanitize("address", "undefined")
 #if defined(__clang__)
 #define FRAME __attribute__((noinline, NOT_SANITIZED))
@@ -175,7 +175,7 @@ TEST_CASE("unwind: a child that waits, without frame pointers, stopped for it an
   check_frames(names, "::reads");
   CHECK(place_of(names, "syscall") == 0);
   CHECK(place_of(names, "main") > place_of(names, "::outer"));
-  // The test itself has frame pointers, whose registers only one that stands still shows.
+  // The test itself has frame pointers, whose registers are visible only in a stopped thread.
   check_frames(child.calls("::reads", false), "::reads");
 }
 

@@ -23,8 +23,8 @@ std::optional<Registers> step_by_pointer(const Registers& at, Memory& memory,
   return caller;
 }
 
-/// The caller of a function that has been called a moment ago: nothing of it is on the stack yet.
-/// So it is, too, after a call of what is no code.
+/// The caller of a function that has just been called: nothing of the function is on the stack yet.
+/// The same holds after a call to an address that is not code.
 std::optional<Registers> step_by_return(const Registers& at, Memory& memory,
                                         const IsCode& is_code) {
   const std::optional<std::uint64_t> stack = at.get(Registers::rsp);
