@@ -15,7 +15,7 @@ bool is_no_character(std::string_view utf8) {
   return utf8.starts_with("\xef\xbf\xbe") || utf8.starts_with("\xef\xbf\xbf");
 }
 
-/// None for what is no document, or an empty one.
+/// False for text that is not a document, or is empty.
 bool load(pugi::xml_document& document, std::string_view xml) {
   return document.load_buffer(xml.data(), xml.size(), pugi::parse_default | pugi::parse_ws_pcdata,
                               pugi::encoding_utf8);

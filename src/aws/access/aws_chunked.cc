@@ -16,7 +16,7 @@ constexpr std::uint64_t chunk_bytes_max = std::uint64_t{5} << 40;  // An object 
 constexpr std::string_view empty_sha256 =
     "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
-/// Where in a body the next byte stands.
+/// The position of the next byte in a body.
 enum class At {
   size,      ///< In "1000;chunk-signature=…\r\n".
   data,      ///< In the data.

@@ -31,7 +31,7 @@ bool is_canonical(std::string_view text, bool keep_slash) {
                      [&](char c) { return is_unreserved(c) || (keep_slash && c == '/'); });
 }
 
-/// Decoded and encoded again. What is no encoding counts as plain text.
+/// Decoded and encoded again. Invalid encoding counts as plain text.
 std::string recoded(std::string_view text, bool keep_slash) {
   const std::optional<std::string> decoded = aws::percent_decoded(text, !keep_slash);
   return aws::percent_encoded(decoded ? std::string_view(*decoded) : text, keep_slash);
@@ -101,7 +101,8 @@ void put_canonical_path(std::string& out, std::string_view path, bool of_s3) {
 
 void put_canonical_query(std::string& out, std::string_view query, std::string_view without) {
   std::vector<std::pair<std::string_view, std::string_view>> parts;
-  std::deque<std::string> owned;  // What had to be encoded anew; a deque's texts stay in place.
+  // Texts that had to be encoded again; a deque's texts stay in place.
+  std::deque<std::string> owned;
   const auto canonical = [&](std::string_view text) -> std::string_view {
     if (is_canonical(text, false)) return text;
     return owned.emplace_back(recoded(text, false));

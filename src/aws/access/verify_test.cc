@@ -176,8 +176,8 @@ TEST_CASE("verify: whatever is altered in a request is refused") {
   }
 }
 
-// A signature that is fine, with more around it. What another reader might find there is not looked
-// for: whatever is not exactly the three parts is no signature.
+// A valid signature with extra text around it. It does not matter what another reader might find
+// there: only exactly the three parts are a signature.
 TEST_CASE("verify: Authorization has each of its parts once and no other") {
   KeyRing ring;
   REQUIRE(ring.add(key_of("AKIDEXAMPLE")));

@@ -33,7 +33,7 @@ bool lists(const List& list, std::string_view name) {
   return std::find(list.begin(), list.end(), name) != list.end();
 }
 
-/// A parameter that stands for a header: so clients hand on what they signed.
+/// A parameter that replaces a header: this is how clients pass on signed headers.
 bool stands_for_header(std::string_view name) {
   return aws::is_x_amz(name) || same_letters(name, "content-type") ||
          same_letters(name, "content-md5");
@@ -80,7 +80,7 @@ Result<void, AuthRefusal> check_parameters(const aws::RequestHead& head, const a
   return {};
 }
 
-/// The header, or the parameter that stands for it.
+/// The header, or the parameter that replaces it.
 std::string header_or_parameter(const aws::RequestHead& head, const aws::Pairs& query,
                                 std::string_view name) {
   if (const std::optional<std::string_view> header = head.header(name)) return std::string(*header);

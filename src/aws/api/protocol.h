@@ -51,7 +51,7 @@ ApiHead api_head(const aws::RequestHead& head);
 struct Reply {
   Protocol protocol = Protocol::json_1_1;
   std::string service = {};    ///< Empty if none could be read.
-  std::string operation = {};  ///< Likewise.
+  std::string operation = {};  ///< Empty if it could not be read, either.
   std::string request_id = {};
   bool query_errors = false;  ///< JSON or CBOR with Query's error codes in a header (CloudWatch).
 };

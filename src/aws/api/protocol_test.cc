@@ -86,7 +86,8 @@ TEST_CASE("protocol: what the protocols read of a request's head") {
   CHECK(body_too_large().status == 413);
 }
 
-TEST_CASE("protocol: JSON that is none, or no structure, is refused before it costs anything") {
+TEST_CASE(
+    "protocol: invalid JSON, or JSON that is not an object, is refused before it costs anything") {
   const std::string deep(100'000, '[');
   const std::string deep_in_text = R"({"TrainingJobName": ")" + deep + R"("})";
   const std::string cases[] = {
@@ -114,7 +115,7 @@ TEST_CASE("protocol: CheckTrainingJob is CreateTrainingJob that stops short") {
   CHECK(request_of(json_head("SageMaker.CreateWebLink"), "{}").own == Own::web_link);
 }
 
-TEST_CASE("protocol: who wants a model hosted is told that this is not muster's") {
+TEST_CASE("protocol: a request to host a model is refused as out of muster's scope") {
   for (const char* name : {"CreateModel", "ListModels", "CreateEndpointConfig", "CreateEndpoint",
                            "DescribeEndpoint", "CreateTransformJob", "CreateInferenceComponent"}) {
     const aws::Refusal refusal = refusal_of(json_head("SageMaker." + std::string(name)), "{}");
@@ -128,7 +129,7 @@ TEST_CASE("protocol: who wants a model hosted is told that this is not muster's"
   CHECK(refusal_of(head, "1,2,3").message.starts_with("InvokeEndpoint: muster only trains"));
 }
 
-TEST_CASE("protocol: who wants a pipeline is told what runs its steps") {
+TEST_CASE("protocol: a request for a pipeline is refused with a hint on how to run its steps") {
   for (const char* name : {"CreatePipeline", "UpdatePipeline", "StartPipelineExecution"})
     CHECK(refusal_of(json_head("SageMaker." + std::string(name)), "{}") ==
           aws::Refusal{"UnknownOperationException",
@@ -159,7 +160,7 @@ TEST_CASE("protocol: a signature for another service does not do") {
   }
 }
 
-TEST_CASE("protocol: S3's requests are told from an API's") {
+TEST_CASE("protocol: S3's requests are distinguished from an API's") {
   CHECK(!is_of_an_api({.method = "GET", .path = "/bucket/key"}));
   CHECK(!is_of_an_api({.method = "PUT", .path = "/b/k", .scope_service = "s3"}));
   CHECK(!is_of_an_api({.method = "PUT", .target = "SageMaker.X", .scope_service = "s3"}));
@@ -253,7 +254,7 @@ TEST_CASE("protocol: Query's answers are XML that any name can stand in") {
         "</DescribeSubnetsResponse>\n");
 }
 
-TEST_CASE("protocol: a refusal is told in the protocol of the request") {
+TEST_CASE("protocol: a refusal uses the protocol of the request") {
   const aws::Refusal refusal{"Code", "why <so>", 400};
   const Reply json{Protocol::json_1_1, "sagemaker", "ListTags", "id"};
   CHECK(write_answer(json, refusal).body == R"({"__type":"Code","message":"why <so>"})");

@@ -347,7 +347,7 @@ TEST_CASE("validate: what CreateTrainingJob's members ask of each other") {
     check_refused("sagemaker", "CreateTrainingJob", "ValidationException", bad);
 }
 
-TEST_CASE("validate: a value of another type is no value") {
+TEST_CASE("validate: a value of another type is invalid") {
   const Bad cases[] = {
       {R"({"TrainingJobName": 7})", "NUMBER_VALUE can not be converted to a String"},
       {R"({"TrainingJobName": true})", "TRUE_VALUE can not be converted to a String"},

@@ -248,7 +248,7 @@ TEST_CASE("tree: walking sees files, folders and links, and follows none") {
   const Folder folder;
   REQUIRE(make_folders(folder / "d/e"));
   REQUIRE(write_file(folder / "d/f", "12345", 0640));
-  REQUIRE(::chmod((folder / "d/f").c_str(), 07640) == 0);  // Lends nobody rights in an archive.
+  REQUIRE(::chmod((folder / "d/f").c_str(), 07640) == 0);  // Set-id bits, which an archive drops.
   REQUIRE(::chmod((folder / "d").c_str(), 07755) == 0);
   REQUIRE(::symlink("/etc", (folder / "link").c_str()) == 0);
   REQUIRE(::mkfifo((folder / "pipe").c_str(), 0600) == 0);
@@ -342,7 +342,7 @@ TEST_CASE("gzip: members together are the bytes again, packed or stored") {
   CHECK(packed_members(text)->bytes < text.size() / 4);
 }
 
-TEST_CASE("gunzip: what is no gzip data, or cut short, is an error") {
+TEST_CASE("gunzip: data that is not gzip, or is cut short, is an error") {
   const Folder folder;
   const std::string packed = bytes_of(*packed_members(noise(300'000)));
   const char other = packed[200'000] == 'x' ? 'y' : 'x';

@@ -40,7 +40,7 @@ TEST_CASE("s3_list: a page of a listing is read, whatever its keys are made of")
   CHECK(plain->next.empty());
 }
 
-TEST_CASE("s3_list: what is no listing is refused") {
+TEST_CASE("s3_list: an invalid listing is refused") {
   for (const char* xml :
        {"", "<Error/>", "<ListBucketResult>",
         "<ListBucketResult><IsTruncated>true</IsTruncated>"

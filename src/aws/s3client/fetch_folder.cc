@@ -132,7 +132,7 @@ struct RangeSink {
   Piece piece;
   std::uint64_t got = 0;
   std::uint64_t begun = 0;       ///< `got` when the try began.
-  std::optional<Error> refused;  ///< No further try mends it.
+  std::optional<Error> refused;  ///< A retry would not help.
 };
 
 Result<void> RangeSink::take(const http::Head& head, std::string_view bytes) {

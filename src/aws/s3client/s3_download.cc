@@ -12,7 +12,8 @@
 namespace muster::s3client {
 namespace {
 
-constexpr std::uint64_t headway_bytes = 8u << 20;  ///< Fewer are no reason to count anew.
+/// Less progress does not reset the retry counter.
+constexpr std::uint64_t headway_bytes = 8u << 20;
 
 std::optional<std::uint64_t> number_of(std::string_view text) {
   const std::optional<std::int64_t> number = parse_integer(text);
@@ -120,7 +121,7 @@ class Transfer {
   /// Something to go on from, and a name for the object that it is of.
   bool resumable() const { return bytes_ > 0 && !etag_.empty(); }
   const std::string& etag() const { return etag_; }
-  /// The file system's refusal, which no further try mends.
+  /// The file system's refusal; a retry would not help.
   const std::optional<Error>& refused() const { return refused_; }
 
   /// An answer to a try begins. Error: it is not what was asked for; restart() first.

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view declaration = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n";
 constexpr std::string_view space = " xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\"";
-/// Whoever asks owns all there is.
+/// Every caller sees itself as the owner of everything.
 constexpr std::string_view owner = "<ID>muster</ID><DisplayName>muster</DisplayName>";
 
 void put(std::string& out, std::string_view name, std::string_view text) {

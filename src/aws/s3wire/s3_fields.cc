@@ -173,8 +173,8 @@ Checked read_length(S3Operation& operation, const aws::RequestHead& head) {
   return {};
 }
 
-/// The digest's bytes of a header's value; none if it is none. For the whole of an upload in parts
-/// it may say how many they were.
+/// The digest's bytes in a header's value; none if it is invalid. For the whole of an upload in
+/// parts, it may include the number of parts.
 std::optional<std::string> digest_in(std::string_view text, Checksum kind, bool of_parts) {
   if (of_parts) {
     const std::size_t dash = text.rfind('-');
@@ -455,8 +455,8 @@ bool begins(std::string_view name, std::string_view with) {
   return name.size() >= with.size() && same_letters(name.substr(0, with.size()), with);
 }
 
-/// Refuses what would be a promise that nobody keeps. Taken is what is so anyway: the owner has
-/// full control, nobody else anything, and nothing is locked.
+/// Refuses headers that would promise something that the server does not do. Accepts values that
+/// are true anyway: the owner has full control, other users have no access, and nothing is locked.
 Checked check_promises(const aws::RequestHead& head) {
   for (const auto& [name, value] : head.headers) {
     const bool is_so = value.empty() || value == "private" || value == "bucket-owner-full-control";
@@ -470,7 +470,7 @@ Checked check_promises(const aws::RequestHead& head) {
   return {};
 }
 
-/// An access control list in the body is none of those that are taken.
+/// An access control list in the body is not supported.
 Checked read_acl(const aws::RequestHead& head) {
   if (!head.header("x-amz-acl").value_or("").empty()) return {};
   return aws::s3_refusal("AccessControlListNotSupported");

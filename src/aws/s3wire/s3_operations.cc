@@ -9,7 +9,7 @@
 namespace muster::s3wire {
 namespace {
 
-/// Words with spaces between them. A '*' at a word's end stands for any end.
+/// Words with spaces between them. A '*' at a word's end matches any rest.
 using Words = std::string_view;
 
 /// An operation: what asks for it, and what it takes. Whatever is on no list is refused by name.
@@ -267,13 +267,13 @@ const Row* row_of(const Fields& fields, About about) {
   return nullptr;
 }
 
-/// A parameter "x-amz-…" stands for a header, another "x-…" is nobody's: SDKs say x-id.
+/// A parameter "x-amz-…" replaces a header; other "x-…" parameters have no meaning: SDKs send x-id.
 bool takes_parameter(const Row* row, std::string_view name) {
   if (same_letters(name.substr(0, 2), "x-") || is_of_signature(name)) return true;
   return row != nullptr && (name == row->selector || lists(row->parameters, name));
 }
 
-/// What is no x-amz- header means nothing that is not looked at.
+/// Other headers than x-amz- ones are accepted: those that are not read have no effect.
 bool takes_header(const Row* row, std::string_view name) {
   if (!aws::is_x_amz(name) || is_of_signature(name)) return true;
   name.remove_prefix(6);

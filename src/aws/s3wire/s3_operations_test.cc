@@ -47,7 +47,7 @@ TEST_CASE("s3_operations: what an operation does not list is refused by name") {
        "/WriteGetObjectResponse",
        "NotImplemented: x-amz-request-route",
        {{"x-amz-request-route", "r"}}},
-      // A part without its upload is no object.
+      // A part without its upload is not an object.
       {"PUT", "/b-1/k?partNumber=1", "NotImplemented: partNumber"},
       {"DELETE", "/b-1/k?uploadID=1", "NotImplemented: uploadID"},
       // Two at once.
@@ -72,7 +72,7 @@ TEST_CASE("s3_operations: what an operation does not list is refused by name") {
        "NotImplemented: x-amz-server-side-encryption-customer-key",
        {{"x-amz-server-side-encryption-customer-key", "x"}}},
       {"PUT", "/b-1/k", "NotImplemented: x-amz-meta", {{"x-amz-meta", "x"}}},
-      // A parameter that stands for a header is that.
+      // A parameter that replaces a header counts as the header.
       {"PUT", "/b-1/k?x-amz-write-offset-bytes=5", "NotImplemented: x-amz-write-offset-bytes"},
       {"PUT", "/b-1/k?X-Amz-Anything=5", "NotImplemented: X-Amz-Anything"},
       {"PUT", "/b-1/k?x-amz-meta-a=1&x-amz-tagging=a%3D1", "PutObject"},

@@ -52,9 +52,9 @@ About about(const Place& place) {
   return place.bucket.empty() ? About::service : About::bucket;
 }
 
-/// Presigned URLs carry x-amz- headers as parameters. Those that do not come as headers too.
-/// A checksum is none of them: AWS's SDK for JavaScript puts that of nothing into the URL of a body
-/// that it does not know yet.
+/// Presigned URLs carry x-amz- headers as parameters. Returns those that are not also sent as
+/// headers. A checksum is not included: AWS's SDK for JavaScript puts the checksum of an empty body
+/// into the URL if it does not know the body yet.
 std::vector<aws::HeaderView> headers_in_query(const aws::RequestHead& head,
                                               const aws::Pairs& query) {
   // URLs of Version 2 carry two more, which it signs.

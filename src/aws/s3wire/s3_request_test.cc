@@ -536,7 +536,7 @@ TEST_CASE("s3_request: a copy onto itself that changes something") {
           "CopyObject bucket k");
 }
 
-TEST_CASE("s3_request: an empty range of a copied part is none") {
+TEST_CASE("s3_request: an empty range of a copied part is ignored") {
   const S3Operation copy =
       good(read("PUT", "/bucket/k?partNumber=1&uploadId=x",
                 {{"x-amz-copy-source", "/from/a"}, {"x-amz-copy-source-range", ""}}));

@@ -10,7 +10,7 @@ struct Setting {
   std::string_view name;
   std::string_view code;      ///< What the 404 says; or empty, and:
   std::string_view root{};    ///< The document's element.
-  std::string_view inside{};  ///< What stands in it.
+  std::string_view inside{};  ///< The element's content.
 };
 constexpr std::array settings = {
     Setting{"cors", "NoSuchCORSConfiguration"},

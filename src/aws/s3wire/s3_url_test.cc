@@ -28,7 +28,7 @@ TEST_CASE("s3_url: bucket and key are read byte for byte") {
   CHECK(*parse_s3_prefix("s3://bucket/output/") == S3Url{"bucket", "output/"});
 }
 
-TEST_CASE("s3_url: what is no URL is said in one line") {
+TEST_CASE("s3_url: an invalid URL is refused in one line") {
   const std::string long_key(1025, 'k');
   struct {
     std::string text;
