@@ -1,4 +1,5 @@
-// A code archive: wherever it asks to go, it stays in its folder; what is in it is told in lines.
+// A code archive: wherever its entries point, they stay in its folder; its content is listed in
+// lines.
 #include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>

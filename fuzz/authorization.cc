@@ -1,4 +1,4 @@
-// Signatures of requests: heads that nobody signed, and an honest one with anything around it.
+// Signatures of requests: heads without a signature, and a valid one with any text around it.
 //
 // 'h': a head, as head.h has it: never its key's, whose secret is drawn when the target starts.
 // 'a': an Authorization header; 'q': a query. In both "{C}", "{H}" and "{S}" stand for Credential,
@@ -133,7 +133,7 @@ void authorization(std::string_view text) {
   if (value == plain + made.parts[2]) CHECK_THAT(taken, "what the client signed is its key's");
 }
 
-/// The signature is of a header: in a query it is none.
+/// The signature is that of a header: in a query it is invalid.
 void query(std::string_view text) {
   const Honest made = honest();
   const std::string target = "/?" + filled(text, made);

@@ -40,7 +40,7 @@ unwind::Registers registers_of(unwind::Bytes bytes) {
   return registers;
 }
 
-/// The image's own frames, or those that a table at its beginning tells of.
+/// The image's own frames, or those of a table at its beginning.
 void walk(unwind::Bytes bytes, bool has_image) {
   Input memory(bytes);
   const std::optional<unwind::Image> image = unwind::image_at(memory, base);

@@ -10,8 +10,8 @@
 
 namespace muster {
 
-/// A pipe with a name, for the script that stands in for a steward. Open both ways, so that neither
-/// side waits for the other.
+/// A pipe with a name, for the script that replaces a steward. Open both ways, so that neither side
+/// waits for the other.
 inline Fd make_pipe_at(const std::string& path) {
   REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
   Fd fd(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK));

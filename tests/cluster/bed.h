@@ -15,7 +15,7 @@
 namespace muster::cluster {
 
 /// One attempt's nodes, each a process of `sm node` on this machine, against Links. A shell script
-/// stands in for the steward: it takes its orders from a named pipe, and says "ready" by another.
+/// replaces the steward: it reads its orders from a named pipe, and writes "ready" to another.
 class Bed {
  public:
   static constexpr const char* nonce = "0123456789abcdef";

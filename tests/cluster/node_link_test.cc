@@ -103,7 +103,7 @@ TEST_CASE("node link: a connection that is cut loses nothing, nor does an engine
   bed.run(body(bed));
 }
 
-TEST_CASE("node link: a node that is silent is told of, and so is its return") {
+TEST_CASE("node link: a silent node is reported, and so is its return") {
   Bed bed(1);
   bed.open_relay();
   const auto body = [](Bed& on) -> loop::Task<> {
@@ -129,7 +129,7 @@ TEST_CASE("node link: a node that is silent is told of, and so is its return") {
   bed.run(body(bed));
 }
 
-TEST_CASE("node link: a stop reaches the steward, the scheduler's signal is told, too") {
+TEST_CASE("node link: a stop reaches the steward, and the scheduler's signal is reported, too") {
   Bed bed(2);
   const auto body = [](Bed& on) -> loop::Task<> {
     on.start_nodes();
@@ -190,7 +190,7 @@ TEST_CASE("node link: the scheduler's signal has more time where it is a preempt
 }
 
 TEST_CASE(
-    "node link: a node whose result nobody fetches removes all before the scheduler kills it") {
+    "node link: a node whose results are not fetched removes all before the scheduler kills it") {
   Bed bed(1);
   const auto body = [](Bed& on) -> loop::Task<> {
     job::NodeJob job = on.node_job("algo-1");
@@ -249,7 +249,7 @@ TEST_CASE("node link: a node that goes while the last word is on its way is not 
   bed.run(body(bed));
 }
 
-TEST_CASE("node link: an attempt that is fenced is told to end, now and when it comes back") {
+TEST_CASE("node link: a fenced attempt is ordered to end, now and when it comes back") {
   Bed bed(2);
   const auto body = [](Bed& on) -> loop::Task<> {
     on.start_node("algo-1");
@@ -336,7 +336,7 @@ TEST_CASE("node link: a result that is not wanted any more is whole, or does not
   }
 }
 
-TEST_CASE("node link: who has not the key is refused and says so, nobody says to begin") {
+TEST_CASE("node link: without the key a node is refused and says so, and nothing begins") {
   Bed bed(2);
   const auto body = [](Bed& on) -> loop::Task<> {
     job::NodeJob stranger = on.node_job("algo-1");

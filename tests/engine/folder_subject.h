@@ -9,7 +9,7 @@
 
 namespace muster::contract {
 
-/// An engine with a state folder. The test says what stands in the journals of its hosts.
+/// An engine with a state folder. The test writes the journals of its hosts.
 class FolderSubject : public Subject {
  public:
   FolderSubject(const FolderSubject&) = delete;
@@ -29,7 +29,7 @@ class FolderSubject : public Subject {
   /// To the journal of a host of "demo".
   virtual void append(const std::string& host, const std::string& bytes) = 0;
   const std::string& folder() const { return folder_; }
-  /// Stands in for `sm`.
+  /// A program used in place of `sm`.
   std::string program() const { return folder_ + "/sm"; }
   supervise::Programs& programs() { return programs_; }
 

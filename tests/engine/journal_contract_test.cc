@@ -158,7 +158,7 @@ TEST_CASE_TEMPLATE("contract: damage is an error behind what can be read", Engin
     const Result<engine::Records> first = run->records("algo-1", 1);
     REQUIRE(first);
     CHECK(first->records.size() == 1);
-    CHECK(first->more);  // Or nobody would ask again.
+    CHECK(first->more);  // Otherwise there would be no further read.
   });
 }
 

@@ -29,7 +29,7 @@ void set_note(SlurmSubject& subject, const Json& note) {
   REQUIRE(write_file(subject.job_folder() + "/attempt.json", to_text(note), 0600));
 }
 
-TEST_CASE("slurm engine: nodes are told the cluster's KillWait, its default where nobody knows") {
+TEST_CASE("slurm engine: nodes get the cluster's KillWait, or its default if it is unknown") {
   struct {
     const char* text;
     int want;
@@ -92,7 +92,7 @@ TEST_CASE(
   });
 }
 
-TEST_CASE("slurm engine: nodes that wait with results nobody wants are given back") {
+TEST_CASE("slurm engine: nodes that wait with unwanted results are given back") {
   SlurmSubject subject;
   subject.run([&]() -> loop::Task<> {
     RunPtr run = co_await start(subject, 1);
@@ -159,7 +159,7 @@ TEST_CASE("slurm engine: killed before sbatch's answer, it submits a further att
     CHECK(later["nonce"] != note["nonce"]);
     CHECK(later["slurm_id"] == "1");
     CHECK(count(*read_file(subject.job_folder() + "/algo-1/journal"), line) == 1);
-    // What was told of the first attempt is no news of the second.
+    // Events of the first attempt are not reported for the second.
     const engine::Event first = co_await next(*run);
     CHECK(!engine::is_end(first.kind));
     co_await end_all(subject, *run);

@@ -91,7 +91,7 @@ class FakeLinks final : public cluster::Links {
 
 }  // namespace
 
-/// Nodes that were there before tell it anew.
+/// Nodes that were there before report it again.
 void FakeNodes::expect(const cluster::ExpectedNodes& nodes) {
   if (nodes.nonce != nonce_) nodes_.clear();
   begun_ = begun_ && nodes.nonce == nonce_;

@@ -12,7 +12,7 @@
 
 namespace muster::contract {
 
-/// Nodes of the cluster, which outlive engines: what their links tell, and what they are told.
+/// Nodes of the cluster, which outlive engines: the messages of their links, in both directions.
 class FakeNodes {
  public:
   struct Node {
@@ -76,7 +76,7 @@ class SlurmSubject final : public FolderSubject {
   void configured(const std::string& text);
   /// Ids or names of jobs that were taken out of Slurm, a line each.
   std::string cancelled() const;
-  /// What nodes were told last, as JSON.
+  /// The last message to the nodes, as JSON.
   std::string order() const;
   const std::vector<std::string>& fenced() const { return nodes_.fenced; }
 

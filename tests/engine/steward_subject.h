@@ -8,7 +8,7 @@
 
 namespace muster::contract {
 
-/// An engine whose stewards are processes. A shell script stands in for `sm steward`: it takes its
+/// An engine whose stewards are processes. A shell script replaces `sm steward`: it reads its
 /// orders from a named pipe, one for each host's name.
 class StewardSubject : public FolderSubject {
  public:

@@ -1,6 +1,6 @@
 #pragma once
 
-// An engine under test, from both sides: whoever starts jobs, and whoever plays their stewards.
+// An engine under test, from both sides: that of its callers, and that of their stewards.
 
 #include <functional>
 #include <memory>
@@ -64,7 +64,7 @@ loop::Task<engine::Event> next_start(engine::Run& run);
 loop::Task<engine::Event> next_end(engine::Run& run);
 /// Ends all hosts well, and hears of it.
 loop::Task<> end_all(Subject& subject, engine::Run& run);
-/// Tells whether next_event() says `closed`.
+/// True if next_event() returns `closed`.
 loop::Task<bool> is_closed(engine::Run& run);
 /// What the records from `from` on hold, "one;two;", however many calls that takes.
 std::string journal(engine::Run& run, const std::string& host, std::uint64_t from = 1);

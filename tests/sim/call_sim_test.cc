@@ -83,7 +83,7 @@ TEST_CASE("sim: calls that nothing disturbs succeed on every host, however late 
   }
 }
 
-TEST_CASE("sim: a call that breaks tells every host the first cause, and so does its job") {
+TEST_CASE("sim: after a failed call every host gets the first cause, and so does its job") {
   const Fault faults[] = {Fault::rank_crashes, Fault::rank_exits, Fault::launcher_exits};
   for (const std::uint64_t seed : sim::seeds(300)) {
     CAPTURE(seed);

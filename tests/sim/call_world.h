@@ -20,7 +20,7 @@ enum class Fault {
   other_digest,    ///< The host makes another call than the rest.
   never_calls,     ///< The program ends well before the call.
   calls_twice,     ///< While its call has no answer it calls again.
-  caller_killed,   ///< Whoever called is killed before the answer.
+  caller_killed,   ///< The caller is killed before the answer.
   killed_late,     ///< ... is killed when the answer is on its way.
   outsider_calls,  ///< A host that takes no part calls.
   rank_crashes,    ///< A process of its share dies by a signal; others follow.

@@ -180,7 +180,7 @@ void check_starts(const World& world, const Outlook& before) {
   }
 }
 
-/// Promises to the job that is first: nobody who was let past it may break them.
+/// Promises to the first job: jobs that passed it must not break them.
 class Promises {
  public:
   void look(const World& world, const Outlook& before, const Outlook& after) {

@@ -70,7 +70,7 @@ TEST_CASE("sim: hosts that all come gather, whatever order, resets and pauses th
       const auto& broken = world.broken_at_start();
       CHECK(std::find(broken.begin(), broken.end(), world.verdict()->host) != broken.end());
       // A host whose connection broke as the job began may not know that it did: it calls again,
-      // and nobody answers, until its own deadline.
+      // without an answer, until its own deadline.
       const TimePoint by = *world.started_at() + bound;
       for (std::size_t i = 0; i < hosts.size(); ++i) {
         CAPTURE(i);

@@ -52,7 +52,7 @@ TEST_CASE("sim: a thousand hosts gather, exchange what they have, run ranks and 
   CHECK(Clock::now() - begin < guard);
 }
 
-TEST_CASE("sim: of a thousand hosts' ranks one crashes, and every host is told which") {
+TEST_CASE("sim: one rank of a thousand hosts crashes, and every host learns which") {
   const TimePoint begin = Clock::now();
   CallPlan plan = large_job();
   plan.fault = Fault::rank_crashes;

@@ -162,7 +162,7 @@ void World::send_to_member(std::uint64_t id, Frame frame) {
   });
 }
 
-/// What was sent still arrives; then each side that is to be told sees the end.
+/// Bytes that were sent still arrive; then each side that should notice sees the end.
 void World::break_link(std::uint64_t id, bool tell_leader, bool tell_member) {
   Link& link = links_[id];
   if (link.broken) return;

@@ -52,7 +52,7 @@ class World {
   void cut(std::size_t host, TimePoint until);
   /// The host's session breaks; `half`: only the host itself gets to know.
   void reset(std::size_t host, bool half);
-  /// A process of the host ended; its `train` tells the leader.
+  /// A process of the host ended; its `train` reports it to the leader.
   void process_ends(std::size_t host, job::Verdict verdict);
 
   // The job, for a test that plays one: what else goes through the sessions.
@@ -74,7 +74,7 @@ class World {
   std::function<void()> on_start;
   const std::optional<job::Verdict>& verdict() const { return verdict_; }
   const std::optional<End>& end_of(std::size_t host) const { return nodes_[host].end; }
-  /// The hosts whose session was broken at the moment of the start, though nobody knew yet.
+  /// The hosts whose session was broken at the moment of the start, before either side noticed.
   const std::vector<std::string>& broken_at_start() const { return broken_at_start_; }
   std::vector<std::string> missing() const { return leader_->missing(); }
   std::size_t say_count() const { return say_count_; }
@@ -88,7 +88,7 @@ class World {
     TimePoint frozen_until{};
     TimePoint cut_until{};
     std::uint64_t link = 0;   ///< The host's connection, 0: none.
-    std::uint64_t armed = 0;  ///< Guards against timers that were set anew.
+    std::uint64_t armed = 0;  ///< Guards against timers that were set again.
     std::optional<End> end;
   };
   struct Link {
