@@ -236,7 +236,7 @@ TEST_CASE("call: one that cannot come about fails on all that made it, and names
   }
 }
 
-TEST_CASE_FIXTURE(Course, "call: members whose leader has ended are told so") {
+TEST_CASE_FIXTURE(Course, "call: members whose leader has ended learn so") {
   member_calls("algo-2");
   CHECK(course.missing() == Args{"algo-1"});
   course.gone("algo-1");
@@ -321,7 +321,8 @@ TEST_CASE_FIXTURE(Course, "call: after a stop a host that is lost has no rank to
   CHECK(only().kind == Kind::release);
 }
 
-TEST_CASE_FIXTURE(Course, "call: after a stop nothing is launched, and who calls is told at once") {
+TEST_CASE_FIXTURE(Course,
+                  "call: after a stop nothing is launched, and callers are refused at once") {
   member_calls("algo-2");
   member_calls("algo-3");
   course.stop(now);  // algo-1 has not called, and never does if it gave its work up.
@@ -336,7 +337,7 @@ TEST_CASE_FIXTURE(Course, "call: after a stop nothing is launched, and who calls
   CHECK(!course.next_deadline());
 }
 
-TEST_CASE_FIXTURE(Course, "call: what an earlier one still tells is not of the next") {
+TEST_CASE_FIXTURE(Course, "call: late reports of an earlier call do not count for the next") {
   run(Call::Kind::mpi);
   const CallCourse::Number first = course.number();
   course.launcher_ended(first, end_of("algo-1", Outcome::exited(0), -1), now);
@@ -390,7 +391,7 @@ TEST_CASE_FIXTURE(Course, "call: daemons are for a launcher that runs, on hosts 
   CHECK(direct.course.refusal("algo-2") == "no launch is under way");
 }
 
-TEST_CASE_FIXTURE(Course, "call: after the job's end nothing is done and nobody answered") {
+TEST_CASE_FIXTURE(Course, "call: after the job's end nothing is done and no call is answered") {
   run(Call::Kind::mpi);
   course.close();
   course.launcher_ended(course.number(), end_of("algo-1", Outcome::signaled(SIGSEGV), -1), now);

@@ -253,7 +253,7 @@ TEST_CASE_FIXTURE(Launch,
   CHECK(replies == std::vector<std::string>{"1 "});
 }
 
-TEST_CASE_FIXTURE(Launch, "call: mpirun is told why a daemon cannot start") {
+TEST_CASE_FIXTURE(Launch, "call: mpirun gets the reason why a daemon cannot start") {
   ask_daemon("algo-1", "rm -rf /");
   ask_daemon("algo-1", "/none/orted");
   ask_daemon("algo-7", "orted");
@@ -264,7 +264,8 @@ TEST_CASE_FIXTURE(Launch, "call: mpirun is told why a daemon cannot start") {
   CHECK(replies[2] == "1 algo-7 is not a host of this job");
 }
 
-TEST_CASE_FIXTURE(Launch, "call: a stop lets the launcher end by itself; a close answers nobody") {
+TEST_CASE_FIXTURE(Launch,
+                  "call: a stop lets the launcher end by itself, and a close answers no call") {
   calls.stop();
   calls.ended({});
   CHECK(!result);

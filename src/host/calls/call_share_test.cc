@@ -44,7 +44,7 @@ TEST_CASE_FIXTURE(Bench, "share: it is done when the last of those that decide h
 }
 
 TEST_CASE_FIXTURE(Bench,
-                  "share: an ssh server that cannot start is told as a program that failed") {
+                  "share: an ssh server that cannot start is reported like a program that failed") {
   launch::Call call;
   call.name = "mpirun";
   call.hosts = {"algo-1"};

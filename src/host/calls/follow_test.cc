@@ -124,7 +124,7 @@ TEST_CASE_FIXTURE(Bench,
   CHECK(follow.own_end()->outcome == Outcome::signaled(SIGTERM));
 }
 
-TEST_CASE_FIXTURE(Bench, "follow: drained is told when nothing is left, and not before") {
+TEST_CASE_FIXTURE(Bench, "follow: drained is reported when nothing is left, and not before") {
   work = program("trap 'echo asked' TERM; echo ready; while :; do sleep 1000 & wait; done");
   Follow follow(context());
   const auto story = [](Bench& b) -> loop::Task<> {
@@ -140,7 +140,7 @@ TEST_CASE_FIXTURE(Bench, "follow: drained is told when nothing is left, and not 
   CHECK(run(follow, story(*this)).success());
 }
 
-TEST_CASE_FIXTURE(Bench, "follow: what the leader tells that cannot be read is a warning") {
+TEST_CASE_FIXTURE(Bench, "follow: an invalid message of the leader is a warning") {
   work = program(endless);
   Follow follow(context());
   const auto story = [](Bench& b) -> loop::Task<> {

@@ -104,7 +104,7 @@ TEST_CASE_FIXTURE(Alone, "lead: a job of one host ends as its program does, line
   CHECK(payloads(told(), Message::outcome).size() == 1);
 }
 
-TEST_CASE_FIXTURE(Alone, "lead: a program is told the socket and what operators need") {
+TEST_CASE_FIXTURE(Alone, "lead: a program gets the socket and the variables that operators need") {
   socket = true;
   for_operators = {{"MUSTER_MPI_TRANSPORT", "ssh"}};
   work = program("test -S $MUSTER_SOCKET && echo $MUSTER_MPI_TRANSPORT");
@@ -125,7 +125,7 @@ TEST_CASE_FIXTURE(Alone, "lead: a program that cannot start is the job's end, by
   CHECK(verdict.outcome.text.find("/none/python") != std::string::npos);
 }
 
-TEST_CASE_FIXTURE(Alone, "lead: work that could not be prepared is the job's end, as it was told") {
+TEST_CASE_FIXTURE(Alone, "lead: work that could not be prepared ends the job, with its reason") {
   job::Verdict install;
   install.host = "algo-1";
   install.process = "pip";
@@ -249,8 +249,7 @@ TEST_CASE("lead: a stop while hosts are missing informs those that joined") {
 
 // --- several hosts ---
 
-TEST_CASE_FIXTURE(Bench,
-                  "lead: the job ends when every host's work has, and members are told how") {
+TEST_CASE_FIXTURE(Bench, "lead: the job ends when every host's work has, and members learn how") {
   Lead lead(context());
   const auto story = [](Bench& b, Lead& part) -> loop::Task<> {
     co_await b.join();
@@ -306,8 +305,7 @@ TEST_CASE_FIXTURE(Bench, "lead: a member that goes is lost, which is the verdict
   CHECK(verdict.process == "host");
 }
 
-TEST_CASE_FIXTURE(Bench,
-                  "lead: what a member tells that cannot be read is a warning and ends nothing") {
+TEST_CASE_FIXTURE(Bench, "lead: an invalid message of a member is a warning and ends nothing") {
   Lead lead(context());
   const auto story = [](Bench& b) -> loop::Task<> {
     co_await b.join();
@@ -369,7 +367,8 @@ TEST_CASE_FIXTURE(Bench, "lead: a stop of one host is a stop of all, and two of 
   CHECK(lead.own_end()->outcome == Outcome::signaled(SIGTERM));
 }
 
-TEST_CASE_FIXTURE(Bench, "lead: a stop ends the job when the grace is over, whoever still works") {
+TEST_CASE_FIXTURE(Bench,
+                  "lead: a stop ends the job when the grace is over, even if hosts still work") {
   options.stop_grace = 100ms;
   work = program(endless);
   Lead lead(context());
@@ -529,7 +528,7 @@ TEST_CASE_FIXTURE(Bench, "lead: no call is taken while the job ends, and a stop 
   CHECK(run(lead, story(*this, lead)).outcome == Outcome::exited(1));
 }
 
-TEST_CASE_FIXTURE(Alone, "lead: mpirun's agent is told why no daemon starts") {
+TEST_CASE_FIXTURE(Alone, "lead: mpirun's agent gets the reason why no daemon starts") {
   socket = true;
   work = program(endless);
   Lead lead(context());

@@ -87,7 +87,7 @@ TEST_CASE_FIXTURE(Bench, "output: a terminal gets no signs that would steer it")
   CHECK(text.find('a') == 0);
 }
 
-TEST_CASE_FIXTURE(Bench, "output: a steward is told everything, each as what it is, in order") {
+TEST_CASE_FIXTURE(Bench, "output: a steward gets everything, each as its own kind, in order") {
   const Paper stream;
   steward = stream.file.get();
   users = {{.rank = 1, .stream = Stream::err, .bytes = "a line\n"}};

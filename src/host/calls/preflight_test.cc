@@ -126,7 +126,7 @@ HostFacts member(const std::string& package) {
   return facts;
 }
 
-TEST_CASE_FIXTURE(Led, "preflight: the light one tells the odd host and lets the job run") {
+TEST_CASE_FIXTURE(Led, "preflight: the light one reports the outlier and lets the job run") {
   HostFacts late = member("2.1.0");
   late.clock_unix_ms -= 41000;
   CHECK(run(member("2.1.0"), late));
@@ -136,7 +136,8 @@ TEST_CASE_FIXTURE(Led, "preflight: the light one tells the odd host and lets the
                                      {"127.0.0.3", Message::preflight_over}});
 }
 
-TEST_CASE_FIXTURE(Led, "preflight: a way that does not open ends a full one, after all were told") {
+TEST_CASE_FIXTURE(
+    Led, "preflight: a route that does not open ends a full one, after all routes were reported") {
   options.mode = PreflightMode::full;
   answers = {{"127.0.0.2", "127.0.0.3", 0, 0, "Connection refused"},
              {"127.0.0.3", "127.0.0.2", 0, 1e9, ""}};
@@ -173,7 +174,7 @@ TEST_CASE_FIXTURE(Led, "preflight: a host speaks of its own ways alone, and when
   CHECK_FALSE(said.has("too early"));
 }
 
-TEST_CASE_FIXTURE(Led, "preflight: a host that tells nothing that fits is named, not waited for") {
+TEST_CASE_FIXTURE(Led, "preflight: a host that reports nothing valid is named, not waited for") {
   const TimePoint begin = Clock::now();
   PreflightLead::Post post = [](const std::string&, Message, std::string_view) {};
   lead.emplace(loop, training, options, log, std::move(post));
