@@ -92,7 +92,7 @@ struct Lab {
 
 }  // namespace
 
-TEST_CASE("budget: every object in its places counts once, whoever stored it") {
+TEST_CASE("budget: every object in its places counts once, no matter how it was stored") {
   Lab lab;
   CHECK(lab.put("job/before", 10) == "put");
   CHECK(lab.put("jobs/other", 1000) == "put");

@@ -196,7 +196,7 @@ TEST_CASE_FIXTURE(
   CHECK(keys_made == 0);
 }
 
-TEST_CASE_FIXTURE(Bench, "preparation: a place that is no URL of S3 gets no key") {
+TEST_CASE_FIXTURE(Bench, "preparation: a place that is not an S3 URL gets no key") {
   request.spec.checkpoint_url = "s3://";
   const Result<job::Spec> spec = prepare();
   REQUIRE_FALSE(spec);

@@ -135,7 +135,7 @@ struct Bench {
   }
 };
 
-TEST_CASE_FIXTURE(Bench, "watch: what the store knows of a job is not told twice") {
+TEST_CASE_FIXTURE(Bench, "watch: statuses that are already in the store are not reported again") {
   Watch first(context, "a", "Pending", at_end());
   for (const char* status : {"Starting", "Downloading"})
     first.status({status, "message", UnixMillis(2)});
@@ -195,7 +195,7 @@ TEST_CASE_FIXTURE(Bench, "watch: what hosts use is kept, the same for a server t
   CHECK(samples("algo-2").size() <= 702);
 }
 
-TEST_CASE_FIXTURE(Bench, "watch: the end is told once, after the journals are kept") {
+TEST_CASE_FIXTURE(Bench, "watch: the end is reported once, after the journals are kept") {
   Watch watch(context, "a", "Training", at_end());
   watch.lines("algo-1", UnixMillis(2), {});
   watch.log("algo-1", UnixMillis(2), {"warning", "a node is ill"});
