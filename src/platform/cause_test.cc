@@ -42,7 +42,7 @@ class Story {
   }
 };
 
-TEST_CASE("cause: who failed first, when, at what, and whom that took along") {
+TEST_CASE("cause: which host failed first, when, doing what, and which others followed") {
   const job::Verdict first = ended("algo-2", 3, job::Outcome::exited(1));
   Story story;
   story.phase("algo-1", 1000, job::Phase::starting).phase("algo-2", 1010, job::Phase::starting);

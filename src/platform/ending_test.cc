@@ -71,7 +71,7 @@ Ending expected(Heard heard, Stopped stopped, const std::string& event) {
   return {heard, stopped};
 }
 
-TEST_CASE("ending: every event in every state takes the edge that is drawn, or none") {
+TEST_CASE("ending: every event in every state takes the edge that is drawn, or changes nothing") {
   for (const Heard heard :
        {Heard::nothing, Heard::success, Heard::request, Heard::success_and_request, Heard::failure})
     for (const Stopped stopped :

@@ -129,7 +129,7 @@ TEST_CASE("hang: a job that said that it will be quiet is not looked at") {
   CHECK(!never.next_look());
 }
 
-TEST_CASE("hang: what counts as getting on") {
+TEST_CASE("hang: what counts as progress") {
   const auto before = hosts(1000);
   CHECK(stood_still(before, hosts(6000), 5s));
   CHECK(!stood_still({}, {}, 5s));

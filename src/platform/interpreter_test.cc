@@ -5,7 +5,7 @@
 namespace muster::platform {
 namespace {
 
-TEST_CASE("interpreter: its own word is taken, places inside others left out") {
+TEST_CASE("interpreter: its own answer counts, and places inside others are left out") {
   const Result<Interpreter> got = interpreter_from(
       R"([true, {"python": "3.11.2", "torch": ""}, "/w/venv/bin/python3", "/w/venv", "/w/venv",)"
       R"( "/usr", "/usr", "/usr/bin"])"
@@ -25,7 +25,7 @@ TEST_CASE("interpreter: its own word is taken, places inside others left out") {
   }
 }
 
-TEST_CASE("interpreter: the packages that sm carries come last on PYTHONPATH") {
+TEST_CASE("interpreter: the packages that sm carries are last on PYTHONPATH") {
   Env environment;
   add_packages(environment);
   CHECK(environment["PYTHONPATH"] == "/run/muster/python.zip");

@@ -29,7 +29,7 @@ TEST_CASE("job name: made of the script's stem and the time, as the SDK does") {
   }
 }
 
-TEST_CASE("job name: what SageMaker would refuse is refused") {
+TEST_CASE("job name: names that SageMaker would refuse are refused") {
   const std::string long_name(64, 'a');
   for (const char* name : {"", "-a", "a-", "a_b", "a b", "a/b", "..", long_name.c_str()}) {
     CAPTURE(name);

@@ -18,7 +18,7 @@ using job::Phase;
 
 using Bench = RunBench;
 
-TEST_CASE("job run: a job's lines and statuses come in order, its results lie in place") {
+TEST_CASE("job run: a job's lines and statuses are in order, and its results in place") {
   Bench bench(2);
   for (const char* name : {"algo-1", "algo-2"}) {
     engine::FakeHost& host = bench.host(name);
@@ -108,7 +108,7 @@ TEST_CASE("job run: results wait where they are for room in S3, until somebody s
   }
 }
 
-TEST_CASE("job run: what is written just before a steward's end is not lost") {
+TEST_CASE("job run: lines written just before a steward's end are not lost") {
   Bench bench(1);
   bench.run([&]() -> loop::Task<> {
     co_await bench.sink.until("Starting;");
@@ -240,7 +240,7 @@ TEST_CASE("job run: a job that is stopped while it is queued runs nowhere") {
   CHECK(bench.report.end.training_time == 0s);
 }
 
-TEST_CASE("job run: a stop that comes while the engine starts the job holds") {
+TEST_CASE("job run: a stop while the engine starts the job takes effect") {
   Bench bench(1);
   bench.cluster.start_takes = 60s;
   bench.requests.stop();
@@ -292,7 +292,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("job run: a job whose machine was taken goes on elsewhere, with the same hosts") {
+TEST_CASE("job run: a preempted job continues elsewhere, with the same hosts") {
   Bench bench(2);
   bench.options.times.failure_window = 10ms;
   bench.run([&]() -> loop::Task<> {
@@ -356,7 +356,7 @@ loop::Task<> start_and_leave(Bench& bench) {
   REQUIRE(started);
 }
 
-TEST_CASE("job run: a process that takes a job up goes on with the count of its losses") {
+TEST_CASE("job run: a process that takes over a job continues its count of losses") {
   Bench bench(1);
   bench.spec.retries = 1;
   bench.host("algo-1").phase(Phase::training);
@@ -372,7 +372,7 @@ TEST_CASE("job run: a process that takes a job up goes on with the count of its 
   CHECK(bench.sink.text.find("Restarting") == std::string::npos);
 }
 
-TEST_CASE("job run: what is wrong with a node is a warning of its host") {
+TEST_CASE("job run: a node's trouble is a warning of its host") {
   Bench bench(1);
   bench.run([&]() -> loop::Task<> {
     co_await bench.sink.until("Starting;");

@@ -150,7 +150,7 @@ TEST_CASE("life cycle: a phase that was skipped is shown on the way") {
   CHECK(job.started("algo-1") == "");
 }
 
-TEST_CASE("life cycle: after a failure hosts end by themselves, what has not is killed") {
+TEST_CASE("life cycle: after a failure hosts end by themselves, or are killed") {
   Story job(3);
   job.all(Phase::training);
   job.until(5s);
@@ -530,7 +530,7 @@ TEST_CASE("life cycle: a host that fails while others wait for their start fails
   CHECK(job.cycle.end(0ms).training_time == 0s);
 }
 
-TEST_CASE("life cycle: what time is up kills says no more of its progress") {
+TEST_CASE("life cycle: a host killed at the time limit shows no more progress") {
   Story job(LifeCycle::Options{.hosts = Story::job_hosts(1), .run_time_max = 60s, .grace = 1s});
   job.phase("algo-1", Phase::training);
   CHECK(job.until(64s) == "Stopping; stop algo-1 1000; kill algo-1; ");

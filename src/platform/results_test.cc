@@ -65,7 +65,7 @@ TEST_CASE("results: hosts are merged, the later one wins, by number and not by t
   CHECK(!bench.has("out/failure"));
 }
 
-TEST_CASE("results: what two hosts wrote under one name is kept twice, unless it is alike") {
+TEST_CASE("results: files of two hosts with one name are both kept, unless they are equal") {
   Bench bench;
   for (const char* host : {"1", "2", "10"}) {
     const std::string folder = std::string("algo-") + host;
@@ -267,7 +267,7 @@ TEST_CASE(
   CHECK(!check_output_folder(bench.path + "/file/below", true));
 }
 
-TEST_CASE("results: an earlier job's are replaced whole, where that was asked for") {
+TEST_CASE("results: an earlier job's are replaced as a whole, if requested") {
   Bench bench;
   bench.put("algo-1/model/a", "1");
   bench.put("algo-1/output/failure", "why");
@@ -341,7 +341,7 @@ TEST_CASE("results: of a job that only left why it failed that is kept") {
   CHECK(bench.text("failure/algo-1") == "why");
 }
 
-TEST_CASE("results: an output folder that cannot be is named, and nothing is taken apart") {
+TEST_CASE("results: an invalid output folder is named, and no results are consumed") {
   Bench bench;
   bench.put("file", "");
   bench.put("algo-1/model/a", "1");
@@ -381,7 +381,7 @@ TEST_CASE("results: two trees that are too deep to be merged are an error, and n
   CHECK(std::filesystem::is_empty(bench.path + "/out"));
 }
 
-TEST_CASE("results: a log is one of them, whole or not there, an earlier one makes way") {
+TEST_CASE("results: the log is complete or missing, and replaces an earlier one") {
   Bench bench;
   bench.put("algo-1/model/a", "1");
   MergeOptions options;

@@ -12,7 +12,7 @@ JobEnd taken(JobEnd::Taken how) {
   return end;
 }
 
-TEST_CASE("retries: a job ends by its own failure, and goes on after a machine's") {
+TEST_CASE("retries: a job ends with its own failure, and continues after a machine's") {
   Retries retries(2);
   CHECK(!retries.after(taken(JobEnd::Taken::no), true).again);
   const Retries::Answer again = retries.after(taken(JobEnd::Taken::lost), true);
@@ -46,7 +46,7 @@ TEST_CASE("retries: three attempts that get nowhere are the last, also when they
   CHECK(last.text.find("no checkpoint") != std::string::npos);
 }
 
-TEST_CASE("retries: what somebody else has watched counts too") {
+TEST_CASE("retries: attempts that another process watched count, too") {
   Retries first(1);
   CHECK(first.after(taken(JobEnd::Taken::lost), true).again);
   CHECK(first.tally() == engine::Tally{.lost = 1, .idle = 0});

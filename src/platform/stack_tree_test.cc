@@ -81,7 +81,7 @@ TEST_CASE("stack tree: without a majority there are no outliers") {
   CHECK(stack_text({}).empty());
 }
 
-TEST_CASE("stack tree: other threads and children have trees of their own") {
+TEST_CASE("stack tree: other threads and children have separate trees") {
   std::vector<HostStacks> hosts = barrier();
   hosts[0].processes[0].threads.insert(hosts[0].processes[0].threads.begin(),
                                        thread({"run", "get"}, false, "loader"));

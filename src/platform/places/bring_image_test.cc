@@ -29,7 +29,7 @@ TEST_CASE("bring image: a pull is given what the config names") {
   CHECK(command.env.at("HOME") == "/root");  // Where credential helpers keep theirs.
 }
 
-TEST_CASE("bring image: what a tag meant once is pulled by digest") {
+TEST_CASE("bring image: an image whose tag was already resolved is pulled by digest") {
   const std::string digest = "sha256:" + std::string(64, 'a');
   const Command command = pull_command(place, {.name = "reg.lab:5000/box:v1", .digest = digest});
   CHECK(command.argv[3] == "reg.lab:5000/box@" + digest);

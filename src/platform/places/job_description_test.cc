@@ -53,7 +53,7 @@ TEST_CASE("job description: each status has its last message") {
   CHECK(job["TrainingStartTime"] == 3.0);
 }
 
-TEST_CASE("job description: a hang is a mark, and one message beside the status's own") {
+TEST_CASE("job description: a hang is a mark, and a message next to the status's own") {
   Json job = description_of(spec(), UnixMillis(1000));
   add_status(job, {"Downloading", "reads", UnixMillis(1500)});
   add_status(job, {"Training", "hangs", UnixMillis(1700), true});  // Not the present status.
@@ -102,7 +102,7 @@ TEST_CASE("job description: an end has its exit code, its headline and its cause
   CHECK(!summary.contains("FailureReason"));
 }
 
-TEST_CASE("job description: what ran out of time has stopped, what was lost has failed") {
+TEST_CASE("job description: a job out of time has stopped, and a lost one has failed") {
   Json late = description_of(spec(), UnixMillis(0));
   platform::JobReport report;
   report.end.status = platform::JobEnd::Status::timed_out;

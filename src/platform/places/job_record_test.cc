@@ -169,7 +169,7 @@ TEST_CASE("job record: a stop is asked for through its socket, and the end is wa
   loop::run_task(loop, story());
 }
 
-TEST_CASE("job record: what is kept is the newest, so many and so long") {
+TEST_CASE("job record: only the newest records are kept, up to limits of number and age") {
   std::vector<RecordSize> records;
   for (int i = 0; i < 5; ++i) records.push_back({std::to_string(i), UnixMillis(i), 10});
   using Names = std::vector<std::string>;
