@@ -205,7 +205,8 @@ TEST_CASE("call: a rank that only blames a peer is waited for until all ranks ha
   }
 }
 
-TEST_CASE("call: one that cannot come about fails on all that made it, and names the host") {
+TEST_CASE(
+    "call: one that cannot happen fails for all hosts that made it, and names the host at fault") {
   const struct {
     const char* name;
     std::function<void(Course&)> happens;
@@ -359,7 +360,7 @@ TEST_CASE_FIXTURE(Course, "call: late reports of an earlier call do not count fo
   CHECK(course.runs(first + 1));
 }
 
-TEST_CASE_FIXTURE(Course, "call: waits say for whom, every ten seconds, until it comes") {
+TEST_CASE_FIXTURE(Course, "call: waiting calls report the missing hosts every ten seconds") {
   leader_calls(call_of(Call::Kind::mpi, {"algo-1", "algo-2", "algo-3"}));
   CHECK(*course.next_deadline() == now + seconds(10));
   step_to(seconds(9));

@@ -212,8 +212,7 @@ TEST_CASE_FIXTURE(Launch,
   CHECK(posts.back().starts_with("algo-2:34:"));  // call_end
 }
 
-TEST_CASE_FIXTURE(Launch,
-                  "call: a daemon's last words come before its end, also in one go with it") {
+TEST_CASE_FIXTURE(Launch, "call: a daemon's last lines arrive before its end, even in one read") {
   ask_daemon("algo-2", "orted 0");
   calls.member_output(output(1, job::Stream::err, "no route to algo-1\n"));
   calls.member_daemon_ended("algo-2", end(1, job::Outcome::exited(4)));

@@ -111,7 +111,7 @@ TEST_CASE_FIXTURE(Bench, "conduct: an output on S3 that cannot be ends the job b
   CHECK(told().empty());
 }
 
-TEST_CASE_FIXTURE(Bench, "conduct: what the program leaves for S3 is looked for where it belongs") {
+TEST_CASE_FIXTURE(Bench, "conduct: the program's files for S3 are looked for in the right folder") {
   start.training.s3_output = "s3://bucket/out";
   const Intermediate::Options options = intermediate_options(start.training);
   CHECK(options.folder == folder + "/output/intermediate");

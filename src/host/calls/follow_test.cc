@@ -109,8 +109,8 @@ TEST_CASE("follow: a roll call that fails is the host's end, with the reason") {
   }
 }
 
-TEST_CASE_FIXTURE(Bench,
-                  "follow: a leader that goes is lost; what runs here ends after its grace") {
+TEST_CASE_FIXTURE(
+    Bench, "follow: a leader that disappears is lost, and local programs end after their grace") {
   work = program(endless);
   Follow follow(context());
   const auto story = [](Bench& b) -> loop::Task<> {
@@ -250,7 +250,7 @@ TEST_CASE_FIXTURE(Bench,
   CHECK(lines() == "share\n");
 }
 
-TEST_CASE_FIXTURE(Bench, "follow: what begins after a stop is stopped like what ran before") {
+TEST_CASE_FIXTURE(Bench, "follow: programs that start after a stop are stopped like earlier ones") {
   struct {
     Duration grace;
     int want;
@@ -361,7 +361,8 @@ TEST_CASE_FIXTURE(Bench,
   CHECK(ends[3].text.find("/none/orted") != std::string::npos);
 }
 
-TEST_CASE_FIXTURE(Bench, "follow: one call at a time, and the leader hears of a caller that goes") {
+TEST_CASE_FIXTURE(Bench,
+                  "follow: one call at a time, and the leader learns of a caller that disappears") {
   socket = true;
   work = program(endless);
   Follow follow(context());

@@ -153,7 +153,7 @@ TEST_CASE("lead: a call that is the host's work is the job's end, well or not") 
   }
 }
 
-TEST_CASE_FIXTURE(Alone, "lead: a stop gives the program its grace, a second one none") {
+TEST_CASE_FIXTURE(Alone, "lead: a stop gives the program its grace, and a second stop gives none") {
   work = program("trap 'echo asked' TERM; echo ready; while :; do sleep 1000 & wait; done");
   Lead lead(context());
   const auto story = [](Alone& b, Lead& part) -> loop::Task<> {
@@ -220,7 +220,7 @@ TEST_CASE_FIXTURE(Bench, "lead: a roll call that cannot begin is the job's end i
   CHECK(!prepared);
 }
 
-TEST_CASE_FIXTURE(Bench, "lead: hosts that do not come are named, and no work begins") {
+TEST_CASE_FIXTURE(Bench, "lead: hosts that do not join are named, and no work begins") {
   options.join_deadline = 300ms;
   Lead lead(context());
   const job::Verdict verdict = run(lead);
@@ -291,7 +291,7 @@ TEST_CASE_FIXTURE(Bench,
   CHECK(run(lead, story(*this)).success());
 }
 
-TEST_CASE_FIXTURE(Bench, "lead: a member that goes is lost, which is the verdict") {
+TEST_CASE_FIXTURE(Bench, "lead: a member that disappears is lost, which is the verdict") {
   work = program(endless);
   Lead lead(context());
   const auto story = [](Bench& b) -> loop::Task<> {
@@ -327,7 +327,7 @@ TEST_CASE_FIXTURE(Bench, "lead: an invalid message of a member is a warning and 
   CHECK(said.has("algo-2: unexpected message 20"));
 }
 
-TEST_CASE("lead: what failed before a stop is the verdict, though more could come") {
+TEST_CASE("lead: a failure before a stop is the verdict, even if others could follow") {
   const auto ends_with = [](const Outcome& outcome) {
     Bench bench;
     bench.work = program(endless);
@@ -348,7 +348,7 @@ TEST_CASE("lead: what failed before a stop is the verdict, though more could com
   CHECK(ends_with(Outcome::signaled(SIGTERM)).outcome == Outcome::stopped(SIGTERM));
 }
 
-TEST_CASE_FIXTURE(Bench, "lead: a stop of one host is a stop of all, and two of them are one") {
+TEST_CASE_FIXTURE(Bench, "lead: a stop of one host stops all hosts, and two stops count as one") {
   work = program(endless);
   Lead lead(context());
   const auto story = [](Bench& b, Lead& part) -> loop::Task<> {
@@ -381,7 +381,7 @@ TEST_CASE_FIXTURE(Bench,
   CHECK(run(lead, story(*this, lead)).outcome == Outcome::stopped(SIGTERM));
 }
 
-TEST_CASE_FIXTURE(Bench, "lead: lines of members come out of its own output, none of them lost") {
+TEST_CASE_FIXTURE(Bench, "lead: members' lines appear in the leader's output, and none is lost") {
   Pipe pipe = *make_pipe();
   const Fd own(::dup(STDOUT_FILENO));
   ::dup2(pipe.write.get(), STDOUT_FILENO);
@@ -460,7 +460,8 @@ TEST_CASE_FIXTURE(Bench, "lead: a stop answers members that wait for this host's
   CHECK(run(lead, story(*this, lead)).outcome == Outcome::stopped(SIGTERM));
 }
 
-TEST_CASE_FIXTURE(Bench, "lead: a caller that goes before its answer fails the call everywhere") {
+TEST_CASE_FIXTURE(Bench,
+                  "lead: a caller that disappears before its answer fails the call everywhere") {
   socket = true;
   work = program(endless);
   Lead lead(context());
@@ -507,7 +508,8 @@ TEST_CASE_FIXTURE(Bench, "lead: a process of a member's share that fails is the 
   CHECK(run(lead, story(*this)).outcome == Outcome::signaled(SIGSEGV));
 }
 
-TEST_CASE_FIXTURE(Bench, "lead: no call is taken while the job ends, and a stop changes nothing") {
+TEST_CASE_FIXTURE(Bench,
+                  "lead: no call is accepted while the job ends, and a stop changes nothing") {
   socket = true;
   options.failure_grace = 20s;
   work = program("trap 'echo asked' TERM; echo ready; while :; do sleep 1000 & wait; done");

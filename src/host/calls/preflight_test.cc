@@ -20,7 +20,7 @@ using preflight::HostFacts;
 using preflight::PairFacts;
 using preflight::PairTask;
 
-TEST_CASE("preflight: the variable says which, and a steward's hosts have none by themselves") {
+TEST_CASE("preflight: the variable selects the mode, and a steward's hosts have none by default") {
   struct {
     Env env;
     bool has_steward;
@@ -45,7 +45,7 @@ TEST_CASE("preflight: the variable says which, and a steward's hosts have none b
   CHECK_FALSE(preflight_options({{"MUSTER_PREFLIGHT_DISK_GIB", "much"}}, false));
 }
 
-TEST_CASE("preflight: what start asks for is what members read in it") {
+TEST_CASE("preflight: members read the mode that the start message requests") {
   for (const PreflightMode mode : {PreflightMode::off, PreflightMode::light, PreflightMode::full})
     CHECK(mode_in(start_text(mode)) == mode);
   CHECK(start_text(PreflightMode::off) == "{}");
@@ -136,8 +136,7 @@ TEST_CASE_FIXTURE(Led, "preflight: the light one reports the outlier and lets th
                                      {"127.0.0.3", Message::preflight_over}});
 }
 
-TEST_CASE_FIXTURE(
-    Led, "preflight: a route that does not open ends a full one, after all routes were reported") {
+TEST_CASE_FIXTURE(Led, "preflight: a route that does not open ends a full one, at its end") {
   options.mode = PreflightMode::full;
   answers = {{"127.0.0.2", "127.0.0.3", 0, 0, "Connection refused"},
              {"127.0.0.3", "127.0.0.2", 0, 1e9, ""}};
@@ -151,7 +150,8 @@ TEST_CASE_FIXTURE(
   CHECK(health.at("127.0.0.3").findings.front().find("Connection refused") != std::string::npos);
 }
 
-TEST_CASE_FIXTURE(Led, "preflight: records go to who keeps them, and then to no folder") {
+TEST_CASE_FIXTURE(Led,
+                  "preflight: records go to their keeper if there is one, and then to no folder") {
   options.mode = PreflightMode::full;
   keep = [this](const std::string& host, const std::string& record) { kept[host] = record; };
   static_cast<void>(run(member("1"), member("1")));
@@ -160,7 +160,8 @@ TEST_CASE_FIXTURE(Led, "preflight: records go to who keeps them, and then to no 
   CHECK(preflight::kept_health(preflight::health_folder(state)).empty());
 }
 
-TEST_CASE_FIXTURE(Led, "preflight: a host speaks of its own ways alone, and when it is asked") {
+TEST_CASE_FIXTURE(
+    Led, "preflight: a host's report counts only for its own routes, and only when requested") {
   options.mode = PreflightMode::full;
   lies = true;
   answers = {{"127.0.0.1", "127.0.0.2", 0, 0, "a lie of another way"},

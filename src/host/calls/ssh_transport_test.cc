@@ -71,7 +71,7 @@ TEST_CASE("ssh: the server hands its host's socket on, or is said to be missing"
   }
 }
 
-TEST_CASE("ssh: the wait ends when every host's server answers, also one that comes late") {
+TEST_CASE("ssh: the wait ends when every host's server answers, even a late one") {
   loop::Loop loop;
   const std::uint16_t port = loop::free_ports(1)->front();
   Server server(loop);

@@ -62,7 +62,7 @@ std::string text_of(const Result<DeliverReport>& report) {
 
 }  // namespace
 
-TEST_CASE("source: a URI is one of five things, or an error that says what is expected") {
+TEST_CASE("source: a URI is one of five kinds, or an error that says what is expected") {
   const std::string tar = packing::Tar().file("a", "x").bytes().substr(0, 512);
   struct {
     std::string uri;
@@ -147,7 +147,7 @@ TEST_CASE("deliver: code that is there stays, and nothing is fetched") {
   CHECK(packing::snapshot(delivery.code) == Files{{"mine", "file 644 x"}});
 }
 
-TEST_CASE("deliver: the code folder itself, empty, is left as it is") {
+TEST_CASE("deliver: an empty code folder is left unchanged") {
   Delivery delivery;
   const Result<DeliverReport> report = delivery.run(delivery.code + "/");
   REQUIRE(report);
@@ -180,7 +180,7 @@ TEST_CASE("deliver: an archive of the store is fetched to a private place and un
   CHECK(packing::snapshot(delivery.scratch.path + "/tmp").empty());
 }
 
-TEST_CASE("deliver: what fails is one line, and the code folder stays empty") {
+TEST_CASE("deliver: a failure is one line, and the code folder stays empty") {
   Delivery delivery;
   packing::put_file(delivery.source + "/cut.tar.gz",
                     packing::gzipped(packing::Tar().file("a", "x").bytes()).substr(0, 40));
@@ -207,7 +207,7 @@ TEST_CASE("deliver: what fails is one line, and the code folder stays empty") {
   CHECK(packing::snapshot(delivery.code).empty());
 }
 
-TEST_CASE("deliver: what may not be read is said by its path") {
+TEST_CASE("deliver: an unreadable file is named by its path") {
   Delivery delivery;
   packing::put_file(delivery.source + "/closed/a", "x");
   ::chmod((delivery.source + "/closed").c_str(), 0);

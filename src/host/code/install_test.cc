@@ -9,7 +9,7 @@
 using namespace muster;
 using namespace muster::code;
 
-TEST_CASE("install: what pip runs is decided by the folder and the entry point's name") {
+TEST_CASE("install: the folder and the entry point's name decide what pip installs") {
   const Args requirements = {"py", "-m", "pip", "install", "-r", "requirements.txt"};
   const Args module = {"py", "-m", "pip", "install", "."};
   const Args both = {"py", "-m", "pip", "install", ".", "-r", "requirements.txt"};
@@ -71,7 +71,7 @@ TEST_CASE("install: what pip runs is decided by the folder and the entry point's
   }
 }
 
-TEST_CASE("install: an index with a token goes to pip by its environment") {
+TEST_CASE("install: an index with a token is passed to pip in its environment") {
   const CodeFolder folder{.has_requirements = true};
   const std::string index = "https://aws:token@host/simple/";
   const std::optional<Install> got =
@@ -86,7 +86,7 @@ TEST_CASE("install: an index with a token goes to pip by its environment") {
   CHECK(module->command.env.empty());
 }
 
-TEST_CASE("folder: what lies in the code folder is seen, none is an error") {
+TEST_CASE("folder: files in the code folder are found, and a missing folder is an error") {
   const packing::Scratch scratch;
   packing::put_file(scratch.path + "/setup.py", "");
   packing::put_file(scratch.path + "/train", "");
@@ -99,7 +99,7 @@ TEST_CASE("folder: what lies in the code folder is seen, none is an error") {
   CHECK(look_at(scratch.path + "/no", "train").error().code == Errc::not_found);
 }
 
-TEST_CASE("folder: who may read the entry point may execute it, and no more") {
+TEST_CASE("folder: users who may read the entry point may execute it, and no others") {
   const packing::Scratch scratch;
   const std::string code = scratch.path + "/code";
   packing::put_file(code + "/train.sh", "x");

@@ -186,7 +186,7 @@ TEST_CASE("first cause: nothing is decided before the window closes, except what
   CHECK(other.decide(start + 12ms)->host == "algo-3");
 }
 
-TEST_CASE("first cause: who only blames a peer is waited for until all have ended") {
+TEST_CASE("first cause: if hosts only blame peers, the verdict waits until all have ended") {
   const Verdict agent = blames(process("t.py", "algo-1", Outcome::exited(1)));
   FirstCause cause;
   cause.add(agent, start);

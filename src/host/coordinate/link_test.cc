@@ -151,7 +151,7 @@ TEST_CASE("link: three hosts gather, exchange frames and end in peace") {
   CHECK(at_second.lost.empty());
 }
 
-TEST_CASE("link: members may come before the leader") {
+TEST_CASE("link: members may connect before the leader exists") {
   Loop loop;
   // A port that is free now and most likely still in a moment.
   const std::uint16_t port = (*Leader::open(loop, leader_options(), quiet()))->port();
@@ -181,7 +181,7 @@ TEST_CASE("link: members may come before the leader") {
   run_task(loop, test());
 }
 
-TEST_CASE("link: a wrong key and a name that is not of the job are refused, the job goes on") {
+TEST_CASE("link: a wrong key and an unknown host name are refused, and the job continues") {
   Loop loop;
   auto leader = *Leader::open(loop, leader_options({"algo-1", "algo-2"}), quiet());
   Member::Options wrong = member_options(*leader, "algo-2");
@@ -207,7 +207,7 @@ TEST_CASE("link: a wrong key and a name that is not of the job are refused, the 
 }
 
 TEST_CASE(
-    "link: a host that is there twice is one host; the second gets in once the first is gone") {
+    "link: a host that connects twice is one host, and the second waits for the first to end") {
   Loop loop;
   const Said said;
   auto leader = *Leader::open(loop, leader_options(), said.log());
@@ -446,7 +446,7 @@ TEST_CASE("link: a leader that closes before the start ends its wait, and member
   run_task(loop, test());
 }
 
-TEST_CASE("link: a leader that goes after it said the end is not lost") {
+TEST_CASE("link: a leader that disappears after the end message is not lost") {
   Loop loop;
   auto leader = *Leader::open(loop, leader_options({"algo-1", "algo-2"}), quiet());
   auto member = make_member(loop, *leader, "algo-2");

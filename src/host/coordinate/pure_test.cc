@@ -87,7 +87,7 @@ TEST_CASE("liveness: a host is lost after silence, once, and not while it is hel
   CHECK(liveness.expire(start + 1h + 9s).size() == 1);
 }
 
-TEST_CASE("protocol: messages come back as they were") {
+TEST_CASE("protocol: messages are parsed back unchanged") {
   const Join join{.muster = "0.1.0", .host = "algo-2"};
   CHECK(*join_from(encode(join)) == join);
   const Welcome welcome{.muster = "0.1.0", .wait = 1500ms};
@@ -194,7 +194,7 @@ TEST_CASE("leader: strangers that never join are bounded in number and time") {
   CHECK(closed == 256);
 }
 
-TEST_CASE("leader: it says every ten seconds who is missing, and why if it knows") {
+TEST_CASE("leader: every ten seconds it reports the missing hosts, with reasons if it knows them") {
   LeaderCall call(three_hosts(), start);
   call.opened(1, "algo-2", "10.0.0.2", start);
   call.frame(1, join_frame("algo-2"), start);
@@ -213,8 +213,7 @@ TEST_CASE("leader: it says every ten seconds who is missing, and why if it knows
   CHECK(said.ends_with("(10 s of 15 min)"));
 }
 
-TEST_CASE(
-    "leader: before the start a member may go and come again, after it a closed session is lost") {
+TEST_CASE("leader: a member may reconnect before the start, but a later closed session is lost") {
   LeaderCall call(three_hosts(), start);
   call.opened(1, "algo-2", "10.0.0.2", start);
   call.frame(1, join_frame("algo-2"), start);
@@ -275,7 +274,7 @@ TEST_CASE("leader: cancelling informs the members that joined") {
   CHECK(text_of(actions, LeaderKind::give_up) == "algo-1 was stopped");
 }
 
-TEST_CASE("leader: a job of one host has started as soon as it is asked") {
+TEST_CASE("leader: a job of one host starts at once") {
   LeaderCall call({.host = "algo-1", .hosts = {"algo-1"}, .muster = "0.1.0"}, start);
   call.step(start);
   CHECK(call.started());
@@ -357,7 +356,7 @@ TEST_CASE("member: a start that heals within two seconds says nothing but that i
       "algo-1 at 10.0.0.1:9730: its session ended: reset; trying again (27 s of "));
 }
 
-TEST_CASE("member: what cannot heal ends it at once, what can is tried again") {
+TEST_CASE("member: permanent errors end it at once, and temporary ones are retried") {
   struct {
     const char* name;
     Frame frame;
@@ -472,7 +471,7 @@ TEST_CASE("member: a refusal after the start is the leader lost, whatever it say
   }
 }
 
-TEST_CASE("member: what comes for a session that is over is passed over") {
+TEST_CASE("member: events of a closed session are ignored") {
   MemberCall call = member_call();
   call.step(start);  // begin() was not called.
   CHECK(call.take_actions().empty());
@@ -511,7 +510,7 @@ TEST_CASE(
         "algo-1 at 10.0.0.1:9730 did not start the job within 15 min: its session ended: reset");
 }
 
-TEST_CASE("leader: what a peer says once it was refused or is gone is passed over") {
+TEST_CASE("leader: messages of a refused or disconnected peer are ignored") {
   LeaderCall call(three_hosts(), start);
   call.opened(1, "algo-9", "10.0.0.9", start);
   call.frame(1, join_frame("algo-9"), start);

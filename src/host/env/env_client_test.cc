@@ -7,8 +7,7 @@
 namespace muster::env {
 namespace {
 
-TEST_CASE(
-    "toolkit: a client's lines come from the AWS variables, else from the server's defaults") {
+TEST_CASE("toolkit: a client's lines are made from the AWS variables, else the server's defaults") {
   const ClientSettings plain = client_settings({}, "");
   CHECK(plain.endpoint == "http://127.0.0.1:7700");
   CHECK(plain.region == "us-east-1");

@@ -84,7 +84,7 @@ TEST_CASE("the own host is found by name, by a name's first label, by address") 
   CHECK(*found_among({"a", "b"}, own, {{"a", {"10.0.0.1"}}, {"b", {"10.0.0.2"}}}) == "b");
 }
 
-TEST_CASE("none and several are refused with what to say") {
+TEST_CASE("zero or several matches are refused with a hint") {
   const OwnNames own = {{"me"}, {"10.0.0.2"}};
   const Result<std::string> none = found_among({"a", "b"}, own);
   REQUIRE_FALSE(none);

@@ -34,7 +34,7 @@ TEST_CASE("train options: flags win over variables, those over the defaults") {
   CHECK(options_of({"train"}, {}));
 }
 
-TEST_CASE("train options: what is wrong is named with what was expected") {
+TEST_CASE("train options: the error names the invalid option and the expected value") {
   const struct {
     Args args;
     Env env;

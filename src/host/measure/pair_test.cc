@@ -91,7 +91,7 @@ TEST_CASE("a peer that is not there ends in its time") {
   CHECK(Clock::now() - begin < std::chrono::seconds(5));
 }
 
-TEST_CASE("a task comes back as it was sent, and wrong ones are refused") {
+TEST_CASE("a task is parsed back unchanged, and invalid ones are refused") {
   Two two;
   const Result<PairTask> got = pair_task_from(to_text(to_json(two.first)));
   REQUIRE(got);

@@ -39,7 +39,7 @@ TEST_CASE("mpi version: the mpirun on the job's PATH is asked, without our descr
   CHECK(launch::name_of(*got) == "Open MPI 5");
 }
 
-TEST_CASE("mpi version: what a batch system left for mpirun does not reach it") {
+TEST_CASE("mpi version: a batch system's variables for mpirun do not reach it") {
   Machine machine("[ -z \"$SLURM_JOBID$PMI_RANK\" ] && echo 'mpirun (Open MPI) 4.1.4'\n");
   machine.env["SLURM_JOBID"] = "7";
   machine.env["PMI_RANK"] = "7";

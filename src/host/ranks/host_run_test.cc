@@ -180,7 +180,7 @@ TEST_CASE_FIXTURE(Bench, "host run: in a stop a program's end is that of what it
   }
 }
 
-TEST_CASE_FIXTURE(Bench, "host run: a rank of torch's launcher comes again after its failure") {
+TEST_CASE_FIXTURE(Bench, "host run: a rank of torch's launcher reconnects after its failure") {
   const auto story = [](Bench& b) -> loop::Task<> {
     const std::string writes =
         R"(echo '{"message": {"message": "ValueError: bad"}}' > "$TORCHELASTIC_ERROR_FILE"; )";

@@ -50,7 +50,7 @@ TEST_CASE("hostname library: each host's copy holds its name, and is read-only")
   }
 }
 
-TEST_CASE("hostname library: what cannot be is one clear line") {
+TEST_CASE("hostname library: an impossible request is one clear line") {
   const Folder folder;
   const struct {
     std::string folder;

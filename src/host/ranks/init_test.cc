@@ -118,7 +118,7 @@ TEST_CASE("init: a stop reaches everyone, and those that save their work may end
   CHECK((code == 0 || code == 128 + SIGTERM));
 }
 
-TEST_CASE("init: what is orphaned is reaped, and what is left is killed when the program ends") {
+TEST_CASE("init: orphans are reaped, and the remaining ones are killed when the program ends") {
   // The orphan ends at once; `ps` must come to see no zombie of init's.
   const Init init(
       program("(setsid sh -c 'exit 0' &) ; (setsid sleep 1000 &) ; (sleep 999 &) ;"
@@ -159,7 +159,7 @@ TEST_CASE("init: the end of its lifeline kills everything, bytes on it do not") 
   CHECK(init.wait() == 137);
 }
 
-TEST_CASE("init: the steward's stream goes on to the program, which alone holds it") {
+TEST_CASE("init: the steward's stream is passed to the program, its only holder") {
   Pipe stream = *make_pipe();
   const int fd = stream.write.get();
   REQUIRE(fd < 10);  // sh takes one digit only.

@@ -8,7 +8,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-TEST_CASE("messages: what one side writes the other reads") {
+TEST_CASE("messages: each side parses the other's") {
   CHECK(signal_from(signal_text(2, seconds(3))).signal == 2);
   CHECK(signal_from(signal_text(2, seconds(3))).grace == seconds(3));
   CHECK(grace_from(grace_text(milliseconds(1500))) == milliseconds(1500));

@@ -8,7 +8,7 @@
 using namespace muster;
 using namespace muster::ranks;
 
-TEST_CASE("pmi relay: an abort is found however it is cut, and all before it goes on") {
+TEST_CASE("pmi relay: an abort is found in any pieces, and all bytes before it are passed on") {
   struct {
     const char* name;
     std::string text;
@@ -57,7 +57,7 @@ TEST_CASE("pmi relay: a message that is not a line is not held back") {
   CHECK(other.pass("cmd=b") == "cmd=b");
 }
 
-TEST_CASE("pmi relay: what only looks like an abort goes on when it gets too long") {
+TEST_CASE("pmi relay: bytes that only resemble an abort are passed on when they get too long") {
   AbortFilter filter;
   const std::string text = "cmd=abort " + std::string(100 * 1024, 'x');
   CHECK(filter.pass(text) == text);

@@ -77,7 +77,7 @@ TEST_CASE("rank: hydra's daemon sees no end of a rank's channel before its launc
   CHECK(read_to_end(rank.daemon).empty());
 }
 
-TEST_CASE("rank: a daemon of hydra that goes away is for the program to notice") {
+TEST_CASE("rank: the program, not the relay, reacts to a hydra daemon that disappears") {
   Host host;
   HydraRank rank(host, pmi_program("print('end' if pmi.recv(99) == b'' else 'more'); sys.exit(5)"));
   rank.daemon.reset();

@@ -87,7 +87,7 @@ TEST_CASE("rank: arguments and environment arrive byte for byte over the launche
   CHECK(text.find("MUSTER_AGENT") == std::string::npos);
 }
 
-TEST_CASE("rank: the program has 0, 1 and 2 open and leads a process group of its own") {
+TEST_CASE("rank: the program has 0, 1 and 2 open and leads a separate process group") {
   Host host;
   host.run.command.argv = shell("ls /proc/self/fd; ps -o pgid= -p $$ | tr -d ' '; echo $$");
   host.start(0);
@@ -153,7 +153,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("rank: a second process that claims a running rank is refused, the first goes on") {
+TEST_CASE("rank: a second process that claims a running rank is refused, and the first continues") {
   Host host;
   host.run.command.argv = shell("echo up; read line; exit 4");
   const Env env = {{"OMPI_COMM_WORLD_RANK", "0"}, {"MUSTER_SOCKET", host.path}};
@@ -281,7 +281,7 @@ TEST_CASE("rank: a signal that came in one piece with the command still reaches 
   std::filesystem::remove_all(folder);
 }
 
-TEST_CASE("rank: a signal that comes as the program ends does not hold its end up") {
+TEST_CASE("rank: a signal while the program ends does not delay its end") {
   for (int i = 0; i < 20; ++i) {
     Host host;
     host.hold_ends = true;
@@ -301,7 +301,7 @@ TEST_CASE("rank: a signal that comes as the program ends does not hold its end u
   }
 }
 
-TEST_CASE("rank: it stays until the host has taken its end") {
+TEST_CASE("rank: it waits until the host has received its end") {
   Host host;
   host.hold_ends = true;
   host.run.command.argv = {"true"};
@@ -381,7 +381,7 @@ TEST_CASE("rank: a launcher that ignores SIGCHLD does not hide the program's end
   CHECK(host.exits.at(0) == Outcome::exited(6));
 }
 
-TEST_CASE("host socket: only its owner may connect, and its path goes with it") {
+TEST_CASE("host socket: only its owner may connect, and its path is removed with it") {
   Host host;
   struct stat info {};
   REQUIRE(::stat(host.path.c_str(), &info) == 0);
@@ -455,7 +455,7 @@ TEST_CASE(
   CHECK(read_to_end(err.read).find(why) != std::string::npos);
 }
 
-TEST_CASE("host socket: an agent's call comes with its output and gets its answer") {
+TEST_CASE("host socket: an agent's call carries its output and gets its response") {
   Host host;
   Pipe out = *make_pipe();
   Pipe err = *make_pipe();
@@ -488,7 +488,7 @@ TEST_CASE("host socket: an agent's call comes with its output and gets its answe
   CHECK(read_to_end(err.read) == "to err");
 }
 
-TEST_CASE("rank: the program of its own line runs in the environment that its launcher made") {
+TEST_CASE("rank: a program given on its line runs in the environment that its launcher made") {
   struct {
     const char* name;
     Args args;
@@ -524,7 +524,7 @@ TEST_CASE("rank: the program of its own line runs in the environment that its la
   }
 }
 
-TEST_CASE("rank: a line without RANK, or without a program, is one line of error") {
+TEST_CASE("rank: a line without RANK or without a program is one line of error") {
   struct {
     Args args;
     Env env;
@@ -552,7 +552,7 @@ TEST_CASE("rank: a line without RANK, or without a program, is one line of error
   }
 }
 
-TEST_CASE("rank: what its launcher sends into a file stays there") {
+TEST_CASE("rank: output that its launcher redirects to a file stays there") {
   Host host;
   const std::string file = host.folder + "/stderr.log";
   const Fd log(::open(file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));

@@ -42,7 +42,7 @@ const Args daemon_argv = {"orted",
                           "pmix",
                           "^s1,s2,cray,isolated"};
 
-TEST_CASE("agent call: what mpirun writes becomes the daemon's argv") {
+TEST_CASE("agent call: mpirun's text becomes the daemon's argv") {
   const std::string words = daemon_words;
   Args absolute = daemon_argv;
   absolute[0] = "/opt/ompi/bin/orted";

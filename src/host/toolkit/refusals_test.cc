@@ -5,7 +5,8 @@
 namespace muster::launch {
 namespace {
 
-TEST_CASE("refusals: what the kernel or a shell would stumble over is one line before the start") {
+TEST_CASE(
+    "refusals: values that the kernel or a shell cannot handle are one line before the start") {
   const std::string crlf = "#!/bin/sh\r\necho a\r\n";
   struct {
     const char* name;
