@@ -45,12 +45,13 @@ TEST_CASE("overruns: programs' messages about missing space") {
   }
 }
 
-TEST_CASE("overruns: what programs say when they may open no more files") {
+TEST_CASE("overruns: programs' messages about too many open files") {
   CHECK(tells_of_open_files("OSError: [Errno 24] Too many open files: '/dev/null'"));
   CHECK(!tells_of_open_files("OSError: [Errno 28] No space left on device"));
 }
 
-TEST_CASE("overruns: what was never full is not named, nor what is let go of looked at") {
+TEST_CASE(
+    "overruns: a file system that was never full is not named, and a released one not checked") {
   FullPlaces places;
   places.watch("disk", "1 GiB", "all files", Fd(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC)));
   places.close();

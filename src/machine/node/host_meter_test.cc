@@ -16,7 +16,7 @@ TEST_CASE(
     CHECK(!is_of_step(others));
 }
 
-TEST_CASE("host meter: processes are counted where no step is, and time never goes back") {
+TEST_CASE("host meter: without a step processes are counted, and time never goes back") {
   job::HostSpec spec;
   spec.light = true;
   loop::Loop loop;

@@ -40,7 +40,8 @@ TEST_CASE("unclaimed: files of a job that never began are removed, and nothing e
   static_cast<void>(remove_tree(folder));
 }
 
-TEST_CASE("job place: what was brought goes with the job's file, and nothing outside of a place") {
+TEST_CASE(
+    "job place: delivered files are removed with the job's file, and nothing outside a place") {
   const std::string folder = *make_private_folder("/tmp", "muster-place-");
   const std::string place = folder + "/muster-0123456789abcdef";
   REQUIRE(make_folders(place + "/run", 0700));

@@ -38,7 +38,7 @@ class Waiting {
 
 }  // namespace
 
-TEST_CASE("processes: what went through a host's interfaces") {
+TEST_CASE("processes: the traffic of a host's interfaces") {
   CHECK(net_bytes_in("Inter-| Receive | Transmit\n face |bytes packets\n"
                      "    lo: 900 1 0 0 0 0 0 0 900 1 0 0 0 0 0 0\n"
                      "  eth0: 100 1 0 0 0 0 0 0 23 1 0 0 0 0 0 0\n") == 123);
@@ -87,7 +87,7 @@ TEST_CASE("processes: those below a process are found, with their rank and paren
                      [&](const Found& each) { return each.pid == first.pid(); }));
 }
 
-TEST_CASE("py-spy: what it dumps is read, the first thread first") {
+TEST_CASE("py-spy: its dump is read, the first thread first") {
   const auto threads = threads_from(R"([
     {"pid": 9, "thread_name": "loader", "os_thread_id": 12, "active": false, "frames": []},
     {"pid": 9, "thread_name": "MainThread", "os_thread_id": 9, "active": true, "frames": [

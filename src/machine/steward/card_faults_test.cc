@@ -33,7 +33,7 @@ struct KernelLog {
 
 }  // namespace
 
-TEST_CASE("card faults: what came shortly before a failure explains it") {
+TEST_CASE("card faults: a fault shortly before a failure explains it") {
   struct {
     const char* record;
     Duration before;

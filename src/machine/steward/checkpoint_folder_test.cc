@@ -58,7 +58,7 @@ struct Bench {
   const std::string kept = path + "/kept", host = path + "/host";
 };
 
-TEST_CASE("checkpoint folder: a file comes whole, with its time, without what lends rights") {
+TEST_CASE("checkpoint folder: a file is stored whole, with its time, without set-id bits") {
   Bench bench;
   REQUIRE(make_folders(bench.host + "/step/1"));
   bench.write("step/1/model", "first");
@@ -93,7 +93,8 @@ TEST_CASE("checkpoint folder: files and new folders are the owner's") {
   }
 }
 
-TEST_CASE("checkpoint folder: what cannot be stored is said, and leaves nothing behind") {
+TEST_CASE(
+    "checkpoint folder: a file that cannot be stored is reported, and leaves nothing behind") {
   Bench bench;
   REQUIRE(make_folders(bench.host + "/elsewhere"));
   REQUIRE(make_folders(bench.path + "/outside"));
@@ -119,7 +120,7 @@ TEST_CASE("checkpoint folder: what cannot be stored is said, and leaves nothing 
   CHECK(*names_in(bench.kept) == Names{"elsewhere"});
 }
 
-TEST_CASE("checkpoint folder: what a killed steward left goes, what a living one makes stays") {
+TEST_CASE("checkpoint folder: a killed steward's drafts are removed, a living one's stay") {
   Bench bench;
   REQUIRE(make_folders(bench.kept + "/inner"));
   for (const char* name : {"/inner/.muster-partial-dead", "/.muster-partial-living"})
@@ -152,7 +153,8 @@ TEST_CASE("checkpoint folder: it is restored with times, modes and links, and no
   CHECK(open_checkpoint_folder(bench.path + "/none").error().code == Errc::not_found);
 }
 
-TEST_CASE("checkpoint folder: what its owner puts in its place is neither read nor written") {
+TEST_CASE(
+    "checkpoint folder: if its owner replaces it, the replacement is neither read nor written") {
   Bench bench;
   bench.write("file", "x");
   REQUIRE(make_folders(bench.path + "/precious"));

@@ -20,7 +20,7 @@ loop::Task<> wait_for_copy(loop::Loop& loop, const Staged& staged, container::Pr
   done = co_await copied(loop, staged, copy);
 }
 
-TEST_CASE("journal file: a torn tail is cut and the sequence goes on") {
+TEST_CASE("journal file: a torn tail is cut and the sequence continues") {
   const std::string folder = *make_private_folder("/tmp", "muster-journal-");
   const std::string path = folder + "/journal";
   {
@@ -168,7 +168,8 @@ TEST_CASE("journal file: a full disk's error is given until finish() makes room"
   CHECK(remove_tree(folder));
 }
 
-TEST_CASE("staging: what no overlay can show is copied, and an unreadable copy is an error") {
+TEST_CASE(
+    "staging: entries that an overlay cannot show are copied, and unreadable ones are errors") {
   const std::string folder = *make_private_folder("/tmp", "muster-staging-");
   REQUIRE(make_folders(folder + "/from/inner"));
   REQUIRE(write_file(folder + "/from/inner/file", "x"));

@@ -27,7 +27,7 @@ Json verdict(const char* host, const char* process) {
   return {{"outcome", {{"kind", "exited"}, {"number", 3}}}, {"host", host}, {"process", process}};
 }
 
-TEST_CASE("host word: what train says is kept") {
+TEST_CASE("host word: train's messages are kept") {
   const job::Lines lines{3, job::Stream::out, false, "a\nb\n"};
   CHECK(**word().taken(frame(Message::lines, job::encode(lines))) == job::encode(lines));
   for (const Message kind : {Message::outcome, Message::verdict}) {
@@ -62,7 +62,7 @@ TEST_CASE("host word: the leader's records of the hosts' health are kept, of eac
   CHECK(word().taken(frame(Message::preflight_facts, told)).error().code == Errc::protocol);
 }
 
-TEST_CASE("host word: what is its steward's to say is passed over or refused") {
+TEST_CASE("host word: messages that only the steward may write are ignored or refused") {
   Json end = verdict("algo-2", "host");
   end["stopped"] = true;
   struct {

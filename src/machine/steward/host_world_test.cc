@@ -90,7 +90,8 @@ TEST_CASE("steward: nothing of the machine answers a host, whatever it listens o
   CHECK(job.lines("algo-1", 0) == "knocked\n");
 }
 
-TEST_CASE("steward: a job takes less than the machine has, and goes first without memory") {
+TEST_CASE(
+    "steward: a job gets less than the machine has, and is the first to be killed without memory") {
   SKIP_UNLESS_HOSTS_RUN();
   TestJob job(1);
   job.action("wait");

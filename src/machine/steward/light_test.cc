@@ -185,7 +185,7 @@ TEST_CASE("light host: its exact end is reported") {
   }
 }
 
-TEST_CASE("light host: what it cannot show ends it with one line") {
+TEST_CASE("light host: a path that it cannot show ends it with one line") {
   for (const uid_t uid : users()) {
     CAPTURE(uid);
     TestJob job(1);

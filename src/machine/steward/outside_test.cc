@@ -86,7 +86,7 @@ TEST_CASE("outside: nothing of the machine answers a host that reaches what is b
   CHECK(job.lines("algo-1", 0) == "knocked\n");
 }
 
-TEST_CASE("outside: the way there comes with the first host and goes with the last") {
+TEST_CASE("outside: the gateway is created with the first host and removed with the last") {
   SKIP_UNLESS_HOSTS_RUN();
   if (!has_nft()) return;
   const OwnMachine machine;
@@ -114,7 +114,7 @@ TEST_CASE("outside: the way there comes with the first host and goes with the la
   CHECK(!fs::exists("/run/muster/forwarding"));
 }
 
-TEST_CASE("outside: what a killed steward left of it goes with a sweep, a living job's stays") {
+TEST_CASE("outside: a sweep removes a killed steward's gateway, and keeps a living job's") {
   SKIP_UNLESS_HOSTS_RUN();
   if (!has_nft()) return;
   const OwnMachine machine;
