@@ -45,6 +45,8 @@ FORMS = {
     "src/server/operations/stack invalid": None,
     "src/server/registry/ invalid": None,
     "src/server/web/ invalid": None,
+    "src/server/web/web_server_hosts fail": None,  # Calls that only the page itself makes.
+    "src/server/web/web_server_metrics fail": None,
     "bad_head": "{0}",
     "invalid_bind": "--bind: {0}",
     "invalid_challenge": "WWW-Authenticate: {0}",
