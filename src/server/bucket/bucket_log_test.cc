@@ -107,7 +107,7 @@ struct CutLab {
 
 }  // namespace
 
-TEST_CASE("bucket log: entries come back, up to the first that is torn, damaged or old") {
+TEST_CASE("bucket log: entries are read back, up to the first torn, damaged or old one") {
   const LogFilling filling{7, 1};
   const LogFilling before{6, 0};
   const std::string one = encode_entry(filling, {LogKind::written, "aa/1", "bytes"});

@@ -92,7 +92,7 @@ ObjectRecord full_record() {
 
 }  // namespace
 
-TEST_CASE("bucket: a record comes back from its bytes, and damage is found") {
+TEST_CASE("bucket: a record is parsed back from its bytes, and damage is found") {
   const ObjectRecord record = full_record();
   const std::string bytes = encode_record(record);
   REQUIRE(decode_record(bytes));
@@ -123,7 +123,7 @@ TEST_CASE("bucket: keys of all kinds stand side by side, and are there after a r
   }
 }
 
-TEST_CASE("bucket: objects of any length come back, small ones in one read") {
+TEST_CASE("bucket: objects of any length are read back, small ones in one read") {
   Lab lab;
   for (const std::size_t size : {0u, 1u, 32000u, 32768u, 131071u, 131073u, 3000000u}) {
     CAPTURE(size);
@@ -139,7 +139,7 @@ TEST_CASE("bucket: objects of any length come back, small ones in one read") {
   }
 }
 
-TEST_CASE("bucket: checks decide on writes, and what was opened stays as it was") {
+TEST_CASE("bucket: checks decide on writes, and an opened object stays unchanged") {
   Lab lab;
   const WriteCheck only_new = [](const ObjectRecord* present) {
     return present == nullptr ? WriteEnd::done : WriteEnd::precondition_failed;
@@ -170,7 +170,7 @@ TEST_CASE("bucket: tags that were set go with the object they were set on") {
   CHECK((**lab.bucket->find("k", true)).record.metadata.tags.empty());
 }
 
-TEST_CASE("bucket: what a crash left is neither listed nor read, and drafts are cleared away") {
+TEST_CASE("bucket: a crash's leftovers are neither listed nor read, and drafts are removed") {
   Lab lab;
   lab.put("whole", "bytes");
   REQUIRE(write_file(lab.path + "/s3/.temporary/half", "half of an object"));
@@ -183,7 +183,7 @@ TEST_CASE("bucket: what a crash left is neither listed nor read, and drafts are 
   CHECK_FALSE(std::filesystem::exists(lab.path + "/s3/bucket/temporary/half"));
 }
 
-TEST_CASE("bucket: where a power cut tore a new object, the one before it comes back") {
+TEST_CASE("bucket: if a power cut tore a new object, the one before it is restored") {
   Lab lab;
   lab.put("k", "old");
   std::string place;
@@ -210,7 +210,7 @@ TEST_CASE("bucket: where a power cut tore a new object, the one before it comes 
   CHECK(std::filesystem::is_empty(lab.path + "/s3/bucket/temporary"));
 }
 
-TEST_CASE("bucket: writes beside a listing's first reading are in it") {
+TEST_CASE("bucket: writes during a listing's first read are in the listing") {
   Lab lab;
   for (int i = 0; i < 200; ++i) lab.put("old/" + std::to_string(i), "x");
   lab.open();

@@ -112,7 +112,7 @@ TEST_CASE("budget: every object in its places counts once, no matter how it was 
   CHECK(lab.used() == "90 in 3");
 }
 
-TEST_CASE("budget: the refusal has the figures, and is one that clients do not try again") {
+TEST_CASE("budget: the refusal has the figures, and a code that clients do not retry") {
   Lab lab;
   lab.limit({10 * mib, 2});
   CHECK(lab.put("job/a", 9 * mib) == "put");
@@ -214,7 +214,7 @@ TEST_CASE("budget: uploads of an owner go together, and are counted after a rest
   CHECK(lab.put_part(other, 2, 10) == "put");
 }
 
-TEST_CASE("draft: so much of the disk stays free, also beside what was only announced") {
+TEST_CASE("draft: a minimum of the disk stays free, also counting announced bytes") {
   Lab lab;
   constexpr std::uint64_t all = std::uint64_t{1} << 60;
   {

@@ -148,7 +148,7 @@ TEST_CASE("stacks: conditions leave resources and outputs out") {
       "must evaluate to a String of at most 4096 bytes.");
 }
 
-TEST_CASE("stacks: what the store keeps is what was made") {
+TEST_CASE("stacks: the store keeps what was created") {
   const Stack stack = *stack_made(guide);
   const Result<Stack> kept = stack_from(to_json(stack));
   REQUIRE(kept);

@@ -50,7 +50,7 @@ TEST_CASE("log view: lines of a rank, a stream and a level") {
   CHECK(rows_with({}) == "0 1 2 3 ");
 }
 
-TEST_CASE("log view: what ranks wrote alike is one row, where the first of them wrote it") {
+TEST_CASE("log view: equal lines of ranks are one row, at the place of the first") {
   Fed fed{.view = LogView({}, true)};
   fed.line(0, 1, "epoch 1");
   fed.line(0, 2, "epoch 2");
@@ -81,7 +81,7 @@ TEST_CASE("log view: hosts write alike, too, and long lines are not compared") {
   CHECK(fed.rows() == "0:-3..-1 3 4 ");
 }
 
-TEST_CASE("log view: many lines stand open at once, and none is lost") {
+TEST_CASE("log view: many lines are open at once, and none is lost") {
   Fed fed{.view = LogView({}, true)};
   for (int i = 0; i < 100'000; ++i) fed.line(0, 1, std::to_string(i));
   fed.line(1, 2, "99999");

@@ -111,8 +111,7 @@ TEST_CASE("logs: a journal becomes lines as train prints them by itself") {
         "[1,mpirank:3,algo-2]<stdout>:a\xef\xbf\xbd\n");
 }
 
-TEST_CASE(
-    "logs: of a progress bar there is one state a second and the last, line ends stay lines") {
+TEST_CASE("logs: a progress bar has one state per second and the last, and its line ends stay") {
   Journal journal;
   const auto step = [&](int time, const char* bytes) {
     journal.lines(time, {.rank = -1, .bytes = bytes, .steps = true});
@@ -156,7 +155,7 @@ TEST_CASE("logs: an attempt's unfinished line is not joined with the next attemp
   CHECK(made(journal) == "10 cut o\n11 again\n");
 }
 
-TEST_CASE("logs: what a host writes does not look like muster's own word of it") {
+TEST_CASE("logs: a host's lines cannot look like muster's own") {
   Journal journal;
   journal.out(10, -1, "algo-2 muster: error: all is lost\nalgo-1 muster: error: not here\n");
   journal.log(11, "error", "odd name\nalgo-2 muster: error: x");
@@ -287,7 +286,7 @@ TEST_CASE("logs: every host has a stream once training began, all in one answer"
         aws::Refusal{"ResourceNotFoundException", "The specified log group does not exist."});
 }
 
-TEST_CASE("logs: streams of all jobs come in pages") {
+TEST_CASE("logs: streams of all jobs are listed in pages") {
   World world;
   for (const char* name : {"a-1", "a-2", "b-1"}) world.job(name, 2);
   Json input{{"logStreamNamePrefix", "a"}, {"limit", 1}};
@@ -303,7 +302,7 @@ TEST_CASE("logs: streams of all jobs come in pages") {
   CHECK(world.ask("DescribeLogStreams", {{"nextToken", "zz"}}) == "InvalidParameterException");
 }
 
-TEST_CASE("logs: lists of streams cost what they give, however many jobs have none") {
+TEST_CASE("logs: the cost of listing streams depends on the result, not on jobs without streams") {
   World world;
   for (int number = 0; number < 400; ++number)
     world.job("a-" + std::to_string(number), 1, number % 200 == 7);
@@ -321,7 +320,7 @@ TEST_CASE("logs: lists of streams cost what they give, however many jobs have no
   CHECK(world.ask("DescribeLogStreams", Json::object()).at("logStreams").size() == 2);
 }
 
-TEST_CASE("logs: GetLogEvents goes forward and back, and a forward token lives on") {
+TEST_CASE("logs: GetLogEvents pages forward and back, and a forward token stays valid") {
   World world;
   world.job("j", 1);
   Journal journal;

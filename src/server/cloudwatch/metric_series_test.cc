@@ -46,7 +46,7 @@ TEST_CASE("metric series: a single outlier is visible at every width") {
   }
 }
 
-TEST_CASE("metric series: what lies in one bucket, whole") {
+TEST_CASE("metric series: a time range within one bucket") {
   const MetricBuckets buckets(100, 220, 2);
   struct {
     std::int64_t from, to;
@@ -57,7 +57,7 @@ TEST_CASE("metric series: what lies in one bucket, whole") {
   for (const auto& c : cases) CHECK_MESSAGE(buckets.hold(c.from, c.to) == c.whole, c.from);
 }
 
-TEST_CASE("metric series: what is of another time is left out, and gaps stay gaps") {
+TEST_CASE("metric series: samples outside the time range are ignored, and gaps stay gaps") {
   MetricBuckets buckets(100, 200, 10);
   for (const std::int64_t second : {0, 99, 100, 105, 199, 200, 300})
     buckets.add({second, 3, 1, 2, 2});

@@ -219,7 +219,7 @@ TEST_CASE("metrics: a job's log is scraped once, and asked for by TrainingJobAna
   std::filesystem::remove_all(folder);
 }
 
-TEST_CASE("metrics: lists of names come in pages, each from where the one before ended") {
+TEST_CASE("metrics: lists of names are paged, each page from where the one before ended") {
   const std::string folder = *make_private_folder("/tmp", "muster-metrics-");
   {
     store::Store store = *store::Store::open(folder + "/store.db");

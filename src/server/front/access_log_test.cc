@@ -26,7 +26,7 @@ http::Served served() {
   return served;
 }
 
-TEST_CASE("access log: a line says who asked for what, and no signature") {
+TEST_CASE("access log: a line has the caller and the request, and no signature") {
   CHECK(access_line(served(), UnixMillis(1769860800123)) ==
         "2026-01-31T12:00:00.123Z 10.0.0.7 AKIAEXAMPLE \"PUT /bucket/a%20key\" 200 1234 56 12.3\n");
   http::Served stranger;

@@ -79,7 +79,7 @@ TEST_CASE("kept program: one that was replaced stays while a process runs it") {
   CHECK(names_in(place.programs())->size() == 1);
 }
 
-TEST_CASE("kept program: what a killed server had begun is not used") {
+TEST_CASE("kept program: a copy that a killed server began is not used") {
   const Place place;
   const std::string program = place.install("sm", "whole");
   REQUIRE(make_folders(place.programs() + "/none"));

@@ -9,7 +9,7 @@ namespace {
 
 constexpr UnixMillis now = std::chrono::hours(1000);
 
-TEST_CASE("machine view: what is held, by whom, and who waits in which order for what") {
+TEST_CASE("machine view: used resources with their holders, and the waiting jobs in order") {
   jobs::Queue queue({{"gpu", 4}, {"memory", 100}});
   queue.add({"big", {{"gpu", 3}, {"cpu", 2000}}});
   queue.add({"next", {{"gpu", 4}}});

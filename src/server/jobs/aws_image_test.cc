@@ -5,7 +5,7 @@
 namespace muster::jobs {
 namespace {
 
-TEST_CASE("aws image: what is AWS's own is known by account and repository") {
+TEST_CASE("aws image: AWS's own images are recognized by account and repository") {
   struct {
     const char* name;
     std::optional<AwsImage> want;
@@ -39,7 +39,7 @@ TEST_CASE("aws image: what is AWS's own is known by account and repository") {
   }
 }
 
-TEST_CASE("aws image: what the machine does not have is named, with its version") {
+TEST_CASE("aws image: the error names missing packages, with their versions") {
   const AwsImage torch{{"torch"}, "2.0.1"};
   CHECK(lack_of(torch, {{"torch", "2.0.0+cpu"}}).empty());
   CHECK(lack_of(torch, {{"torch", ""}}).empty());
@@ -53,13 +53,13 @@ TEST_CASE("aws image: what the machine does not have is named, with its version"
   CHECK(lack_of({{}, ""}, {}).empty());
 }
 
-TEST_CASE("aws image: how its jobs run is one line") {
+TEST_CASE("aws image: one line says how its jobs run") {
   CHECK(runs_as("/usr/bin/python3", {{"numpy", "1.26.4"}, {"python", "3.11.2"}, {"torch", ""}}) ==
         "runs as this machine: python /usr/bin/python3 (3.11.2), packages numpy 1.26.4, torch");
   CHECK(runs_as("/p", {}) == "runs as this machine: python /p, packages of no framework");
 }
 
-TEST_CASE("aws image: an import that failed has what the machine lacks beside it") {
+TEST_CASE("aws image: an import error comes with the packages that the machine lacks") {
   const std::string lack = "the image has torch 2.0, this machine's Python has none";
   CHECK(with_lack("AlgorithmError: ModuleNotFoundError: No module named 'torch'\nlast", lack) ==
         "AlgorithmError: ModuleNotFoundError: No module named 'torch'\n" + lack + "\nlast");

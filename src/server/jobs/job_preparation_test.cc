@@ -254,7 +254,7 @@ TEST_CASE("preparation: drivers that cannot be replaced run as they are") {
   }
 }
 
-TEST_CASE("preparation: a job reaches the outside unless somebody says no, who is named") {
+TEST_CASE("preparation: a job has outside access unless a setting denies it, which is named") {
   const auto none = [] { return std::string(); };
   const auto lack = [] { return std::string("the machine has no default route"); };
   const struct {

@@ -42,7 +42,7 @@ JobConfig config_of(const char* text) {
   return *std::move(config);
 }
 
-TEST_CASE("job spec: a job goes to the engine with the server's places") {
+TEST_CASE("job spec: the engine gets a job with the server's places") {
   const JobConfig config =
       config_of(R"({"instance_types": {"ml.*": {"cpus": 2, "memory_gib": 4}}})");
   JobPlaces places;
@@ -159,7 +159,7 @@ TEST_CASE("job spec: a request sets nothing of muster's own part") {
   CHECK(job::spec_asked_for(folder).error().text.find("DataSource") != std::string::npos);
 }
 
-TEST_CASE("job spec: what a job asks for in vain is named") {
+TEST_CASE("job spec: unavailable resources are named") {
   struct {
     const char* name;
     const char* config;
@@ -457,7 +457,7 @@ TEST_CASE(
   CHECK(missing_interpreters(config_of("{}"), there).empty());
 }
 
-TEST_CASE("job spec: what a job's key may have in S3") {
+TEST_CASE("job spec: the rights of a job's key in S3") {
   struct {
     std::int64_t volume;
     int hosts;
@@ -504,7 +504,7 @@ TEST_CASE("job config: patterns") {
   }
 }
 
-TEST_CASE("job config: what cannot be is one clear line") {
+TEST_CASE("job config: an invalid value is one clear line") {
   struct {
     const char* text;
     const char* want;

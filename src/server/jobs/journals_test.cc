@@ -42,7 +42,7 @@ TEST_CASE("journals: a host that never wrote one is passed over") {
   CHECK(*read_file(place.journals.file("a", "algo-2")) == "records");
 }
 
-TEST_CASE("journals: what cannot be kept is named, what is forgotten is gone") {
+TEST_CASE("journals: a journal that cannot be kept is named, and a forgotten one is gone") {
   Place place;
   REQUIRE(write_file(place.folder + "/kept", "no folder"));
   const Result<void> kept = place.journals.keep("a", {"algo-1"});
@@ -56,7 +56,7 @@ TEST_CASE("journals: what cannot be kept is named, what is forgotten is gone") {
   CHECK(place.journals.forget("never was"));
 }
 
-TEST_CASE("journals: on another disk what is kept is a copy, and a reader of it goes on") {
+TEST_CASE("journals: on another disk a copy is kept, and its reader continues there") {
   Place place;
   const Result<std::string> other = make_private_folder("/dev/shm", "muster-journals-");
   struct stat here {

@@ -30,7 +30,7 @@ struct Bench {
   }
 };
 
-TEST_CASE("manifests: a key may read what the manifest named when the job was taken") {
+TEST_CASE("manifests: a key may read what the manifest named when the job was accepted") {
   Bench bench;
   bench.objects["s3://b/m"] = {R"([{"prefix": "s3://data/d/"}, "1.csv", "2.csv"])", "tag1"};
   bench.add_channel("train", "s3://b/m");

@@ -27,7 +27,7 @@ TEST_CASE("outside S3: the values of the config are used unchanged") {
   CHECK(!environment_for(trusted).contains("AWS_CA_BUNDLE"));
 }
 
-TEST_CASE("outside S3: what cannot be is one clear line that names the key") {
+TEST_CASE("outside S3: an invalid value is one clear line that names the key") {
   struct {
     const char* text;
     const char* want;

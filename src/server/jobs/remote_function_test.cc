@@ -74,7 +74,7 @@ TEST_CASE("remote function: sm mpirun starts the module that the SDK's script st
   }
 }
 
-TEST_CASE("remote function: a script that names no module is left as it is") {
+TEST_CASE("remote function: a script that names no module is left unchanged") {
   for (const char* script : {"", "mpirun python train.py", "python -m mpi4py -m ",
                              "python -m mpi4py -m $MODULE", "python -m mpi4py -m \"x\""}) {
     CAPTURE(script);

@@ -9,7 +9,7 @@
 namespace muster::jobs {
 namespace {
 
-TEST_CASE("reserve: space is taken, given once, and taken again") {
+TEST_CASE("reserve: space is allocated, released once, and allocated again") {
   const std::string folder = *make_private_folder("/tmp", "muster-reserve-");
   const Reserve reserve(folder + "/reserve");
   CHECK(!reserve.give());

@@ -9,7 +9,7 @@
 namespace muster::jobs {
 namespace {
 
-TEST_CASE("runner: a job goes from its submission to its end, and its key dies with it") {
+TEST_CASE("runner: a job runs from its submission to its end, and its key ends with it") {
   World world;
   const auto story = [](World& w) -> loop::Task<> {
     complete(w.job("a", 2));
@@ -54,7 +54,7 @@ std::string name_of(std::size_t number) {
   return "w" + std::to_string(number);
 }
 
-TEST_CASE("runner: many jobs that come or are stopped at once take one pass, after a restart too") {
+TEST_CASE("runner: many jobs submitted or stopped at once take one pass, also after a restart") {
   World world;
   const auto story = [](World& w) -> loop::Task<> {
     w.submit("big", 2);
@@ -117,7 +117,7 @@ TEST_CASE("runner: an image is pulled in the job's turn, and what it was is note
   CHECK(world.wishes[0].digest.empty());
 }
 
-TEST_CASE("runner: a stop ends a pull, and an image that does not come is the job's fault") {
+TEST_CASE("runner: a stop ends a pull, and a failed pull is the job's fault") {
   World world;
   const auto story = [](World& w) -> loop::Task<> {
     w.pull_hangs = true;
@@ -195,7 +195,7 @@ TEST_CASE("runner: a failure's reason is the first cause, with its last words") 
   CHECK(job.failure_reason.find("ValueError: no data") != std::string::npos);
 }
 
-TEST_CASE("runner: what cannot be started is the job's end, and the next one's turn") {
+TEST_CASE("runner: a job that cannot be started ends, and the next one starts") {
   World world;
   const auto story = [](World& w) -> loop::Task<> {
     w.no_python = true;
@@ -290,7 +290,7 @@ TEST_CASE("runner: a job that runs and cannot be read any more is ended, and the
   CHECK(!world.cluster.has("a"));
 }
 
-TEST_CASE("runner: a name that comes again while its job is cleared away waits for that") {
+TEST_CASE("runner: a name reused while its job is being removed waits for that") {
   World world;
   const auto story = [](World& w) -> loop::Task<> {
     engine::FakeJob& first = w.job("a");
@@ -311,7 +311,7 @@ TEST_CASE("runner: a name that comes again while its job is cleared away waits f
   CHECK(world.stored("a").state.status == store::Status::completed);
 }
 
-TEST_CASE("runner: what a server left behind after a job's end is released at the next start") {
+TEST_CASE("runner: resources that a server left after a job's end are released at the next start") {
   World world;
   const auto before = [](World& w) -> loop::Task<> {
     complete(w.job("a"));
@@ -331,7 +331,7 @@ TEST_CASE("runner: what a server left behind after a job's end is released at th
   world.run(after(world));
 }
 
-TEST_CASE("runner: a key of an ended job goes at the next start, whatever the engine remembers") {
+TEST_CASE("runner: a key of an ended job is removed at the next start, whatever the engine knows") {
   World world;
   const auto before = [](World& w) -> loop::Task<> {
     complete(w.job("a"));
@@ -368,7 +368,7 @@ TEST_CASE("runner: a stop reaches a job that waits for its namesake to be cleare
   CHECK(world.keys_made == 2);  // The second one never began.
 }
 
-TEST_CASE("runner: a stop that an earlier server took in holds for the one that goes on") {
+TEST_CASE("runner: a stop accepted by an earlier server is carried out by the next") {
   World world;
   const auto before = [](World& w) -> loop::Task<> {
     engine::FakeHost& host = w.job("a").host("algo-1");
@@ -446,7 +446,7 @@ TEST_CASE("runner: the pull of a job's image does not count as its time") {
   CHECK(*state.training_start - state.transitions[2].start > std::chrono::hours(22));
 }
 
-TEST_CASE("runner: what could not be uploaded is kept, also when a server starts again") {
+TEST_CASE("runner: results that could not be uploaded are kept, also after a restart") {
   World world;
   const auto before = [](World& w) -> loop::Task<> {
     complete(w.job("a"));

@@ -33,7 +33,8 @@ TEST_CASE("runner: an access key has a limited number of jobs that wait, after a
   world.run(story(world));
 }
 
-TEST_CASE("runner: calls are answered while a start reads jobs, and none starts before its turn") {
+TEST_CASE(
+    "runner: calls are answered while a start reads jobs, and no job starts before its turn") {
   World world;
   const auto story = [](World& w) -> loop::Task<> {
     w.submit("big", 2);

@@ -11,7 +11,7 @@ JobConfig config_of(const char* json) {
   return *job_config_from(Json::parse(json));
 }
 
-TEST_CASE("training image: what runs, and from where it may come, is the config's to say") {
+TEST_CASE("training image: the config decides which images run, and from which registries") {
   const std::string digest = "sha256:" + std::string(64, 'a');
   struct {
     const char* name;
@@ -69,7 +69,7 @@ TEST_CASE("training image: what runs, and from where it may come, is the config'
   }
 }
 
-TEST_CASE("training image: what was pushed to this server may be named without being listed") {
+TEST_CASE("training image: an image pushed to this server may be named without being listed") {
   JobConfig config = config_of(R"({"pull": "never", "image_policy": "/p.json",
                                      "images": {"*/mine": {"python": "/p"}}})");
   config.own_images = {"123456789012", "eu-west-1", {"127.0.0.1:7700"}};
@@ -86,7 +86,7 @@ TEST_CASE("training image: what was pushed to this server may be named without b
   CHECK(training_image("127.0.0.1:7700/mine", "", config)->python == "/p");
 }
 
-TEST_CASE("training image: a job's key reads the repository of its own image alone") {
+TEST_CASE("training image: a job's key can read only the repository of its own image") {
   JobConfig config = config_of(R"({"images": {"*/mine": {"python": "/p"}}, "registries": ["*"]})");
   config.own_images = {"123456789012", "eu-west-1", {"127.0.0.1:7700"}};
   const std::string digest = "@sha256:" + std::string(64, 'a');
@@ -144,7 +144,7 @@ TEST_CASE("training image: a job's login is the one it names, and for its regist
   }
 }
 
-TEST_CASE("training image: what was imported here is never asked for at this machine's own ports") {
+TEST_CASE("training image: an imported image is never requested from this machine's own ports") {
   const JobConfig config = config_of(R"({"registries": ["localhost/*"], "pull": "always"})");
   const Result<TrainingImage, aws::Refusal> meant = training_image("localhost/box", "", config);
   REQUIRE((meant && meant->image));

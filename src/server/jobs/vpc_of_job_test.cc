@@ -65,7 +65,7 @@ TEST_CASE("VPC of a job: if it has no effect, the log says so") {
             .find("VpcConfig is taken without effect: this server has no subnet-7; ") == 0);
 }
 
-TEST_CASE("VPC of a job: what cannot run is refused by name") {
+TEST_CASE("VPC of a job: a job that cannot run is refused by name") {
   const auto forbidden = vpc_of(asking("subnet-1", "sg-none"), config(), networks());
   REQUIRE(!forbidden);
   CHECK(forbidden.error().code == "ValidationException");
@@ -87,7 +87,7 @@ std::vector<std::string> needs_of_hosts(const job::Spec& spec) {
   return needs;
 }
 
-TEST_CASE("VPC of a job: what launchers need between hosts") {
+TEST_CASE("VPC of a job: the ports that launchers need between hosts") {
   using Texts = std::vector<std::string>;
   job::Spec spec;
   CHECK(needs_of_hosts(spec).empty());

@@ -166,7 +166,7 @@ TEST_CASE_FIXTURE(Bench, "watch: a job that starts again gets through its status
                                                   "Downloading", "Training"});
 }
 
-TEST_CASE_FIXTURE(Bench, "watch: what hosts use is kept, the same for a server that starts again") {
+TEST_CASE_FIXTURE(Bench, "watch: hosts' usage is kept, and a restarted server continues it") {
   const UnixMillis began = wall_time() - std::chrono::seconds(1500);
   const auto use = [](UnixMillis time) {
     const engine::Usage usage{.memory_bytes = 5, .processor_time = std::chrono::microseconds(9)};

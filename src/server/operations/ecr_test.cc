@@ -173,7 +173,7 @@ TEST_CASE("ecr: images are deleted by tag and by digest") {
         "RepositoryNotFoundException");
 }
 
-TEST_CASE("ecr: an image of an index goes after the index") {
+TEST_CASE("ecr: an image of an index is removed after the index") {
   Place place;
   REQUIRE(place.ask("CreateRepository", {{"repositoryName", "box"}}));
   const std::string digest = image::digest_of(manifest);

@@ -41,7 +41,7 @@ TEST_CASE("keys: export lines name the endpoint where it is known") {
   CHECK(export_lines(key, {"", "r"}).starts_with("export AWS_ACCESS_KEY_ID=AKIA1\n"));
 }
 
-TEST_CASE("keys: a secret is taken from a private file only") {
+TEST_CASE("keys: a secret is read only from a private file") {
   const Folder folder;
   CHECK(*read_private(secret_in(folder, " 0123456789\n")) == "0123456789");
   CHECK(read_private(secret_in(folder, "0123456789", 0640)).error().code == Errc::denied);

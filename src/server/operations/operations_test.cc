@@ -121,8 +121,7 @@ TEST_CASE("operations: a created job reaches the runner and is described with it
     CHECK(!job.contains(name));
 }
 
-TEST_CASE(
-    "operations: what a request left out has AWS's defaults, what only answers hold does not") {
+TEST_CASE("operations: omitted members get AWS's defaults, except those that only responses have") {
   World world;
   Json input = job_input("j");
   input.erase("StoppingCondition");
@@ -181,7 +180,7 @@ TEST_CASE("operations: names are unique, repeated calls are not second jobs") {
   CHECK(world.code("CreateTrainingJob", job_input("j")) == "ResourceInUse");
 }
 
-TEST_CASE("operations: what a creation is refused for") {
+TEST_CASE("operations: the reasons to refuse a creation") {
   World world;
   Json input = job_input("j");
   input["Tags"].push_back({{"Key", "team"}, {"Value", "y"}});
@@ -299,7 +298,7 @@ TEST_CASE("operations: a stop that may not wait ends the grace, also of a job th
   CHECK(stop("a", "yes").at("message") == "MusterNow is true or false.");
 }
 
-TEST_CASE("operations: lists come in pages, filtered and sorted") {
+TEST_CASE("operations: lists are paged, filtered and sorted") {
   World world;
   for (const char* name : {"b", "a", "c", "d"}) {
     world.now += at(1000);
@@ -569,7 +568,7 @@ TEST_CASE("search: operators") {
   }
 }
 
-TEST_CASE("operations: other services, and what none of them knows") {
+TEST_CASE("operations: other services, and operations that no service has") {
   World world;
   const auto ask = [&](const std::string& service, const std::string& operation, Json input) {
     return world.operations.operate({service, operation, std::move(input), "AK", ""});

@@ -82,7 +82,7 @@ TEST_CASE("sessions: a temporary key has its maker's rights and says whose it is
         *world.ask("GetCallerIdentity", Json::object()));
 }
 
-TEST_CASE("sessions: what a temporary key may be made of, and how") {
+TEST_CASE("sessions: the allowed requests for a temporary key") {
   World world;
   const auto with = [](const char* name, const Json& value) {
     Json input = assume;

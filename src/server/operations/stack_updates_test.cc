@@ -192,7 +192,7 @@ TEST_CASE("stacks: an update that would take what is in use fails when it is mad
             ") cannot be replaced or deleted while stack more is in its " + ids.at("Vpc"));
 }
 
-TEST_CASE("stacks: what came into use since a change set was made stops its execution") {
+TEST_CASE("stacks: resources in use since a change set was made stop its execution") {
   UpdatedWorld world;
   REQUIRE(world.change_set({{"Parameters", parameter("Block", "10.0.9.0/24")}}).at("Status") ==
           "CREATE_COMPLETE");
@@ -259,7 +259,7 @@ void make_older(StackWorld& world) {
   REQUIRE(world.stacks.start());
 }
 
-TEST_CASE("stacks: one of a muster that had no updates is updated as if it had had them") {
+TEST_CASE("stacks: one created before muster had updates can be updated") {
   UpdatedWorld world;
   const auto before = world.ids();
   make_older(world);

@@ -81,7 +81,7 @@ TEST_CASE("stacks: another server over the store finds them") {
   CHECK(other.tags() == world.stacks.tags());
 }
 
-TEST_CASE("stacks: a name is taken once, a repeated call makes no second") {
+TEST_CASE("stacks: a name is used once, and a repeated call creates no second stack") {
   StackWorld world;
   const Json input{{"StackName", "net"}, {"TemplateBody", net_template}};
   const Json first = world.ask("CreateStack", input, "call-1");
@@ -90,7 +90,7 @@ TEST_CASE("stacks: a name is taken once, a repeated call makes no second") {
   CHECK(world.create("net").at("code") == "AlreadyExistsException");
 }
 
-TEST_CASE("stacks: what is refused leaves nothing") {
+TEST_CASE("stacks: a refused creation leaves nothing") {
   StackWorld world;
   const struct {
     const char* name;
@@ -125,7 +125,7 @@ TEST_CASE("stacks: what is refused leaves nothing") {
   CHECK(world.ask("ListExports", Json::object()).at("code") == "InvalidAction");
 }
 
-TEST_CASE("stacks: what a job or another stack is in does not go") {
+TEST_CASE("stacks: a stack that a job or another stack uses cannot be deleted") {
   StackWorld world;
   world.create("net");
   const std::string subnet = world.output("net", 0);
@@ -148,7 +148,7 @@ TEST_CASE("stacks: what a job or another stack is in does not go") {
   CHECK(world.ask("DeleteStack", {{"StackName", "net"}}).empty());
 }
 
-TEST_CASE("ec2: what there is, by ids, filters and pages") {
+TEST_CASE("ec2: resources by ids, filters and pages") {
   StackWorld world;
   world.create("net");
   const std::string one = world.output("net", 0);

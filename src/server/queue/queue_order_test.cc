@@ -51,7 +51,7 @@ struct Machine {
   Queue queue{{{"host", 4}}};
 };
 
-TEST_CASE("queue order: priority, then who has less, then submission") {
+TEST_CASE("queue order: priority, then the key with less use, then submission") {
   const std::vector<Asked> two{{"a1", "A"}, {"a2", "A"}, {"a3", "A"}, {"b1", "B"}, {"b2", "B"}};
   CHECK(Machine({}).told().empty());
   CHECK(Machine({{"a1", "A"}, {"a2", "A"}, {"a3", "A"}}).told() == "a1 a2 a3");
@@ -66,7 +66,7 @@ TEST_CASE("queue order: priority, then who has less, then submission") {
         "b1 a1 b2 a2 a3");
 }
 
-TEST_CASE("queue order: the first of a line rises, and comes before all when it has waited long") {
+TEST_CASE("queue order: the first job of a line rises, and precedes all after a long wait") {
   CHECK(Machine({{"a1", "A", 0, hours(13)}, {"a2", "A", 0, hours(13)}, {"b1", "B", 1}}).told() ==
         "a1+2 b1 a2");
   CHECK(Machine({{"a1", "A", 0, hours(59)}, {"b1", "B", 9}}).told() == "a1+9 b1");

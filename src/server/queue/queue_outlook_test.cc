@@ -36,7 +36,7 @@ struct Told {
   std::string why(const char* name) const { return queue.why_waiting(name, noon); }
 };
 
-TEST_CASE("queue outlook: a job that waits knows its place, what it waits for and until when") {
+TEST_CASE("queue outlook: a waiting job has its place, and what it waits for until when") {
   Told told;
   told.runs(job("r", "A", {{"gpu", 7}, {"cpu", 1000}}))
       .waits(job("a", "A", {{"gpu", 4}, {"cpu", 4000}}))
@@ -58,7 +58,7 @@ TEST_CASE("queue outlook: a job that waits knows its place, what it waits for an
         "the latest");
 }
 
-TEST_CASE("queue outlook: a job that waits knows why others come before it") {
+TEST_CASE("queue outlook: a waiting job has the reason why others precede it") {
   Told told;
   told.runs(job("r", "A", {{"gpu", 6}})).waits(job("first", "B", {{"gpu", 8}}, 5));
   told.waits(job("low", "B", {{"gpu", 8}}, 4));

@@ -152,7 +152,7 @@ class Story {
   std::unique_ptr<Queue> queue_;
 };
 
-TEST_CASE("queue: whatever happens, it comes to what a pass over all jobs comes to") {
+TEST_CASE("queue: after any events it decides like a pass over all jobs") {
   for (std::uint64_t seed = 1; seed <= 300; ++seed) {
     CAPTURE(seed);
     Story story(seed);

@@ -100,7 +100,7 @@ TEST_CASE("queue: without a capacity every job starts at once") {
   CHECK(queue.start(now) == Names{"a", "b"});
 }
 
-TEST_CASE("queue: a name that has ended may come again") {
+TEST_CASE("queue: the name of an ended job can be used again") {
   Queue queue({{"gpu", 1}});
   queue.add({"a", {{"gpu", 1}}});
   CHECK(queue.start(now) == Names{"a"});

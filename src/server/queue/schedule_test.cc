@@ -80,7 +80,8 @@ TEST_CASE("schedule: in their order, a gang starts whole or not at all") {
   });
 }
 
-TEST_CASE("schedule: who passes a job that waits is gone when that starts, or not in its way") {
+TEST_CASE(
+    "schedule: a job that passes a waiting one has ended by its start, or is not in its way") {
   const std::vector<Running> half{running("r", {{"cpu", 2}}, minutes(30))};
   const Demand big = job("big", {{"cpu", 4}});
   check_starts({
@@ -140,7 +141,7 @@ TEST_CASE("schedule: look_at() returns how long a job with the same needs may be
   CHECK(pass.plan().start == Names{"brief"});
 }
 
-TEST_CASE("schedule: what can never run is known by what it lacks") {
+TEST_CASE("schedule: a job that can never run is found by the resources it exceeds") {
   Amounts needs;
   add(needs, {{"gpu", 4}, {"cpu", 8}}, 2);
   CHECK(beyond({{"gpu", 4}, {"cpu", 16}}, needs) == Names{"gpus: 8 wanted, 4 there"});

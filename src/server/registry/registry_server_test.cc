@@ -166,7 +166,7 @@ TEST_CASE("registry server: a job's key pulls its own image, and does nothing el
         R"({"repositories":["other/box","team/box"]})");
 }
 
-TEST_CASE("registry server: a blob goes once no manifest of its repository names it") {
+TEST_CASE("registry server: a blob is removed once no manifest of its repository names it") {
   Place place;
   const image::TestImage image({packing::Tar().file("train", "1")});
   place.push(image, "v1");
@@ -215,7 +215,7 @@ TEST_CASE("registry server: an upload cannot be continued with another key") {
   CHECK(place.ask("USER", "PUT", at + "?digest=" + digest, "bytes").status == 201);
 }
 
-TEST_CASE("registry server: who has an answer may send the next request at once") {
+TEST_CASE("registry server: a client with an answer may send the next request at once") {
   Place place;
   const std::string at = header(place.ask("USER", "POST", "/v2/box/blobs/uploads/"), "Location");
   int next = 0;

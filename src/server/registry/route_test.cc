@@ -12,7 +12,7 @@ Result<Route, aws::Refusal> routed(const std::string& method, const std::string&
   return read_route({method, target, {}});
 }
 
-TEST_CASE("registry route: what the places of a registry mean") {
+TEST_CASE("registry route: the paths of a registry") {
   struct {
     std::string method, target;
     Kind kind;

@@ -33,7 +33,7 @@ std::string code_of(const Result<Uploads::Taken, aws::Refusal>& taken) {
   return taken ? "" : taken.error().code;
 }
 
-TEST_CASE("registry uploads: only who began one goes on with it, one request at a time") {
+TEST_CASE("registry uploads: only the key that began one can continue it, one request at a time") {
   Place place;
   const std::string id = place.begun("ann");
   CHECK(code_of(place.uploads.take(id, "box", "bob")) == "BLOB_UPLOAD_UNKNOWN");
@@ -53,7 +53,8 @@ TEST_CASE("registry uploads: only who began one goes on with it, one request at 
   CHECK(code_of(place.uploads.take(id, "box", "ann")) == "BLOB_UPLOAD_UNKNOWN");
 }
 
-TEST_CASE("registry uploads: limits of a key and of all, and what is idle goes with its file") {
+TEST_CASE(
+    "registry uploads: limits per key and in total, and an idle one is removed with its file") {
   Place place;
   const std::string first = place.begun("ann");
   place.begun("ann");

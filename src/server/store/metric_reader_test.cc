@@ -28,7 +28,7 @@ TEST_CASE("store: metrics by name and time, the latest of each, and how far they
   REQUIRE(store.put_metrics("none", "algo-1", {{"loss", at(1), 1}}, 1));
 }
 
-TEST_CASE("store: what hosts use is kept, thinned, and goes with its job") {
+TEST_CASE("store: hosts' usage is kept, thinned, and removed with its job") {
   const Folder folder;
   Store store = *Store::open(folder.file());
   REQUIRE(*store.submit(job_named("a")) == Submitted::made);

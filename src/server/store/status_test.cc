@@ -66,7 +66,7 @@ TEST_CASE("status: transitions are appended, each begins where the one before en
   }
 }
 
-TEST_CASE("status: a message beside the status's own is one more entry, and the own one stays") {
+TEST_CASE("status: a message next to the status's own is one more entry, and the own one stays") {
   const auto told = [](const JobState& state, const char* secondary, const char* message,
                        std::int64_t time, bool beside) {
     StatusChange change{Status::in_progress, secondary, message, UnixMillis(time)};
@@ -112,7 +112,7 @@ TEST_CASE("status: times do not go back, and tell of the training") {
   CHECK(state.transitions.back() == Transition{"Failed", "why", at(400), at(400)});
 }
 
-TEST_CASE("status: what comes before the hosts does not begin a job's time") {
+TEST_CASE("status: a job's time does not begin before its hosts") {
   StatusChange pull{Status::in_progress, "Downloading", "the image", at(10)};
   pull.before_hosts = true;
   const JobState pulled = *changed(first_state(at(1)), pull);

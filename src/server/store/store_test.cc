@@ -118,7 +118,7 @@ TEST_CASE("store: the same call again makes no second job, another call with its
   CHECK(*store.submit(other) == Submitted::made);
 }
 
-TEST_CASE("store: a status and what comes with it is one change, and the end is final") {
+TEST_CASE("store: a status and its other fields are one change, and the end is final") {
   const Folder folder;
   Store store = *Store::open(folder.file());
   REQUIRE(store.submit(job_named("one")));
@@ -295,7 +295,7 @@ TEST_CASE("store: jobs of an older store are found by their instance types") {
   CHECK(names(*store.list({.instance_type_contains = "p4d"})) == "old ");
 }
 
-TEST_CASE("store: what accounts of keys need of jobs that started") {
+TEST_CASE("store: the data of started jobs for the accounts of keys") {
   const Folder folder;
   Store store = *Store::open(folder.file());
   for (const char* name : {"waits", "runs", "ended", "long-ago"})
@@ -376,7 +376,7 @@ TEST_CASE("store: metrics are kept by the minute too, also those of an older sto
   }
 }
 
-TEST_CASE("store: what is removed leaves nothing to the next job of its name") {
+TEST_CASE("store: a removed job leaves nothing to the next job with its name") {
   const Folder folder;
   Store store = *Store::open(folder.file());
   NewJob job = job_named("one");

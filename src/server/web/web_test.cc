@@ -16,7 +16,7 @@ aws::RequestHead head_of(std::span<const aws::HeaderView> headers) {
   return {"POST", "/ui/call/visit", headers};
 }
 
-TEST_CASE("web: only what is a path of the page is one") {
+TEST_CASE("web: only paths of the page are accepted") {
   const std::string file = "/ui/" + std::string(web_edition()) + "/app/main.js";
   struct {
     std::string path;
@@ -134,7 +134,7 @@ TEST_CASE("visits: a visit lasts twelve hours, and its key alone sees and ends i
   CHECK_FALSE(visits.find(other, 6ms));
 }
 
-TEST_CASE("visits: of one key's the oldest goes when there are too many") {
+TEST_CASE("visits: the oldest of one key's is removed when there are too many") {
   Visits visits;
   const std::string first = visits.begin("AK1", "", 1ms);
   const std::string others = visits.begin("AK2", "", 0ms);
