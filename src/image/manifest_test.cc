@@ -47,7 +47,7 @@ TEST_CASE("image manifest: an index's image for a platform") {
         "there is no image for linux/riscv64, only for: linux/arm64, linux/amd64");
 }
 
-TEST_CASE("image manifest: what is wrong is one line that says where") {
+TEST_CASE("image manifest: an error is one line that says where") {
   struct {
     std::string text;
     const char* want;
@@ -82,7 +82,7 @@ TEST_CASE("image manifest: what is wrong is one line that says where") {
   CHECK(read.error().text.find("at most 999") != std::string::npos);
 }
 
-TEST_CASE("image config: what the image says of its processes") {
+TEST_CASE("image config: the image's settings for its processes") {
   const Result<ImageConfig> config = config_from(
       R"({"os":"linux","architecture":"amd64","rootfs":{"type":"layers","diff_ids":[")" + a +
       R"("]},"config":{"Entrypoint":["/bin/sh","-c"],"Cmd":null,"Env":["A=1","B","=C","D=x=y"],)"

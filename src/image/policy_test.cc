@@ -171,7 +171,7 @@ TEST_CASE("image policy: no signature makes up for an image that lies in a file"
             .ends_with("signatures are checked only in registries"));
 }
 
-TEST_CASE("image policy: what the name in a signature has to be") {
+TEST_CASE("image policy: the required name in a signature") {
   const std::string by_digest = "reg.lab/box@" + digest;
   const struct {
     const char* identity;
@@ -218,7 +218,7 @@ TEST_CASE("image policy: what the name in a signature has to be") {
   }
 }
 
-TEST_CASE("image policy: what is not checked is refused when it is read, by name") {
+TEST_CASE("image policy: unsupported rules are refused by name when the policy is read") {
   const auto with = [](const std::string& requirement) {
     return R"({"default": [)" + requirement + "]}";
   };
@@ -281,7 +281,7 @@ TEST_CASE("image policy: what is not checked is refused when it is read, by name
   }
 }
 
-TEST_CASE("image policy: keys stand in the policy, too, and other places' rules beside it") {
+TEST_CASE("image policy: keys may be in the policy, next to other places' rules") {
   const Policy policy =
       policy_of(R"({"default": [{"type": "sigstoreSigned", "keyData": ")" + base64(own().pem()) +
                 R"("}], "transports": {"containers-storage": {"": )" + accept + "}}}");

@@ -7,7 +7,8 @@
 namespace muster::image {
 namespace {
 
-TEST_CASE("image source: the same registry, repository and login are one, and nothing else is") {
+TEST_CASE(
+    "image source: the same registry, repository and login are one source, and nothing else") {
   CHECK(Source::pulled("reg.lab", "team/box", "ann") ==
         Source::pulled("reg.lab", "team/box", "ann"));
   CHECK(Source::pushed("team/box") == Source::pushed("team/box"));

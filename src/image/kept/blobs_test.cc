@@ -74,7 +74,7 @@ TEST_CASE(
   CHECK(names_in(scratch.path)->size() == 1);
 }
 
-TEST_CASE("image blobs: what many want comes once") {
+TEST_CASE("image blobs: a blob that many request is downloaded once") {
   const Scratch scratch;
   const std::string bytes(100'000, 'x');
   const std::string digest = digest_of(bytes);
@@ -98,7 +98,7 @@ TEST_CASE("image blobs: what many want comes once") {
   CHECK(names_in(scratch.path)->size() == 1);
 }
 
-TEST_CASE("image blobs: bytes that changed on the disk are not taken") {
+TEST_CASE("image blobs: bytes that changed on the disk are not accepted") {
   const Scratch scratch;
   Blobs blobs(scratch.path);
   const std::string digest = digest_of("some bytes");

@@ -9,7 +9,7 @@
 namespace muster::image {
 namespace {
 
-TEST_CASE("image deliveries: what one source delivered is not another's, and can be forgotten") {
+TEST_CASE("image deliveries: one source's delivery is not another's, and can be forgotten") {
   const packing::Scratch scratch;
   Deliveries deliveries(scratch.path);
   const std::string layer = digest_of("layer");

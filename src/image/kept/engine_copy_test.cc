@@ -108,7 +108,7 @@ Result<Imported> import_with(const Scratch& scratch, const CopyOptions& copy) {
 
 TEST_SUITE_BEGIN("engine copy" * doctest::skip(::geteuid() != 0));
 
-TEST_CASE("engine copy: what skopeo brings is imported under the engine's name") {
+TEST_CASE("engine copy: an image that skopeo copied is imported under the engine's name") {
   const Scratch scratch;
   const TestImage image({Tar().file("a", "1"), Tar().file("b", "2")});
   const auto put = [&](const std::string& name, const std::string& bytes) {

@@ -104,7 +104,7 @@ TEST_CASE("image import: a named pipe or a device is refused, and never blocks")
   }
 }
 
-TEST_CASE("image import: what docker save writes, packed or not") {
+TEST_CASE("image import: the output of docker save, packed or not") {
   const TestImage image({Tar().file("a", "1"), Tar().file("b", "2"), Tar().file("a", "1")});
   Tar tar;
   tar.file("l1/layer.tar", image.plain[0]).file("l2/layer.tar", image.plain[1]);

@@ -41,7 +41,7 @@ TEST_CASE("repositories: names that are no path, and no other's file") {
   for (const char* tag : {"", ".x", "-x", "a/b", "a:b", "a@b", "a b"}) CHECK(!is_tag_name(tag));
 }
 
-TEST_CASE("repositories: what was written is read back, a damaged file is said, not guessed") {
+TEST_CASE("repositories: stored ones are read back, and a damaged file is reported, not guessed") {
   const Scratch scratch;
   Repositories repositories(scratch.path);
   Repository box{"team/box", UnixMillis(7), true, {}, {}, {}};
@@ -71,7 +71,8 @@ TEST_CASE("repositories: what was written is read back, a damaged file is said, 
   CHECK(!repositories.find("team/box"));
 }
 
-TEST_CASE("repositories: what has a tag stays with all it names, the rest goes after its time") {
+TEST_CASE(
+    "repositories: tagged images stay with all their blobs, the rest is removed after its time") {
   Repository box;
   const auto manifest = [&](char digit, hours at) {
     box.manifests[fake(digit)] = {type, 1, UnixMillis(at)};
@@ -176,7 +177,7 @@ TEST_CASE("pushed image: unpacked at its first use, and kept by every prune") {
   CHECK(!place.unpack("registry.muster.internal/other:v1")->has_value());
 }
 
-TEST_CASE("pushed image: a tag that moves means the new image at once, the old one goes") {
+TEST_CASE("pushed image: a moved tag means the new image at once, and the old one is removed") {
   Place place;
   const TestImage first({Tar().file("train", "1")});
   const TestImage second({Tar().file("train", "2")});
@@ -195,7 +196,7 @@ TEST_CASE("pushed image: a tag that moves means the new image at once, the old o
   CHECK(!*place.store.remove(v1));
 }
 
-TEST_CASE("pushed image: what a tag meant is what runs, though the tag has moved since") {
+TEST_CASE("pushed image: the image that a tag meant runs, although the tag has moved since") {
   Place place;
   const TestImage judged({Tar().file("train", "1")});
   const TestImage other({Tar().file("train", "2")});

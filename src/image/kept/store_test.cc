@@ -63,7 +63,7 @@ TestImage two_layers(const std::string& top) {
 
 TEST_SUITE_BEGIN("image store" * doctest::skip(::geteuid() != 0));
 
-TEST_CASE("image store: who signed an image is known for as long as it is there") {
+TEST_CASE("image store: the signers of an image are known as long as it exists") {
   Place place;
   const Image image = *place.add(box, two_layers("1"));
   const Evidence known{{"an index"}, {{"payload", std::string("\0\xff", 2)}}};
@@ -76,7 +76,7 @@ TEST_CASE("image store: who signed an image is known for as long as it is there"
   CHECK(place.count("signatures") == 0);
 }
 
-TEST_CASE("image store: a pushed image's signatures are those that were pushed beside it") {
+TEST_CASE("image store: a pushed image's signatures are those pushed next to it") {
   Place place;
   const std::string digest = digest_of("a manifest");
   const Signature good = TestKey().sign(test_payload(digest, "reg.lab/box"));
@@ -148,7 +148,7 @@ TEST_CASE("image store: one layer that occurs twice in an image") {
   CHECK(added->layers[0] != added->layers[2]);
 }
 
-TEST_CASE("image store: what does not fit together is refused, and nothing stays") {
+TEST_CASE("image store: mismatched documents and layers are refused, and nothing stays") {
   Place place;
   const TestImage image = two_layers("1");
   const TestImage other = two_layers("2");
@@ -256,7 +256,7 @@ TEST_CASE("image store: a process that was killed while it unpacked leaves nothi
   CHECK(place.count("layers") == 2);
 }
 
-TEST_CASE("image store: what a job runs stays, whatever is removed") {
+TEST_CASE("image store: an image in use stays, whatever is removed") {
   Place place;
   const Result<Image> first = place.add(box, two_layers("1"));
   REQUIRE(first);
@@ -278,7 +278,7 @@ TEST_CASE("image store: what a job runs stays, whatever is removed") {
   CHECK(late.error().code == Errc::not_found);
 }
 
-TEST_CASE("image store: who holds the file of a lease goes on with it when its taker has ended") {
+TEST_CASE("image store: a holder of a lease's file keeps the image after the lease ends") {
   Place place;
   const Result<Image> image = place.add(box, two_layers("1"));
   REQUIRE(image);
@@ -290,7 +290,7 @@ TEST_CASE("image store: who holds the file of a lease goes on with it when its t
   CHECK(place.count("layers") == 2);
 }
 
-TEST_CASE("image store: beyond a size what was used least recently goes first") {
+TEST_CASE("image store: beyond a size the least recently used images are removed first") {
   Place place;
   std::vector<Image> images;
   for (const char* name : {"a", "b", "c"}) {
@@ -316,7 +316,7 @@ TEST_CASE("image store: beyond a size what was used least recently goes first") 
   CHECK(place.store.list()->size() == 2);
 }
 
-TEST_CASE("image store: who knows a layer's digests gets it only after delivering it") {
+TEST_CASE("image store: knowing a layer's digests is not enough, a source must deliver it") {
   Place place;
   const std::string name = "evil.lab/box:v1";
   const TestImage image = two_layers("private");
@@ -391,7 +391,7 @@ TEST_CASE("image store: a layer from another source is never waited for") {
   CHECK(place.count("layers") == 2);
 }
 
-TEST_CASE("image store: while an image comes nothing is removed") {
+TEST_CASE("image store: while an image is being added nothing is removed") {
   Place place;
   place.put("a layer on its way");
   const Result<Fd> held = place.store.hold();
@@ -402,7 +402,7 @@ TEST_CASE("image store: while an image comes nothing is removed") {
   CHECK(place.store.has_draft(lab, digest_of("a layer on its way")));
 }
 
-TEST_CASE("image store: on a full disk an image comes whole or not at all") {
+TEST_CASE("image store: on a full disk an image is added completely or not at all") {
   Scratch scratch;
   const std::string disk = scratch.path + "/disk";
   REQUIRE(::mkdir(disk.c_str(), 0700) == 0);

@@ -341,7 +341,7 @@ TEST_CASE("image layer: names that are kept until the end have a limit of memory
   }
 }
 
-TEST_CASE("image layer: what a layer takes is what is on the disk") {
+TEST_CASE("image layer: a layer's size is its use of the disk") {
   Layers layers;
   Tar tar;
   tar.file("f", std::string(100'000, 'f')).hard_link("g", "f").hard_link("h", "f");
@@ -359,7 +359,7 @@ TEST_CASE("image layer: a whiteout of a folder and one below it, in any order") 
   CHECK(is_opaque(layers.at("a")));
 }
 
-TEST_CASE("image layer: what has a name twice is what comes last") {
+TEST_CASE("image layer: of two entries with one name the last one counts") {
   Layers layers;
   Tar tar;
   tar.file("x", "1").symlink("x", "y").folder("x").file("x/in", "2");
@@ -373,7 +373,7 @@ TEST_CASE("image layer: what has a name twice is what comes last") {
   CHECK(text_of(layers.at("kept/in")) == "6");
 }
 
-TEST_CASE("image layer: gzip of many members, zstd, and none") {
+TEST_CASE("image layer: gzip of many members, zstd, and uncompressed") {
   Tar tar;
   std::string text;
   for (int i = 0; i < 200'000; ++i) text += std::to_string(i * 7919);

@@ -5,7 +5,7 @@
 namespace muster::image {
 namespace {
 
-TEST_CASE("image challenge: what registries send is read") {
+TEST_CASE("image challenge: registries' challenges are parsed") {
   struct {
     const char* header;
     std::vector<Challenge> want;

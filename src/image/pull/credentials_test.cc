@@ -110,7 +110,7 @@ TEST_CASE("image login: a helper gets the name on its standard input, and is bou
   CHECK(ask(folder.path() + "/none").error().code == Errc::not_found);
 }
 
-TEST_CASE("image login: what a helper leaves running is gone with it") {
+TEST_CASE("image login: processes that a helper leaves running end with it") {
   const Folder folder;
   const std::string path = folder.path() + "/held";
   REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
@@ -121,7 +121,7 @@ TEST_CASE("image login: what a helper leaves running is gone with it") {
   CHECK((end.revents & POLLHUP) != 0);
 }
 
-TEST_CASE("image login: what was given, then files in their order, helpers before entries") {
+TEST_CASE("image login: given logins first, then files in their order, helpers before entries") {
   const Folder folder;
   const Folder home;
   REQUIRE(make_folders(home.path() + "/.docker"));

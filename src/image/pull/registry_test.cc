@@ -211,7 +211,7 @@ std::string much(std::size_t bytes) {
 
 }  // namespace
 
-TEST_CASE("image registry: a manifest comes by tag and by digest, and is what it hashes to") {
+TEST_CASE("image registry: a manifest is fetched by tag and by digest, and must match its hash") {
   Fake fake;
   const std::string bytes = R"({"schemaVersion":2})";
   fake.bodies["/v2/box/manifests/v1"] = bytes;
@@ -273,7 +273,7 @@ TEST_CASE("image registry: temporary errors are retried, and others are reported
   }
 }
 
-TEST_CASE("image registry: a cut blob goes on where it ended, with ranges and without") {
+TEST_CASE("image registry: an interrupted blob continues where it ended, with ranges and without") {
   const std::string bytes = much(3u << 20);
   for (const bool ranges : {true, false}) {
     CAPTURE(ranges);
@@ -318,7 +318,7 @@ TEST_CASE("image registry: a blob that is not what the manifest says is refused"
   }
 }
 
-TEST_CASE("image registry: a blob of no bytes is one") {
+TEST_CASE("image registry: an empty blob is valid") {
   Fake fake;
   const std::string name = fake.at("");
   CHECK(blob(fake, name, 0).result);
@@ -338,7 +338,7 @@ TEST_CASE("image registry: a trickle is given up, and got by another try") {
   CHECK(never.result.error().code == Errc::timeout);
 }
 
-TEST_CASE("image registry: what takes the bytes may refuse them, once") {
+TEST_CASE("image registry: the receiver of the bytes may refuse them, once") {
   Fake fake;
   const std::string name = fake.at("bytes");
   Result<void> got;
