@@ -5,7 +5,7 @@
 namespace muster::container {
 namespace {
 
-TEST_CASE("ability: what a node lacks for a container is one phrase, the first that counts") {
+TEST_CASE("ability: one phrase names the first thing that a node lacks for a container") {
   Ability whole{.has_runtime = true};
   CHECK(!lack_of(whole));
   CHECK(*lack_of({.no_root = "user.max_user_namespaces is 0"}) ==

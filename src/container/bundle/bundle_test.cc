@@ -283,7 +283,7 @@ TEST_CASE("bundle: each bind has the path at which the steward mounts it, in ord
   CHECK(has(json["linux"]["maskedPaths"], "/data/server"));
 }
 
-TEST_CASE("bundle: bound paths come last, with what is mounted in them") {
+TEST_CASE("bundle: bound paths come last, with their submounts") {
   job::HostSpec spec = two_hosts();
   spec.spec.bound = {{"/mnt/a", "/data"}, {"/home/a", "/home/a", true, 1000, 1000}};
   const auto options = [&](const char* target) {
@@ -443,7 +443,7 @@ TEST_CASE("bundle: the files of the job are SageMaker's") {
   CHECK(etc.at("hosts").find("10.177.0.1 algo-1\n10.177.0.2 algo-2\n") != std::string::npos);
 }
 
-TEST_CASE("bundle: a light host has the job's files beside its machine's") {
+TEST_CASE("bundle: a light host has the job's files next to its machine's") {
   job::HostSpec spec = two_hosts();
   spec.light = true;
   spec.rollcall_port = 20001;
@@ -479,7 +479,7 @@ TEST_CASE("bundle: a host in a scheduler's step has its machine's network and a 
   CHECK(parse_json(bundle_config(spec, {}))->at("linux").at("cgroupsPath") == cgroup_path(spec));
 }
 
-TEST_CASE("bundle: with an entry point of its own a light host's stream is found by a link") {
+TEST_CASE("bundle: if a light host has its own entry point, a link leads to its stream") {
   job::HostSpec spec = two_hosts();
   spec.light = true;
   spec.spec.entrypoint = {"/bin/sh"};

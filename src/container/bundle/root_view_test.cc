@@ -46,7 +46,7 @@ TEST_CASE("root view: programs and what the job names, and nothing around them")
   }
 }
 
-TEST_CASE("root view: programs of PATH are read-only beside what is wanted") {
+TEST_CASE("root view: programs in PATH are read-only, next to the required trees") {
   const RootView view =
       root_view({"/usr", "/venv"}, {"/usr/bin", "/venv/bin", "/sw/mpi/bin", "/tmp/bin", "/root"},
                 {"/root"}, {}, {"/"});
@@ -82,7 +82,7 @@ TEST_CASE("root view: accounts of the system are shown, people's are not") {
   CHECK(homes_in(passwd) == Paths{"/root", "/home/me"});
 }
 
-TEST_CASE("root view: a folder of PATH brings the libraries beside it, but in a home") {
+TEST_CASE("root view: a folder of PATH brings the libraries next to it, except in a home") {
   const Paths homes{"/home/me"};
   CHECK(outermost(program_places("/sw/openmpi/bin", homes)) ==
         Paths{"/sw/openmpi/bin", "/sw/openmpi/etc", "/sw/openmpi/include", "/sw/openmpi/lib",

@@ -14,7 +14,7 @@
 namespace muster::container {
 namespace {
 
-TEST_CASE("device: a node that is another device by now, or none, is not shown") {
+TEST_CASE("device: a node that has changed or is not a device is not shown") {
   const std::string path = *make_private_folder("/tmp", "muster-rootfs-");
   const std::string target = path + "/target";
   CHECK(mount_device({"/dev/null", "/dev/gpu0", 1, 5}, target).error().text ==

@@ -30,7 +30,7 @@ TEST_CASE("outside: bridge, gateway and machine have addresses that no host has"
   CHECK(outside->outer_address == "10.177.3.253");
 }
 
-TEST_CASE("outside: hosts that are not in one /24 have none") {
+TEST_CASE("outside: without a common /24 hosts have no outside access") {
   job::HostSpec apart = two_hosts();
   apart.hosts[0].address = "10.177.4.1";
   CHECK(outside_of(apart, "eth0", true).error().code == Errc::invalid_input);
@@ -78,7 +78,7 @@ TEST_CASE("outside: the rules, line by line") {
   CHECK(rules(*outside_of(two_hosts(), "eth0", true)) == want);
 }
 
-TEST_CASE("outside: on a machine that is a router, what others send each other is not touched") {
+TEST_CASE("outside: on a router, packets between others are not touched") {
   const std::string guarded = rules(*outside_of(two_hosts(), "br0", true));
   const std::string open = rules(*outside_of(two_hosts(), "br0", false));
   CHECK(has(guarded, "iifname \"br0\" oifname != \"mu*\" drop"));
