@@ -84,7 +84,7 @@ TEST_CASE("chapters: an end that was cut short and is done again leaves one line
   }
 }
 
-TEST_CASE("chapters: a host that never wrote has its line all the same, what cannot be is named") {
+TEST_CASE("chapters: a host that never wrote has a line too, and an invalid value is named") {
   const Folder folder;
   const std::string path = folder.path + "/journal";
   REQUIRE(ended(path, 0, 1));

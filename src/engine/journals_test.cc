@@ -44,7 +44,7 @@ std::string all(Journals& journals, std::uint64_t from = 1) {
   }
 }
 
-TEST_CASE("journals: records come as they are written, torn ones once they are whole") {
+TEST_CASE("journals: records are returned as they are written, torn ones once they are complete") {
   Folder folder;
   loop::Loop loop;
   Result<std::unique_ptr<Journals>> opened = Journals::open(loop, {{"algo-1", folder.path}});
@@ -97,7 +97,7 @@ TEST_CASE("journals: records of earlier attempts, which stand before, are not re
   CHECK(all(**journals) == "eins;zwei;");
 }
 
-TEST_CASE("journals: damage is an error behind what can be read, a missing folder is one") {
+TEST_CASE("journals: damage is an error after the readable records, and so is a missing folder") {
   Folder folder;
   std::string bytes = record(1, "one") + record(2, "two");
   bytes.back() = 'x';

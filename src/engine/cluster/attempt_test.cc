@@ -98,7 +98,7 @@ TEST_CASE("attempt: from the queue to the last result") {
   CHECK(!job.attempt.next_deadline());
 }
 
-TEST_CASE("attempt: a link that breaks and comes back before all are there leaves its node known") {
+TEST_CASE("attempt: a link that breaks and reopens before the start keeps its node known") {
   Story job;
   job.slurm("RUNNING");
   CHECK(job.joined("algo-1").empty());
@@ -171,7 +171,7 @@ TEST_CASE("attempt: a stop takes what waits out of the queue") {
   CHECK(job.slurm("RUNNING").empty());
 }
 
-TEST_CASE("attempt: what runs is stopped by its link, also by one that comes back") {
+TEST_CASE("attempt: running hosts are stopped by their links, also by a reopened one") {
   Story job;
   job.run();
   CHECK(job.silent("algo-2") == "look");
@@ -271,7 +271,7 @@ TEST_CASE("attempt: a node without a link is lost in the end, whatever Slurm say
   CHECK(job.until(300s) == "algo-2 lost: its node does not respond; end algo-2");
 }
 
-TEST_CASE("attempt: what cannot be brought, and stewards that do not come, end it") {
+TEST_CASE("attempt: a failed delivery, or stewards that do not join, end it") {
   Story brought;
   brought.slurm("RUNNING");
   CHECK(text_of(brought.attempt.on_delivered(fail(Errc::system, "File exists"), brought.wall(),
@@ -305,7 +305,7 @@ TEST_CASE(
       "algo-1 lost: the job could not be copied to its nodes: Slurm"));
 }
 
-TEST_CASE("attempt: why a result could not be brought is kept for who asks for it") {
+TEST_CASE("attempt: the reason for missing results is kept for later callers") {
   Story job({{.name = "algo-1"}});
   job.slurm("RUNNING");
   job.joined("algo-1");
@@ -326,7 +326,7 @@ TEST_CASE(
   CHECK(job.attempt.over());
 }
 
-TEST_CASE("attempt: a batch that Slurm would begin a second time is taken away") {
+TEST_CASE("attempt: a batch that Slurm would start a second time is cancelled") {
   Story job;
   job.run();
   job.silent("algo-1");
@@ -346,7 +346,7 @@ TEST_CASE("attempt: a job that Slurm does not know is lost, but not one that it 
         "algo-2 lost: Slurm no longer knows the job");
 }
 
-TEST_CASE("attempt: an engine that comes later says again that hosts may begin") {
+TEST_CASE("attempt: a later engine repeats that hosts may begin") {
   const Event started{.kind = Event::Kind::started, .host = "algo-1", .node = "node1"};
   Story job({{.name = "algo-1", .node = "node1", .started = started},
              {.name = "algo-2", .node = "node2", .started = started}},
@@ -357,7 +357,7 @@ TEST_CASE("attempt: an engine that comes later says again that hosts may begin")
   CHECK(job.joined("algo-2").empty());
 }
 
-TEST_CASE("attempt: an engine that comes later goes on where the last one was") {
+TEST_CASE("attempt: a later engine continues where the last one was") {
   const Event started{.kind = Event::Kind::started, .host = "algo-1", .node = "node1"};
   const Event ended{.kind = Event::Kind::ended, .host = "algo-2"};
   Event other = started;

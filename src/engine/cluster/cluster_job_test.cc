@@ -311,7 +311,8 @@ TEST_CASE("cluster_job: whose fault an end is decides without which node the nex
   }
 }
 
-TEST_CASE("cluster_job: another attempt that is refused leaves none, and what was left is closed") {
+TEST_CASE(
+    "cluster_job: if another attempt is refused, there is none, and the old links are closed") {
   Story story;
   story.run([&]() -> loop::Task<> {
     co_await story.begin();
@@ -350,7 +351,7 @@ TEST_CASE("cluster_job: whose signal the hosts heard is asked once an attempt") 
   });
 }
 
-TEST_CASE("cluster_job: an engine that comes later finds the attempt, or that there is none") {
+TEST_CASE("cluster_job: a later engine finds the attempt, or that there is none") {
   Story story;
   story.run([&]() -> loop::Task<> {
     const Result<bool> none = co_await story.job->find_again();

@@ -44,7 +44,7 @@ TEST_CASE("delivery: a job's folders are brought, and its spec names them as nod
   CHECK(delivery->spec.output_folder.empty());
 }
 
-TEST_CASE("delivery: what lies in a folder that nodes share stays there, checkpoints among it") {
+TEST_CASE("delivery: files in a folder that nodes share stay there, also checkpoints") {
   job::Spec spec = demo();
   spec.source_folder = "/home/me/code";
   spec.input = {{.name = "train", .folder = "/shared/data/train"}};
@@ -57,7 +57,7 @@ TEST_CASE("delivery: what lies in a folder that nodes share stays there, checkpo
   CHECK(delivery->spec.checkpoint_folder == "/shared/run-1");
 }
 
-TEST_CASE("delivery: what hosts of a cluster cannot have is refused by name") {
+TEST_CASE("delivery: features that a cluster's hosts lack are refused by name") {
   struct {
     void (*ask)(job::Spec&);
     const char* what;

@@ -28,7 +28,7 @@ struct Folder {
   std::string program = path + "/sm";
 };
 
-TEST_CASE("shared folder: a job has a folder of its own there, and all of a version one program") {
+TEST_CASE("shared folder: each job has a separate folder there, and each version one program") {
   const Folder folder;
   const SharedPlaces first = *make_shared(folder.shared, folder.job, folder.program);
   const SharedPlaces second = *make_shared(folder.shared, folder.job, folder.program);
@@ -43,7 +43,7 @@ TEST_CASE("shared folder: a job has a folder of its own there, and all of a vers
   CHECK(make_shared(folder.shared, folder.job, "")->program == SharedFile{});
 }
 
-TEST_CASE("shared folder: what a job has there is noted, and goes by that note") {
+TEST_CASE("shared folder: a job's files there are noted, and removed by that note") {
   const Folder folder;
   CHECK(!*read_shared(folder.job));
   CHECK(remove_shared(folder.job));
@@ -98,7 +98,7 @@ TEST_CASE("shared folder: a part that another made, or may write to, is not used
   CHECK(!make_shared(folder.path + "/none", folder.job, ""));
 }
 
-TEST_CASE("shared folder: others who may write on the way to it could exchange it") {
+TEST_CASE("shared folder: other users with write access to its path could replace it") {
   const Folder folder;
   for (const std::string& path : {folder.shared, folder.path}) {
     CAPTURE(path);

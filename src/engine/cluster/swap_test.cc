@@ -36,7 +36,7 @@ TEST_CASE("swap: a steward that was killed restarts on its node, and takes no sp
   CHECK(swap->notes[0].text == "was lost on node2: its steward was killed; it restarts there");
 }
 
-TEST_CASE("swap: spares that are gone are passed over, too few are none") {
+TEST_CASE("swap: spares that are gone are skipped, and too few do not count") {
   CHECK(plan_swap({well_1, lost_2}, {gone_1, spare_2})->moves ==
         Moves{{"algo-1", "algo-1"}, {"spare-2", "algo-2"}});
   CHECK(!plan_swap({well_1, lost_2}, {gone_1}));

@@ -11,7 +11,7 @@
 namespace muster::cluster {
 namespace {
 
-TEST_CASE("cluster sweep: what dead engines left is cancelled by its name, and removed") {
+TEST_CASE("cluster sweep: jobs of dead engines are cancelled by name, and their files removed") {
   const std::string state = *make_private_folder("/tmp", "muster-sweep-");
   REQUIRE(write_file(state + "/scancel", "#!/bin/sh\necho \"$@\" >> " + state + "/told\n", 0755));
   loop::Loop loop;

@@ -153,7 +153,7 @@ esac)");
   });
 }
 
-TEST_CASE("local: kept folders stay, marked, and their name stays taken") {
+TEST_CASE("local: kept folders stay, marked, and their names stay reserved") {
   Stage stage;
   LocalEngine engine = stage.engine("exit 0");
   stage.run([&]() -> loop::Task<> {
@@ -282,7 +282,7 @@ done)",
   });
 }
 
-TEST_CASE("local: a start that was cut short is seen, and can be taken away") {
+TEST_CASE("local: a start that was cut short is found, and can be removed") {
   Stage stage;
   LocalEngine engine = stage.engine("exit 0", false);
   struct {
@@ -317,7 +317,7 @@ TEST_CASE("local: a start that was cut short is seen, and can be taken away") {
   }
 }
 
-TEST_CASE("local: what cannot be started leaves nothing") {
+TEST_CASE("local: a job that cannot be started leaves nothing") {
   Stage stage;
   LocalEngine engine = stage.engine("exit 0");
   REQUIRE(::unlink(stage.program().c_str()) == 0);
@@ -336,7 +336,7 @@ TEST_CASE("local: what cannot be started leaves nothing") {
   });
 }
 
-TEST_CASE("local: what is half made or half removed is cleared, a job is not") {
+TEST_CASE("local: half-created and half-removed jobs are removed, complete ones are not") {
   Stage stage;
   LocalEngine engine = stage.engine("exit 0");
   for (const char* name : {".new-12", ".gone-34", "demo"})

@@ -30,7 +30,7 @@ TEST_CASE("slurm orders: a refusal is distinguished from a missing response") {
   CHECK(!is_no_answer(""));
 }
 
-TEST_CASE("slurm orders: a job whose nodes are taken away says since when") {
+TEST_CASE("slurm orders: a preempted job has the time of its preemption") {
   CHECK(is_preempted("JobId=5 JobState=RUNNING PreemptTime=2026-11-23T03:41:37 EndTime=Unknown"));
   CHECK(!is_preempted("JobId=5 PreemptEligibleTime=2026-11-23T03:41:37 PreemptTime=None"));
   CHECK(!is_preempted("JobId=5 PreemptTime="));

@@ -43,7 +43,7 @@ TEST_CASE("a job is submitted once, by a name that finds it again, without our e
                               "--output=/dev/null", "--chdir=/"});
 }
 
-TEST_CASE("spares are nodes more, of a job that goes on without one of all") {
+TEST_CASE("spares are additional nodes of a job that continues with one node less") {
   Submission submission = demo();
   CHECK(batch_script(submission, "/opt/sm").find("--no-kill") == std::string::npos);
   CHECK(batch_script(submission, "/opt/sm").find("sha256sum") == std::string::npos);
@@ -58,7 +58,7 @@ TEST_CASE("spares are nodes more, of a job that goes on without one of all") {
         std::string::npos);
 }
 
-TEST_CASE("what a node gets and where a site wants it stand in sbatch's own words") {
+TEST_CASE("a node's resources and a site's settings are in sbatch's own options") {
   Submission submission = demo();
   submission.memory_bytes = (std::int64_t{2} << 30) + 1;
   submission.cpu_millis = 1500;
@@ -76,7 +76,8 @@ TEST_CASE("what a node gets and where a site wants it stand in sbatch's own word
     CHECK_MESSAGE(has(command->argv, word), word);
 }
 
-TEST_CASE("values that are none of Slurm's, and options that say what runs, are refused by name") {
+TEST_CASE(
+    "values that Slurm does not know, and options that select the program, are refused by name") {
   const struct {
     Site site;
     const char* named;

@@ -40,7 +40,7 @@ TEST_CASE(
         "4   z         bob   main       Pending  1\n");
 }
 
-TEST_CASE("the queue as JSON has Slurm's words beside ours") {
+TEST_CASE("the queue as JSON has Slurm's words next to muster's") {
   const Json json = queue_json(four);
   REQUIRE(json["Jobs"].size() == 4);
   CHECK(json["Jobs"][0]["State"] == "PENDING");
