@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t much = 4u << 20;  // More than a pipe takes.
 
-TEST_CASE("out: a slow reader is waited for while the loop goes on, nothing is lost") {
+TEST_CASE("out: it waits for a slow reader while the loop continues, and nothing is lost") {
   Pipe pipe = *make_pipe();
   loop::Loop loop;
   std::size_t got = 0;

@@ -38,7 +38,7 @@ TEST_CASE("doctor of a cluster: one that can run jobs") {
             .ends_with("This cluster can run jobs.\n"));
 }
 
-TEST_CASE("doctor of a cluster: what is in the way, and what only bears on jobs") {
+TEST_CASE("doctor of a cluster: problems that stop all jobs, and those that only affect some") {
   SlurmFacts facts = good_cluster();
   facts.no_settings = "there is no scontrol here";
   CHECK(findings(facts).size() == 1);
@@ -69,7 +69,7 @@ TEST_CASE("doctor of a cluster: what is in the way, and what only bears on jobs"
   }
 }
 
-TEST_CASE("doctor of a cluster: what a site keeps, gives out, and never gives up") {
+TEST_CASE("doctor of a cluster: a site's limits, its resources, and what it never preempts") {
   SlurmFacts facts = good_cluster();
   facts.partitions = {{"main", "up", "1-00:00:00"}};
   for (const char* what :

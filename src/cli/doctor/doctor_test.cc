@@ -98,7 +98,7 @@ TEST_CASE("doctor: missing protections of the machine, and missing resources, ar
   }
 }
 
-TEST_CASE("doctor: what is missing is named with what to do about it") {
+TEST_CASE("doctor: missing things are named with what to do about them") {
   struct {
     const char* what;
     void (*spoil)(MachineFacts&);
@@ -159,7 +159,7 @@ TEST_CASE("doctor: the name of an interpreter orders no terminal about") {
   CHECK(std::count(text.begin(), text.end(), '\n') == std::ssize(found) + 1);
 }
 
-TEST_CASE("doctor: the report is one line a thing") {
+TEST_CASE("doctor: the report has one line per thing") {
   const std::string text = findings_text(findings(good_machine()), false);
   CHECK(
       text.starts_with("ok      root         hosts are containers\n"
@@ -169,7 +169,7 @@ TEST_CASE("doctor: the report is one line a thing") {
   CHECK(text.ends_with("This machine can run jobs.\n"));
 }
 
-TEST_CASE("doctor: what only some jobs want is named with the interpreter that was asked") {
+TEST_CASE("doctor: packages that only some jobs need are named with the user's interpreter") {
   const JobFacts facts{.python = "/venv/bin/python",
                        .modules = Args{"torch"},
                        .gpus = 2,

@@ -360,7 +360,7 @@ struct Folder {
   std::string path;
 };
 
-TEST_CASE("places: the script is found, in the source folder or beside itself") {
+TEST_CASE("places: the script is found in the source folder or next to it") {
   Folder folder;
   REQUIRE(make_folders(folder.path + "/code/sub"));
   REQUIRE(make_folders(folder.path + "/data"));
@@ -489,7 +489,7 @@ TEST_CASE("places: a virtual environment that sudo's PATH leaves out is found") 
   }
 }
 
-TEST_CASE("places: what is missing is named in one line") {
+TEST_CASE("places: a missing path is named in one line") {
   Folder folder;
   REQUIRE(make_folders(folder.path + "/code"));
   REQUIRE(write_file(folder.path + "/code/train.py", ""));

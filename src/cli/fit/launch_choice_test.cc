@@ -55,7 +55,7 @@ TEST_CASE("launch choice: each flag sends what asks for its launcher") {
   CHECK(launch_choice(words({"--torchrun"}, "3"), 2)->ranks(2) == 1);
 }
 
-TEST_CASE("launch choice: what does not go together is refused by its flags") {
+TEST_CASE("launch choice: incompatible flags are refused by name") {
   struct {
     LaunchWords given;
     const char* text;

@@ -164,7 +164,7 @@ TEST_CASE("submit: wrong flags are refused by name") {
   }
 }
 
-TEST_CASE("submit: a file's request takes the name given, or needs one of its own") {
+TEST_CASE("submit: a file's request gets the given name, or needs its own") {
   CHECK((*request_from(R"({"TrainingJobName": "a"})", ""))["TrainingJobName"] == "a");
   CHECK((*request_from(R"({"TrainingJobName": "a", "x": 1})", "b"))["TrainingJobName"] == "b");
   for (const char* bad : {"{}", "[]", "{", R"({"TrainingJobName": 1})"}) {

@@ -20,7 +20,7 @@ TEST_CASE("value files: lines of variables, members of hyperparameters") {
     CHECK(!hyperparameters_in(bad));
 }
 
-TEST_CASE("value files: what is wrong names the flag, and no value") {
+TEST_CASE("value files: an error names the flag, and no value") {
   const std::string folder = *make_private_folder("/tmp", "muster-values-");
   const std::string file = folder + "/values";
   Lines environment{"A=1"}, hyperparameters;

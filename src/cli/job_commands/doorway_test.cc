@@ -18,7 +18,7 @@ TEST_CASE("doorway: the owner of the socket at the other end, as the kernel list
   CHECK(!owner_of("", 50000, 43210));
 }
 
-TEST_CASE("doorway: only who opens the address itself passes") {
+TEST_CASE("doorway: only the user who opens the address gets in") {
   http::Incoming request;
   request.method = "GET";
   request.target = "/";

@@ -7,7 +7,7 @@
 namespace muster::cli {
 namespace {
 
-TEST_CASE("cause view: when it was, whom it took along, what to do") {
+TEST_CASE("cause view: the time, the consequences, and what to do") {
   const Json cause{
       {"host", "algo-2"}, {"time_ms", 1769860800123}, {"after_ms", 490},     {"doing", "running"},
       {"victims", 3},     {"within_ms", 84},          {"advice", "eat less"}};
@@ -17,7 +17,7 @@ TEST_CASE("cause view: when it was, whom it took along, what to do") {
         "  hint: eat less\n");
 }
 
-TEST_CASE("cause view: what is not known is left out, what is wrong does no harm") {
+TEST_CASE("cause view: unknown details are left out, and invalid ones do no harm") {
   CHECK(cause_lines(Json::object()).empty());
   CHECK(cause_lines(Json("text")).empty());
   CHECK(cause_lines(Json{{"victims", 1}, {"host", 7}, {"time_ms", "x"}}) ==

@@ -42,7 +42,7 @@ TEST_CASE("jobs: the table of jobs is aligned, whatever a server says") {
   CHECK(coloured.find("\x1b[31mFailed") != std::string::npos);
 }
 
-TEST_CASE("jobs: beside a server's jobs this machine's are marked, and their places are paths") {
+TEST_CASE("jobs: next to a server's jobs this machine's are marked, and their places are paths") {
   const Json jobs = json(R"([
     {"TrainingJobName": "here", "TrainingJobStatus": "Completed", "SecondaryStatus": "Completed",
      "CreationTime": 0, "TrainingEndTime": 5, "MusterPlace": "local"},
@@ -139,7 +139,7 @@ TEST_CASE("jobs: a job that hangs or is silent says so in the list and its descr
   CHECK(job_text(job, false).find("Hang") == std::string::npos);
 }
 
-TEST_CASE("jobs: a job's end is the exit code of who followed it") {
+TEST_CASE("jobs: following a job returns its end as the exit code") {
   struct {
     const char* status;
     const char* secondary;
@@ -177,7 +177,7 @@ TEST_CASE("jobs: the end of a job that was waited for is one line") {
         "a: Stopped (MaxRuntimeExceeded)\n");
 }
 
-TEST_CASE("jobs: a job's results are in a folder of its own below its output") {
+TEST_CASE("jobs: a job's results are in a separate folder below its output") {
   const auto of = [](const char* path) {
     return output_place({{"TrainingJobName", "j"}, {"OutputDataConfig", {{"S3OutputPath", path}}}});
   };

@@ -11,7 +11,7 @@ job::Lines lines(int rank, std::string bytes) {
   return {.rank = rank, .bytes = std::move(bytes)};
 }
 
-TEST_CASE("last lines: the longest silent rank comes first, with what it said last") {
+TEST_CASE("last lines: the longest silent rank is first, with its last line") {
   LastLines last;
   last.take("algo-1", start, lines(0, "one\ntwo\n"));
   last.take("algo-2", start + UnixMillis(2000), lines(1, "epoch 1\r\n\n  \n"));

@@ -8,7 +8,7 @@
 namespace muster::cli {
 namespace {
 
-TEST_CASE("log folder: all is in one file, a host's lines are also in a file of its own") {
+TEST_CASE("log folder: one file has all lines, and each host's lines have a separate one, too") {
   const Result<std::string> folder = make_private_folder("/tmp", "muster-log-folder-");
   REQUIRE(folder);
   {

@@ -120,7 +120,7 @@ TEST_CASE("render: of a progress bar a file gets one state a second and the last
         "algo-1 rank 0 | done\nalgo-1 rank 0 | next\n");
 }
 
-TEST_CASE("render: on a terminal a progress bar is one live line until another writer comes") {
+TEST_CASE("render: on a terminal a progress bar is one live line until another writer prints") {
   std::string text;
   PlainRender render(text, {.live = true, .columns = [] { return 30; }});
   render.lines("algo-1", noon, part(0, "1"));
@@ -236,7 +236,7 @@ platform::JobReport failed_report() {
   return report;
 }
 
-TEST_CASE("render: the verdict names who, how, the last lines and where to look") {
+TEST_CASE("render: the verdict names the rank, its end, its last lines and where to look") {
   CHECK(verdict_text(failed_report(), {}, false) ==
         std::string("Failed: rank 3 on algo-2: exit code 1 (sm explain exit-code)\n"
                     "  last lines:\n"

@@ -33,7 +33,7 @@ JobTimeline two_hosts() {
   return timeline;
 }
 
-TEST_CASE("timeline view: hosts stand on one scale, what comes after the first line has no bar") {
+TEST_CASE("timeline view: hosts share one scale, and times after the first line have no bar") {
   CHECK(timeline_text(two_hosts(), "") ==
         "mnist: 2 hosts, 0.100 s to the first line, 2.600 s in all\n"
         "\n"
