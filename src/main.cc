@@ -49,8 +49,8 @@ int key_main(const Args& args, const Env& env) {
   return server::key_main(args, env);
 }
 
-// What people call stands in the table of command/page.h too, with its flags and texts. Operators
-// but mpirun are rows of the launchers' table.
+// The commands that people call are also in the table of command/page.h, with their flags and
+// texts. Operators except mpirun are rows of the launchers' table.
 const Entry entries[] = {
     {"fit", cli::fit_main, State::made},
     {"server", server::server_main, State::made},
@@ -99,8 +99,8 @@ void keep_to_ourselves() {
   std::signal(SIGPIPE, SIG_IGN);
 }
 
-/// What is read here once is all that muster uses; a key does not stay where /proc shows it to
-/// whoever runs as the same user.
+/// The environment is read here once, for all of muster. A key must not stay where /proc shows it
+/// to processes of the same user.
 Env environment() {
   Env env;
   for (char** entry = environ; *entry != nullptr; ++entry) {
