@@ -12,7 +12,7 @@ TEST_CASE("base64 pads to four") {
   CHECK(base64("\xff\xfe\xfd\xfc") == "//79/A==");
 }
 
-TEST_CASE("base64 is undone, and nothing else is taken for it") {
+TEST_CASE("base64 is decoded, and nothing else is accepted") {
   for (const char* text : {"", "a", "ab", "abc", "abcd", "\xff\xfe\xfd"})
     CHECK(from_base64(base64(text)) == text);
   for (const char* bad : {"A", "AA", "AAA", "AAA=A", "=AAA", "AB==", "AAB=", "AA=A", "A A=", "AAA-",

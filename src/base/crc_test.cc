@@ -13,7 +13,7 @@ TEST_CASE("crc: CRC-32C has the check values of RFC 3720, in one piece or two") 
   CHECK(crc32c("456789", crc32c("123")) == 0xE3069283u);
 }
 
-TEST_CASE("crc: CRCs come out alike by tables and by multiplication") {
+TEST_CASE("crc: CRCs are equal by tables and by multiplication") {
   std::string bytes;
   for (int i = 0; i < 2000; ++i) bytes += static_cast<char>(i * i / 3 + i);
   const std::string_view all = bytes;

@@ -57,7 +57,7 @@ TEST_CASE("result: TRY yields the value or hands the error up") {
   CHECK(half(4).value_or(7) == 2);
 }
 
-TEST_CASE("result: an error of a room's own goes up, and one of another room becomes it") {
+TEST_CASE("result: an error of the same room is passed up, one of another room is converted") {
   CHECK(*answer(8) == "4");
   CHECK(answer(102).error().status == 413);
   CHECK(answer(102).error().why == "too much");

@@ -11,7 +11,7 @@
 namespace muster {
 namespace {
 
-TEST_CASE("terminal: what orders a terminal about is written out, all else stays") {
+TEST_CASE("terminal: control characters are made visible, all else stays") {
   struct {
     std::string bytes, shown;
   } const cases[] = {

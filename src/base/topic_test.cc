@@ -149,7 +149,7 @@ TEST_CASE("topics: a message as people meet it finds its section") {
   }
 }
 
-TEST_CASE("topics: each section of the page has a name of its own, messages and what to do") {
+TEST_CASE("topics: each section of the page has a unique name, messages and what to do") {
   const Result<std::string> source =
       read_file(std::string(MUSTER_SOURCE_DIR) + "/docs/users/troubleshooting.md");
   REQUIRE(source);

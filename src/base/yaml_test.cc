@@ -53,7 +53,7 @@ TEST_CASE("yaml: tags of the document's own mean what the caller says") {
   CHECK(parse_yaml("a: b\nc: !Bad 1", options).error().text == "line 2: no such function");
 }
 
-TEST_CASE("yaml: what cannot be read is one line that says where") {
+TEST_CASE("yaml: a syntax error is one line that says where") {
   struct {
     const char* name;
     std::string text;

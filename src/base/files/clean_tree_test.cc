@@ -63,7 +63,8 @@ TEST_CASE("clean tree: bits that lend rights go, all others stay") {
   CHECK((place.status("plain").st_mode & 07777) == 0640);
 }
 
-TEST_CASE("clean tree: capabilities and access lists go, what a program noted stays") {
+TEST_CASE(
+    "clean tree: capabilities and access lists are removed, a program's other attributes stay") {
   const Place place;
   const std::string file = place.put("file");
   // Revision 2, cap_setuid effective and permitted; and a list that lets user 1 write.
@@ -146,7 +147,7 @@ TEST_CASE("clean tree: everything gets its owner") {
   CHECK((place.status("a/b/file").st_mode & 07777) == 0755);
 }
 
-TEST_CASE("clean tree: what no path reaches is left out, once, whatever is in it") {
+TEST_CASE("clean tree: a folder beyond the longest path is left out, once, with its content") {
   const Place place;
   const auto dig = [&](const std::string& start, const std::string& name, int depth) {
     REQUIRE(make_folders(place.at(start)));

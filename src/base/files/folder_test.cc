@@ -11,7 +11,7 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-TEST_CASE("folder: names come sorted, hidden ones too, as often as they are asked for") {
+TEST_CASE("folder: names are sorted, with hidden ones, on every call") {
   const std::string path = *make_private_folder("/tmp", "muster-folder-");
   for (const char* name : {"b", "a", ".hidden", "..."})
     REQUIRE(write_file(path + "/" + name, "text"));

@@ -50,7 +50,7 @@ std::pair<dev_t, ino_t> number_of(const std::string& path) {
   return {status.st_dev, status.st_ino};
 }
 
-TEST_CASE("way to go: the parts of a link's target come before those that were left") {
+TEST_CASE("way to go: the parts of a link's target come before the remaining ones") {
   WayToGo way("//a/./link/b/../c/");
   CHECK(way.next() == "a");
   CHECK(way.next() == "link");
@@ -174,7 +174,7 @@ TEST_CASE("given path: 40 links on the way are followed, not one more") {
   }
 }
 
-TEST_CASE("given path: what is opened is a folder, or a plain file") {
+TEST_CASE("given path: only a folder or a plain file is opened") {
   Place place;
   REQUIRE(write_file(place.path + "/file", "text"));
   REQUIRE(::mkfifo((place.path + "/pipe").c_str(), 0600) == 0);

@@ -37,7 +37,7 @@ void make_deep(const std::string& path, int depth) {
   }
 }
 
-TEST_CASE("remove tree: links are not followed, what is not there is fine") {
+TEST_CASE("remove tree: links are not followed, and a missing tree is fine") {
   const Place place;
   REQUIRE(make_folders(place.path + "/gone/a/b"));
   REQUIRE(make_folders(place.path + "/stays"));
@@ -57,7 +57,7 @@ TEST_CASE("remove tree: links are not followed, what is not there is fine") {
   CHECK(place.has("stays"));
 }
 
-TEST_CASE("remove tree: what is mounted stays, and is named, all else goes") {
+TEST_CASE("remove tree: mounts stay, and are named, all else is removed") {
   const Place place;
   REQUIRE(make_folders(place.path + "/stays"));
   REQUIRE(write_file(place.path + "/stays/file", "x"));

@@ -16,7 +16,7 @@ TEST_CASE("an ordinary user's state lies where the desktop's rules say") {
   CHECK(user_state_folder({}).empty());
 }
 
-TEST_CASE("only a rootless process keeps a register of its own") {
+TEST_CASE("only a rootless process keeps a separate register") {
   const Env root{{"HOME", "/root"}};
   CHECK(rootless_ids(root) == 0);
   CHECK(private_folder_register_of(root) == private_folder_register);
