@@ -120,7 +120,7 @@ Got ask(Origin origin, Request request = {}, Client::Options options = {}) {
 
 }  // namespace
 
-TEST_CASE("http: URLs are taken apart") {
+TEST_CASE("http: URLs are parsed") {
   struct {
     const char* text;
     Origin origin;
@@ -172,7 +172,7 @@ TEST_CASE("http: URLs are taken apart") {
   }
 }
 
-TEST_CASE("http: what is this machine itself") {
+TEST_CASE("http: names of this machine itself") {
   for (const char* here : {"localhost", "127.0.0.1", "127.9.9.9", "::1"}) CHECK(is_loopback(here));
   for (const char* other : {"", "127.0.0.1.example", "10.0.0.1", "128.0.0.1", "localhost.example"})
     CHECK(!is_loopback(other));
@@ -234,7 +234,7 @@ TEST_CASE("http: an incomplete response is an error") {
   }
 }
 
-TEST_CASE("http: a request goes out whole, from memory or from a file") {
+TEST_CASE("http: a request is sent whole, from memory or from a file") {
   const std::string answer = "HTTP/1.1 204 No Content\r\n\r\n";
   Request request{.method = "PUT", .target = "/a?b=c", .headers = {{"x-y", "z"}}};
   request.body = "hello";

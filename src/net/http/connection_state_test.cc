@@ -97,7 +97,7 @@ TEST_CASE("connection_state: a fate only gets worse, and what was cut keeps its 
     }
 }
 
-TEST_CASE("connection_state: what was proved holds nothing, and may go only while it is idle") {
+TEST_CASE("connection_state: a proved client holds nothing, and may be closed only while idle") {
   struct {
     Standing from;
     Standing held;

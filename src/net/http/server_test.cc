@@ -171,7 +171,7 @@ TEST_CASE("http_server: a connection carries one request after the other") {
   });
 }
 
-TEST_CASE("http_server: strangers make room, what was proved stays, a party has its limit") {
+TEST_CASE("http_server: strangers make room, proved clients stay, and each client has a limit") {
   const std::string get = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
   const std::string prove = "GET /proved HTTP/1.1\r\nHost: a\r\n\r\n";
   for (const int threads : {0, 2}) {
@@ -203,7 +203,7 @@ TEST_CASE("http_server: a body that trickles has an end") {
   });
 }
 
-TEST_CASE("http_server: bodies of strangers have a limit together, of what was proved none") {
+TEST_CASE("http_server: bodies of strangers have a common limit, those of proved clients none") {
   const Server::Options options{.threads = 2, .limits = {.stranger_bytes = 300'000}};
   with_server(options, [](std::uint16_t port) {
     const auto put = [](std::size_t bytes) {
@@ -285,7 +285,7 @@ TEST_CASE("http_server: malformed requests are refused") {
   });
 }
 
-TEST_CASE("http_server: chunks come apart in pieces of any size") {
+TEST_CASE("http_server: chunks are parsed in pieces of any size") {
   const std::string framed = "5\r\nhello\r\n1\r\n!\r\n0\r\nA: b\r\n\r\n";
   for (std::size_t size = 1; size <= framed.size(); ++size) {
     CAPTURE(size);
@@ -323,7 +323,7 @@ TEST_CASE("http_server: framing of chunks that others may read in another way is
   }
 }
 
-TEST_CASE("http_server: addresses that are taken or none are errors") {
+TEST_CASE("http_server: addresses in use or invalid are errors") {
   loop::Loop loop;
   const auto nobody = [](Exchange&) -> loop::Task<void> { co_return; };
   Result<std::unique_ptr<Server>> first = Server::open(loop, {}, nobody);

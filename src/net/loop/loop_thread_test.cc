@@ -9,7 +9,7 @@ using namespace muster;
 using loop::Loop;
 using loop::Task;
 
-TEST_CASE("loop_thread: work runs on the other loop and its value comes back") {
+TEST_CASE("loop_thread: work runs on the other loop and its value is returned") {
   Loop here;
   loop::LoopThread there;
   loop::Tasks tasks(there.loop());

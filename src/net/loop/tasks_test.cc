@@ -58,7 +58,7 @@ struct Owner {
 
 }  // namespace
 
-TEST_CASE("tasks: a task whose owner goes while it waits is gone, with all that it awaits") {
+TEST_CASE("tasks: a waiting task whose owner is destroyed ends, with all that it awaits") {
   Loop loop;
   std::vector<std::string> notes;
   const auto test = [](Loop& on, std::vector<std::string>& out) -> Task<void> {
@@ -228,7 +228,7 @@ TEST_CASE("tasks: a loop runs until they have ended, also while they wait for an
   CHECK(tasks.size() == 0);
 }
 
-TEST_CASE("tasks: what a thread takes and gives may be a thing that cannot be copied") {
+TEST_CASE("tasks: a thread's argument and result may be move-only") {
   Loop loop;
   const auto test = [](Loop& on) -> Task<void> {
     auto work = [value = std::make_unique<int>(7)]() mutable -> Result<std::unique_ptr<int>> {

@@ -25,7 +25,7 @@ TEST_CASE("wait: a timer distinguishes its deadline from cancellation") {
   run_task(loop, test(loop, timer));
 }
 
-TEST_CASE("wait: an event wakes all who wait, gives up at a deadline, and ends with its owner") {
+TEST_CASE("wait: an event wakes all waiters, gives up at a deadline, and ends with its owner") {
   Loop loop;
   auto event = std::make_unique<loop::Event>(loop);
   int woken = 0;
@@ -47,7 +47,7 @@ TEST_CASE("wait: an event wakes all who wait, gives up at a deadline, and ends w
   run_task(loop, test(loop, event, woken));
 }
 
-TEST_CASE("wait: signals come as events and cancelling ends the wait") {
+TEST_CASE("wait: signals are events, and cancelling ends the wait") {
   Loop loop;
   loop::Signals signals(loop, {SIGUSR1, SIGUSR2});
   const auto test = [](Loop& on, loop::Signals& of) -> Task<void> {

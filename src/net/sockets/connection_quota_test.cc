@@ -30,7 +30,7 @@ struct Event {
   const char* want;
 };
 
-TEST_CASE("connection_quota: who goes to make room") {
+TEST_CASE("connection_quota: which connections are closed to make room") {
   struct {
     const char* name;
     ConnectionQuota::Limits limits;
@@ -171,7 +171,7 @@ TEST_CASE("connection_quota: an address with many strangers gives up its own bef
   CHECK(happens(quota, "accepted 42 other") == "ends 1");
 }
 
-TEST_CASE("connection_quota: however many come, the last ones are in") {
+TEST_CASE("connection_quota: the newest connections get in, however many there are") {
   ConnectionQuota quota({.all = 100, .of_peer = 30, .of_party = 10});
   for (ConnectionQuota::Id id = 1; id <= 5000; ++id) {
     CHECK(quota.accepted(id, std::to_string(id % 7)).stays);

@@ -65,7 +65,7 @@ void while_it_turns(Loop& loop, const std::function<void()>& talk) {
   talker.join();
 }
 
-TEST_CASE("datagram_relay: an answer comes back to who asked, however many ask") {
+TEST_CASE("datagram_relay: an answer reaches its own caller, however many callers there are") {
   Loop loop;
   const Fd server = bound();
   Fd socket = bound();

@@ -5,7 +5,7 @@
 namespace muster::loop {
 namespace {
 
-TEST_CASE("public address: what anybody may have, and nothing else") {
+TEST_CASE("public address: addresses of the public internet, and no others") {
   for (const char* address :
        {"1.1.1.1", "52.216.1.2", "100.63.255.255", "100.128.0.1", "172.15.0.1", "172.32.0.1",
         "169.253.0.1", "223.255.255.255", "2606:4700::1111", "2a00:1450::1"}) {

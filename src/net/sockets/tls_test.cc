@@ -107,7 +107,7 @@ void serve_with_certificate(const Fd& listener) {
 
 }  // namespace
 
-TEST_CASE("tls: both sides with the key talk, and the server knows who it is") {
+TEST_CASE("tls: both sides with the key can talk, and the server knows the client's identity") {
   Loop loop;
   Server server(loop);
   const auto test = [](Loop& on, Server& with) -> Task<void> {

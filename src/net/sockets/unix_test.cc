@@ -170,7 +170,7 @@ TEST_CASE("unix: bytes that are no frame, and a stream cut inside one, are proto
   }
 }
 
-TEST_CASE("unix: room waits while the other side does not read, and comes back when it does") {
+TEST_CASE("unix: waiting for room lasts until the other side reads") {
   Loop loop;
   Ends pair = ends(loop);
   const auto test = [](Loop& on, Ends& both) -> Task<void> {
@@ -193,7 +193,7 @@ TEST_CASE("unix: room waits while the other side does not read, and comes back w
   run_task(loop, test(loop, pair));
 }
 
-TEST_CASE("unix: what was sent before the other side went is still read, though writing failed") {
+TEST_CASE("unix: bytes sent before the other side closed are still read, though writing failed") {
   Loop loop;
   Ends pair = ends(loop);
   const auto test = [](Ends& both) -> Task<void> {
