@@ -24,7 +24,8 @@ TEST_CASE("host devices: they reach a steward as they were") {
   CHECK(*host_devices_from(to_json(HostDevices{})) == HostDevices{});
 }
 
-TEST_CASE("host devices: what would cover muster's, the kernel's or every host's is refused") {
+TEST_CASE(
+    "host devices: paths that would cover muster's, the kernel's or every host's are refused") {
   struct {
     const char* name;
     DeviceNode node;

@@ -15,7 +15,7 @@ TEST_CASE("host settings: muster's own variables leave the environment and are f
   CHECK(*with_host_settings(env, "") == env);
 }
 
-TEST_CASE("host settings: what is set in the environment wins") {
+TEST_CASE("host settings: variables in the environment win") {
   Env env{{"MUSTER_A", "file"}, {"MUSTER_B", "file"}};
   const std::string text = take_host_settings(env);
   CHECK(*with_host_settings({{"MUSTER_A", "own"}}, text) ==

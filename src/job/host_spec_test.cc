@@ -25,7 +25,7 @@ HostSpec whole_host_spec() {
   return spec;
 }
 
-TEST_CASE("host spec: what is written is read back") {
+TEST_CASE("host spec: a written one is read back") {
   HostSpec host = whole_host_spec();
   host.journal_from = 4711;
   const Result<HostSpec> host_read = host_spec_from(*parse_json(to_text(to_json(host))));
@@ -47,7 +47,7 @@ HostSpec in_a_vpc() {
   return spec;
 }
 
-TEST_CASE("host spec: in a VPC the machine sees a host by its number in a network of its own") {
+TEST_CASE("host spec: in a VPC the machine reaches a host by its number in a separate network") {
   CHECK(machine_address(whole_host_spec()) == "10.177.0.2");
   const Result<HostSpec> host = host_spec_from(*parse_json(to_text(to_json(in_a_vpc()))));
   REQUIRE(host);
@@ -111,7 +111,7 @@ TEST_CASE("host spec: a container in a scheduler's step has its machine's networ
   CHECK(check(spec).error().text.find("in_step: expected") == 0);
 }
 
-TEST_CASE("host spec: what a light host cannot have is refused by its name") {
+TEST_CASE("host spec: features that a light host lacks are refused by name") {
   struct {
     const char* text;
     std::function<void(HostSpec&)> change;

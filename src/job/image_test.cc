@@ -17,11 +17,11 @@ Image image() {
           .user = "app"};
 }
 
-TEST_CASE("image: it is read as it was written") {
+TEST_CASE("image: a written one is read back") {
   CHECK(*image_from(to_json(image())) == image());
 }
 
-TEST_CASE("image: what is wrong is named") {
+TEST_CASE("image: errors name the invalid field") {
   struct {
     const char* name;
     const char* change;
@@ -44,7 +44,7 @@ TEST_CASE("image: what is wrong is named") {
   }
 }
 
-TEST_CASE("image: what runs is ENTRYPOINT with train, unless the job says otherwise") {
+TEST_CASE("image: ENTRYPOINT runs with train, unless the job says otherwise") {
   const Image bare{.layers = {"/l"}};
   CHECK(command_of(image(), {}, {}) == Args{"/entry", "-x", "train"});
   CHECK(command_of(bare, {}, {}) == Args{"train"});

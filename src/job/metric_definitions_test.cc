@@ -39,7 +39,7 @@ TEST_CASE("metric definitions: expressions find numbers in lines") {
   }
 }
 
-TEST_CASE("metric definitions: what RE2 does not know is refused with its reason") {
+TEST_CASE("metric definitions: syntax that RE2 does not support is refused with its reason") {
   for (const char* regex : {"(?<=a)b", "(", "(a)\\1", "a{5000}"}) {
     const Result<MetricDefinitions> got = MetricDefinitions::from({{"m", regex}});
     REQUIRE(!got);

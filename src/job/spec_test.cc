@@ -50,7 +50,7 @@ Spec whole_spec() {
   return spec;
 }
 
-TEST_CASE("spec: what is written is read back") {
+TEST_CASE("spec: a written one is read back") {
   const Spec spec = whole_spec();
   const Result<Spec> read = spec_from(*parse_json(to_text(to_json(spec))));
   REQUIRE(read);
@@ -71,7 +71,7 @@ TEST_CASE("spec: checkpoints in a folder are read back, with whose they are") {
   CHECK(!keeps_checkpoints({}));
 }
 
-TEST_CASE("spec: bound paths are read back, a request has none") {
+TEST_CASE("spec: bound paths are read back, and a request cannot have any") {
   Spec spec;
   spec.name = "j";
   spec.bound = {{"/mnt/data", "/data"}, {"/home/a/cache", "/cache", true, 1000, 100}};
@@ -181,7 +181,7 @@ TEST_CASE("spec: groups follow each other over the hosts") {
   CHECK(memory_of(limited, "algo-3") == 1 << 29);
 }
 
-TEST_CASE("spec: what is wrong is named") {
+TEST_CASE("spec: errors name the invalid field") {
   struct {
     const char* json;
     const char* text;

@@ -40,7 +40,7 @@ TEST_CASE("VPC place: written and read it is the same") {
   CHECK(*again == two_subnets());
 }
 
-TEST_CASE("VPC place: what is wrong is named") {
+TEST_CASE("VPC place: errors name the invalid field") {
   const struct {
     const char* pointer;
     Json value;

@@ -33,7 +33,7 @@ Call a_call() {
 
 }  // namespace
 
-TEST_CASE("call: what was packed is unpacked byte for byte") {
+TEST_CASE("call: a packed call is unpacked byte for byte") {
   const Call call = a_call();
   const Result<Call> got = unpack_call(pack(call));
   REQUIRE(got);

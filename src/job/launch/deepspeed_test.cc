@@ -296,7 +296,7 @@ TEST_CASE("deepspeed by hyperparameter: the hosts of the distribution, all alike
   }
 }
 
-TEST_CASE("deepspeed by hyperparameter: what tunes NCCL stays as the user has it") {
+TEST_CASE("deepspeed by hyperparameter: the user's NCCL variables stay unchanged") {
   struct {
     const char* instance;
     Env given;
@@ -326,7 +326,7 @@ TEST_CASE("deepspeed by hyperparameter: what tunes NCCL stays as the user has it
   }
 }
 
-TEST_CASE("deepspeed by hyperparameter: only Python scripts, and MPI comes first") {
+TEST_CASE("deepspeed by hyperparameter: only Python scripts, and MPI has priority") {
   Inputs inputs = job_of({"algo-1"}, "algo-1", 1);
   inputs.entry_point = "train.sh";
   CHECK(plan_deepspeed(inputs, {})

@@ -11,7 +11,7 @@
 namespace muster::launch {
 namespace {
 
-TEST_CASE("launchers: each has a name of its own, and a plan or an operator") {
+TEST_CASE("launchers: each has a unique name, and a plan or an operator") {
   std::set<std::string_view> names, operators;
   for (const LauncherRow& row : launchers()) {
     CAPTURE(std::string(row.name));

@@ -56,7 +56,7 @@ TEST_CASE("mpi flavour: an unknown one is named by its own first line") {
   }
 }
 
-TEST_CASE("mpi flavour: what launchers tell ranks is known, and what users set is not") {
+TEST_CASE("mpi flavour: launchers' variables for ranks are known, and users' are not") {
   for (const char* name :
        {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_FD", "PMI_RANK", "PRTE_LAUNCHED",
         "MPI_LOCALRANKID", "MPI_LOCALNRANKS", "I_MPI_PIN_INFO", "HYDI_CONTROL_FD", "OPAL_PREFIX"})

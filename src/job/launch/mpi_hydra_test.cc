@@ -43,7 +43,7 @@ std::string line_of(const Inputs& inputs, const Options& options) {
   return join(plan_of(inputs, options).launcher_command->argv, " ");
 }
 
-TEST_CASE("mpi: under MPICH the line is hydra's, and no variable of the leader goes with it") {
+TEST_CASE("mpi: under MPICH the line is hydra's, and no variable of the leader is passed on") {
   CHECK(line_of(two_by_three(), under(mpich)) ==
         "mpirun -hosts algo-1:3,algo-2:3 -n 6 -launcher ssh -launcher-exec /bin/sm "
         "-disable-auto-cleanup -iface eth0 -genvnone /bin/sm rank");

@@ -253,7 +253,7 @@ TEST_CASE("mpi: one host needs neither a network nor a roll call") {
   CHECK(has(line, "-x NCCL_SOCKET_IFNAME=eth0"));
 }
 
-TEST_CASE("mpi: each host has variables of its own interface, unless the user chose one") {
+TEST_CASE("mpi: each host has variables with its own interface, unless the user chose one") {
   const auto env_with = [](const std::string& custom, const Env& own) {
     Inputs inputs = three_by_two();
     inputs.host = "algo-2";
@@ -376,7 +376,7 @@ TEST_CASE("mpi: daemons look for no devices, unless ranks choose by them or the 
   }
 }
 
-TEST_CASE("mpi: what cannot run is one clear line") {
+TEST_CASE("mpi: an impossible job is refused in one clear line") {
   struct {
     const char* name;
     void (*change)(Inputs&, Options&);

@@ -72,7 +72,7 @@ TEST_CASE("custom options: those of Open MPI pass as they are given") {
   }
 }
 
-TEST_CASE("custom options: what they mean to the plan is understood") {
+TEST_CASE("custom options: their effects on the plan are parsed") {
   CHECK(parse_custom_options("--NCCL_DEBUG=WARN")->nccl_debug == "WARN");
   CHECK(parse_custom_options("--NCCL_DEBUG WARN")->nccl_debug == "WARN");
   CHECK(parse_custom_options("--NCCL_DEBUG=")->nccl_debug == "");
@@ -244,7 +244,7 @@ TEST_CASE("custom options: each flavour refuses what it does not know and what i
 }
 
 }  // namespace
-TEST_CASE("mpirun options: help names each option once, as taken or as refused") {
+TEST_CASE("mpirun options: help names each option once, as supported or refused") {
   const MpiFlavour flavours[] = {{MpiFlavour::Kind::open_mpi, 4},
                                  {MpiFlavour::Kind::open_mpi, 5},
                                  {MpiFlavour::Kind::mpich, 4},

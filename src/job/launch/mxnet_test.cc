@@ -14,7 +14,7 @@ MxnetRequest program(int servers = 0, int workers = 0, Args argv = {"t.py", "--k
   return request;
 }
 
-TEST_CASE("mxnet: who runs where") {
+TEST_CASE("mxnet: which process runs where") {
   struct {
     const char* name;
     int hosts, servers, workers;
@@ -183,7 +183,7 @@ TEST_CASE("mxnet: workers of a host share its GPUs, and an outer launcher's vari
                                              {"PS_VERBOSE", "1"}});
 }
 
-TEST_CASE("mxnet: what cannot be is one line") {
+TEST_CASE("mxnet: an invalid request is refused in one line") {
   Site twice = hosts_of(2);
   twice.hosts[1].name = "algo-1";
   Site no_port = hosts_of(2);

@@ -107,7 +107,7 @@ TEST_CASE("plan: under MPI Python runs with mpi4py, other programs as they are")
   CHECK(plan(inputs, options)->rank.argv == Args{"./train.sh", "--lr", "0.1", "-n", "a b"});
 }
 
-TEST_CASE("plan: an entry point that cannot run is one clear line") {
+TEST_CASE("plan: an entry point that cannot run is refused in one clear line") {
   struct {
     const char* entry;
     bool exists;

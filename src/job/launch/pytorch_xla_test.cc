@@ -67,7 +67,7 @@ TEST_CASE("pytorch xla: the line and the variables are the reference's") {
   }
 }
 
-TEST_CASE("pytorch xla: what cannot run is one clear line") {
+TEST_CASE("pytorch xla: an impossible job is refused in one clear line") {
   struct {
     const char* name;
     void (*change)(Inputs&, Options&);

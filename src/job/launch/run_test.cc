@@ -6,7 +6,7 @@
 namespace muster::launch {
 namespace {
 
-TEST_CASE("run: the command as it is, once on every host, under the host's number") {
+TEST_CASE("run: the unchanged command, once on every host, with the host's number") {
   const Env env = {{"PATH", "/bin"}, {"RANK", "7"}, {"TF_CONFIG", "own"}};
   struct {
     const char* name;
@@ -50,7 +50,7 @@ TEST_CASE("run: the command as it is, once on every host, under the host's numbe
   }
 }
 
-TEST_CASE("run: what cannot be is one line") {
+TEST_CASE("run: an invalid request is refused in one line") {
   Site twice = hosts_of(3);
   twice.hosts[2].name = "algo-2";
   Site stranger = hosts_of(2);
@@ -123,7 +123,7 @@ TEST_CASE("operators: GPUs are split in equal runs, or go round") {
       CHECK(share_of_gpus(c.gpus, n, c.sharers) == c.want[static_cast<std::size_t>(n)]);
 }
 
-TEST_CASE("plan: what a host starts itself is shown with what the plan changes, secrets masked") {
+TEST_CASE("plan: a host's own command is shown with the plan's changes, secrets masked") {
   HostPlan plan;
   plan.launcher = Launcher::direct;
   plan.rank = {{"train.py"}, {{"HOME", "/root"}, {"PET_NNODES", "3"}}, "/opt/ml/code"};

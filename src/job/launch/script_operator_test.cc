@@ -7,7 +7,7 @@
 namespace muster::launch {
 namespace {
 
-TEST_CASE("script operator: what the hyperparameters of a job ask for") {
+TEST_CASE("script operator: the distribution from a job's hyperparameters") {
   constexpr const char* servers = "sagemaker_parameter_server_enabled";
   constexpr const char* mirrored = "sagemaker_multi_worker_mirrored_strategy_enabled";
   struct {

@@ -174,7 +174,7 @@ TEST_CASE("smdataparallel: custom options win over ours, the job's environment d
   }
 }
 
-TEST_CASE("smdataparallel: what cannot run is one clear line") {
+TEST_CASE("smdataparallel: an impossible job is refused in one clear line") {
   struct {
     const char* name;
     void (*change)(Inputs&, Options&);

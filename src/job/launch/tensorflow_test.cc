@@ -33,7 +33,7 @@ Json config_of(const HostProgram& program) {
   return *json;
 }
 
-TEST_CASE("tensorflow: who runs where") {
+TEST_CASE("tensorflow: which process runs where") {
   struct {
     const char* name;
     int hosts;
@@ -203,7 +203,7 @@ TEST_CASE("tensorflow: an own TF_CONFIG gives way, own GPUs stand but for parame
   CHECK(plan->programs[2].command.env.at("CUDA_VISIBLE_DEVICES").empty());
 }
 
-TEST_CASE("tensorflow: what cannot be is one line") {
+TEST_CASE("tensorflow: an invalid request is refused in one line") {
   const auto owned = [](const std::string& flag) {
     return "the trainer's argument " + flag + " cannot be given: muster sets it for each task";
   };

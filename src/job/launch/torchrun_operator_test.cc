@@ -183,7 +183,7 @@ TEST_CASE("torchrun operator: --standalone says of one host what it is") {
   CHECK(plan_torchrun(direct(script({"--standalone"})), hosts_of(1)));
 }
 
-TEST_CASE("torchrun operator: what cannot be is one line") {
+TEST_CASE("torchrun operator: an invalid line is refused in one line") {
   const auto owned = [](const std::string& given, const std::string& option) {
     return given + " cannot be given: muster sets " + option;
   };

@@ -159,7 +159,7 @@ TEST_CASE("torchrun: the plan as text shows the line of the host that has it") {
         std::string::npos);
 }
 
-TEST_CASE("torchrun: what cannot run is one clear line") {
+TEST_CASE("torchrun: an impossible job is refused in one clear line") {
   struct {
     const char* name;
     void (*change)(Inputs&, Options&);

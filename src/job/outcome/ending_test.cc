@@ -303,7 +303,7 @@ TEST_CASE("ending: only the exception that ended the program can blame a peer") 
   }
 }
 
-TEST_CASE("ending: what @record wrote names the exception exactly") {
+TEST_CASE("ending: the file of @record names the exception exactly") {
   const std::string stack =
       R"(,"extraInfo":{"py_callstack":"Traceback (most recent call last):\n  File \"t.py\", line )"
       R"(2, in <module>\n    main()\npkg.OutOfData: shard 7\nis empty\n","timestamp":"1"})";

@@ -41,7 +41,7 @@ TEST_CASE("outcome: verdicts go through JSON and back") {
   CHECK(back == verdict);
 }
 
-TEST_CASE("outcome: messages that are none are refused") {
+TEST_CASE("outcome: malformed messages are refused") {
   for (const char* bad : {"[]", "{}", "{\"outcome\": 1}", "{\"outcome\": {\"kind\": \"gone\"}}",
                           "{\"outcome\": {\"kind\": \"exited\", \"number\": \"1\"}}",
                           "{\"outcome\": {\"kind\": \"exited\"}, \"rank\": []}"}) {

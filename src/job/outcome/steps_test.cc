@@ -31,7 +31,7 @@ TEST_CASE("steps: one a second is shown, and the last is kept until it is asked 
   CHECK(steps.take("6%", ms(100)) == "6%");  // A clock that was set back hides nothing.
 }
 
-TEST_CASE("steps: what is too long for a progress bar is shown") {
+TEST_CASE("steps: a line too long for a progress bar is shown") {
   Steps steps;
   REQUIRE(steps.take("1%", ms(0)));
   const std::string text(Steps::text_bytes_max + 1, 'x');

@@ -7,7 +7,7 @@
 namespace muster::preflight {
 namespace {
 
-TEST_CASE("facts come back as they were sent, but for what is the leader's word") {
+TEST_CASE("facts are parsed back unchanged, except for those that only the leader knows") {
   HostFacts facts;
   facts.node = "node1";
   facts.clock_unix_ms = 1766000000000;
@@ -47,7 +47,7 @@ TEST_CASE("another host's word is bounded") {
   }
 }
 
-TEST_CASE("pairs come back as they were sent, and wrong ones are refused") {
+TEST_CASE("pairs are parsed back unchanged, and invalid ones are refused") {
   const PairFacts pair{"a", "b", 41.5, 2e10, ""};
   const PairFacts broken{"a", "b", 0, 0, "Connection refused"};
   const Json json = Json::array({to_json(pair), to_json(broken)});

@@ -31,7 +31,7 @@ TEST_CASE("a record holds the findings that name its host") {
     CHECK_FALSE(health_from(wrong));
 }
 
-TEST_CASE("a record that somebody else made is kept under a node's name, if it is one") {
+TEST_CASE("another writer's record is kept under a node's name, if it is valid") {
   const Result<std::string> top = make_private_folder("/tmp", "muster-health-");
   REQUIRE(top);
   const std::string folder = health_folder(*top);

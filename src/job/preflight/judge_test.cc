@@ -67,7 +67,7 @@ TEST_CASE("hosts that are alike have no findings") {
   for (const int count : {1, 2, 3, 8}) CHECK(told(judge(alike(count), ring(count), {})).empty());
 }
 
-TEST_CASE("the odd host is named, and what is usual beside it") {
+TEST_CASE("the outlier is named, with the usual value") {
   using Hosts = std::vector<HostFacts>;
   struct {
     const char* name;

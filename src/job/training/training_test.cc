@@ -81,7 +81,7 @@ TEST_CASE("training: the submitter's own arguments follow, as they are") {
   }
 }
 
-TEST_CASE("training: what no argument can carry is refused by name") {
+TEST_CASE("training: values that no argument can carry are refused by name") {
   for (const char* value : {R"("\"a\\u0000b\"")", R"("\"\\ud800\"")"}) {
     CAPTURE(value);
     const Result<Args> args = user_args(training(std::string("{\"odd\": ") + value + "}"));
@@ -108,7 +108,7 @@ TEST_CASE("training: parameters of the platform stay out of the user's") {
   CHECK(*processes_per_host(job) == 2);
 }
 
-TEST_CASE("training: variables have their elder names beside those of today") {
+TEST_CASE("training: variables have both their old and their current names") {
   ConfigFiles files{"{}", three_hosts, R"({"training": {}, "eval-1": {}})"};
   Facts facts;
   facts.base_dir = "/opt/ml";
@@ -274,7 +274,7 @@ TEST_CASE("failure text: more is said of a lack of memory and of SageMaker's com
                                    "SMTrainingCompiler.\"\n") != std::string::npos);
 }
 
-TEST_CASE("failure text: what kept the script from being run is said in one line") {
+TEST_CASE("failure text: one line says why the script could not be run") {
   Verdict verdict;
   verdict.outcome = Outcome::failed("sagemaker_program: the job names no entry point");
   verdict.host = "algo-1";
@@ -322,7 +322,7 @@ TEST_CASE("properties: all that the reference's Environment has, sorted by name"
   CHECK(sm_variables(job).at("CURRENT_HOST") == "algo-2");
 }
 
-TEST_CASE("training: given contents stand in for files and are taken as they are") {
+TEST_CASE("training: given contents replace files and are used unchanged") {
   const auto of = [](const std::string& given) {
     return training_from({R"({"from": "file"})", three_hosts, R"({"train": {}})"}, Facts{},
                          *given_config(given));

@@ -68,7 +68,7 @@ Result<Networks> with(const char* pointer, Json value) {
   return networks_from(json);
 }
 
-TEST_CASE("networks: what is wrong is named") {
+TEST_CASE("networks: errors name the invalid field") {
   const struct {
     const char* pointer;
     Json value;

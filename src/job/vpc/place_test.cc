@@ -57,7 +57,7 @@ TEST_CASE("place: ids that there are not, and of another VPC") {
         "sg-9 is in vpc-2, subnet-1 in vpc-1; expected subnets and groups of one VPC");
 }
 
-TEST_CASE("forbidden: what launchers need and the rules have not is named") {
+TEST_CASE("forbidden: traffic that launchers need and the rules lack is named") {
   const std::vector<Rule> all = {{"-1", -1, -1, "", "sg-1"}};
   const struct {
     const char* name;

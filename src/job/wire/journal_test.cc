@@ -55,7 +55,7 @@ Written some_journal() {
   return written;
 }
 
-TEST_CASE("journal: what was written is read back, in pieces of any size") {
+TEST_CASE("journal: written records are read back, in pieces of any size") {
   const Written written = some_journal();
   for (const std::size_t step : {1u, 2u, 7u, 25u, 4096u}) {
     CAPTURE(step);

@@ -5,7 +5,7 @@
 namespace muster::job {
 namespace {
 
-TEST_CASE("mark: what is written is read") {
+TEST_CASE("mark: a written one is read back") {
   for (int i = 0; i <= static_cast<int>(Mark::rank); ++i) {
     const Moment moment{static_cast<Mark>(i), i == 1 ? std::int64_t{1} << 40 : -1};
     CAPTURE(mark_name(moment.mark));
@@ -24,7 +24,7 @@ TEST_CASE("mark: malformed marks are refused") {
   }
 }
 
-TEST_CASE("mark: what happens inside of a host is the host's to tell") {
+TEST_CASE("mark: only a host reports events inside it") {
   CHECK_FALSE(is_hosts_own(Mark::root));
   CHECK_FALSE(is_hosts_own(Mark::inputs));
   CHECK(is_hosts_own(Mark::begun));

@@ -31,7 +31,7 @@ NodeJob whole_job() {
   return job;
 }
 
-TEST_CASE("node messages: the file of a node reads back as it was written") {
+TEST_CASE("node messages: the file of a node is read back unchanged") {
   NodeJob contained = whole_job();
   contained.light = false;
   contained.spec.image = Image{
@@ -155,7 +155,7 @@ TEST_CASE("node messages: of another version only the version is read") {
   CHECK(node_welcome_from(R"({"version": 9})")->version == 9);
 }
 
-TEST_CASE("node messages: what a node may not say is refused") {
+TEST_CASE("node messages: invalid messages of a node are refused") {
   const auto is_refused = [](const auto& read) {
     return !read && read.error().code == Errc::protocol;
   };

@@ -31,7 +31,7 @@ HostStacks some(std::size_t processes, std::size_t calls) {
 
 }  // namespace
 
-TEST_CASE("stacks: what is encoded is read again") {
+TEST_CASE("stacks: encoded ones are decoded again") {
   HostStacks stacks = some(3, 4);
   stacks.net_bytes = 99;
   stacks.processes[0].moves = true;
@@ -44,7 +44,7 @@ TEST_CASE("stacks: what is encoded is read again") {
   CHECK(*read == stacks);
 }
 
-TEST_CASE("stacks: what has no room is left out, and that is said") {
+TEST_CASE("stacks: parts that do not fit are left out, and that is said") {
   const HostStacks many = some(stack_processes_max + 10, 1);
   const Result<HostStacks> read = host_stacks_from(encode(many));
   REQUIRE(read);
@@ -64,7 +64,7 @@ TEST_CASE("stacks: what has no room is left out, and that is said") {
   CHECK(part->processes[0].threads[0].calls.size() == stack_calls_max);
 }
 
-TEST_CASE("stacks: a thread goes on when its calls do, or the lines of all but the innermost") {
+TEST_CASE("stacks: a thread moves when its calls change, or the lines of all but the innermost") {
   const ThreadStack before{.name = "", .runs = true, .calls = {{"f", "a", 1}, {"g", "a", 2}}};
   const auto same = [&](std::vector<Call> calls) {
     return same_place(before, {.name = "", .runs = true, .calls = std::move(calls)});
@@ -75,7 +75,7 @@ TEST_CASE("stacks: a thread goes on when its calls do, or the lines of all but t
   CHECK(!same({{"f", "a", 1}}));
 }
 
-TEST_CASE("stacks: what is wanted is read as it was written") {
+TEST_CASE("stacks: a request is read back unchanged") {
   for (const Calls calls : {Calls::python, Calls::native, Calls::moves})
     CHECK(calls_from(encode(calls)) == calls);
   CHECK(calls_from("") == Calls::python);

@@ -66,7 +66,7 @@ TEST_CASE("timeline: a host's life has no gaps, and adds up") {
   CHECK(whole().host().input_bytes == 4096);
 }
 
-TEST_CASE("timeline: a program without train has lines of its own") {
+TEST_CASE("timeline: a program without train has phases by its lines") {
   Told told;
   told.phase(1, Phase::starting).mark(2, Mark::root).mark(3, Mark::inputs);
   told.line(5, -1).line(9, -1).phase(10, Phase::uploading).phase(11, Phase::failed);
@@ -99,7 +99,7 @@ TEST_CASE("timeline: a clock that is set back makes no negative phase") {
         std::vector<std::string>{"queued 0", "root file system 0", "inputs 0"});
 }
 
-TEST_CASE("timeline: what is written as JSON is read") {
+TEST_CASE("timeline: its JSON is read back") {
   const JobTimeline timeline{"j", UnixMillis(60), {whole().host(), Told().host()}};
   CHECK(*job_timeline_from(to_json(timeline)) == timeline);
   for (const char* text :
