@@ -81,7 +81,7 @@ TEST_CASE("line: a flag has its other names, and '_' is '-'") {
   CHECK(read(page, {"-f"}).follow);
 }
 
-TEST_CASE("line: what is wrong is one line, with the nearest flag") {
+TEST_CASE("line: an error is one line, with the nearest flag") {
   struct {
     Args args;
     const char* wrong;
@@ -179,7 +179,7 @@ TEST_CASE("line: help is the page's, and wins over what else is wrong") {
   CHECK(!read(page_with(Rest::program), {"prog", "--help"}).stop);
 }
 
-TEST_CASE("line: operands take words in order, behind -- also such as look like flags") {
+TEST_CASE("line: operands take words in order, after -- also those that look like flags") {
   const Page page{
       .name = "test",
       .group = Group::here,

@@ -7,7 +7,7 @@
 namespace muster::command {
 namespace {
 
-TEST_CASE("nearest: the distance counts letters put in, taken out, changed and swapped") {
+TEST_CASE("nearest: the distance counts letters inserted, deleted, changed and swapped") {
   struct {
     const char* a;
     const char* b;
@@ -58,7 +58,7 @@ TEST_CASE("nearest: a typo finds its word, and other words find none") {
   CHECK(nearest(std::string(100'000, 'f'), known).empty());
 }
 
-TEST_CASE("nearest: of two that are as near the first is taken") {
+TEST_CASE("nearest: of two equally near words the first is chosen") {
   CHECK(nearest("bad", {"bat", "bar"}) == "bat");
 }
 

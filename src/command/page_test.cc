@@ -17,7 +17,7 @@ bool is_sentence(std::string_view text) {
   return !text.empty() && text.front() >= 'A' && text.front() <= 'Z' && text.ends_with(".");
 }
 
-TEST_CASE("pages: every command has a name of its own, texts, examples and exit codes") {
+TEST_CASE("pages: every command has a unique name, texts, examples and exit codes") {
   std::set<std::string_view> names;
   for (const Page& page : pages()) {
     CAPTURE(std::string(page.name));
