@@ -85,7 +85,7 @@ std::string with(const std::string& edits) {
          edits + "}]}";
 }
 
-TEST_CASE("cdi: what is wrong, or more than a host is given, is one line that says where") {
+TEST_CASE("cdi: an invalid file, or one that asks too much, is one line that says where") {
   const std::string edits = "devices[0].containerEdits";
   struct {
     const char* name;

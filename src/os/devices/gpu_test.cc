@@ -31,7 +31,7 @@ TEST_CASE("gpus: each card counts once, by number, whatever names the files have
   CHECK(names_of(*gpus_in({{"/etc/cdi/a.yaml", 1, one}})) == Names{"nvidia.com/gpu=all"});
 }
 
-TEST_CASE("gpus: parts of a card are GPUs of their own") {
+TEST_CASE("gpus: parts of a card are separate GPUs") {
   const CdiFile parts{"nvidia.com/gpu",
                       {},
                       {device("0:0", {"/dev/nvidia0", "/dev/nvidia-caps/nvidia-cap12"}),

@@ -34,7 +34,7 @@ TEST_CASE("topology: the matrix is read, and no other text") {
   CHECK(Topology::from("GPU0\tGPU1\nGPU0\n").empty());
 }
 
-TEST_CASE("topology: what is connected best goes together, and what is left stays whole") {
+TEST_CASE("topology: the best connected GPUs are chosen together, and the rest stays whole") {
   const Topology topology = Topology::from(two_pairs);
   struct {
     const char* name;

@@ -47,7 +47,7 @@ TEST_CASE("xid: the driver's records tell number and place, all others nothing")
   }
 }
 
-TEST_CASE("xid: what it was, and whose fault") {
+TEST_CASE("xid: the kind of error, and whose fault it is") {
   struct {
     Xid xid;
     XidBlame blame;

@@ -66,7 +66,7 @@ std::string deep(int count, const std::string& last) {
 
 }  // namespace
 
-TEST_CASE("unpack: an archive of tar -C folder . comes out as it went in, and nothing is said") {
+TEST_CASE("unpack: an archive of tar -C folder . is restored exactly, without messages") {
   const Place place;
   Tar tar;
   tar.folder("./").file("./train.py", "print(1)").folder("./lib").file("./lib/a.sh", "x", 0775);
@@ -89,7 +89,7 @@ TEST_CASE("unpack: an archive of tar -C folder . comes out as it went in, and no
   }
 }
 
-TEST_CASE("unpack: hostile archives come out inside, and what was refused is said") {
+TEST_CASE("unpack: hostile archives stay inside the folder, and refused entries are reported") {
   const std::string evil = "evil";
   struct {
     std::string name;
@@ -220,7 +220,7 @@ TEST_CASE("unpack: hostile archives come out inside, and what was refused is sai
   }
 }
 
-TEST_CASE("unpack: what cannot be unpacked is one line, and the folder stays empty") {
+TEST_CASE("unpack: a failure is one line, and the folder stays empty") {
   const Tar good = Tar().file("first.py", "x").file("a/second.py", std::string(100000, 'y'));
   const std::string whole = gzipped(good.bytes());
   std::string wrong_sum = whole;
@@ -387,7 +387,7 @@ TEST_CASE("unpack: lines about a member are bounded, and counted") {
   CHECK(report->said.size() == UnpackReport::said_max);
 }
 
-TEST_CASE("unpack: gzip members one behind the other are one archive, bytes behind them are none") {
+TEST_CASE("unpack: consecutive gzip members are one archive, and bytes after them are ignored") {
   const Place place;
   const std::string bytes = Tar().file("a", std::string(3000, 'a')).file("b", "b").bytes();
   const std::string parts = gzipped(bytes.substr(0, 700)) + gzipped(bytes.substr(700));

@@ -53,7 +53,8 @@ TEST_CASE("last words: a stream that is full pushes out nothing of the other") {
   CHECK(words.text().size() <= LastWords::text_bytes_max);
 }
 
-TEST_CASE("last words: a long line keeps its beginning and its end, however it comes") {
+TEST_CASE(
+    "last words: a long line keeps its beginning and its end, in whatever pieces it arrives") {
   for (const std::size_t length : {3000u, 20000u, 1000000u}) {
     const std::string line = "KeyError: " + std::string(length, 'x') + " in the columns";
     for (const std::size_t step : {std::size_t(100), std::size_t(4096), std::size_t(131072)}) {

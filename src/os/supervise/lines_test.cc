@@ -98,7 +98,8 @@ TEST_CASE("lines: a stream is cut into chunks of whole lines, as they came") {
   }
 }
 
-TEST_CASE("lines: an unfinished line is given as a part after quiet, and goes on after it") {
+TEST_CASE(
+    "lines: after a pause an unfinished line is passed on as a part, and continues afterwards") {
   LineSplitter splitter;
   Taken taken;
   splitter.feed("done\nName: ", taken.emit);
@@ -132,7 +133,7 @@ TEST_CASE("lines: an unfinished line is given as a part after quiet, and goes on
   }
 }
 
-TEST_CASE("lines: up to 1 MiB a line stays whole, a longer one comes in parts of that size") {
+TEST_CASE("lines: up to 1 MiB a line stays whole, a longer one is split into parts of that size") {
   constexpr std::size_t most = job::line_bytes_max;
   struct {
     const char* name;
@@ -166,7 +167,7 @@ TEST_CASE("lines: up to 1 MiB a line stays whole, a longer one comes in parts of
   }
 }
 
-TEST_CASE("lines: however a stream is chopped up, the same lines come out") {
+TEST_CASE("lines: the same lines result however a stream is split") {
   for (unsigned seed = 1; seed <= 400; ++seed) {
     CAPTURE(seed);
     std::mt19937 random(seed);

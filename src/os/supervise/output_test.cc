@@ -49,7 +49,7 @@ struct Counted {
 
 }  // namespace
 
-TEST_CASE("output: lines of four writers at once come whole, in order and under their own rank") {
+TEST_CASE("output: lines of four concurrent writers are whole, in order and under their own rank") {
   constexpr int ranks = 4;
   constexpr int lines = 20000;
   loop::Loop loop;
@@ -86,7 +86,7 @@ TEST_CASE("output: lines of four writers at once come whole, in order and under 
   }
 }
 
-TEST_CASE("output: what is left unfinished is shown after some quiet, and finished at the end") {
+TEST_CASE("output: an unfinished line is shown after a pause, and finished at the end") {
   loop::Loop loop;
   Pipe pipe = *make_pipe();
   std::vector<job::Lines> got;

@@ -26,7 +26,7 @@ TEST_CASE("process stat: a zombie has ended, unless threads of it run") {
   CHECK(!ProcessStat{.state = 'S', .threads = 1}.has_ended());
 }
 
-TEST_CASE("process stat: of a process that is there, and of none") {
+TEST_CASE("process stat: of an existing process, and of a missing one") {
   CHECK(stat_of(::getpid())->parent == ::getppid());
   CHECK(stat_of(::getpid())->started > 0);
   CHECK(!stat_of(-1));

@@ -159,7 +159,7 @@ TEST_CASE("reaper: a child that ended before it is watched is reported, from the
   }
 }
 
-TEST_CASE("reaper: what a callback starts is watched too") {
+TEST_CASE("reaper: a process that a callback starts is watched, too") {
   loop::Loop loop;
   Reaper reaper(loop);
   loop::Event told(loop);
@@ -215,7 +215,7 @@ TEST_CASE("reaper: signals go to children that are watched and not reaped, to no
   CHECK(got == std::vector{Outcome::signaled(SIGTERM), Outcome::signaled(SIGHUP)});
 }
 
-TEST_CASE("reaper: no descendant survives, not in a session of its own, not doubly forked") {
+TEST_CASE("reaper: no descendant survives, neither in a separate session nor doubly forked") {
   loop::Loop loop;
   Reaper reaper(loop);
   Pipe alive = *make_pipe();  // Ends when the last process that holds it has.

@@ -62,7 +62,7 @@ Command shell(const std::string& script) {
 
 }  // namespace
 
-TEST_CASE("spawn: what keeps a program from running is said in one line that names it") {
+TEST_CASE("spawn: one line names what keeps a program from running") {
   const Folder folder;
   folder.file("plain.py", "print(1)\n", 0644);
   folder.file("text", "just text, no first line\n", 0755);
@@ -183,7 +183,7 @@ TEST_CASE("spawn: a program is found below the child's folder and runs there") {
   std::filesystem::current_path(before);
 }
 
-TEST_CASE("spawn: a child starts with default handlers and an empty mask, and ours come back") {
+TEST_CASE("spawn: a child starts with default handlers and an empty mask, and ours are restored") {
   ::signal(SIGUSR1, SIG_IGN);
   const unsigned long ignore[4] = {1, 0, 0, 0};  // What some parents leave behind.
   REQUIRE(::syscall(SYS_rt_sigaction, 33, ignore, nullptr, 8) == 0);
@@ -207,7 +207,7 @@ TEST_CASE("spawn: a child that is to ignore SIGPIPE ignores nothing else") {
   CHECK_MESSAGE(ran.out.find("SigIgn:\t0000000000001000\n") != std::string::npos, ran.out);
 }
 
-TEST_CASE("spawn: a child can lead a process group or a session of its own") {
+TEST_CASE("spawn: a child can lead its own process group or session") {
   // Fields 5 and 6 of /proc/self/stat; cut's own pid is field 1.
   const Command command = {{"cut", "-d ", "-f1,5,6", "/proc/self/stat"}, default_env, ""};
   const Args shared = split_words(run(command).out);

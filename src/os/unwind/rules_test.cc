@@ -78,7 +78,7 @@ TEST_CASE("walks: frame pointers lead up the stack, and never in a ring") {
   CHECK(found.frames[2].at() == 0x5001);
 }
 
-TEST_CASE("mappings: lines of the kernel's, and none that are not") {
+TEST_CASE("mappings: the kernel's lines are parsed, and others are not") {
   const std::vector<Mapping> all = mappings_in(
       "1000-2000 r--p 00000000 fe:00 7    /lib/a b.so\n"
       "2000-3000 r-xp 00001000 fe:00 7    /lib/a b.so\n"

@@ -179,7 +179,7 @@ TEST_CASE("unwind: a child that waits, without frame pointers, stopped for it an
   check_frames(child.calls("::reads", false), "::reads");
 }
 
-TEST_CASE("unwind: a child that spins is stopped, goes on, and has not moved") {
+TEST_CASE("unwind: a spinning child is stopped, continues, and has not moved") {
   const Child child([](int fd) { outer(spins, fd); });
   check_frames(child.calls("::spins", true), "::spins");
   CHECK(!look_at_sleeper(child.thread()));
@@ -223,7 +223,7 @@ TEST_CASE("unwind: one that was stopped stays so, and one that is gone is said t
   CHECK(gone.at(0).trouble == "ptrace: No such process");
 }
 
-TEST_CASE("unwind: a signal that comes with the stop is not lost") {
+TEST_CASE("unwind: a signal that arrives with the stop is not lost") {
   Pipe told = *make_pipe();
   static int write_end = -1;
   write_end = told.write.get();
