@@ -7,7 +7,7 @@
 using namespace muster;
 using namespace muster::aws;
 
-TEST_CASE("credentials: the environment's are taken as they are") {
+TEST_CASE("credentials: the environment's are used unchanged") {
   const Result<CredentialSources> sources = credential_sources(
       {{"AWS_ACCESS_KEY_ID", "A"}, {"AWS_SECRET_ACCESS_KEY", "S\n"}, {"AWS_SESSION_TOKEN", "T"}});
   REQUIRE(sources);
@@ -99,7 +99,7 @@ TEST_CASE("credentials: the endpoint's answer, good and bad") {
   }
 }
 
-TEST_CASE("retry: what may pass is tried again") {
+TEST_CASE("retry: temporary errors are retried") {
   CHECK(worth_another_try(500, ""));
   CHECK(worth_another_try(503, "SlowDown"));
   CHECK(worth_another_try(429, ""));

@@ -20,7 +20,7 @@ AccessKey key_of(std::string id, std::string owner = "") {
 
 }  // namespace
 
-TEST_CASE("keyring: keys come, are found, and go") {
+TEST_CASE("keyring: keys are added, found, and removed") {
   KeyRing ring;
   REQUIRE(ring.add(key_of("AKIDONE")));
   REQUIRE(ring.add(key_of("AKIDTWO", "job-a")));
@@ -39,7 +39,7 @@ TEST_CASE("keyring: keys come, are found, and go") {
   CHECK(ring.ids().empty());
 }
 
-TEST_CASE("keyring: keys that no client could sign with are not taken") {
+TEST_CASE("keyring: keys that no client could sign with are refused") {
   const struct {
     const char* name;
     std::function<void(AccessKey&)> alter;
@@ -172,7 +172,7 @@ TEST_CASE("keyring: a job's key reaches that job's places only") {
   }
 }
 
-TEST_CASE("keyring: a listing shows what its key may reach, and nothing beside it") {
+TEST_CASE("keyring: a listing shows only what its key may reach") {
   AccessKey job = key_of("AKIDJOB");
   job.policy = {.limited = true,
                 .reads = {{"b", "folder/", Extent::folder},
@@ -238,7 +238,7 @@ TEST_CASE("keyring: the start of keys is a right where no object and no folder h
   }
 }
 
-TEST_CASE("keyring: what a URL names") {
+TEST_CASE("keyring: the place that a URL names") {
   using Places = std::vector<Place>;
   CHECK(places_named({"b", "a/b"}) ==
         Places{{"b", "a/b", Extent::object}, {"b", "a/b/", Extent::folder}});

@@ -226,7 +226,7 @@ TEST_CASE("verify: Authorization has each of its parts once and no other") {
   }
 }
 
-TEST_CASE("verify: what says whose a request is comes once") {
+TEST_CASE("verify: headers that the signature depends on may occur only once") {
   KeyRing ring;
   REQUIRE(ring.add(key_of("AKIDEXAMPLE")));
   Verifier verifier(ring);
@@ -265,7 +265,7 @@ TEST_CASE("verify: what says whose a request is comes once") {
   }
 }
 
-TEST_CASE("verify: the head alone says who may be meant, a key revoked since then is unknown") {
+TEST_CASE("verify: the head alone names the key, and a key revoked since then is unknown") {
   KeyRing ring;
   REQUIRE(ring.add(key_of("AKIDEXAMPLE")));
   Verifier verifier(ring);

@@ -37,7 +37,7 @@ Protocol protocol_of(const Json& line) {
 
 }  // namespace
 
-TEST_CASE("protocol: what botocore sends for each operation is read as what it was given") {
+TEST_CASE("protocol: botocore's request for each operation is parsed to its input") {
   int count = 0;
   for (const Json& line : lines("api_requests.jsonl")) {
     CAPTURE(to_text(line));

@@ -69,7 +69,7 @@ TEST_CASE("cbor: RFC 8949's forms of values are read") {
   CHECK(*read_cbor("") == Json::object());
 }
 
-TEST_CASE("cbor: what is broken, too deep or no member's value is refused") {
+TEST_CASE("cbor: data that is malformed, too deep or of a wrong type is refused") {
   std::string deep;
   for (int i = 0; i < 1'000'000; ++i) deep += '\x81';
   std::string deep_tags;

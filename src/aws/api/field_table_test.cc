@@ -56,7 +56,7 @@ TEST_CASE("field table: every member that the model has, each once, and no other
     }
 }
 
-TEST_CASE("field table: what is not heeded says what holds instead") {
+TEST_CASE("field table: each ignored field says what applies instead") {
   for (const FieldRow& row : create_training_job_rows())
     if (row.treatment != Treatment::heeded) CHECK_MESSAGE(!row.what.empty(), row.paths);
 }

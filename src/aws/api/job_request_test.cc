@@ -28,7 +28,7 @@ std::string refusal_of(const char* patch) {
   return request ? "" : request.error().code + ": " + request.error().message;
 }
 
-TEST_CASE("job request: what is asked for is read once") {
+TEST_CASE("job request: a request is parsed once") {
   const Result<JobRequest, aws::Refusal> request = job_request(input());
   REQUIRE(request);
   CHECK(request->spec.name == "demo");
@@ -51,7 +51,7 @@ TEST_CASE("job request: hosts are in the order of their numbers, over instance g
   CHECK(job_request(groups)->hosts() == std::vector<std::string>{"algo-1", "algo-2", "algo-3"});
 }
 
-TEST_CASE("job request: what no server of muster's runs is refused in one line") {
+TEST_CASE("job request: unsupported jobs are refused in one line") {
   struct {
     const char* patch;
     const char* want;
@@ -85,7 +85,7 @@ TEST_CASE("job request: what no server of muster's runs is refused in one line")
   }
 }
 
-TEST_CASE("job request: what the store kept is read again, and damage is an error") {
+TEST_CASE("job request: a stored one is read back, and damage is an error") {
   const Result<JobRequest> kept = job_request_from(to_text(input()));
   REQUIRE(kept);
   CHECK(kept->spec.instance_count == 11);

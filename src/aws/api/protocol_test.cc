@@ -49,7 +49,7 @@ std::string header(const ApiAnswer& answer, std::string_view name) {
 
 }  // namespace
 
-TEST_CASE("protocol: JSON is a target and a body, nulls taken out where AWS has none") {
+TEST_CASE("protocol: JSON is a target and a body, without nulls where AWS has none") {
   ApiHead head = json_head("SageMaker.CreateTrainingJob");
   head.access_key = "AK";
   head.invocation = "5f1c";
@@ -67,7 +67,7 @@ TEST_CASE("protocol: JSON is a target and a body, nulls taken out where AWS has 
             .service == "monitoring");
 }
 
-TEST_CASE("protocol: what the protocols read of a request's head") {
+TEST_CASE("protocol: the parts of a request's head that the protocols read") {
   const aws::HeaderView headers[] = {
       {"x-amz-target", "SageMaker.ListTags"}, {"CONTENT-TYPE", "application/x-amz-json-1.1"},
       {"Smithy-Protocol", "rpc-v2-cbor"},     {"X-Amzn-Query-Mode", "true"},
@@ -277,7 +277,7 @@ TEST_CASE("protocol: a refusal uses the protocol of the request") {
   CHECK(*read_cbor(cbor.body) == Json{{"__type", "Code"}, {"message", "why <so>"}});
 }
 
-TEST_CASE("protocol: what is refused before its body was read is refused in its protocol too") {
+TEST_CASE("protocol: a refusal before the body was read uses the request's protocol, too") {
   CHECK(reply_for(json_head("SageMaker.X"), "i").protocol == Protocol::json_1_1);
   CHECK(reply_for(form_head("sts"), "i").protocol == Protocol::query);
   CHECK(reply_for(form_head("ec2"), "i").protocol == Protocol::ec2);

@@ -121,7 +121,7 @@ void check_refused(std::string_view service, std::string_view operation, std::st
 
 }  // namespace
 
-TEST_CASE("validate: what clients send passes, in every operation of every service") {
+TEST_CASE("validate: clients' requests pass, in every operation of every service") {
   for (const Service* service : services())
     for (const Operation& operation : service->operations) {
       CAPTURE(operation.name);
@@ -130,7 +130,7 @@ TEST_CASE("validate: what clients send passes, in every operation of every servi
     }
 }
 
-TEST_CASE("validate: every pattern of the model is one of RE2's") {
+TEST_CASE("validate: every pattern of the model is valid for RE2") {
   int count = 0;
   for (const Service* service : services())
     for (const Pattern& pattern : service->patterns) {
@@ -303,7 +303,7 @@ TEST_CASE("validate: a training job's fields are held to the model's bounds, in 
     check_refused("sagemaker", "CreateTrainingJob", "ValidationException", bad);
 }
 
-TEST_CASE("validate: what CreateTrainingJob's members ask of each other") {
+TEST_CASE("validate: constraints between CreateTrainingJob's members") {
   const Bad cases[] = {
       {R"({"AlgorithmSpecification": null})", "Value null at 'algorithmSpecification'"},
       {R"({"AlgorithmSpecification": {"TrainingImage": null}})",
@@ -553,7 +553,7 @@ TEST_CASE("validate: the other services, each with its own code") {
   }
 }
 
-TEST_CASE("validate: what is at the edge of a bound, and what the model does not know, passes") {
+TEST_CASE("validate: values at a bound, and members that the model does not know, pass") {
   const std::string_view changes[] = {
       R"({"TrainingJobName": {"~": ["a", 63]}})",
       R"({"TrainingJobName": "a"})",

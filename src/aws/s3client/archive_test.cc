@@ -244,7 +244,7 @@ TEST_CASE("tar: a path of more than 4095 bytes is refused") {
   }
 }
 
-TEST_CASE("tree: walking sees files, folders and links, and follows none") {
+TEST_CASE("tree: a walk finds files, folders and links, and follows none") {
   const Folder folder;
   REQUIRE(make_folders(folder / "d/e"));
   REQUIRE(write_file(folder / "d/f", "12345", 0640));

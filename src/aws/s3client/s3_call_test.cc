@@ -32,7 +32,7 @@ TEST_CASE("s3 call: payloads are hashed for servers that bytes reach over a netw
   }
 }
 
-TEST_CASE("s3: what the server refuses is one clear line") {
+TEST_CASE("s3: a refusal of the server is one clear line") {
   struct {
     int status;
     aws::S3Failure failure;

@@ -221,7 +221,7 @@ TEST_CASE("s3_answer: uploads under way, page by page") {
   CHECK(Answer(list_uploads_xml(asked, uploads)).count("Upload") == 2);
 }
 
-TEST_CASE("s3_answer: what was deleted") {
+TEST_CASE("s3_answer: the list of deleted objects") {
   const std::vector<Deleted> deleted = {
       {"a", "", {}}, {"b&", "null", {}}, {"c", "", aws::s3_refusal("AccessDenied")}};
   const Answer all(delete_xml(deleted, false));

@@ -20,7 +20,7 @@ std::string repeated(const std::string& text, int times) {
 
 }  // namespace
 
-TEST_CASE("s3_document: what is to be deleted") {
+TEST_CASE("s3_document: the list of objects to delete") {
   const Document<DeleteAsked> got = read_delete(
       "<?xml version=\"1.0\"?><Delete xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">\n"
       " <Object><Key>a &amp; b&#x2F;\xc3\xa4</Key></Object>"

@@ -60,7 +60,7 @@ ListQuery query_of(std::string prefix, std::string delimiter, std::string after,
 
 }  // namespace
 
-TEST_CASE("s3_listing: the object and the folder of a name, and none that only begins like it") {
+TEST_CASE("s3_listing: the object and the folder with a name, and no longer names") {
   const Keys all = {"run", "run!", "run-1/a", "run/", "run/1", "run/2/b", "run0", "run1/a", "s"};
   const auto listed = [&](const std::string& prefix, const std::string& delimiter,
                           const std::string& after, std::uint64_t max = 1000) {
@@ -180,7 +180,7 @@ TEST_CASE("s3_listing: an object that went away meanwhile is left out") {
   CHECK(keys_of(list(cursor, query_of("", "", ""))) == Keys{"a", "c"});
 }
 
-TEST_CASE("s3_listing: a token is one of ours or none") {
+TEST_CASE("s3_listing: a token is one of ours or refused") {
   CHECK(continued_at(continuation_token("a/\xc3\xa4")) == "a/\xc3\xa4");
   for (const char* bad : {"", "a", "zz", "6 "}) CHECK(!continued_at(bad));
   CHECK(behind_prefix("a") == "b");

@@ -22,7 +22,7 @@ std::string asked(std::string_view method, std::string_view target, const Header
 
 }  // namespace
 
-TEST_CASE("s3_operations: what an operation does not list is refused by name") {
+TEST_CASE("s3_operations: parameters that an operation does not list are refused by name") {
   const struct {
     const char* method;
     const char* target;

@@ -144,7 +144,7 @@ TEST_CASE("s3_request: names of buckets") {
   CHECK(!is_bucket_name(std::string(64, 'a')));
 }
 
-TEST_CASE("s3_request: what cannot be read is refused with S3's code") {
+TEST_CASE("s3_request: malformed requests are refused with S3's code") {
   const std::string long_key = "/bucket/" + std::string(1025, 'k');
   const std::string metadata(2100, 'm');
   const struct {
@@ -307,7 +307,7 @@ TEST_CASE("s3_request: what cannot be read is refused with S3's code") {
   }
 }
 
-TEST_CASE("s3_request: what a listing asks for") {
+TEST_CASE("s3_request: the parameters of a listing") {
   ListQuery list = good(read("GET",
                              "/bucket?prefix=a%2Fb+c&delimiter=%2F&marker=m&max-keys=5000"
                              "&encoding-type=url"))
@@ -338,7 +338,7 @@ TEST_CASE("s3_request: what a listing asks for") {
   CHECK(good(read("GET", "/bucket?versions&key-marker=k")).list.after == "k");
 }
 
-TEST_CASE("s3_request: what comes with a body") {
+TEST_CASE("s3_request: the fields of a request with a body") {
   const S3Operation put = good(read("PUT", "/bucket/k",
                                     {{"Content-Length", "100"},
                                      {"Content-Encoding", "aws-chunked, gzip"},
@@ -384,7 +384,7 @@ TEST_CASE("s3_request: what comes with a body") {
   CHECK(complete.upload_id == "x");
 }
 
-TEST_CASE("s3_request: headers that a presigned URL carries count, unless they come as such") {
+TEST_CASE("s3_request: headers in a presigned URL count, unless they are also sent as headers") {
   const std::string target =
       "/bucket/k?X-Amz-Algorithm=a&X-Amz-Date=d&x-amz-meta-a=1&X-Amz-Meta-B=2"
       "&x-amz-tagging=t%3D1&x-amz-sdk-checksum-algorithm=CRC32";
@@ -396,7 +396,7 @@ TEST_CASE("s3_request: headers that a presigned URL carries count, unless they c
   CHECK(put.checksum == GivenChecksum{Checksum::crc32, ""});
 }
 
-TEST_CASE("s3_request: what a read asks for, and a copy") {
+TEST_CASE("s3_request: the fields of a read, and of a copy") {
   const S3Operation get = good(read("GET", "/bucket/k?response-content-type=a%2Fb&partNumber=2",
                                     {{"Range", "bytes=5-9"},
                                      {"If-Match", "\"e\""},

@@ -7,7 +7,7 @@
 using namespace muster;
 using namespace muster::s3wire;
 
-TEST_CASE("s3_settings: each setting that is asked for is one of a new bucket") {
+TEST_CASE("s3_settings: each setting is that of a new bucket") {
   const struct {
     const char* name;
     const char* code;
