@@ -230,7 +230,7 @@ TEST_CASE("node link: a node that is killed takes its steward with it") {
   bed.run(body(bed));
 }
 
-TEST_CASE("node link: a node that goes while the last word is on its way is not waited for") {
+TEST_CASE("node link: a node that disconnects during the last message is not waited for") {
   Bed bed(3);
   const auto body = [](Bed& on) -> loop::Task<> {
     on.start_nodes();
@@ -267,7 +267,7 @@ TEST_CASE("node link: a fenced attempt is ordered to end, now and when it comes 
   bed.run(body(bed));
 }
 
-TEST_CASE("node link: a node goes on as a host of the next attempt, with what it was brought") {
+TEST_CASE("node link: a node continues as a host of the next attempt, with its delivered files") {
   Bed bed(2);
   const auto body = [](Bed& on) -> loop::Task<> {
     on.start_nodes();
@@ -304,7 +304,7 @@ TEST_CASE("node link: a node goes on as a host of the next attempt, with what it
   bed.run(body(bed));
 }
 
-TEST_CASE("node link: a result that is not wanted any more is whole, or does not come") {
+TEST_CASE("node link: a result that is no longer wanted is complete or missing") {
   const auto body = [](Bed& on, bool is_unpacked) -> loop::Task<> {
     on.start_nodes();
     co_await on.begin();

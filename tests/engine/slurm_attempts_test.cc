@@ -50,7 +50,7 @@ TEST_CASE("slurm engine: nodes get the cluster's KillWait, or its default if it 
   }
 }
 
-TEST_CASE("slurm engine: a node that never comes ends the wait, though nothing else happens") {
+TEST_CASE("slurm engine: a node that never connects ends the wait, even without other events") {
   SlurmSubject subject;
   subject.cuts_off();
   subject.waits_for_nodes(std::chrono::milliseconds(50));
@@ -166,7 +166,7 @@ TEST_CASE("slurm engine: killed before sbatch's answer, it submits a further att
   });
 }
 
-TEST_CASE("slurm engine: what decides on further attempts is known to one that comes later") {
+TEST_CASE("slurm engine: a later engine knows the facts that decide on further attempts") {
   SlurmSubject subject;
   subject.run([&]() -> loop::Task<> {
     std::string first_nonce;

@@ -40,7 +40,7 @@ CallPlan plan_with(std::mt19937_64& random, Fault fault) {
 
 }  // namespace
 
-TEST_CASE("sim: calls with any fault, stop or loss keep every promise and come to an end") {
+TEST_CASE("sim: calls with any fault, stop or loss keep every promise and end") {
   for (const std::uint64_t seed : sim::seeds(300)) {
     CAPTURE(seed);
     std::mt19937_64 random(seed);
@@ -68,7 +68,7 @@ TEST_CASE("sim: calls with any fault, stop or loss keep every promise and come t
   }
 }
 
-TEST_CASE("sim: calls that nothing disturbs succeed on every host, however late each comes") {
+TEST_CASE("sim: undisturbed calls succeed on every host, however late each host is") {
   for (const std::uint64_t seed : sim::seeds(300)) {
     CAPTURE(seed);
     std::mt19937_64 random(seed);
@@ -113,7 +113,7 @@ TEST_CASE("sim: after a failed call every host gets the first cause, and so does
   }
 }
 
-TEST_CASE("sim: a call that cannot come about names the host, to every host that made it") {
+TEST_CASE("sim: a call that cannot happen names the host at fault, to every host that made it") {
   const struct {
     Fault fault;
     const char* why;

@@ -51,7 +51,7 @@ void check_all_ended(const World& world, std::size_t hosts, std::size_t gone, Ti
 
 }  // namespace
 
-TEST_CASE("sim: hosts that all come gather, whatever order, resets and pauses they come with") {
+TEST_CASE("sim: if all hosts connect the job starts, whatever the order, resets and pauses") {
   for (const std::uint64_t seed : sim::seeds(300)) {
     CAPTURE(seed);
     std::mt19937_64 random(seed);
@@ -83,7 +83,7 @@ TEST_CASE("sim: hosts that all come gather, whatever order, resets and pauses th
   }
 }
 
-TEST_CASE("sim: hosts that do not come are named, exactly, to every host that came") {
+TEST_CASE("sim: missing hosts are named, exactly, to every host that connected") {
   for (const std::uint64_t seed : sim::seeds(300)) {
     CAPTURE(seed);
     std::mt19937_64 random(seed);
@@ -125,7 +125,7 @@ TEST_CASE("sim: hosts that do not come are named, exactly, to every host that ca
   }
 }
 
-TEST_CASE("sim: a leader that never comes is named by every member at its own deadline") {
+TEST_CASE("sim: a leader that never appears is named by every member at its own deadline") {
   for (const std::uint64_t seed : sim::seeds(50)) {
     CAPTURE(seed);
     std::mt19937_64 random(seed);
