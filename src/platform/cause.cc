@@ -10,7 +10,7 @@
 namespace muster::platform {
 namespace {
 
-/// What a host is at once it has reached a point.
+/// A host's activity after it has reached a point.
 std::string doing_after(job::Point point) {
   using job::Point;
   switch (point) {

@@ -15,7 +15,8 @@ constexpr int looks = 4;  ///< In the time that nothing may happen.
 constexpr Duration look_pause_min = std::chrono::milliseconds(500);
 /// A process that waits wakes now and then; one that computes uses a processor.
 constexpr std::int64_t idle_percent = 2;
-/// What a spinning process may do beside: a wake-up through a descriptor, a page of a stack.
+/// Side effects that a spinning process may have: a wake-up through a descriptor, a page of a
+/// stack.
 constexpr std::int64_t spin_io_bytes = 4096;
 constexpr std::int64_t spin_faults = 64;
 /// A rank that waits for a download waits all the same: the bytes tell. Heartbeats are far below.

@@ -183,8 +183,8 @@ loop::Task<> JobRun::watch_silence() {
   }
 }
 
-/// Until none of the hosts can ever tell. All are asked at once: one that does not answer holds up
-/// no other's figures but by its own deadline.
+/// Runs until no host can ever respond. All are asked at once: one that does not respond delays the
+/// others' figures only until its own deadline.
 loop::Task<> JobRun::watch_usage() {
   loop::Timer turn(loop_);
   while (true) {
@@ -205,7 +205,7 @@ loop::Task<> JobRun::watch_usage() {
   }
 }
 
-/// Puts all stacks into the first host's log, and says what is wrong where a status is shown.
+/// Puts all stacks into the first host's log, and reports problems where a status is shown.
 void JobRun::tell_hang(const std::vector<job::HostStacks>& seen) {
   const std::string text = hang_text(seen, hang_after_);
   std::vector<job::LogLine> lines{{"warning", text}};
@@ -221,7 +221,7 @@ void JobRun::tell_hang(const std::vector<job::HostStacks>& seen) {
   requests_.changed().notify();
 }
 
-/// A job that is ending does not go on.
+/// Not reported for a job that is ending.
 void JobRun::tell_going_on(const char* how) {
   sink_.standstill(std::nullopt);
   requests_.changed().notify();
@@ -244,7 +244,7 @@ void JobRun::heed_sign_of_life(const job::Record& record) {
   if (change && change->phase == job::Phase::training) silence_.begin(record.time);
 }
 
-/// What a program says of how long it will be silent.
+/// A program's announcement of how long it will be silent.
 void JobRun::heed_quiet(const job::Lines& lines, UnixMillis written) {
   if (hang_after_ == Duration(0)) return;
   // No less than nothing, though a host's clock may be ahead.
@@ -386,7 +386,7 @@ void JobRun::act(const Actions& actions) {
   }
 }
 
-/// Merging may take long and blocks: it has a thread of its own.
+/// Merging may take long and blocks, so it runs in a separate thread.
 loop::Task<Result<Merged>> merge(loop::Loop& loop, engine::Run& run, std::string out, JobEnd end,
                                  const JobRunOptions& options) {
   const Result<std::vector<engine::HostResult>> results = co_await run.results();
@@ -451,7 +451,7 @@ std::optional<std::string> no_room_in(const std::string& uploaded) {
   return json->value("no_room", "");
 }
 
-/// What the job says meanwhile, with the place of its results.
+/// The status shown meanwhile, with the place of the results.
 loop::Task<std::string> no_room_text(engine::Run& run, std::string why) {
   const Result<std::vector<engine::HostResult>> results = co_await run.results();
   std::string text = "No space for the results (" + why + ")";
@@ -519,7 +519,7 @@ loop::Task<Result<JobReport>> carry_out(loop::Loop& loop, std::unique_ptr<engine
   co_return report;
 }
 
-/// Ends what a start that was cut short has left.
+/// Ends the processes of a start that was cut short.
 loop::Task<> take_away(loop::Loop& loop, std::unique_ptr<engine::Run> run) {
   for (const std::string& host : run->hosts()) run->destroy(host);
   while (true) {

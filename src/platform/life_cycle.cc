@@ -194,7 +194,7 @@ Actions LifeCycle::say_progress(UnixMillis time) {
 
 void LifeCycle::on_failure(bool by_request, TimePoint now) {
   if (!ending_.failure(by_request)) return;
-  // Who asked this host to end may have asked the others too, and their grace is theirs.
+  // The sender that asked this host to end may have asked the others, too: they get their grace.
   const Duration window =
       by_request ? options_.grace + options_.stop_margin : options_.failure_window;
   for (Host& each : hosts_)

@@ -7,7 +7,7 @@
 namespace muster::platform {
 namespace {
 
-/// What a writer of an unfinished line costs besides its bytes, roughly.
+/// Approximate cost of a writer with an unfinished line, besides the line's bytes.
 constexpr std::size_t writer_bytes = 64;
 
 bool is_for_users(const std::string& level) {

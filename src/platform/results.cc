@@ -31,7 +31,7 @@ using Status = struct stat;
 constexpr std::size_t compare_bytes = 1u << 20;
 constexpr std::size_t attribute_bytes_max = 64u << 10;  // The kernel's own limit.
 constexpr const char* conflicts_folder = "/conflicts";
-/// What a job's output folder holds.
+/// The content of a job's output folder.
 constexpr std::string_view result_names[] = {"model", "output", "log", "failure", "conflicts"};
 
 std::optional<Status> status_of(const std::string& path) {
@@ -130,8 +130,8 @@ bool are_alike(const std::string& a, const Status& a_status, const std::string& 
   return false;
 }
 
-/// Puts hosts' folders together in `into`, the last host's first: what is there already stays, and
-/// what another host has under the same name goes to conflicts/<host>/, unless it is alike.
+/// Merges the hosts' folders into `into`, the last host's first. Existing files stay, and another
+/// host's file with the same name goes to conflicts/<host>/, unless it is equal.
 class Gathering {
  public:
   Gathering(std::string into, Conflicts& conflicts)
@@ -245,7 +245,7 @@ Result<void> publish(const std::string& made, const std::string& out, const std:
   return done;
 }
 
-/// The error in the words of a person, who knows no descriptors.
+/// The error in terms of the user's path, instead of a descriptor.
 Error named(Error error, const std::string& held, const std::string& path) {
   if (const std::size_t at = error.text.find(held); at != std::string::npos)
     error.text.replace(at, held.size(), path);

@@ -55,7 +55,7 @@ Stander stander_of(const job::HostStacks& host, const job::ProcessStacks& proces
 
 void stand(Stander& stander, const job::ThreadStack& thread) {
   stander.runs = thread.runs;
-  // What goes on within a call that waits differs from moment to moment, and says nothing.
+  // Frames within a waiting call differ from moment to moment, and say nothing.
   const std::size_t waiting = job::calls_that_wait(thread.calls);
   const auto end = thread.calls.rend() - static_cast<std::ptrdiff_t>(waiting > 0 ? waiting - 1 : 0);
   for (auto call = thread.calls.rbegin(); call != end; ++call)

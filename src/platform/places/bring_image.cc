@@ -25,7 +25,7 @@ Result<std::optional<UsedImage>> leased(const Env& env, const job::ImageWish& wi
   std::optional<image::Meaning> meaning = TRY(look_up(store, wish.name));
   if (!digest.empty()) {
     if (!meaning) meaning.emplace();
-    meaning->digest = digest;  // What the name meant for this job before.
+    meaning->digest = digest;  // The meaning that the name had for this job before.
   }
   if (!meaning) return std::optional<UsedImage>();
   const std::optional<image::Image> found = TRY(store.find(*meaning));
@@ -43,7 +43,7 @@ Result<void> keep_to_size(const Env& env, std::int64_t bytes_max) {
   return {};
 }
 
-/// leased() beside the loop.
+/// leased(), in a thread.
 loop::Task<Result<std::optional<UsedImage>>> find(loop::Loop& loop, Env env, job::ImageWish wish,
                                                   std::string digest) {
   const auto work = [&] { return leased(env, wish, digest); };
@@ -56,7 +56,7 @@ Error as_users(Error error) {
   return error;
 }
 
-/// What a digest means never changes.
+/// The meaning of a digest never changes.
 bool is_fixed(const job::ImageWish& wish) {
   return !wish.digest.empty() || wish.name.find('@') != std::string::npos;
 }

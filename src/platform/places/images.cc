@@ -135,8 +135,8 @@ Result<image::Imported> import_image(image::Store& store, const image::Reference
 
 namespace {
 
-/// An image of a file, a folder or an engine is looked at each time: only the place itself knows
-/// what is there now. Layers that the store has are not unpacked again.
+/// An image of a file, a folder or an engine is read each time, since only its source knows the
+/// current content. Layers that the store has are not unpacked again.
 Result<UsedImage> use_of_place(const Env& env, const image::Reference& from,
                                const std::string& policy_file, const ImageTelling& telling) {
   const image::Reference taken = TRY(obey_policy_of_place(policy_file, from));

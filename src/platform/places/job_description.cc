@@ -22,8 +22,8 @@ std::string url_of(const std::string& path) {
   return path.empty() ? path : "file://" + to_utf8(path);
 }
 
-/// What the program wrote of its failure itself; else the headline, and below it what the process
-/// that failed wrote last: the cause.
+/// The program's own report of its failure; else the headline, and below it the last lines of the
+/// process that failed: the cause.
 std::string reason_of(const platform::JobReport& report) {
   const platform::JobEnd& end = report.end;
   if (end.status != platform::JobEnd::Status::failed) return {};

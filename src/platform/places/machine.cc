@@ -29,7 +29,7 @@ local::LocalEngine::Options local_options(const Env& env, const Machine::Options
   options.lifeline = !given.outlived;
   options.rehearses = !given.outlived;  // A server's jobs of one machine run once.
   options.folder_register = private_folder_register_of(env);
-  // An ordinary user's jobs have a /run/muster of their own each.
+  // Each job of an ordinary user has a separate /run/muster.
   if (rootless_ids(env) > 0) options.gpu_register = user_state_folder(env) + "/gpus";
   if (given.first_user_id) options.id_base = *given.first_user_id;
   return options;
