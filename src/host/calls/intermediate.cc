@@ -69,9 +69,9 @@ struct Intermediate::State {
   const Options options;
   s3wire::S3Url start;
   std::unique_ptr<loop::TreeWatch> watch;
-  std::map<std::string, Stamp> known;  ///< What was copied last; by relative path.
+  std::map<std::string, Stamp> known;  ///< Files as they were last copied; by relative path.
   std::deque<std::string> to_copy;
-  std::set<std::string> queued;  ///< What is in `to_copy`, to look up.
+  std::set<std::string> queued;  ///< The content of `to_copy`, for lookups.
   std::string copying;           ///< The copy that is being made; empty: none.
   std::deque<Copy> to_upload;    ///< The first is under way.
   bool blind = false;            ///< A folder could not be watched; finish() finds its files.
@@ -92,7 +92,7 @@ void Intermediate::State::watch_folder(const std::string& relative) {
   tell(added.error().text + ": its files go when the job ends");
 }
 
-/// Watches a folder and those in it, and takes what is there already.
+/// Watches a folder and its subfolders, and queues the files that are already there.
 void Intermediate::State::scan(const std::string& relative) {
   std::vector<std::string> todo{relative};
   while (!todo.empty()) {
@@ -172,7 +172,7 @@ Intermediate::~Intermediate() {
 
 Result<std::unique_ptr<Intermediate>> Intermediate::start(loop::Loop& loop, const Env& env,
                                                           const Log& log, Options options) {
-  // Opened only where it is needed: a job without S3 has no credentials either.
+  // Opened only when needed: a job without S3 has no credentials either.
   std::shared_ptr<s3client::ObjectStore> store;
   if (options.s3_output.starts_with("s3://") && !is_taken(options))
     store = TRY(s3client::S3Client::open(loop, env, log));

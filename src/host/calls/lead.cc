@@ -108,7 +108,7 @@ void Lead::host_ended(job::Verdict verdict) {
 void Lead::one_host_ended(const std::string& name, const job::Verdict& verdict) {
   working_.erase(name);
   if (verdict.success()) calls_.gone(name);
-  // A program that fails because its call did is not the first cause; what the call found is.
+  // A program that fails because its call did is not the first cause; the call's own finding is.
   const bool of_call = !verdict.success() && calls_.last_failure();
   job::Verdict found = of_call ? *calls_.last_failure() : verdict;
   if (leads_alone() && !of_call) found.blames_peer = false;  // The job has no peers.

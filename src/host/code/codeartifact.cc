@@ -35,7 +35,7 @@ Result<http::Url> service_url(const Env& env, const std::string& region) {
   return url;
 }
 
-/// What a failed call says of itself, without what else is in the answer.
+/// A failed call's own message, without the rest of the response.
 aws::S3Failure failure_of(const aws::AwsAnswer& answer) {
   aws::S3Failure failure;
   failure.code = split(answer.head.value("x-amzn-ErrorType"), ':').front();

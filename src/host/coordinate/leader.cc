@@ -140,7 +140,7 @@ std::shared_ptr<Leader::State::Session> Leader::State::session_of(const std::str
   return found == sessions.end() ? nullptr : found->second;
 }
 
-// What the call decided.
+// The call's decisions.
 
 void Leader::State::apply() {
   for (std::vector<Action> actions = call.take_actions(); !actions.empty();

@@ -101,7 +101,7 @@ void Member::State::hang_up() {
   changed.notify();
 }
 
-// What the call decided.
+// The call's decisions.
 
 void Member::State::apply() {
   for (std::vector<Action> actions = call.take_actions(); !actions.empty();

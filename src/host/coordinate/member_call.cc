@@ -51,7 +51,7 @@ void MemberCall::not_connected(const Error& why, TimePoint now) {
   try_again(why.text, now);
 }
 
-// What the leader says.
+// The leader's message.
 
 bool MemberCall::frame(const Frame& frame, TimePoint now) {
   if (!in_session()) return false;

@@ -69,7 +69,7 @@ Result<std::string> invocation(const Env& env) {
                               {.variables = std::move(names), .command = std::move(words)});
 }
 
-/// What a line asks for.
+/// The options of a command line.
 struct EnvWish {
   std::string_view form;  ///< "--json"; empty: the variables as text.
   bool from_stdin = false;

@@ -38,7 +38,7 @@ Result<std::vector<std::string_view>> parts_of(std::string_view text) {
   return parts;
 }
 
-/// The numbers of "1-3,07" as they are written: "1", "2", "3", "07".
+/// The numbers of "1-3,07" as written: "1", "2", "3", "07".
 Result<std::vector<std::string>> numbers_of(std::string_view ranges, std::string_view part) {
   std::vector<std::string> numbers;
   for (const std::string& range : split(ranges, ',')) {

@@ -53,7 +53,7 @@ job::Facts facts_of(const Env& env) {
   return facts;
 }
 
-/// One of those files where it is there.
+/// One of those files, if it exists.
 Result<std::optional<std::string>> read_if_there(const std::string& path) {
   Result<std::string> text = read_file(path);
   if (text) return std::optional<std::string>(*std::move(text));
@@ -73,7 +73,7 @@ job::PyValue placed_hosts(const Env& env) {
   return config;
 }
 
-/// What the job's files say, each where it is there.
+/// The content of the job's files, of each that exists.
 Result<job::Training> read_what_is_there(job::Facts facts, const job::GivenConfig& given) {
   const std::string config = facts.base_dir + "/input/config/";
   job::ConfigFiles files;

@@ -16,7 +16,8 @@ Error invalid_hosts(const std::string& name, const std::string& what) {
   return fail(Errc::invalid_input, name + ": " + what);
 }
 
-/// The host whose place in the list a variable gives, counted from 0; empty where it is not set.
+/// The host whose position in the list a variable gives, counted from 0; empty if the variable is
+/// not set.
 Result<std::string> host_at(const NamedHosts& named, const Env& env, const std::string& name) {
   const std::string text = value_of(env, name);
   if (text.empty()) return std::string();

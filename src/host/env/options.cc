@@ -107,7 +107,7 @@ std::optional<command::Stop> read_train_flags(const Args& args, TrainOptions& op
     const Result<void> taken = set_from_line(words, port, durations, options);
     if (!taken) stop = command::wrong_line(page, taken.error().text);
   }
-  if (stop) stop->name = "train";  // An image may have no `sm` beside it.
+  if (stop) stop->name = "train";  // An image may have no `sm` next to it.
   return stop;
 }
 

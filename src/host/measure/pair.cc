@@ -24,7 +24,7 @@ constexpr Duration round_trips_time = std::chrono::milliseconds(25);
 constexpr char ping = 'p';
 constexpr char data_begins = 'd';
 constexpr std::size_t block_bytes = 256u << 10;
-constexpr int buffer_bytes = 1 << 20;  ///< What a slow way may have to drain at the end.
+constexpr int buffer_bytes = 1 << 20;  ///< The rest that a slow route may have to drain at the end.
 
 using Numeric = std::unique_ptr<addrinfo, void (*)(addrinfo*)>;
 
@@ -186,7 +186,7 @@ double receive_data(const Fd& socket, const Timing& timing) {
   return 8.0 * static_cast<double>(bytes - warm_bytes) / seconds;
 }
 
-/// Until the peer has read all and closed: to close earlier could destroy what is on its way.
+/// Until the peer has read everything and closed: closing earlier could destroy data on its way.
 void await_close(const Fd& socket, const Timing& timing) {
   std::string block(block_bytes, '\0');
   const TimePoint deadline = Clock::now() + timing.late;
@@ -223,7 +223,7 @@ std::vector<PairFacts> measure_second(const PairTask& task, const Listener& list
                                       const Timing& timing) {
   PairFacts there{task.peer, task.self, 0, 0, ""};
   PairFacts back{task.self, task.peer, 0, 0, ""};
-  // A little longer than who connects, who has the better words for what went wrong.
+  // A little longer than the connecting side, whose error message is more precise.
   const Result<Fd> socket = accept_peer(task, listener, timing.connect + timing.late, timing);
   if (socket) {
     answer_pings(*socket, Clock::now() + timing.connect);

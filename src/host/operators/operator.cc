@@ -169,8 +169,8 @@ std::string name_of_line(const std::string& name, const Args& args) {
 }
 
 std::string digest_of_line(const Args& args) {
-  // Every word ends in a NUL, so that no two lists give one text. FNV-1a, 64 bits: equality of
-  // what a job's own hosts say, not a defence.
+  // Every word ends in a NUL, so that two different lists never give one text. FNV-1a, 64 bits: it
+  // compares the lists of a job's own hosts, and is not a defence.
   std::uint64_t hash = 0xcbf29ce484222325ULL;
   for (const std::string& word : args)
     for (const char byte : word + std::string(1, '\0'))

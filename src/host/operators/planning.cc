@@ -102,7 +102,7 @@ bool has_framework(const job::Training& training) {
 
 Result<Command> under_operator(const job::Training& training, Command program, const Log& log) {
   if (!launch::wants_operator(training)) return program;
-  // Not from the code folder, where a file may have the name of a framework.
+  // Not from the code folder, in which a file may have the name of a framework.
   const std::vector<std::string> frameworks =
       env::importable({"tensorflow", "mxnet"}, python_for(program.env), program.env, "/",
                       env::Imports::of_program)
@@ -153,7 +153,7 @@ Result<launch::HostPlan> plan_host(const job::Training& job, const Env& env, con
   inputs.command = wish.command;
   if (wish.own_environment) inputs.variables.clear();
   const launch::LauncherRow& launcher = launch::launcher_of(inputs.runner);
-  // On every host: its mpirun's flavour says what the custom options may be.
+  // On every host, because its mpirun's flavour decides the allowed custom options.
   if (launcher.needs.mpirun) {
     const bool leads = !inputs.hosts.empty() && inputs.host == inputs.hosts.front();
     options.mpi = TRY(leads ? mpi_version(options.env) : mpi_version_of_member(options.env));

@@ -51,7 +51,7 @@ int preflight_main(const Args& args, const Env& own_env) {
     log.error("one host has no other host to compare with; list the hosts with --hosts");
     return exit_usage;
   }
-  // What is found begins with "preflight" itself.
+  // The findings begin with "preflight" themselves.
   const Log brief(STDERR_FILENO, "sm", Log::Level::info);
   const Result<job::Verdict> verdict =
       training ? compare(*training, *env, brief) : Result<job::Verdict>(training.error());

@@ -367,7 +367,7 @@ std::string HostRun::what_is_left() const {
   return "processes: " + join(names, ", ");
 }
 
-/// In a stop: whether none of the call's ranks runs here any more.
+/// In a stop: true once none of the call's ranks runs here any more.
 void HostRun::look_if_stopped() {
   if (!stopped_ || !call_open_ || call_running_ > 0) return;
   if (const auto told = std::exchange(on_stopped_, nullptr)) told();

@@ -67,7 +67,7 @@ Result<Env> program_env(const InitArgs& given, const Env& env) {
   return job::over_variables(env, *own);
 }
 
-/// The stream to the steward, if there is one, goes on to the program; nothing else does.
+/// The stream to the steward, if there is one, is passed to the program, and to no other process.
 supervise::Stdio passed_on(const Env& env) {
   supervise::Stdio stdio;
   const Env::const_iterator found = env.find("MUSTER_STEWARD_FD");
