@@ -118,7 +118,7 @@ loop::Task<Result<void>> fetch_shared(Way way, job::HostSpec spec, job::InputCha
   co_return Result<void>();
 }
 
-/// All that an earlier run kept; none is fine.
+/// All files that an earlier run kept; there may be none.
 loop::Task<Result<void>> restore(Way way, job::HostSpec spec) {
   std::string to = container::ml_folder(spec) + "/checkpoints";
   Result<s3wire::S3Url> url = s3wire::parse_s3_prefix(spec.spec.checkpoint_url);

@@ -24,7 +24,7 @@ namespace {
 using container::Process;
 
 constexpr std::size_t accounts_bytes_max = 1u << 20;  ///< An image's passwd and group files.
-/// Where a host asks for names, inside of its own network.
+/// The host's address of the name server, inside its own network.
 constexpr const char* name_service = "127.0.0.1";
 constexpr std::uint16_t name_port = 53;
 
@@ -113,7 +113,7 @@ Result<void> ContainerHousing::keep_image() {
   return {};
 }
 
-/// Finds the image's USER, and gives it what it has to write.
+/// Finds the image's USER, and makes it the owner of the folders that it writes to.
 Result<void> ContainerHousing::become_user() {
   const auto file = [](const char* path) {
     return container::read_in_root(container::host_root(), path, accounts_bytes_max).value_or("");
@@ -190,7 +190,7 @@ container::Facts ContainerHousing::facts(const std::vector<std::string>& staged)
   return facts;
 }
 
-/// Mounts what the bundle names, where its runtime finds it.
+/// Mounts the sources of the bundle's binds where its runtime finds them.
 Result<void> ContainerHousing::show(const container::Facts& facts) {
   std::size_t number = 0;
   for (const container::Bind& bind : container::binds(spec_, facts)) {
@@ -262,7 +262,7 @@ std::string ContainerHousing::own_cgroup() const {
 
 bool ContainerHousing::out_of_memory() const {
   if (container::killed_for_memory(own_cgroup()) > 0) return true;
-  // Where it could make none the host counts in the step's group.
+  // If no group could be created, the host counts in the step's group.
   return spec_.in_step && ids_.rootless && container::killed_for_memory(step_cgroup()) > 0;
 }
 

@@ -1,4 +1,4 @@
-// What a container may have of its machine, and what it had when it failed.
+// A container's limits on its machine, and its use when it failed.
 
 #include <fcntl.h>
 
@@ -65,7 +65,7 @@ void ContainerHousing::watch_memory_places(const container::Process& init) {
   }
 }
 
-/// What the control groups tell besides: of the host's own limit, or of the job's.
+/// Further facts from the control groups: about the host's own limit, or the job's.
 std::vector<std::string> ContainerHousing::overruns(bool out_of_memory, bool lacked_files) const {
   std::vector<std::string> lines;
   const std::string own = own_cgroup();

@@ -75,7 +75,7 @@ std::vector<std::string> given_gpus(const Env& env) {
   return {};
 }
 
-/// Mounts and processes of its own on the machine as it is.
+/// Separate mounts and processes on the machine as it is.
 class LightHousing : public Housing {
  public:
   explicit LightHousing(HousingContext context)

@@ -58,7 +58,7 @@ void Agent::complain(const std::string& text) {
     complaints_.push_back(text);
 }
 
-/// All addresses were tried, and none is the engine's.
+/// All addresses were tried, and the engine was at none of them.
 void Agent::say_complaints() {
   for (; !reached_ && complaints_said_ < complaints_.size(); ++complaints_said_)
     log_.warning(complaints_[complaints_said_]);
@@ -75,7 +75,7 @@ loop::Task<> Agent::make_folder() {
   }
 }
 
-/// What the job has brought is the next attempt's too.
+/// Files that were delivered to the job are used by the next attempt, too.
 loop::Task<> Agent::clear_up() {
   NodeFolder folder = *std::exchange(folder_, std::nullopt);
   const bool stays = again_.has_value();
@@ -200,7 +200,7 @@ void Agent::begin(const job::NodeBegin& begin) {
     start_or_end(begin);
 }
 
-/// What a container needs besides its specification.
+/// The inputs of a container besides its specification.
 loop::Task<> Agent::prepare_and_start(job::NodeBegin begin) {
   if (job_.image) {
     const Result<void> taken = co_await take_image();

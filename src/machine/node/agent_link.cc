@@ -132,7 +132,7 @@ loop::Task<> Agent::watch(std::shared_ptr<loop::Channel> channel) {
   channel->close();
 }
 
-// What the engine says.
+// The engine's messages.
 
 Result<void> Agent::hear_welcome(const Frame& frame) {
   if (frame.type != job::type_of(Message::node_welcome))
@@ -208,7 +208,7 @@ Result<void> Agent::hear(const Frame& frame) {
   return {};
 }
 
-// What the node says.
+// The node's messages.
 
 loop::Task<> Agent::send(std::shared_ptr<loop::Channel> channel) {
   piece_.reserve(job::node_piece_header_bytes + job::node_piece_bytes_max);
@@ -300,7 +300,7 @@ Result<Agent::Sent> Agent::send_journal(loop::Channel& channel) {
   return Sent::something;
 }
 
-/// Planned once: a connection that breaks goes on with the same bytes.
+/// Planned once: after a broken connection the same bytes continue.
 loop::Task<Result<void>> Agent::plan_result() {
   if (result_) co_return Result<void>();
   const std::string root = host_folder() + "/result";

@@ -19,7 +19,7 @@
 namespace muster::node {
 namespace {
 
-/// What a job brings from where it was submitted: the submitter's own disk is the limit.
+/// Files from the machine of the submitter: the submitter's own disk is the limit.
 constexpr std::uint64_t archive_bytes_max = std::uint64_t{1} << 40;
 constexpr std::uint64_t archive_entries_max = 10'000'000;
 /// Longer than a job is brought for, and a node waits for that (slurm::bring_max).

@@ -40,7 +40,7 @@ std::int64_t as_number(std::uint64_t hash) {
   return static_cast<std::int64_t>(hash >> 1 | 1);
 }
 
-/// Keeps what the ends of two lists have in common.
+/// Keeps the common end of two lists.
 void keep_common(std::vector<job::Call>& common, const std::vector<job::Call>& other) {
   std::size_t count = 0;
   while (count < std::min(common.size(), other.size()) &&
@@ -68,7 +68,7 @@ struct NativeLook::One {
   NativeProcess found;
   std::vector<FoundThread> threads;
   std::vector<Trace> traces;
-  std::unique_ptr<unwind::Process> process;  ///< As it is at this look.
+  std::unique_ptr<unwind::Process> process;  ///< The state at this look.
   bool is_settled = false;
   bool is_due = true;  ///< To be looked at: it has run since the last look.
   int looks = 0;       ///< Before which it had run.

@@ -68,7 +68,7 @@ void limit_itself() {
   ::setrlimit(RLIMIT_NICE, &priority);
 }
 
-/// Once no thread is stopped any more: what is started from here on keeps its priority.
+/// Call it when no thread is stopped any more: processes started from here on keep their priority.
 void give_up_priority() {
   const rlimit none{0, 0};
   ::setrlimit(RLIMIT_NICE, &none);
@@ -85,7 +85,7 @@ class Sampling {
         py_spy_(std::move(py_spy)),
         calls_(calls) {}
 
-  /// Native calls, before any other work: it waits for children of its own.
+  /// Native calls first, before any other work: this waits for its own children.
   loop::Task<> look_natively() {
     std::vector<Found*> wanted;
     std::vector<pid_t> pids;

@@ -43,7 +43,7 @@ std::vector<int> gpu_numbers_of(const job::HostSpec& spec, const Env& env) {
 Result<CardFaults> CardFaults::follow(const std::vector<int>& gpus) {
   Fd log(::open(kernel_log, O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   if (!log) return fail_errno(kernel_log);
-  ::lseek(log.get(), 0, SEEK_END);  // What was before is not the job's.
+  ::lseek(log.get(), 0, SEEK_END);  // Earlier faults are not the job's.
   std::map<std::string, int> places;
   for (const auto& [place, number] : devices::gpu_places(driver_folder))
     if (std::find(gpus.begin(), gpus.end(), number) != gpus.end())
@@ -59,7 +59,8 @@ void CardFaults::look(TimePoint now) {
   std::array<char, record_bytes_max> buffer;
   for (int i = 0; i < records_at_once; ++i) {
     const ssize_t count = ::read(log_.get(), buffer.data(), buffer.size());
-    // EPIPE: the kernel had no room for all that came; the next read goes on behind the gap.
+    // EPIPE: the kernel dropped records because its buffer was full; the next read continues after
+    // the gap.
     if (count < 0 && (errno == EPIPE || errno == EINTR)) continue;
     if (count <= 0) return;
     const std::string_view record(buffer.data(), static_cast<std::size_t>(count));

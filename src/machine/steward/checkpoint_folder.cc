@@ -71,7 +71,7 @@ Result<void> store_file(const Place& place, const std::string& from, const std::
                         const std::function<bool()>& is_current) {
   const std::string shown = place.folder.path + "/" + relative;
   const Fd folder = TRY(folder_of(place, relative));
-  // Beside the file that it becomes: another folder may be another file system.
+  // Next to the final file: another folder may be another file system.
   const std::string partial = std::string(partial_prefix) + hex(random_bytes(6));
   const std::string name = relative.substr(relative.rfind('/') + 1);
   const Fd made(

@@ -126,7 +126,7 @@ struct CheckpointSync::State {
   std::unique_ptr<loop::TreeWatch> watch;
   StoredFiles stored;             ///< What `place` has.
   std::deque<std::string> queue;  ///< As many as fit; a pass finds the others.
-  std::set<std::string> queued;   ///< What is in `queue`, to look up.
+  std::set<std::string> queued;   ///< The content of `queue`, for lookups.
   std::size_t queue_bytes = 0;
   std::set<std::string> going;   ///< Under way.
   std::optional<FileWalk> pass;  ///< Over all files, for those that `stored` has not.
@@ -201,7 +201,7 @@ void CheckpointSync::State::forget_queue() {
   pass_wanted = false;
 }
 
-/// Watches a folder and those in it, and takes what is there already.
+/// Watches a folder and its subfolders, and queues the files that are already there.
 void CheckpointSync::State::scan(const std::string& relative, bool as_stored) {
   FileWalk walk(root.get(), relative);
   while (const std::optional<FileWalk::Found> found = walk.next()) {
@@ -250,7 +250,7 @@ std::optional<std::string> CheckpointSync::State::take_queued() {
   return relative;
 }
 
-/// What is under way and has changed is found by its writer's end, as any other.
+/// A file that changes while it is being stored is found again when its writer closes it.
 loop::Task<std::optional<std::string>> CheckpointSync::State::next_of_pass() {
   loop::Timer turn(tasks.loop());
   for (int walked = 1; pass || pass_wanted; ++walked) {

@@ -277,7 +277,7 @@ void HostRun::flush() {
   kill_now();
 }
 
-/// What a program says of limits whose refusals the kernel does not count.
+/// A program's messages about limits whose refusals the kernel does not count.
 void HostRun::heed(std::string_view words) {
   if (tells_of_no_room(words)) places_.look(true);
   lacked_files_ = lacked_files_ || tells_of_open_files(words);

@@ -53,12 +53,13 @@ Result<std::optional<std::string>> HostWord::taken(const Frame& frame) {
       return mark(frame);
     case job::Message::preflight_facts:
       return health(frame);
-    default:  // Phases and log lines are the steward's; what a newer `train` adds is not for it.
+    default:  // Phases and log lines are the steward's own; messages that a newer `train` adds are
+              // ignored.
       return std::optional<std::string>();
   }
 }
 
-/// A verdict on the job may name any of its hosts: its leader knows who failed.
+/// A verdict on the job may name any of its hosts: its leader knows which one failed.
 Result<std::optional<std::string>> HostWord::word(const Frame& frame, bool of_the_job) {
   const Json json = TRY(parse_json(frame.payload));
   job::Verdict verdict = TRY(job::verdict_from(json));
@@ -98,7 +99,7 @@ Result<std::optional<std::string>> HostWord::health(const Frame& frame) {
   return std::optional(std::move(text));
 }
 
-/// Each comes once: what a host repeats adds nothing to its journal.
+/// Each is accepted once: repetitions add nothing to the journal.
 Result<std::optional<std::string>> HostWord::mark(const Frame& frame) {
   const job::Moment moment = TRY(job::moment_from(frame.payload));
   if (!job::is_hosts_own(moment.mark))

@@ -15,7 +15,7 @@
 namespace muster::steward {
 namespace {
 
-/// A group counts what is written to a file system in memory, and cannot give it back.
+/// A group counts files written to a file system in memory, and cannot reclaim them.
 bool is_in_memory(const std::string& folder) {
   struct statfs status {};
   return ::statfs(folder.c_str(), &status) == 0 &&

@@ -126,7 +126,7 @@ int print_swept(const Swept& swept, bool json) {
   return swept.failed.empty() ? 0 : exit_undone;
 }
 
-/// Says on standard output what was stored.
+/// Prints the stored files on standard output.
 int run_upload(const StewardArgs& given, const Env& env, const Log& log) {
   const OwnMemory memory = OwnMemory::of_upload(given.upload_folder, env);
   const Result<std::string> done = upload_results(given.upload_folder, given.completed, env);
@@ -158,7 +158,7 @@ int steward_main(const Args& args, const Env& env) {
   if (!may_begin(given.gate)) return 0;
   outlive_others();
   ::umask(022);  // What is secret says so; the host's own folders are as programs expect them.
-  ::prctl(PR_SET_CHILD_SUBREAPER, 1);  // A container's init comes to us when runc has ended.
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);  // A container's init becomes our child when runc has ended.
   const Result<bool> done = run_host(given, env);
   if (!done) log.error(done.error().text);
   return done && *done ? 0 : exit_undone;

@@ -27,7 +27,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What stays of a host whose steward has ended, for the next one and for who reads.
+/// Files of a host that stay after its steward has ended, for the next steward and for readers.
 const std::set<std::string> kept_of_hosts = {"journal", "result", "spec.json", "steward.log"};
 
 /// For a killed process to end.
