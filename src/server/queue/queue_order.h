@@ -65,7 +65,7 @@ struct Place {
   UnixMillis due{0};
   bool is_promised = false;
   double before = 0;        ///< The sum of the shares of its key's jobs before it.
-  std::int64_t number = 0;  ///< The job's number, or that of the job that it starts along with.
+  std::int64_t number = 0;  ///< The job's number, or that of the job it comes right after.
 
   /// Places that come first sort first. `score`: its key's current and recent use.
   std::tuple<int, UnixMillis, bool, double, std::int64_t> rank(double score) const;
