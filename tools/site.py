@@ -42,6 +42,7 @@ def on_config(config):
     users.append({"Commands": [f"commands/{name}.md" for name in commands()]})
     for folder in ("protocols", "decisions"):
         pages = sorted((ROOT / "docs" / folder).glob("*.md"))
+        pages.sort(key=lambda page: page.stem != "README")
         builders.append({folder.capitalize(): [f"{folder}/{page.name}" for page in pages]})
     return config
 
