@@ -1,13 +1,21 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
+#include <cstring>
 
+#include "base/fd.h"
 #include "base/time.h"
 
 namespace muster {
 
 /// A number in [0, 1) from the kernel's generator.
-double random_chance();
+inline double random_chance() {
+  const std::string bytes = random_bytes(4);
+  std::uint32_t number = 0;
+  std::memcpy(&number, bytes.data(), sizeof number);
+  return static_cast<double>(number) / 4294967296.0;
+}
 
 /// Pauses between tries: doubling from `first` to `most`. Pure: chance comes in as an argument.
 class Backoff {

@@ -68,6 +68,7 @@ bool all_were_seen(const std::vector<job::HostStacks>& hosts) {
 }  // namespace
 
 bool HangWatch::active(TimePoint now) {
+  time_.advance(now);
   silent_since_ = since_ = now;
   seen_.clear();
   return std::exchange(hangs_, false);
@@ -85,6 +86,7 @@ std::optional<TimePoint> HangWatch::next_look() const {
 }
 
 HangWatch::Finding HangWatch::look(std::vector<job::HostStacks> seen, TimePoint now) {
+  time_.advance(now);
   if (now < quiet_until_) return Finding::nothing;
   looked_ = now;
   if (hangs_ && !all_were_seen(seen)) return Finding::nothing;  // No sign of life.

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/forward_time.h"
 #include "base/time.h"
 #include "job/outcome/outcome.h"
 #include "job/wire/stacks.h"
@@ -16,7 +17,7 @@ namespace muster::platform {
 /// a few times (`next_look`, job::Calls::moves) and reports what it has seen; it continues while
 /// the job hangs, to notice when it resumes.
 ///
-/// Pure: callers pass `now`, which must not go backwards.
+/// Pure: callers pass `now`, which must not go back (base/forward_time.h).
 class HangWatch {
  public:
   /// `after`: how long nothing may happen; 0: never looks.
@@ -39,6 +40,7 @@ class HangWatch {
 
  private:
   Duration after_;
+  ForwardTime time_;
   bool hangs_ = false;
   TimePoint since_{};
   std::optional<TimePoint> silent_since_;

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include "base/testing.h"
+
 namespace muster::platform {
 namespace {
 
@@ -66,6 +68,13 @@ TEST_CASE("hang: a line restarts the count, also one that arrives during a look"
   for (int look = 1; look <= 3; ++look)
     CHECK(watch.look(hosts(5000 + 1000 * look), start + 19s + 5s * look) == Found::nothing);
   CHECK(watch.look(hosts(9000), start + 39s) == Found::hangs);
+}
+
+TEST_CASE("hang: an event at an earlier time than the last ends the process") {
+  HangWatch watch(20s);
+  watch.active(start);
+  CHECK(aborts([&] { watch.active(start - 1ms); }));
+  CHECK(aborts([&] { static_cast<void>(watch.look(hosts(1), start - 1ms)); }));
 }
 
 TEST_CASE("hang: progress between two looks postpones it") {

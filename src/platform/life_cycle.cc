@@ -56,7 +56,7 @@ void earlier(std::optional<TimePoint>& deadline, TimePoint at) {
 }  // namespace
 
 LifeCycle::LifeCycle(Options options, TimePoint now)
-    : options_(std::move(options)), times_out_at_(now + options_.run_time_max) {
+    : options_(std::move(options)), time_(now), times_out_at_(now + options_.run_time_max) {
   if (options_.wait_max) waits_out_at_ = now + *options_.wait_max;
   for (const std::string& name : options_.hosts) hosts_.emplace_back().facts.host = name;
 }
@@ -87,6 +87,7 @@ Actions LifeCycle::on_queued(const std::string& name, const std::string& reason,
 }
 
 Actions LifeCycle::on_started(const std::string& name, UnixMillis time, TimePoint now) {
+  time_.advance(now);
   const bool waited = is_queued();
   host(name).stage = Stage::started;
   if (waited && !is_queued()) times_out_at_ = now + options_.run_time_max;
@@ -127,6 +128,7 @@ Actions LifeCycle::say_up_to(Said said, UnixMillis time) {
 }
 
 Actions LifeCycle::on_record(const std::string& name, const job::Record& record, TimePoint now) {
+  time_.advance(now);
   Host& from = host(name);
   if (record.kind == job::Message::phase) {
     const Result<job::PhaseChange> change = job::phase_from(record.payload);
@@ -159,6 +161,7 @@ Actions LifeCycle::on_record(const std::string& name, const job::Record& record,
 }
 
 Actions LifeCycle::on_journal_error(const std::string& name, const Error& error, TimePoint now) {
+  time_.advance(now);
   job::Verdict verdict;
   verdict.outcome = job::Outcome::failed(error.text);
   verdict.host = name;
@@ -167,6 +170,7 @@ Actions LifeCycle::on_journal_error(const std::string& name, const Error& error,
 }
 
 Actions LifeCycle::on_verdict(job::Verdict verdict, TimePoint now) {
+  time_.advance(now);
   Host& from = host(verdict.host);
   if (!from.facts.word) from.facts.word = std::move(verdict);
   on_failure(false, now);
@@ -210,6 +214,7 @@ void LifeCycle::on_success(TimePoint now) {
 
 Actions LifeCycle::on_steward_end(const std::string& name, job::Outcome outcome, UnixMillis time,
                                   TimePoint now) {
+  time_.advance(now);
   Host& from = host(name);
   // Somebody else's stop, an operator's of the cluster: as good as one of the user's. Its hosts
   // have mostly said by then that they were asked to end.
@@ -225,6 +230,7 @@ Actions LifeCycle::on_steward_end(const std::string& name, job::Outcome outcome,
 
 Actions LifeCycle::on_host_gone(const std::string& name, JobEnd::Taken how, const std::string& why,
                                 UnixMillis time, TimePoint now) {
+  time_.advance(now);
   job::Outcome outcome = how == JobEnd::Taken::lost ? job::Outcome::lost(why)
                                                     : job::Outcome::failed("preempted: " + why);
   host(name).taken = how;
@@ -234,6 +240,7 @@ Actions LifeCycle::on_host_gone(const std::string& name, JobEnd::Taken how, cons
 
 Actions LifeCycle::on_time_limit(const std::string& name, const std::string& why, UnixMillis time,
                                  TimePoint now) {
+  time_.advance(now);
   // What an engine had left to run that was away meanwhile is never less than a second.
   if (time_left(now) <= std::chrono::seconds(1)) ending_.ended_by_limit();
   Host& from = host(name);
@@ -254,12 +261,14 @@ Actions LifeCycle::stop_all(StatusLine line, TimePoint now) {
 }
 
 Actions LifeCycle::on_stop(UnixMillis time, TimePoint now) {
+  time_.advance(now);
   if (ending_.stopped() != Ending::Stopped::no) return {};
   ending_.stop();
   return stop_all({"Stopping", "Stopping the training job", time}, now);
 }
 
 Actions LifeCycle::on_kill(TimePoint now) {
+  time_.advance(now);
   ending_.stop();
   killed_ = true;
   for (Host& each : hosts_)
@@ -268,6 +277,7 @@ Actions LifeCycle::on_kill(TimePoint now) {
 }
 
 Actions LifeCycle::on_time(UnixMillis time, TimePoint now) {
+  time_.advance(now);
   Actions actions;
   if (waits_out_at_ && now >= *waits_out_at_ && ending_.goes_on()) {
     ending_.wait_is_up();

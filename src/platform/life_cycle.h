@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/forward_time.h"
 #include "base/time.h"
 #include "job/limits.h"
 #include "job/wire/journal.h"
@@ -75,7 +76,8 @@ struct JobEnd {
 /// far: `starting`, `preparing`, `downloading`, `training`, `uploading`, in this order and without
 /// gaps.
 ///
-/// Pure: callers pass `now` (it must not go back) and, where a line gets a time, the wall clock.
+/// Pure: callers pass `now`, which must not go back from one event to the next
+/// (base/forward_time.h), and, where a line gets a time, the wall clock.
 class LifeCycle {
  public:
   struct Options {
@@ -164,6 +166,7 @@ class LifeCycle {
   bool may_time_out() const { return ending_.goes_on() && !is_queued(); }
 
   Options options_;
+  ForwardTime time_;
   std::vector<Host> hosts_;
   TimePoint times_out_at_;
   std::optional<TimePoint> waits_out_at_;

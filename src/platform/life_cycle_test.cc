@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json.h"
+#include "base/testing.h"
 
 namespace muster::platform {
 namespace {
@@ -112,6 +113,17 @@ TEST_CASE("life cycle: a job is as far as its slowest host, and shows every stat
   CHECK(end.status == JobEnd::Status::completed);
   CHECK(end.training_time == 3s);
   CHECK(end.last.status == "Completed");
+}
+
+TEST_CASE("life cycle: an event at an earlier time than the last ends the process") {
+  Story job(1);
+  job.now += 2s;
+  job.started("algo-1");
+  job.now -= 1s;
+  CHECK(aborts([&] { job.phase("algo-1", Phase::training); }));
+  CHECK(aborts([&] { job.steward("algo-1"); }));
+  CHECK(aborts([&] { job.stop(); }));
+  CHECK(aborts([&] { job.kill(); }));
 }
 
 TEST_CASE("life cycle: statuses carry SageMaker's messages") {

@@ -81,7 +81,7 @@ CallWorld::CallWorld(std::uint64_t seed, CallPlan plan)
     on_member_frame(member, frame);
   };
   world_.on_lost = [this](const std::string& host) {
-    course_.lost(host);
+    course_.lost(host, world_.now());
     turn();
   };
   if (plan_.noise) world_.add_noise();

@@ -43,6 +43,7 @@ Attempt::Attempt(int number, std::vector<HostState> hosts, bool delivered, Times
                  TimePoint now, bool holds)
     : number_(number),
       times_(times),
+      time_(now),
       holds_(holds),
       states_(std::move(hosts)),
       hosts_(states_.size()),
@@ -137,6 +138,7 @@ void Attempt::tell_health(Actions& actions, const std::string& text, UnixMillis 
 
 Actions Attempt::on_queue(const std::optional<slurm::QueuedJob>& job, UnixMillis time,
                           TimePoint now) {
+  time_.advance(now);
   Actions actions;
   if (settled() || in_slurm_ == InSlurm::over) return actions;
   if (!job) {
@@ -222,6 +224,7 @@ void Attempt::tell_held(Actions& actions, std::size_t at) {
 }
 
 Actions Attempt::on_delivered(const Result<void>& done, UnixMillis time, TimePoint now) {
+  time_.advance(now);
   Actions actions;
   delivery_ = Delivery::delivered;
   if (done) join_by_ = now + times_.join_max;
@@ -308,6 +311,7 @@ Actions Attempt::on_preempted() {
 }
 
 Actions Attempt::on_silent(const std::string& name, UnixMillis heard, TimePoint now) {
+  time_.advance(now);
   Actions actions;
   const std::size_t at = index(name);
   Host& host = hosts_[at];
@@ -328,6 +332,7 @@ Actions Attempt::on_silent(const std::string& name, UnixMillis heard, TimePoint 
 
 Actions Attempt::on_ended(const std::string& name, job::Outcome outcome, UnixMillis time,
                           TimePoint now) {
+  time_.advance(now);
   Actions actions;
   const std::size_t at = index(name);
   if (states_[at].end || hosts_[at].held) {  // Reported again to an engine that was restarted.
@@ -382,6 +387,7 @@ Actions Attempt::stop(const std::string& name, std::chrono::milliseconds grace, 
 }
 
 Actions Attempt::destroy(const std::string& name, UnixMillis time, TimePoint now) {
+  time_.advance(now);
   const std::size_t at = index(name);
   if (states_[at].end) return {};
   if (!has_begun()) return stop(name, std::chrono::milliseconds(0), time);
@@ -394,6 +400,7 @@ Actions Attempt::destroy(const std::string& name, UnixMillis time, TimePoint now
 }
 
 Actions Attempt::on_time(UnixMillis time, TimePoint now) {
+  time_.advance(now);
   Actions actions;
   if (join_by_ && now >= *join_by_) {
     std::string missing;

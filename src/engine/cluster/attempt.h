@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/forward_time.h"
 #include "base/result.h"
 #include "base/time.h"
 #include "engine/engine.h"
@@ -66,7 +67,8 @@ struct HostState {
 ///     Link:      awaited --> open <--> silent --silence_max--> given_up --> open
 ///     Asked:     nothing --> stop --> end,  nothing --> end
 ///
-/// Pure: callers pass the time; `now` must not go back.
+/// Pure: callers pass the time; `now` must not go back from one event to the next
+/// (base/forward_time.h).
 class Attempt {
  public:
   struct Times {
@@ -159,6 +161,7 @@ class Attempt {
 
   int number_;
   Times times_;
+  ForwardTime time_;
   bool holds_;
   std::vector<HostState> states_;
   std::vector<Host> hosts_;  ///< In the order of states_.

@@ -4,6 +4,7 @@
 
 #include <csignal>
 
+#include "base/testing.h"
 #include "base/text.h"
 
 namespace muster::cluster {

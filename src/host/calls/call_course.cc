@@ -24,6 +24,7 @@ job::Verdict failed_on(const std::string& host, const std::string& why) {
 // --- gathering ---
 
 Result<void> CallCourse::call(launch::Call call, bool whole_job, TimePoint now) {
+  time_.advance(now);
   if (own_)
     return fail(Errc::closed, own_->name +
                                   " is already running on this host; only one call at a "
@@ -37,6 +38,7 @@ Result<void> CallCourse::call(launch::Call call, bool whole_job, TimePoint now) 
 }
 
 void CallCourse::member_calls(const std::string& host, launch::HostCall call, TimePoint now) {
+  time_.advance(now);
   came(host, std::move(call), now);
 }
 
@@ -144,6 +146,7 @@ std::optional<std::string> CallCourse::refusal(const std::string& host) const {
 }
 
 void CallCourse::ended(job::Verdict verdict, TimePoint now) {
+  time_.advance(now);
   // A host that has not called reports about an earlier call.
   if (closed_ || !came_.contains(verdict.host)) return;
   if (phase_ == Phase::gathering && !verdict.success())
@@ -157,6 +160,7 @@ void CallCourse::ended(job::Verdict verdict, TimePoint now) {
 }
 
 void CallCourse::restarts(job::Verdict verdict, TimePoint now) {
+  time_.advance(now);
   if (closed_ || phase_ != Phase::running || !came_.contains(verdict.host)) return;
   well_.clear();  // All ranks of its host run again.
   failed_.clear();
@@ -172,6 +176,7 @@ void CallCourse::recall(TimePoint now) {
 }
 
 void CallCourse::done(const std::string& host, TimePoint now) {
+  time_.advance(now);
   const bool is_last = deciding_.erase(host) > 0 && deciding_.empty();
   if (is_last && phase_ == Phase::running && launcher_running_)
     actions_.push_back({.kind = Action::Kind::release, .number = number_, .hosts = own_->hosts});
@@ -179,18 +184,22 @@ void CallCourse::done(const std::string& host, TimePoint now) {
 }
 
 void CallCourse::ended_here(Number number, job::Verdict verdict, TimePoint now) {
+  time_.advance(now);
   if (runs(number)) ended(std::move(verdict), now);
 }
 
 void CallCourse::restarts_here(Number number, job::Verdict verdict, TimePoint now) {
+  time_.advance(now);
   if (runs(number)) restarts(std::move(verdict), now);
 }
 
 void CallCourse::done_here(Number number, TimePoint now) {
+  time_.advance(now);
   if (runs(number)) done(options_.host, now);
 }
 
 void CallCourse::launcher_ended(Number number, job::Verdict verdict, TimePoint now) {
+  time_.advance(now);
   if (!runs(number)) return;
   launcher_running_ = false;
   ended(std::move(verdict), now);
@@ -252,8 +261,9 @@ void CallCourse::drained(const std::string& host) {
   if (draining_.empty()) answer({verdict_, {}});
 }
 
-void CallCourse::lost(const std::string& host) {
-  if (!closed_ && phase_ == Phase::running && stopping_) done(host, TimePoint::max());
+void CallCourse::lost(const std::string& host, TimePoint now) {
+  time_.advance(now);
+  if (!closed_ && phase_ == Phase::running && stopping_) done(host, now);
   drained(host);
 }
 
@@ -287,6 +297,7 @@ void CallCourse::close() {
 // --- time ---
 
 void CallCourse::step(TimePoint now) {
+  time_.advance(now);
   look(now);
   const bool waits = phase_ == Phase::gathering || phase_ == Phase::ending;
   if (!closed_ && waits && now >= next_say_) say_missing(now);

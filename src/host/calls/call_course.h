@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/forward_time.h"
 #include "base/time.h"
 #include "host/coordinate/first_cause.h"
 #include "job/launch/call.h"
@@ -21,8 +22,8 @@ namespace muster::calls {
 /// What waits says for whom, every 10 s; there is no deadline
 /// (docs/decisions/0012-collective-calls.md). A host that is lost ends the job, and with close()
 /// all waiting. Pure: no clock, no sockets, no processes. Events go in by the methods, with `now`,
-/// which must not go backwards; what is to be done comes out of take_actions(). Source:
-/// docs/protocols/host-socket.md, "A call".
+/// which must not go back (base/forward_time.h); what is to be done comes out of take_actions().
+/// Source: docs/protocols/host-socket.md, "A call".
 class CallCourse {
  public:
   struct Options {
@@ -68,7 +69,7 @@ class CallCourse {
   /// Nothing is left of the call on a host.
   void drained(const std::string& host);
   /// A member is lost: nothing of a call is there to be drained. The job ends by others' means.
-  void lost(const std::string& host);
+  void lost(const std::string& host, TimePoint now);
 
   // What happens in this host's own share; `number` is from Action::begin. What comes when that
   // call is over is passed over.
@@ -122,6 +123,7 @@ class CallCourse {
   void say_missing(TimePoint now);
 
   Options options_;
+  ForwardTime time_;
   Phase phase_ = Phase::idle;
   Number number_ = 0;
   bool closed_ = false;

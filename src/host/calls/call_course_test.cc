@@ -4,6 +4,8 @@
 
 #include <csignal>
 
+#include "base/testing.h"
+
 namespace muster::calls {
 namespace {
 
@@ -88,6 +90,12 @@ TEST_CASE_FIXTURE(Course, "call: runs when every host has called, and is answere
   CHECK(answer.result.verdict.success());
   CHECK(!course.own());
   CHECK(!course.next_deadline());
+}
+
+TEST_CASE_FIXTURE(Course, "call: an event at an earlier time than the last ends the process") {
+  member_calls("algo-2");
+  CHECK(aborts([&] { course.step(now - milliseconds(1)); }));
+  CHECK(aborts([&] { course.lost("algo-2", now - milliseconds(1)); }));
 }
 
 TEST_CASE_FIXTURE(Course, "call: an exchange runs nothing and gives every host's data") {
@@ -318,7 +326,7 @@ TEST_CASE_FIXTURE(Course, "call: after a stop a host that is lost has no rank to
   course.stop(now);
   course.done_here(course.number(), now);
   CHECK(course.take_actions().empty());
-  course.lost("algo-2");
+  course.lost("algo-2", now);
   CHECK(only().kind == Kind::release);
 }
 
@@ -378,7 +386,7 @@ TEST_CASE_FIXTURE(Course, "call: waiting calls report the missing hosts every te
   course.drained("algo-3");
   step_to(seconds(10));
   CHECK(only().text == "mpirun train.py waits for algo-2 to end what is left");
-  course.lost("algo-2");
+  course.lost("algo-2", now);
   CHECK(only().kind == Kind::answer);
 }
 

@@ -58,7 +58,7 @@ void CallLead::gone(const std::string& host) {
 }
 
 void CallLead::lost(const std::string& host) {
-  course_.lost(host);
+  course_.lost(host, Clock::now());
   turn();
 }
 

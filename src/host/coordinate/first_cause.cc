@@ -56,6 +56,7 @@ int class_of(const job::Verdict& verdict) {
 }  // namespace
 
 void FirstCause::add(job::Verdict verdict, TimePoint now) {
+  time_.advance(now);
   if (verdict.success() || decide(now)) return;
   int rank = class_of(verdict);
   if (!best_) opened_ = now;
@@ -67,6 +68,7 @@ void FirstCause::add(job::Verdict verdict, TimePoint now) {
 }
 
 void FirstCause::all_ended(TimePoint now) {
+  time_.advance(now);
   if (!all_ended_) all_ended_ = now;
 }
 

@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "base/forward_time.h"
 #include "base/time.h"
 #include "job/outcome/outcome.h"
 
@@ -29,7 +30,8 @@ namespace muster::coordinate {
 /// 6 or 8, the window stays open until all have ended, at most for `blaming_window`. SIGKILL of a
 /// rank in that extra time does not count: mpirun may have sent it. So a rank that exits because
 /// its peer has failed never hides the peer's end. Pure: reads no clock; `now` must not go
-/// backwards. Source: docs/protocols/first-cause.md; table in first_cause_test.cc.
+/// back from one event to the next (base/forward_time.h). Source: docs/protocols/first-cause.md;
+/// table in first_cause_test.cc.
 class FirstCause {
  public:
   struct Options {
@@ -59,6 +61,7 @@ class FirstCause {
   TimePoint closes() const;
 
   Options options_;
+  ForwardTime time_;
   std::optional<job::Verdict> best_;
   int class_ = 0;  ///< The class of `best_`; lower wins.
   TimePoint opened_;

@@ -5,6 +5,8 @@
 #include <csignal>
 #include <vector>
 
+#include "base/testing.h"
+
 using namespace muster;
 using namespace std::chrono_literals;
 using coordinate::FirstCause;
@@ -55,6 +57,14 @@ struct Arrival {
 };
 
 }  // namespace
+
+TEST_CASE("first cause: an end that is told at an earlier time than the last ends the process") {
+  FirstCause cause;
+  cause.add(rank(1, "algo-1", Outcome::exited(1)), start);
+  CHECK(aborts([&] { cause.add(rank(2, "algo-1", Outcome::exited(1)), start - 1ms); }));
+  CHECK(aborts([&] { cause.all_ended(start - 1ms); }));
+  CHECK(cause.decide(start - 1ms) == std::nullopt);  // A question, not an event.
+}
 
 TEST_CASE("first cause: of ends that arrive together the one that others followed from is named") {
   const Verdict segv = rank(3, "algo-2", Outcome::signaled(SIGSEGV));

@@ -21,6 +21,7 @@ constexpr int own_pause_intervals = 3;  ///< So many intervals between two steps
 
 LeaderCall::LeaderCall(Options options, TimePoint now)
     : options_(std::move(options)),
+      time_(now),
       opened_at_(now),
       last_step_(now),
       next_beat_(now + options_.heartbeat),
@@ -34,6 +35,7 @@ LeaderCall::LeaderCall(Options options, TimePoint now)
 
 void LeaderCall::opened(Session session, const std::string& host, const std::string& address,
                         TimePoint now) {
+  time_.advance(now);
   if (peers_.size() - joined_.size() >= strangers_max) {
     actions_.push_back({.kind = Action::Kind::close, .session = session});
     return;
@@ -42,6 +44,7 @@ void LeaderCall::opened(Session session, const std::string& host, const std::str
 }
 
 bool LeaderCall::frame(Session session, const Frame& frame, TimePoint now) {
+  time_.advance(now);
   const auto found = peers_.find(session);
   if (found == peers_.end() || found->second.stage == Stage::dismissed) return false;
   Peer& peer = found->second;
@@ -59,7 +62,8 @@ bool LeaderCall::frame(Session session, const Frame& frame, TimePoint now) {
   return false;
 }
 
-void LeaderCall::closed(Session session, const std::string& how, TimePoint) {
+void LeaderCall::closed(Session session, const std::string& how, TimePoint now) {
+  time_.advance(now);
   const auto found = peers_.find(session);
   if (found == peers_.end()) return;
   const std::string host = found->second.host;
@@ -72,6 +76,7 @@ void LeaderCall::closed(Session session, const std::string& how, TimePoint) {
 }
 
 void LeaderCall::hold(const std::string& host, bool held, TimePoint now) {
+  time_.advance(now);
   liveness_.hold(host, held, now);
 }
 
@@ -169,6 +174,7 @@ void LeaderCall::admit(Session session, Peer& peer, TimePoint now) {
 // What time brings.
 
 void LeaderCall::step(TimePoint now) {
+  time_.advance(now);
   // A leader that was stopped itself must not take the silence of that time for the others'.
   if (now - last_step_ > options_.heartbeat * own_pause_intervals) liveness_.excuse(now);
   last_step_ = now;
@@ -223,6 +229,7 @@ void LeaderCall::give_up(const std::string& why, TimePoint now) {
 }
 
 void LeaderCall::cancel(const std::string& why, TimePoint now) {
+  time_.advance(now);
   if (phase_ == Phase::gathering) give_up(why, now);
 }
 

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/forward_time.h"
 #include "base/frame.h"
 #include "host/coordinate/liveness.h"
 #include "host/coordinate/protocol.h"
@@ -18,7 +19,8 @@ namespace muster::coordinate {
 /// who is lost.
 ///
 /// Pure: no clock, no sockets. Events go in by the methods, with `now`, which must not go
-/// backwards; what is to be done comes out of take_actions(). Source: docs/protocols/rollcall.md.
+/// back (base/forward_time.h); what is to be done comes out of take_actions(). Source:
+/// docs/protocols/rollcall.md.
 class LeaderCall {
  public:
   struct Options {
@@ -105,6 +107,7 @@ class LeaderCall {
 
   Options options_;
   std::set<std::string> members_;
+  ForwardTime time_;
   TimePoint opened_at_;
   TimePoint last_step_;
   TimePoint next_beat_;

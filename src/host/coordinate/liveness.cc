@@ -4,7 +4,13 @@
 
 namespace muster::coordinate {
 
+void Liveness::add(const std::string& host, TimePoint now) {
+  time_.advance(now);
+  hosts_[host] = {now, false};
+}
+
 Result<void> Liveness::beat(const std::string& host, TimePoint now) {
+  time_.advance(now);
   const auto found = hosts_.find(host);
   if (found == hosts_.end()) return fail(Errc::not_found, host + ": not watched");
   found->second.heard = now;
@@ -12,16 +18,19 @@ Result<void> Liveness::beat(const std::string& host, TimePoint now) {
 }
 
 void Liveness::hold(const std::string& host, bool held, TimePoint now) {
+  time_.advance(now);
   const auto found = hosts_.find(host);
   if (found == hosts_.end() || found->second.held == held) return;
   found->second = {now, held};
 }
 
 void Liveness::excuse(TimePoint now) {
+  time_.advance(now);
   for (auto& [name, host] : hosts_) host.heard = now;
 }
 
 std::vector<std::string> Liveness::expire(TimePoint now) {
+  time_.advance(now);
   std::vector<std::string> lost;
   for (const auto& [name, host] : hosts_)
     if (!host.held && now - host.heard >= lost_after_) lost.push_back(name);

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/forward_time.h"
 #include "base/result.h"
 #include "base/time.h"
 
@@ -12,7 +13,8 @@ namespace muster::coordinate {
 
 /// Decides which hosts are silent for too long, from the times at which something of them arrived.
 ///
-/// Pure: reads no clock and no socket; callers pass `now`, which must not go backwards.
+/// Pure: reads no clock and no socket; callers pass `now`, which must not go back from
+/// one event to the next (base/forward_time.h).
 /// Source: docs/protocols/rollcall.md, "Heartbeats".
 class Liveness {
  public:
@@ -20,7 +22,7 @@ class Liveness {
   explicit Liveness(Duration lost_after) : lost_after_(lost_after) {}
 
   /// Begins to watch a host, as if a beat of it had just come.
-  void add(const std::string& host, TimePoint now) { hosts_[host] = {now, false}; }
+  void add(const std::string& host, TimePoint now);
   void remove(const std::string& host) { hosts_.erase(host); }
   /// Records a beat; whatever a host sends counts as one. Error: `not_found` for a host that is not
   /// watched, or already lost.
@@ -43,6 +45,7 @@ class Liveness {
     bool held = false;
   };
   Duration lost_after_;
+  ForwardTime time_;
   std::map<std::string, Host> hosts_;
 };
 

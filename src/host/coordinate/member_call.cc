@@ -18,6 +18,7 @@ constexpr int own_pause_intervals = 3;  ///< So many intervals between two steps
 
 MemberCall::MemberCall(Options options, TimePoint now)
     : options_(std::move(options)),
+      time_(now),
       deadline_(now + options_.join_deadline),
       opened_at_(now),
       last_step_(now),
@@ -26,6 +27,7 @@ MemberCall::MemberCall(Options options, TimePoint now)
       chance_(options_.seed) {}
 
 void MemberCall::begin(TimePoint now) {
+  time_.advance(now);
   if (stage_ == Stage::idle) connect(now);
 }
 
@@ -36,6 +38,7 @@ void MemberCall::connect(TimePoint now) {
 }
 
 void MemberCall::connected(TimePoint now) {
+  time_.advance(now);
   if (stage_ != Stage::connecting) return;
   stage_ = Stage::joining;
   heard_ = now;
@@ -44,6 +47,7 @@ void MemberCall::connected(TimePoint now) {
 }
 
 void MemberCall::not_connected(const Error& why, TimePoint now) {
+  time_.advance(now);
   if (stage_ != Stage::connecting) return;
   // Also if our key is refused: another process that got the port first may say so, not only the
   // leader.
@@ -54,6 +58,7 @@ void MemberCall::not_connected(const Error& why, TimePoint now) {
 // The leader's message.
 
 bool MemberCall::frame(const Frame& frame, TimePoint now) {
+  time_.advance(now);
   if (!in_session()) return false;
   heard_ = now;
   if (frame.type == type_of(Message::heartbeat)) return false;
@@ -111,6 +116,7 @@ void MemberCall::on_refuse(const Frame& frame, TimePoint now) {
 }
 
 void MemberCall::closed(const std::string& how, TimePoint now) {
+  time_.advance(now);
   if (in_session()) hang_up("its session ended: " + how, now);
 }
 
@@ -150,6 +156,7 @@ void MemberCall::give_up(Errc code, const std::string& why) {
 // What time brings.
 
 void MemberCall::step(TimePoint now) {
+  time_.advance(now);
   // A member that was stopped itself must not take the silence of that time for the leader's.
   if (now - last_step_ > options_.heartbeat * own_pause_intervals) heard_ = now;
   last_step_ = now;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/backoff.h"
+#include "base/forward_time.h"
 #include "base/frame.h"
 #include "host/coordinate/protocol.h"
 
@@ -17,7 +18,8 @@ namespace muster::coordinate {
 /// started, when the leader is lost.
 ///
 /// Pure: no clock, no sockets. Events go in by the methods, with `now`, which must not go
-/// backwards; what is to be done comes out of take_actions(). Source: docs/protocols/rollcall.md.
+/// back (base/forward_time.h); what is to be done comes out of take_actions(). Source:
+/// docs/protocols/rollcall.md.
 class MemberCall {
  public:
   struct Options {
@@ -90,6 +92,7 @@ class MemberCall {
   std::string leader_text() const { return options_.leader + " at " + options_.where; }
 
   Options options_;
+  ForwardTime time_;
   Stage stage_ = Stage::idle;
   TimePoint deadline_;
   TimePoint opened_at_;

@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include "base/testing.h"
 #include "host/coordinate/leader_call.h"
 #include "host/coordinate/liveness.h"
 #include "host/coordinate/member_call.h"
@@ -70,8 +71,8 @@ TEST_CASE("liveness: a host is lost after silence, once, and not while it is hel
   CHECK(liveness.beat("algo-2", start).error().code == Errc::not_found);
   liveness.add("algo-3", start);
   liveness.add("algo-2", start);
-  CHECK(liveness.expire(start + 4999ms).empty());
   CHECK(liveness.beat("algo-2", start + 4s));
+  CHECK(liveness.expire(start + 4999ms).empty());
   CHECK(*liveness.next_deadline() == start + 5s);
   CHECK_FALSE(liveness.all_silent(4s, start + 5s));
   CHECK(liveness.expire(start + 5s) == std::vector<std::string>{"algo-3"});
@@ -85,6 +86,19 @@ TEST_CASE("liveness: a host is lost after silence, once, and not while it is hel
   liveness.excuse(start + 1h + 4s);
   CHECK(liveness.expire(start + 1h + 5s).empty());
   CHECK(liveness.expire(start + 1h + 9s).size() == 1);
+}
+
+TEST_CASE("coordinate: events at an earlier time than the last one's end the process") {
+  Liveness liveness(5s);
+  liveness.add("algo-2", start + 1s);
+  CHECK(aborts([&] { static_cast<void>(liveness.expire(start)); }));
+  CHECK(aborts([&] { static_cast<void>(liveness.beat("algo-3", start)); }));
+  LeaderCall leader = with_all_joined();
+  leader.step(start + 1s);
+  CHECK(aborts([&] { leader.step(start); }));
+  CHECK(aborts([&] { leader.closed(1, "reset", start); }));
+  MemberCall member = member_call();
+  CHECK(aborts([&] { member.begin(start - 1ms); }));
 }
 
 TEST_CASE("protocol: messages are parsed back unchanged") {
