@@ -89,8 +89,7 @@ LinkedAttempt::~LinkedAttempt() {
 
 void LinkedAttempt::close() {
   tasks_.end();
-  for (auto& [name, host] : hosts_)
-    if (host.channel) std::exchange(host.channel, nullptr)->close();
+  for (auto& [name, host] : hosts_) hang_up(host);
   told_->closed = true;
   told_->more.notify();
 }
@@ -119,12 +118,17 @@ LinkedAttempt::Host* LinkedAttempt::find(const std::string& host) {
 
 // Connections.
 
+void LinkedAttempt::hang_up(Host& host) {
+  host.state.closes();
+  if (host.channel) std::exchange(host.channel, nullptr)->close();
+}
+
 void LinkedAttempt::take(const std::string& name, std::unique_ptr<loop::Channel> channel) {
   Host* const host = find(name);
   CHECK_THAT(host != nullptr, "a connection of a host that the attempt has not");
-  if (host->channel) host->channel->close();
+  hang_up(*host);
   host->channel = std::move(channel);
-  host->greeted = false;
+  host->state.opens();
   host->heard = Clock::now();
   tasks_.start(converse(*host, host->channel));
 }
@@ -141,15 +145,15 @@ loop::Task<> LinkedAttempt::converse(Host& host, std::shared_ptr<loop::Channel> 
     }
     host.heard = Clock::now();
     host.heard_time = wall_time();
-    fine = host.greeted ? hear(host, *frame) : greet(host, *frame);
+    fine = host.state.link() == Link::greeted ? hear(host, *frame) : greet(host, *frame);
     if (!fine) break;
     // A node that reads no answers is heard no more, and silent soon.
     const Result<void> room = co_await channel->room();
     if (!room) break;
   }
   if (host.channel == channel) {
-    host.channel.reset();
-    if (host.end) tell_silent(host);  // A node that has heard it goes.
+    hang_up(host);
+    if (host.state.order() == Order::end) tell_silent(host);  // A node that has heard it goes.
   }
   if (!fine && trouble_) trouble_(host.name + ": " + fine.error().text);
   channel->close();
@@ -158,7 +162,7 @@ loop::Task<> LinkedAttempt::converse(Host& host, std::shared_ptr<loop::Channel> 
 Result<void> LinkedAttempt::greet(Host& host, const Frame& frame) {
   if (frame.type != job::type_of(Message::node_hello)) return out_of_turn(frame);
   const job::NodeHello hello = TRY(job::node_hello_from(frame.payload));
-  host.greeted = true;
+  host.state.says_hello();
   host.measures = hello.measures;
   if (hello.version != job::node_link_version) {
     give_up(host, "its node speaks version " + std::to_string(hello.version) + " of the link (" +
@@ -173,32 +177,32 @@ Result<void> LinkedAttempt::greet(Host& host, const Frame& frame) {
   welcome.result_bytes = host.tar ? host.tar.bytes() : 0;
   post(host, Message::node_welcome, job::encode(welcome));
   post_all_asked(host);
-  if (!host.joined) {
-    host.joined = true;
-    tell(
-        host,
-        {.kind = Kind::joined, .node = hello.node, .address = hello.address, .lacks = hello.lacks});
-  }
-  if (host.silent) tell(host, {.kind = Kind::back});
-  host.silent = false;
-  if (hello.state == job::NodeState::running && !std::exchange(host.began, true))
+  const bool is_new = host.state.presence() == Presence::awaited;
+  if (host.state.joins())
+    tell(host, is_new ? LinkEvent{.kind = Kind::joined,
+                                  .node = hello.node,
+                                  .address = hello.address,
+                                  .lacks = hello.lacks}
+                      : LinkEvent{.kind = Kind::back});
+  if (hello.state == job::NodeState::running && host.state.steward_begins())
     tell(host, {.kind = Kind::began});
   return {};
 }
 
 void LinkedAttempt::post_all_asked(Host& host) {
-  if (host.end) return post(host, Message::node_end, job::encode(job::NodeEnd{*host.end}));
-  if (host.done) return post(host, Message::node_done);
+  if (host.state.order() == Order::end)
+    return post(host, Message::node_end, job::encode(job::NodeEnd{host.why_end}));
+  if (host.state.order() == Order::done) return post(host, Message::node_done);
   if (begun_ && !host.is_spare) {
     job::NodeBegin begin;
-    begin.preempt_grace = preempt_grace_;
+    begin.preempt_grace = *begun_;
     for (const std::string& name : attempt_.hosts)
       begin.hosts.push_back({name, hosts_.at(name).address});
     post(host, Message::node_begin, job::encode(begin));
   }
   if (preempted_) post_preempted(host);
   if (host.stop) post(host, Message::node_stop, job::encode(job::NodeStop{*host.stop}));
-  if (host.wanted) post(host, Message::node_give);
+  if (host.state.results() == Results::wanted) post(host, Message::node_give);
 }
 
 /// Beats, and what has become silent.
@@ -218,25 +222,24 @@ loop::Task<> LinkedAttempt::watch() {
 
 void LinkedAttempt::look_at(Host& host, TimePoint now) {
   const bool is_mute = now - host.heard > timing_.silence;
-  if (host.channel && is_mute) std::exchange(host.channel, nullptr)->close();
-  if (host.channel && host.greeted) post(host, Message::node_beat);
-  if (is_mute && !host.done && !host.end && !host.left) tell_silent(host);
+  if (is_mute) hang_up(host);
+  post(host, Message::node_beat);
+  if (is_mute && host.state.order() == Order::run) tell_silent(host);
 }
 
 void LinkedAttempt::tell_silent(Host& host) {
-  if (!host.joined || std::exchange(host.silent, true)) return;
-  tell(host, {.kind = Kind::silent, .time = host.heard_time});
+  if (host.state.falls_silent()) tell(host, {.kind = Kind::silent, .time = host.heard_time});
 }
 
 // What nodes say.
 
 Result<void> LinkedAttempt::hear(Host& host, const Frame& frame) {
-  if (host.end || host.left) return {};  // Until it has read that.
+  if (!host.state.is_heeded()) return {};  // Until it has read that.
   switch (static_cast<Message>(frame.type)) {
     case Message::node_beat:
       return {};
     case Message::node_began:
-      if (!std::exchange(host.began, true)) tell(host, {.kind = Kind::began});
+      if (host.state.steward_begins()) tell(host, {.kind = Kind::began});
       return {};
     case Message::node_journal:
       return hear_journal(host, frame);
@@ -248,15 +251,15 @@ Result<void> LinkedAttempt::hear(Host& host, const Frame& frame) {
     }
     case Message::node_ended: {
       const job::NodeEnded ended = TRY(job::node_ended_from(frame.payload));
-      if (!std::exchange(host.ended, true))
+      if (host.state.steward_ends())
         tell(host,
              {.kind = Kind::ended, .time = wall_time() - ended.ago, .outcome = ended.outcome});
       return {};
     }
     case Message::node_result:
-      return forgets_results_ ? Result<void>() : hear_result(host, frame);
+      return hear_result(host, frame);
     case Message::node_given:
-      return forgets_results_ ? Result<void>() : hear_given(host, frame);
+      return hear_given(host, frame);
     case Message::node_stacks:
       return hear_stacks(host, frame);
     case Message::node_usage:
@@ -268,7 +271,7 @@ Result<void> LinkedAttempt::hear(Host& host, const Frame& frame) {
 
 Result<void> LinkedAttempt::hear_journal(Host& host, const Frame& frame) {
   const job::NodePiece piece = TRY(job::node_piece_from(frame.payload));
-  if (host.ended || host.is_spare) return out_of_turn(frame);
+  if (host.state.steward() == Steward::ended || host.is_spare) return out_of_turn(frame);
   if (piece.offset != host.journal.bytes())
     return fail(Errc::protocol, "a piece of the journal at " + std::to_string(piece.offset) +
                                     ", of which there are " + std::to_string(host.journal.bytes()) +
@@ -283,8 +286,10 @@ Result<void> LinkedAttempt::hear_journal(Host& host, const Frame& frame) {
 }
 
 Result<void> LinkedAttempt::hear_result(Host& host, const Frame& frame) {
+  if (host.state.results() == Results::forgotten) return {};
   const job::NodePiece piece = TRY(job::node_piece_from(frame.payload));
-  if (!host.wanted || piece.offset != host.tar.bytes()) return out_of_turn(frame);
+  if (host.state.results() != Results::wanted || piece.offset != host.tar.bytes())
+    return out_of_turn(frame);
   if (piece.offset + piece.bytes.size() > result_bytes_max) {
     tell_given(host, "the result is larger than 1 TiB");
     return {};
@@ -303,15 +308,15 @@ Result<void> LinkedAttempt::hear_result(Host& host, const Frame& frame) {
 }
 
 Result<void> LinkedAttempt::hear_given(Host& host, const Frame& frame) {
+  if (host.state.results() == Results::forgotten) return {};
   const job::NodeGiven given = TRY(job::node_given_from(frame.payload));
-  if (!host.wanted) return out_of_turn(frame);
+  if (host.state.results() != Results::wanted) return out_of_turn(frame);
   if (!given.error.empty()) {
     tell_given(host, given.error);
     return {};
   }
   if (given.bytes != host.tar.bytes()) return out_of_turn(frame);
-  host.wanted = false;
-  host.unpacking = true;
+  host.state.all_came();
   tasks_.start(unpack(host));
   return {};
 }
@@ -321,20 +326,19 @@ loop::Task<> LinkedAttempt::unpack(Host& host) {
     return unpack_result(folder, name);
   };
   const Result<void> unpacked = co_await loop::in_thread(loop_, work);
-  host.unpacking = false;
-  unpacked_.notify();
   tell_given(host, unpacked ? "" : unpacked.error().text);
+  unpacked_.notify();
 }
 
 void LinkedAttempt::tell_given(Host& host, const std::string& error) {
-  host.wanted = false;
+  host.state.given();
   host.tar = AppendFile();
   tell(host, {.kind = Kind::given, .text = error});
 }
 
 /// A node that cannot be gone on with.
 void LinkedAttempt::give_up(Host& host, const std::string& why) {
-  if (!std::exchange(host.ended, true))
+  if (host.state.steward_ends())
     tell(host, {.kind = Kind::ended, .outcome = job::Outcome::failed(why)});
   end(host.name, why);
 }
@@ -371,14 +375,13 @@ loop::Task<Result<LinkEvent>> LinkedAttempt::next_event() {
 // What is asked of nodes.
 
 void LinkedAttempt::post(Host& host, Message message, std::string_view payload) {
-  if (host.channel && host.greeted) host.channel->post(job::type_of(message), payload);
+  if (host.state.link() == Link::greeted) host.channel->post(job::type_of(message), payload);
 }
 
 void LinkedAttempt::begin(std::chrono::milliseconds preempt_grace) {
-  preempt_grace_ = preempt_grace;
   for (const auto& [name, host] : hosts_)
     CHECK_THAT(host.is_spare || !host.address.empty(), "hosts begin when all have joined");
-  begun_ = true;
+  begun_ = preempt_grace;
   for (auto& [name, host] : hosts_) post_all_asked(host);
 }
 
@@ -401,19 +404,18 @@ void LinkedAttempt::stop(const std::string& name, std::chrono::milliseconds grac
 
 void LinkedAttempt::end(const std::string& name, const std::string& why) {
   Host* const host = find(name);
-  if (host == nullptr || host->end) return;
-  host->end = why;
+  if (host == nullptr || !host->state.end()) return;
+  host->why_end = why;
   post(*host, Message::node_end, job::encode(job::NodeEnd{why}));
 }
 
 void LinkedAttempt::end_all(const std::string& why) {
-  for (const auto& [name, host] : hosts_)
-    if (!host.left) end(name, why);
+  for (const auto& [name, host] : hosts_) end(name, why);
 }
 
 void LinkedAttempt::give(const std::string& name) {
   Host* const host = find(name);
-  if (host == nullptr || host->wanted || host->unpacking) return;
+  if (host == nullptr || host->state.results() != Results::none) return;
   if (exists(result_folder(host->folder))) return tell_given(*host, "");
   if (const Result<void> wanted = want_result(*host); !wanted)
     return tell_given(*host, wanted.error().text);
@@ -421,22 +423,23 @@ void LinkedAttempt::give(const std::string& name) {
 }
 
 loop::Task<void> LinkedAttempt::forget_results() {
-  forgets_results_ = true;
-  for (auto& [name, host] : hosts_) {
-    host.wanted = false;
-    while (host.unpacking) co_await unpacked_.wait();
-  }
+  for (auto& [name, host] : hosts_) host.state.forget();
+  for (auto& [name, host] : hosts_)
+    while (host.state.results() != Results::forgotten) {
+      co_await unpacked_.wait();
+      host.state.forget();
+    }
 }
 
 Result<void> LinkedAttempt::want_result(Host& host) {
   host.tar = TRY(AppendFile::open(tar_file(host.folder)));
-  host.wanted = true;
+  host.state.want();
   return {};
 }
 
 loop::Task<Result<engine::Answer>> LinkedAttempt::ask(std::string name, engine::Question question) {
   Host* const host = find(name);
-  if (host == nullptr || !host->channel || !host->greeted || !host->began || host->ended)
+  if (host == nullptr || !runs(*host))
     co_return fail(Errc::closed, name + " is not running, or its node is not connected");
   const bool is_usage = question == engine::Question::usage;
   if (question == engine::Question::alive)
@@ -446,7 +449,7 @@ loop::Task<Result<engine::Answer>> LinkedAttempt::ask(std::string name, engine::
     co_return fail(Errc::unsupported, "its node runs an older muster");
   const auto asked = std::make_shared<Asked>(loop_);
   asked->host = name;
-  asked->is_usage = is_usage;
+  asked->by = is_usage ? Message::node_usage : Message::node_stacks;
   const std::uint64_t id = next_question_++;
   if (asked_.size() >= questions_max) asked_.erase(asked_.begin());
   asked_[id] = asked;
@@ -464,68 +467,71 @@ loop::Task<Result<engine::Answer>> LinkedAttempt::ask(std::string name, engine::
 Result<void> LinkedAttempt::hear_stacks(Host& host, const Frame& frame) {
   job::NodeStacks told = TRY(job::node_stacks_from(frame.payload));
   if (told.why.empty())
-    answer(host, told.id, false, engine::Answer(std::move(told.stacks)));
+    answer(host, told.id, Message::node_stacks, engine::Answer(std::move(told.stacks)));
   else
-    answer(host, told.id, false, fail(Errc::closed, told.why));
+    answer(host, told.id, Message::node_stacks, fail(Errc::closed, told.why));
   return {};
 }
 
 Result<void> LinkedAttempt::hear_usage(Host& host, const Frame& frame) {
   const job::NodeUsage told = TRY(job::node_usage_from(frame.payload));
   if (told.why.empty())
-    answer(host, told.id, true, engine::Answer(told.usage));
+    answer(host, told.id, Message::node_usage, engine::Answer(told.usage));
   else
-    answer(host, told.id, true, fail(Errc::closed, told.why));
+    answer(host, told.id, Message::node_usage, fail(Errc::closed, told.why));
   return {};
 }
 
 /// One that nobody waits for any more is passed over.
-void LinkedAttempt::answer(Host& host, std::uint64_t id, bool is_usage,
+void LinkedAttempt::answer(Host& host, std::uint64_t id, Message by,
                            Result<engine::Answer> answer) {
   const auto found = asked_.find(id);
   if (found == asked_.end()) return;
   const std::shared_ptr<Asked> asked = found->second;
-  if (asked->host != host.name || asked->is_usage != is_usage) return;
+  if (asked->host != host.name || asked->by != by) return;
   asked_.erase(found);
   asked->answer = std::move(answer);
   asked->answered.notify();
 }
 
+/// The host's steward runs, and its node can be asked about it.
+bool LinkedAttempt::runs(const Host& host) {
+  return host.state.link() == Link::greeted && host.state.steward() == Steward::running;
+}
+
 void LinkedAttempt::note(const std::string& name, const std::vector<job::LogLine>& lines) {
   Host* const host = find(name);
-  if (host == nullptr || !host->channel || !host->greeted || !host->began || host->ended) return;
+  if (host == nullptr || !runs(*host)) return;
   for (const job::LogLine& line : lines) post(*host, Message::node_note, job::encode(line));
 }
 
 void LinkedAttempt::again(const std::string& name, const job::NodeAgain& again) {
   Host* const host = find(name);
   if (host == nullptr || !can_go_on(name)) return;
-  host->left = true;
+  host->state.leave();
   post(*host, Message::node_again, job::encode(again));
 }
 
 bool LinkedAttempt::can_go_on(const std::string& name) const {
-  if (!connected(name)) return false;
-  const Host& host = hosts_.at(name);
-  return !host.end && !host.done && !host.left;
+  return connected(name) && hosts_.at(name).state.order() == Order::run;
 }
 
 void LinkedAttempt::done(const std::string& name) {
   Host* const host = find(name);
-  if (host == nullptr || std::exchange(host->done, true)) return;
+  if (host == nullptr || !host->state.done()) return;
   post(*host, Message::node_done);
 }
 
 loop::Task<void> LinkedAttempt::flushed(Duration limit) {
   loop::Tasks flushes(loop_);
   for (auto& [name, host] : hosts_)
-    if (host.channel && host.greeted) flushes.start(flush(host.channel));
+    if (host.state.link() == Link::greeted) flushes.start(flush(host.channel));
   static_cast<void>(co_await flushes.join_until(Clock::now() + limit));
 }
 
 bool LinkedAttempt::connected(const std::string& name) const {
   const auto found = hosts_.find(name);
-  return found != hosts_.end() && found->second.channel && found->second.greeted;
+  return found != hosts_.end() && found->second.state.link() == Link::greeted;
 }
 
 }  // namespace muster::cluster

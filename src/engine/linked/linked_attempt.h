@@ -10,6 +10,7 @@
 #include <string>
 
 #include "engine/linked/append_file.h"
+#include "engine/linked/linked_host.h"
 #include "engine/linked/links.h"
 #include "job/wire/message.h"
 #include "net/loop/tasks.h"
@@ -58,25 +59,19 @@ class LinkedAttempt final : public AttemptLinks {
   struct Host {
     std::string name;
     std::string folder;
+    LinkedHost state;
     AppendFile journal;
-    AppendFile tar;                          ///< Open once a result is wanted.
-    std::shared_ptr<loop::Channel> channel;  ///< The latest; null: not connected.
-    bool greeted = false;                    ///< On this connection.
+    AppendFile tar;                          ///< Open while a result is wanted.
+    std::shared_ptr<loop::Channel> channel;  ///< The latest; null: the link is closed.
     TimePoint heard;
     UnixMillis heard_time{0};
     std::string address;
-    // Events already reported for it.
-    bool joined = false, began = false, signalled = false, silent = false, ended = false;
-    // What was asked of it.
-    std::optional<std::chrono::milliseconds> stop;
-    std::optional<std::string> end;
-    bool wanted = false;                       ///< The result, of which not all is here.
-    bool unpacking = false;                    ///< The result, of which all is.
-    std::optional<TimePoint> no_room_since{};  ///< The result cannot be written.
-    bool done = false;
+    bool signalled = false;                         ///< Kind::signalled was told.
+    std::optional<std::chrono::milliseconds> stop;  ///< The grace, where a stop was asked for.
+    std::string why_end;                            ///< The reason for Order::end.
+    std::optional<TimePoint> no_room_since{};       ///< The result cannot be written.
     bool is_spare = false;
     bool measures = false;  ///< The node can report the host's usage.
-    bool left = false;      ///< For another attempt.
   };
   /// Also held by who waits for an event.
   struct Told {
@@ -89,17 +84,24 @@ class LinkedAttempt final : public AttemptLinks {
   struct Asked {
     explicit Asked(loop::Loop& loop) : answered(loop) {}
     std::string host;
-    bool is_usage = false;
+    job::Message by = job::Message::node_stacks;  ///< What answers it.
     std::optional<Result<engine::Answer>> answer;
     loop::Event answered;
   };
   using Kind = LinkEvent::Kind;
+  using Link = LinkedHost::Link;
+  using Presence = LinkedHost::Presence;
+  using Steward = LinkedHost::Steward;
+  using Order = LinkedHost::Order;
+  using Results = LinkedHost::Results;
 
   Result<void> open_hosts();
   loop::Task<> converse(Host& host, std::shared_ptr<loop::Channel> channel);
   loop::Task<> watch();
   void look_at(Host& host, TimePoint now);
   void tell_silent(Host& host);
+  static void hang_up(Host& host);
+  static bool runs(const Host& host);
   Result<void> greet(Host& host, const Frame& frame);
   void post_all_asked(Host& host);
   void post_preempted(Host& host);
@@ -109,7 +111,7 @@ class LinkedAttempt final : public AttemptLinks {
   Result<void> hear_given(Host& host, const Frame& frame);
   Result<void> hear_stacks(Host& host, const Frame& frame);
   Result<void> hear_usage(Host& host, const Frame& frame);
-  void answer(Host& host, std::uint64_t id, bool is_usage, Result<engine::Answer> answer);
+  void answer(Host& host, std::uint64_t id, job::Message by, Result<engine::Answer> answer);
   Result<void> want_result(Host& host);
   loop::Task<> unpack(Host& host);
   void tell_given(Host& host, const std::string& error);
@@ -122,10 +124,9 @@ class LinkedAttempt final : public AttemptLinks {
   ExpectedNodes attempt_;
   job::LinkTiming timing_;
   Trouble trouble_;
-  bool begun_ = false;
+  /// With the scheduler's grace for a preemption; none: hosts may not run yet.
+  std::optional<std::chrono::milliseconds> begun_;
   bool preempted_ = false;
-  bool forgets_results_ = false;
-  std::chrono::milliseconds preempt_grace_{0};
   std::map<std::string, Host> hosts_;
   std::shared_ptr<Told> told_;
   loop::Event unpacked_;
