@@ -11,7 +11,7 @@
 
 #include "base/time.h"
 #include "job/outcome/lines.h"
-#include "platform/log_lines.h"
+#include "platform/journals/log_lines.h"
 
 namespace muster::cli {
 

@@ -9,7 +9,7 @@
 #include "cli/view/job_log.h"
 #include "cli/view/log_merge.h"
 #include "cli/view/render.h"
-#include "platform/log_lines.h"
+#include "platform/journals/log_lines.h"
 #include "platform/places/job_record.h"
 
 namespace muster::cli {

@@ -9,7 +9,7 @@
 #include "base/time.h"
 #include "job/metric_definitions.h"
 #include "job/outcome/lines.h"
-#include "platform/log_lines.h"
+#include "platform/journals/log_lines.h"
 
 namespace muster::cli {
 

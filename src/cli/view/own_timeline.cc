@@ -8,7 +8,7 @@
 #include "cli/view/own_metrics.h"
 #include "job/spec.h"
 #include "net/loop/worker.h"
-#include "platform/timelines.h"
+#include "platform/journals/timelines.h"
 
 namespace muster::cli {
 namespace {

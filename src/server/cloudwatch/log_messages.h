@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "platform/log_lines.h"
+#include "platform/journals/log_lines.h"
 
 namespace muster::cloudwatch {
 

@@ -6,7 +6,7 @@
 #include "aws/api/inputs.h"
 #include "aws/api/job_request.h"
 #include "net/loop/worker.h"
-#include "platform/timelines.h"
+#include "platform/journals/timelines.h"
 #include "server/cloudwatch/metric_scraper.h"
 #include "server/operations/describe.h"
 

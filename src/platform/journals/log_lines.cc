@@ -1,4 +1,4 @@
-#include "platform/log_lines.h"
+#include "platform/journals/log_lines.h"
 
 #include <algorithm>
 #include <optional>

@@ -1,4 +1,4 @@
-#include "platform/timelines.h"
+#include "platform/journals/timelines.h"
 
 #include <optional>
 
