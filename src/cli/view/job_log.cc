@@ -13,8 +13,8 @@
 #include "base/text.h"
 #include "cli/exit_codes.h"
 #include "cli/view/job_view.h"
+#include "cli/view/log_entry.h"
 #include "cli/view/log_folder.h"
-#include "cli/view/log_merge.h"
 #include "net/loop/wait.h"
 
 namespace muster::cli {
@@ -239,11 +239,11 @@ loop::Task<Result<void>> JobLog::round(const Json& job) {
       const Result<void> read = co_await read_page(stream);
       if (!read) co_return read;
     }
-    while (std::optional<LogEntry> entry = merge_.next()) take(*std::move(entry));
+    while (std::optional<LogMerge::Next> next = merge_.next()) take(std::move(next->entry));
     const Result<void> flushed = co_await flush();
     if (!flushed) co_return flushed;
   }
-  while (std::optional<LogEntry> entry = merge_.next()) take(*std::move(entry));
+  while (std::optional<LogMerge::Next> next = merge_.next()) take(std::move(next->entry));
   for (const LogEntry& entry : tail_.take()) show(entry);
   first_look_ = false;
   const Result<void> flushed = co_await flush();

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/result.h"
-#include "cli/view/log_merge.h"
+#include "cli/view/log_entry.h"
 
 namespace muster::cli {
 

@@ -270,9 +270,9 @@ Result<void> OwnLog::read(bool ended, const std::function<Result<void>(LogEntry)
   while (const std::optional<std::size_t> wanting = merge_.wanting()) {
     for (Source& source : sources_)
       if (source.number == *wanting) TRY(read_on(source, ended));
-    while (std::optional<LogEntry> entry = merge_.next()) TRY(take(*std::move(entry)));
+    while (std::optional<LogMerge::Next> next = merge_.next()) TRY(take(std::move(next->entry)));
   }
-  while (std::optional<LogEntry> entry = merge_.next()) TRY(take(*std::move(entry)));
+  while (std::optional<LogMerge::Next> next = merge_.next()) TRY(take(std::move(next->entry)));
   return {};
 }
 

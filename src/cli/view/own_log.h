@@ -7,7 +7,7 @@
 
 #include "base/fd.h"
 #include "cli/view/job_log.h"
-#include "cli/view/log_merge.h"
+#include "cli/view/log_entry.h"
 #include "cli/view/render.h"
 #include "platform/journals/log_lines.h"
 #include "platform/places/job_record.h"

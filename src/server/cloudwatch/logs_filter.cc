@@ -5,6 +5,7 @@
 
 #include "aws/api/inputs.h"
 #include "base/text.h"
+#include "platform/journals/log_merge.h"
 #include "server/cloudwatch/log_filter.h"
 #include "server/cloudwatch/logs.h"
 #include "server/cloudwatch/logs_group.h"
@@ -46,8 +47,7 @@ struct Logs::Cursor {
   LogStream* stream = nullptr;
   std::uint64_t next = 0;  ///< Number of the event to give next.
   std::uint64_t end = 0;
-  std::vector<LogEvent> chunk = {};  ///< From number `next` - `used` on.
-  std::size_t used = 0;
+  std::uint64_t read_to = next;  ///< Number of the event to read next.
 };
 
 struct Logs::Page {
@@ -104,29 +104,31 @@ Result<std::vector<Logs::Named>, aws::Refusal> Logs::chosen(const Json& input) {
 Result<void> Logs::merge(std::vector<Cursor>& cursors, Page& page) {
   const std::size_t chunk_bytes =
       std::max(ahead_bytes / std::max<std::size_t>(cursors.size(), 1), chunk_bytes_min);
+  platform::LogMerge<LogEvent> merge(cursors.size());
   while (!page.is_full()) {
-    Cursor* first = nullptr;
-    for (Cursor& each : cursors) {
-      if (each.next >= each.end) continue;
-      if (each.used >= each.chunk.size()) {
-        const std::uint64_t most = std::min<std::uint64_t>(chunk_events_max, each.end - each.next);
-        each.chunk = TRY(each.stream->read(each.next, most, chunk_bytes));
-        each.used = 0;
-        if (each.chunk.empty()) each.end = each.next;
-        if (each.chunk.empty()) continue;
-      }
-      if (first == nullptr || each.chunk[each.used].time < first->chunk[first->used].time)
-        first = &each;
+    while (const std::optional<std::size_t> wanting = merge.wanting()) {
+      Cursor& cursor = cursors[*wanting];
+      std::vector<LogEvent> chunk;
+      if (cursor.read_to < cursor.end)
+        chunk = TRY(cursor.stream->read(
+            cursor.read_to, std::min<std::uint64_t>(chunk_events_max, cursor.end - cursor.read_to),
+            chunk_bytes));
+      cursor.read_to += chunk.size();
+      if (chunk.empty()) merge.dry(*wanting);
+      if (chunk.empty()) cursor.end = cursor.read_to;
+      for (LogEvent& event : chunk) merge.add(*wanting, std::move(event));
     }
-    if (first == nullptr) return {};
-    LogEvent& event = first->chunk[first->used++];
-    const std::uint64_t number = first->next++;
+    std::optional<platform::LogMerge<LogEvent>::Next> taken = merge.next();
+    if (!taken) return {};
+    LogEvent& event = taken->entry;
+    Cursor& from = cursors[taken->source];
+    const std::uint64_t number = from.next++;
     page.looked += (event.message.size() + 1) * page.filter.cost();
     if (!page.filter.matches(event.message)) continue;
     page.bytes += event.message.size();
     page.events.push_back(
-        {{"eventId", event_id(first->named.job_number, first->named.host_number, number)},
-         {"logStreamName", first->named.name},
+        {{"eventId", event_id(from.named.job_number, from.named.host_number, number)},
+         {"logStreamName", from.named.name},
          {"timestamp", event.time.count()},
          {"ingestionTime", event.time.count()},
          {"message", std::move(event.message)}});

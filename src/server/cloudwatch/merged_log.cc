@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "platform/journals/log_merge.h"
+
 namespace muster::cloudwatch {
 namespace {
 
@@ -35,59 +37,45 @@ MergedLog::Line line_of(std::uint64_t number, std::size_t host, LogEvent& event,
 /// Reads the hosts' logs from one place to another, in the order of their times.
 class MergedLog::Merge {
  public:
+  using Next = platform::LogMerge<LogEvent>::Next;  ///< `source`: the host's number.
+
   Merge(std::vector<LogStream>& streams, const std::vector<std::uint64_t>& from,
         std::vector<std::uint64_t> to)
-      : streams_(streams), to_(std::move(to)) {
-    for (const std::uint64_t place : from) heads_.push_back({.place = place, .block = {}});
-  }
-  struct Next {
-    std::size_t host = 0;
-    LogEvent* event = nullptr;  ///< Null: that was all. Valid until the next call.
-  };
-  Result<Next> next() {
-    Next next;
-    for (std::size_t host = 0; host < heads_.size(); ++host) {
-      LogEvent* event = TRY(head(host));
-      if (event != nullptr && (next.event == nullptr || event->time < next.event->time))
-        next = {host, event};
-    }
-    if (next.event != nullptr) {
-      ++heads_[next.host].place;
-      ++heads_[next.host].used;
-    }
+      : streams_(streams),
+        to_(std::move(to)),
+        places_(from),
+        read_to_(from),
+        wanted_(from.size(), first_block_events),
+        merge_(from.size()) {}
+  /// None: that was all.
+  Result<std::optional<Next>> next() {
+    while (const std::optional<std::size_t> host = merge_.wanting()) TRY(read_on(*host));
+    std::optional<Next> next = merge_.next();
+    if (next) ++places_[next->source];
     return next;
   }
-  std::vector<std::uint64_t> places() const {
-    std::vector<std::uint64_t> places;
-    for (const Head& head : heads_) places.push_back(head.place);
-    return places;
-  }
+  const std::vector<std::uint64_t>& places() const { return places_; }
 
  private:
-  struct Head {
-    std::uint64_t place = 0;
+  Result<void> read_on(std::size_t host) {
     std::vector<LogEvent> block;
-    std::size_t used = 0;
-    std::size_t wanted = first_block_events;
-  };
-  Result<LogEvent*> head(std::size_t host) {
-    Head& head = heads_[host];
-    if (head.place >= to_[host]) return nullptr;
-    if (head.used == head.block.size()) {
-      const std::uint64_t left = to_[host] - head.place;
-      head.block = TRY(streams_[host].read(
-          head.place, static_cast<std::size_t>(std::min<std::uint64_t>(left, head.wanted)),
+    if (const std::uint64_t left = to_[host] - read_to_[host]; left > 0)
+      block = TRY(streams_[host].read(
+          read_to_[host], static_cast<std::size_t>(std::min<std::uint64_t>(left, wanted_[host])),
           block_bytes));
-      head.wanted = block_events;
-      head.used = 0;
-      if (head.block.empty()) return nullptr;  // The journal is shorter than it was.
-    }
-    return &head.block[head.used];
+    wanted_[host] = block_events;
+    read_to_[host] += block.size();
+    for (LogEvent& event : block) merge_.add(host, std::move(event));
+    if (block.empty()) merge_.dry(host);  // Also where the journal is shorter than it was.
+    return {};
   }
 
   std::vector<LogStream>& streams_;
-  std::vector<std::uint64_t> to_;
-  std::vector<Head> heads_;
+  const std::vector<std::uint64_t> to_;
+  std::vector<std::uint64_t> places_;   ///< The event of each host that is given next.
+  std::vector<std::uint64_t> read_to_;  ///< The one that is read next.
+  std::vector<std::size_t> wanted_;
+  platform::LogMerge<LogEvent> merge_;
 };
 
 MergedLog::MergedLog(const std::vector<Host>& hosts) {
@@ -111,7 +99,7 @@ Result<void> MergedLog::catch_up(const std::vector<Host>& hosts, bool ended) {
   }
   Merge merge(streams_, last.places, ends);
   std::uint64_t number = last.number;
-  while (TRY(merge.next()).event != nullptr)
+  while (TRY(merge.next()))
     if (++number % mark_lines == 0) marks_.push_back({number, merge.places()});
   if (marks_.back().number != number) marks_.push_back({number, merge.places()});
   marks_.back().is_seam = true;
@@ -135,10 +123,10 @@ Result<void> MergedLog::walk(std::uint64_t from, const Visit& visit) {
     if (!marks_[mark].is_seam) continue;  // One merge goes from seam to seam, past other marks.
     Merge merge(streams_, begin, marks_[mark].places);
     while (true) {
-      const Merge::Next next = TRY(merge.next());
-      if (next.event == nullptr) break;
+      std::optional<Merge::Next> next = TRY(merge.next());
+      if (!next) break;
       const std::uint64_t here = number++;
-      if (here >= from && !visit(here, next)) return {};
+      if (here >= from && !visit(here, next->source, next->entry)) return {};
     }
     begin = marks_[mark].places;
     number = marks_[mark].number;
@@ -150,8 +138,8 @@ Result<std::vector<MergedLog::Line>> MergedLog::read(std::uint64_t from, std::si
                                                      std::size_t line_bytes) {
   std::vector<Line> lines;
   if (from >= count() || lines_max == 0) return lines;
-  TRY(walk(from, [&](std::uint64_t number, const Merge::Next& next) {
-    lines.push_back(line_of(number, next.host, *next.event, line_bytes));
+  TRY(walk(from, [&](std::uint64_t number, std::size_t host, LogEvent& event) {
+    lines.push_back(line_of(number, host, event, line_bytes));
     return lines.size() < lines_max;
   }));
   return lines;
@@ -164,9 +152,9 @@ Result<std::vector<MergedLog::Line>> MergedLog::read_each(const std::vector<std:
   // A walk goes on over what lies between two lines, unless another one would begin behind it.
   while (wanted != numbers.end() && *wanted < count()) {
     const auto before = wanted;
-    TRY(walk(*wanted, [&](std::uint64_t number, const Merge::Next& next) {
+    TRY(walk(*wanted, [&](std::uint64_t number, std::size_t host, LogEvent& event) {
       if (number < *wanted) return *wanted - number < mark_lines;
-      lines.push_back(line_of(number, next.host, *next.event, line_bytes));
+      lines.push_back(line_of(number, host, event, line_bytes));
       return ++wanted != numbers.end();
     }));
     if (wanted == before) break;  // The journal is shorter than it was.
@@ -180,10 +168,10 @@ Result<std::uint64_t> MergedLog::scan(std::uint64_t from, std::size_t bytes_max,
   if (bytes_max == 0) return looked_to;
   std::size_t bytes = 0;
   bool is_all = true;
-  TRY(walk(looked_to, [&](std::uint64_t number, const Merge::Next& next) {
-    bytes += next.event->message.size() + 1;
+  TRY(walk(looked_to, [&](std::uint64_t number, std::size_t host, LogEvent& event) {
+    bytes += event.message.size() + 1;
     looked_to = number + 1;
-    is_all = take(number, next.host, *next.event) && bytes < bytes_max;
+    is_all = take(number, host, event) && bytes < bytes_max;
     return is_all;
   }));
   return is_all ? count() : looked_to;

@@ -1,6 +1,6 @@
-#include "cli/view/log_merge.h"
+#include "cli/view/log_entry.h"
 
-#include <utility>
+#include <optional>
 
 #include "job/outcome/rank_tag.h"
 
@@ -61,48 +61,6 @@ std::string host_of_stream(std::string_view stream) {
   const std::size_t dash = stream.rfind('-');
   const bool dated = dash != std::string_view::npos && stream.find('-') != dash;
   return std::string(dated ? stream.substr(0, dash) : stream);
-}
-
-std::size_t LogMerge::add_source() {
-  sources_.emplace_back();
-  wanting_.insert(sources_.size() - 1);
-  return sources_.size() - 1;
-}
-
-void LogMerge::add(std::size_t source, LogEntry entry) {
-  if (sources_[source].empty()) heads_.emplace(entry.time, source);
-  wanting_.erase(source);
-  sources_[source].push_back(std::move(entry));
-}
-
-void LogMerge::dry(std::size_t source) {
-  dry_.insert(source);
-  wanting_.erase(source);
-}
-
-void LogMerge::again() {
-  for (const std::size_t source : dry_)
-    if (sources_[source].empty()) wanting_.insert(source);
-  dry_.clear();
-}
-
-std::optional<std::size_t> LogMerge::wanting() const {
-  if (wanting_.empty()) return std::nullopt;
-  return *wanting_.begin();
-}
-
-std::optional<LogEntry> LogMerge::next() {
-  if (!wanting_.empty() || heads_.empty()) return std::nullopt;
-  const std::size_t source = heads_.begin()->second;
-  heads_.erase(heads_.begin());
-  std::deque<LogEntry>& entries = sources_[source];
-  LogEntry entry = std::move(entries.front());
-  entries.pop_front();
-  if (!entries.empty())
-    heads_.emplace(entries.front().time, source);
-  else if (!dry_.contains(source))
-    wanting_.insert(source);
-  return entry;
 }
 
 }  // namespace muster::cli
