@@ -99,6 +99,15 @@ TEST_CASE("attempt: from the queue to the last result") {
   CHECK(!job.attempt.next_deadline());
 }
 
+TEST_CASE("attempt: an event at an earlier time than the last ends the process") {
+  Story job;
+  job.until(2s);
+  CHECK(aborts([&] { job.until(1s); }));
+  job.now = TimePoint() + 1s;
+  CHECK(aborts([&] { job.slurm("RUNNING"); }));
+  CHECK(aborts([&] { job.ended("algo-1"); }));
+}
+
 TEST_CASE("attempt: a link that breaks and reopens before the start keeps its node known") {
   Story job;
   job.slurm("RUNNING");

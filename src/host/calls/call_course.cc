@@ -206,6 +206,7 @@ void CallCourse::launcher_ended(Number number, job::Verdict verdict, TimePoint n
 }
 
 void CallCourse::stop(TimePoint now) {
+  time_.advance(now);
   // Hosts report when none of their ranks runs; until all have, the launcher sees no end.
   if (!stopping_ && phase_ == Phase::running && launcher_running_)
     deciding_.insert(own_->hosts.begin(), own_->hosts.end());
