@@ -36,7 +36,10 @@ class HangWatch {
   Finding look(std::vector<job::HostStacks> seen, TimePoint now);
   bool hangs() const { return hangs_; }
   /// With hangs(): the last sign of life.
-  TimePoint since() const { return since_; }
+  TimePoint since() const {
+    CHECK_THAT(hangs_, "a job that hangs does so since some time");
+    return since_;
+  }
 
  private:
   Duration after_;

@@ -70,6 +70,12 @@ TEST_CASE("hang: a line restarts the count, also one that arrives during a look"
   CHECK(watch.look(hosts(9000), start + 39s) == Found::hangs);
 }
 
+TEST_CASE("hang: the time of a hang that was not found ends the process") {
+  HangWatch watch(20s);
+  watch.active(start);
+  CHECK(aborts([&] { static_cast<void>(watch.since()); }));
+}
+
 TEST_CASE("hang: an event at an earlier time than the last ends the process") {
   HangWatch watch(20s);
   watch.active(start);

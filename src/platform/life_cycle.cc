@@ -57,6 +57,7 @@ void earlier(std::optional<TimePoint>& deadline, TimePoint at) {
 
 LifeCycle::LifeCycle(Options options, TimePoint now)
     : options_(std::move(options)), time_(now), times_out_at_(now + options_.run_time_max) {
+  CHECK_THAT(!options_.hosts.empty(), "a job has a host, its leader");
   if (options_.wait_max) waits_out_at_ = now + *options_.wait_max;
   for (const std::string& name : options_.hosts) hosts_.emplace_back().facts.host = name;
 }
@@ -341,6 +342,7 @@ JobEnd::Taken taken_by(job::Card card) {
 }  // namespace
 
 JobEnd LifeCycle::end(UnixMillis time) const {
+  CHECK_THAT(finished(), "a job ends when all its stewards have");
   using Stopped = Ending::Stopped;
   std::vector<HostFacts> facts;
   for (const Host& each : hosts_) facts.push_back(each.facts);

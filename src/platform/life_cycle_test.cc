@@ -126,6 +126,15 @@ TEST_CASE("life cycle: an event at an earlier time than the last ends the proces
   CHECK(aborts([&] { job.kill(); }));
 }
 
+TEST_CASE("life cycle: a job without hosts, or an end before all stewards', ends the process") {
+  CHECK(aborts([] { Story job(0); }));
+  Story job(2);
+  job.steward("algo-1");
+  CHECK(aborts([&] { static_cast<void>(job.cycle.end(0ms)); }));
+  job.steward("algo-2");
+  CHECK_FALSE(aborts([&] { static_cast<void>(job.cycle.end(0ms)); }));
+}
+
 TEST_CASE("life cycle: statuses carry SageMaker's messages") {
   Story job(1);
   Actions actions = job.cycle.begin(0ms);

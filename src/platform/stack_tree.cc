@@ -215,6 +215,7 @@ std::string names_of(const std::vector<Stander>& all, const std::vector<std::siz
   std::set<int> ranks;
   std::vector<std::string> names;
   for (const std::size_t each : who) {
+    CHECK_THAT(each < all.size(), "who is among all");
     if (all[each].rank >= 0)
       ranks.insert(all[each].rank);
     else if (std::find(names.begin(), names.end(), all[each].name) == names.end())

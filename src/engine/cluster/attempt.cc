@@ -49,6 +49,7 @@ Attempt::Attempt(int number, std::vector<HostState> hosts, bool delivered, Times
       hosts_(states_.size()),
       delivery_(delivered ? Delivery::delivered : Delivery::waiting),
       since_(now) {
+  CHECK_THAT(!states_.empty(), "an attempt has a host");
   if (delivered) join_by_ = now + times_.join_max;
   for (std::size_t i = 0; i < hosts_.size(); ++i) {
     if (!states_[i].started) continue;

@@ -16,6 +16,7 @@ Result<AppendFile> AppendFile::open(const std::string& path, std::uint64_t from)
 }
 
 Result<void> AppendFile::append(std::string_view bytes) {
+  CHECK_THAT(fd_, "only an open file grows");
   const Result<void> written = write_all(fd_.get(), bytes);
   if (written) {
     bytes_ += bytes.size();

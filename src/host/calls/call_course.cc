@@ -116,6 +116,7 @@ Args CallCourse::missing() const {
 // --- running ---
 
 void CallCourse::begin() {
+  CHECK_THAT(own_, "a call begins when this host has made it, too");
   if (own_->kind == launch::Call::Kind::exchange) {
     launch::CallResult result;
     for (const auto& [host, call] : came_) result.data[host] = call.data;
@@ -246,6 +247,7 @@ bool CallCourse::is_excused(const job::Verdict& cause) const {
 // --- ending ---
 
 void CallCourse::end(const job::Verdict& verdict, TimePoint now) {
+  CHECK_THAT(phase_ == Phase::running, "only a call that runs can end");
   if (whole_job_) return answer({verdict, {}});
   phase_ = Phase::ending;
   verdict_ = verdict;
@@ -306,6 +308,7 @@ void CallCourse::step(TimePoint now) {
 
 void CallCourse::say_missing(TimePoint now) {
   next_say_ = now + options_.say_missing_every;
+  CHECK_THAT(!came_.empty(), "a call that waits was made by a host");
   const std::string& name = came_.begin()->second.name;
   const std::string what = phase_ == Phase::gathering ? " to call it too" : " to end what is left";
   actions_.push_back(

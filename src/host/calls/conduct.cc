@@ -25,6 +25,7 @@ Result<void> Conduct::open_socket() {
 }
 
 loop::Task<> Conduct::work() {
+  CHECK_THAT(!begun_, "a host's work is done once");
   if (given_up_) co_return;
   context_.output.mark(job::Mark::checked);
   Prepared prepared = co_await context_.prepare();

@@ -203,6 +203,7 @@ Result<std::unique_ptr<Intermediate>> Intermediate::start(
 
 loop::Task<void> Intermediate::finish(TimePoint deadline) {
   State& s = *state_;
+  CHECK_THAT(s.watch != nullptr, "finish() is called once");
   s.watch->take();
   s.scan("");  // Finds links and files without an event.
   bool in_time = true;

@@ -2,6 +2,7 @@
 
 #include <map>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "host/coordinate/leader_call.h"
 #include "job/wire/message.h"
@@ -68,6 +69,7 @@ struct Leader::State {
   std::function<void(const std::string&, Frame)> on_frame;
   std::function<void(const std::string&, const std::string&)> on_lost;
   std::optional<Error> failed;
+  bool gathered = false;  ///< gather() was called.
   bool cancelled = false;
   bool closed = false;
   loop::Event changed;  ///< Set on every change that a waiter may need.
@@ -259,6 +261,7 @@ void Leader::on_lost(std::function<void(const std::string& host, const std::stri
 }
 
 loop::Task<Result<void>> Leader::gather() {
+  CHECK_THAT(!std::exchange(state_->gathered, true), "gather() is called once");
   return State::gather(state_);
 }
 

@@ -40,6 +40,7 @@ void LeaderCall::opened(Session session, const std::string& host, const std::str
     actions_.push_back({.kind = Action::Kind::close, .session = session});
     return;
   }
+  CHECK_THAT(!peers_.contains(session), "a session's number is used once");
   peers_[session] = {.host = host, .address = address, .until = now + join_wait};
 }
 

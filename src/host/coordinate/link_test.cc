@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/fd.h"
+#include "base/testing.h"
 #include "host/coordinate/leader.h"
 #include "host/coordinate/member.h"
 #include "host/coordinate/protocol.h"
@@ -484,6 +485,12 @@ TEST_CASE("link: without a session nothing is sent, and waiters learn that") {
     CHECK((co_await member->join()).error().code == Errc::closed);
   };
   run_task(loop, test());
+  CHECK(aborts([&] { static_cast<void>(member->join()); }));
+  CHECK_FALSE(aborts([&] { static_cast<void>(leader->gather()); }));
+  CHECK(aborts([&] {
+    static_cast<void>(leader->gather());
+    static_cast<void>(leader->gather());
+  }));
 }
 
 TEST_CASE("link: strangers are logged with their reason, up to a limit that is said") {

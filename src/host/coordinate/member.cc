@@ -1,6 +1,7 @@
 #include "host/coordinate/member.h"
 
 #include <cstring>
+#include <utility>
 
 #include "base/fd.h"
 #include "host/coordinate/member_call.h"
@@ -58,6 +59,7 @@ struct Member::State {
   std::function<void(Frame)> on_frame;
   std::function<void(const std::string&)> on_lost;
   std::optional<Error> failed;
+  bool joined = false;  ///< join() was called.
   bool closed = false;
   loop::Event changed;  ///< Set on every change that a waiter may need.
   loop::Tasks tasks;    ///< End with close(); what others wait in holds this State.
@@ -224,6 +226,7 @@ void Member::on_lost(std::function<void(const std::string& how)> on_lost) {
 }
 
 loop::Task<Result<void>> Member::join() {
+  CHECK_THAT(!std::exchange(state_->joined, true), "join() is called once");
   return State::join(state_);
 }
 

@@ -194,6 +194,12 @@ TEST_CASE("leader: a late guest is informed, after the start and after the deadl
   CHECK(refusal(failed.take_actions()) == "algo-2, algo-3 did not come within 15 min");
 }
 
+TEST_CASE("leader: a session's number that is used twice ends the process") {
+  LeaderCall call(three_hosts(), start);
+  call.opened(1, "algo-2", "10.0.0.2", start);
+  CHECK(aborts([&] { call.opened(1, "algo-3", "10.0.0.3", start); }));
+}
+
 TEST_CASE("leader: strangers that never join are bounded in number and time") {
   LeaderCall call(three_hosts(), start);
   for (LeaderCall::Session i = 1; i <= 256; ++i) call.opened(i, "algo-2", "10.0.0.2", start);

@@ -27,8 +27,14 @@ std::size_t Queue::kind_for(const Amounts& needs) {
   return found->second;
 }
 
+void Queue::keep_numbers(std::int64_t count) {
+  CHECK_THAT(added_ == 0, "numbers are kept before the first job is added");
+  added_ = count;
+}
+
 void Queue::add(Demand demand, std::int64_t kept) {
   CHECK_THAT(!runs(demand.job) && !waits(demand.job), "a job is queued once");
+  CHECK_THAT(kept >= 0 && kept <= added_, "a kept number is one of those that were kept");
   demand.number = kept > 0 ? kept : ++added_;
   Waiting& job = waiting_[demand.job];
   job.share = share_of(capacity_, demand.needs);
@@ -92,6 +98,7 @@ void Queue::remember(const Past& past) {
 
 void Queue::begin(const std::string& job, UnixMillis now) {
   const auto found = waiting_.find(job);
+  CHECK_THAT(found != waiting_.end(), "only a job that waits begins");
   const std::string key = found->second.demand.key;
   const int priority = found->second.demand.priority;
   const bool was_first = orders_.at(key).first_of(priority) == &found->second;

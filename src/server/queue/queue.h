@@ -35,7 +35,7 @@ class Queue {
   /// `kept`.
   void add(Demand demand, std::int64_t kept = 0);
   /// 1 to `count` are kept for jobs that came before all others, and are added later. Called first.
-  void keep_numbers(std::int64_t count) { added_ = count; }
+  void keep_numbers(std::int64_t count);
   /// The job runs already: an earlier server started it.
   void take_up(Demand demand, UnixMillis started);
   /// A job of an earlier server that has ended, or been taken up: what its key used, and when its

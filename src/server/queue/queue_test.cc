@@ -4,6 +4,8 @@
 
 #include <cmath>
 
+#include "base/testing.h"
+
 namespace muster::jobs {
 namespace {
 
@@ -54,6 +56,18 @@ TEST_CASE("queue: jobs that wait longer than they may are named, those that run 
   CHECK(queue.waited_out(now + hours(2) - std::chrono::milliseconds(1)).empty());
   CHECK(queue.waited_out(now + hours(2)) == Names{"soon"});
   CHECK(queue.waited_out(now + hours(9)) == Names{"late", "soon"});
+}
+
+TEST_CASE("queue: numbers are kept before the first job, and no other number is given again") {
+  Queue queue({{"gpu", 1}});
+  CHECK(aborts([&] { queue.add({"a", {{"gpu", 1}}}, 1); }));
+  queue.keep_numbers(2);
+  CHECK(aborts([&] { queue.keep_numbers(2); }));
+  queue.add({"late", {{"gpu", 1}}});
+  queue.add({"early", {{"gpu", 1}}}, 2);
+  CHECK(names(queue) == Names{"early", "late"});
+  CHECK(aborts([&] { queue.add({"a", {{"gpu", 1}}}, 4); }));
+  CHECK(aborts([&] { queue.add({"late", {{"gpu", 1}}}); }));
 }
 
 TEST_CASE("queue: a gang that waits is not overtaken by what needs the same") {
