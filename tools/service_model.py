@@ -17,7 +17,7 @@ import sys
 import botocore
 
 BOTOCORE = "1.44.5"
-API = pathlib.Path(__file__).parent.parent / "src" / "api"
+API = pathlib.Path(__file__).parent.parent / "src/aws/api"
 
 # Folder in botocore/data: (name in the credential scope, operations).
 SERVICES = {
@@ -264,7 +264,7 @@ def main() -> int:
         elif not path.is_file() or path.read_text() != text:
             differ.append(path.name)
     for name in differ:
-        print(f"src/api/{name} is not what botocore {BOTOCORE} says: run tools/service_model.py")
+        print(f"src/aws/api/{name} is not what botocore {BOTOCORE} says: run tools/service_model.py")
     return 1 if differ else 0
 
 
