@@ -264,7 +264,8 @@ def main() -> int:
         elif not path.is_file() or path.read_text() != text:
             differ.append(path.name)
     for name in differ:
-        print(f"src/aws/api/{name} is not what botocore {BOTOCORE} says: run tools/service_model.py")
+        where = f"src/aws/api/{name}"
+        print(f"{where} is not what botocore {BOTOCORE} says: run tools/service_model.py")
     return 1 if differ else 0
 
 
