@@ -14,7 +14,7 @@
 #include "job/outcome/lines.h"
 #include "job/outcome/outcome.h"
 #include "machine/steward/host_word.h"
-#include "server/cloudwatch/log_messages.h"
+#include "platform/journals/log_messages.h"
 
 namespace muster {
 
@@ -23,16 +23,16 @@ namespace {
 constexpr UnixMillis noon{1'769'860'800'000};
 
 /// What all readers of a record do with it.
-void read_record(const job::Record& record, cloudwatch::LogMessages& log) {
+void read_record(const job::Record& record, platform::LogMessages& log) {
   static_cast<void>(job::phase_from(record.payload));
   static_cast<void>(job::log_from(record.payload));
   static_cast<void>(job::host_end_from(record.payload));
   if (const Result<Json> json = parse_json(record.payload); json)
     static_cast<void>(job::verdict_from(*json));
-  std::vector<cloudwatch::LogEvent> events;
+  std::vector<platform::LogEvent> events;
   log.take(record, events);
-  for (const cloudwatch::LogEvent& event : events) {
-    CHECK_THAT(event.message.size() <= cloudwatch::message_bytes_max, "a message has its limit");
+  for (const platform::LogEvent& event : events) {
+    CHECK_THAT(event.message.size() <= platform::message_bytes_max, "a message has its limit");
     CHECK_THAT(event.message.find('\n') == std::string::npos, "a message is a line");
     CHECK_THAT(is_utf8(event.message), "a message is UTF-8");
   }
@@ -69,7 +69,7 @@ void journal(std::string_view bytes) {
   CHECK_THAT(fine == fine_in_halves && records.size() == again.size(),
              "where bytes are cut does not matter");
   std::string written;
-  cloudwatch::LogMessages log("algo-1");
+  platform::LogMessages log("algo-1");
   for (const job::Record& record : records) {
     job::append_record(written, record.seq, record.time, record.kind, record.payload);
     read_record(record, log);

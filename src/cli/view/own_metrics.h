@@ -1,7 +1,6 @@
 #pragma once
 
 #include <map>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,11 +8,12 @@
 #include "base/time.h"
 #include "job/metric_definitions.h"
 #include "job/outcome/lines.h"
-#include "platform/journals/log_lines.h"
+#include "platform/journals/log_messages.h"
 
 namespace muster::cli {
 
-/// What the lines of a job of this machine tell of its metrics, as they come. Pure.
+/// The metrics in the lines of a job of this machine, as they come. Expressions are applied to
+/// whole lines as LogMessages gives them, as they are on a server. Pure.
 class OwnMetrics {
  public:
   explicit OwnMetrics(job::MetricDefinitions definitions) : definitions_(std::move(definitions)) {}
@@ -27,16 +27,11 @@ class OwnMetrics {
     double value = 0;
   };
   job::MetricDefinitions definitions_;
-  std::map<std::string, platform::LogLines> hosts_;
+  std::map<std::string, platform::LogMessages> hosts_;
   std::map<std::string, Last> last_;
 };
 
 /// A job's MetricDefinitions, as DescribeTrainingJob tells them.
 std::vector<job::MetricDefinition> metric_definitions_in(const Json& description);
-
-/// When the host told a metric first, from `since` on; none in the first 64 MiB of its journal.
-/// Blocks until it is found. Error: `system`.
-Result<std::optional<UnixMillis>> first_metric(const job::MetricDefinitions& definitions,
-                                               const std::string& journal, UnixMillis since);
 
 }  // namespace muster::cli

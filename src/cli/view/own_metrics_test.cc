@@ -1,13 +1,10 @@
 #include "cli/view/own_metrics.h"
 
 #include <doctest/doctest.h>
-#include <unistd.h>
 
 #include <nlohmann/json.hpp>
 
-#include "base/fd.h"
 #include "cli/view/job_view.h"
-#include "job/wire/journal.h"
 
 namespace muster::cli {
 namespace {
@@ -33,28 +30,17 @@ TEST_CASE("own metrics: the last value counts, of lines however they come") {
   CHECK(metrics_line({}) == "");
 }
 
-TEST_CASE("own metrics: the first line that tells one, of the latest attempt") {
-  const std::string folder = *make_private_folder("/tmp", "muster-metrics-");
-  std::string journal;
-  std::uint64_t seq = 0;
-  const auto add = [&](std::int64_t ms, const char* text) {
-    job::append_record(journal, ++seq, UnixMillis(ms), job::Message::lines,
-                       job::encode(lines(text)));
-  };
-  add(1000, "loss=1\n");
-  add(2000, "restarts\n");
-  add(3000, "nothing\nloss=2\n");
-  add(4000, "loss=3\n");
-  REQUIRE(write_file(folder + "/journal", journal + "damaged"));
-  const auto first = [&](std::int64_t since) {
-    return *first_metric(losses(), folder + "/journal", UnixMillis(since));
-  };
-  CHECK(first(2000) == UnixMillis(3000));
-  CHECK(first(3500) == UnixMillis(4000));
-  CHECK(first(9000) == std::nullopt);
-  CHECK(*first_metric(losses(), folder + "/none", UnixMillis(0)) == std::nullopt);
-  ::unlink((folder + "/journal").c_str());
-  ::rmdir(folder.c_str());
+TEST_CASE("own metrics: expressions see the line with its rank's tag, as they do on a server") {
+  OwnMetrics metrics(
+      *job::MetricDefinitions::from({{"start", "^loss=([0-9.]+)"}, {"rank", "mpirank:([0-9]+)"}}));
+  metrics.take("algo-1", UnixMillis(1000), lines("loss=3\n", 2));
+  CHECK(metrics.last() ==
+        Json::array({{{"MetricName", "rank"}, {"Value", 2.0}, {"Timestamp", 1.0}}}));
+  job::Lines alone = lines("loss=4\n");
+  alone.alone = true;
+  metrics.take("algo-1", UnixMillis(2000), alone);
+  CHECK(metrics.last().back() ==
+        Json({{"MetricName", "start"}, {"Value", 4.0}, {"Timestamp", 2.0}}));
 }
 
 }  // namespace

@@ -11,19 +11,6 @@
 #include "platform/journals/timelines.h"
 
 namespace muster::cli {
-namespace {
-
-Result<void> add_first_metrics(const std::vector<job::MetricDefinition>& metrics,
-                               const platform::HostJournals& journals, job::JobTimeline& timeline) {
-  if (metrics.empty()) return {};
-  const job::MetricDefinitions definitions = TRY(job::MetricDefinitions::from(metrics));
-  const auto first = [&](const std::string&, const std::string& journal, UnixMillis since) {
-    return first_metric(definitions, journal, since);
-  };
-  return platform::add_first_metrics(journals, first, timeline);
-}
-
-}  // namespace
 
 loop::Task<Result<job::JobTimeline>> own_timeline(loop::Loop& loop, places::FoundJob job) {
   const UnixMillis submitted = member_time(job.description, "CreationTime").value_or(UnixMillis(0));
@@ -33,7 +20,7 @@ loop::Task<Result<job::JobTimeline>> own_timeline(loop::Loop& loop, places::Foun
   const std::vector<job::MetricDefinition> metrics = metric_definitions_in(job.description);
   const auto work = [=, name = job.name]() -> Result<job::JobTimeline> {
     job::JobTimeline timeline = TRY(platform::read_timeline(name, submitted, journals));
-    TRY(add_first_metrics(metrics, journals, timeline));
+    TRY(platform::add_first_metrics(metrics, journals, timeline));
     return timeline;
   };
   co_return co_await loop::in_thread(loop, work);

@@ -1,12 +1,11 @@
 #pragma once
 
-#include <functional>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/result.h"
+#include "job/metric_definitions.h"
 #include "job/wire/timeline.h"
 
 namespace muster::platform {
@@ -19,13 +18,12 @@ using HostJournals = std::vector<std::pair<std::string, std::string>>;
 Result<job::JobTimeline> read_timeline(std::string job, UnixMillis submitted,
                                        const HostJournals& journals);
 
-/// When a host's journal first reports a metric, from `since` on.
-using FirstMetric = std::function<Result<std::optional<UnixMillis>>(
-    const std::string& host, const std::string& journal, UnixMillis since)>;
-/// Adds the first metric of each host to the timeline that was read from `journals`. The search
-/// starts at the host's first line, because earlier attempts are in the same journal. Error: as
-/// `first_metric`.
-Result<void> add_first_metrics(const HostJournals& journals, const FirstMetric& first_metric,
-                               job::JobTimeline& timeline);
+/// Adds the first metric of each host to the timeline that was read from `journals`: the time of
+/// the first whole line, as LogMessages gives it, in which an expression of `metrics` finds a
+/// number. The search starts at the host's first line, because earlier attempts are in the same
+/// journal. It ends after 64 MiB of a host's journal, or when the expressions have taken too much
+/// work. Blocks. Error: as open(2), read(2); as job::MetricDefinitions::from().
+Result<void> add_first_metrics(const std::vector<job::MetricDefinition>& metrics,
+                               const HostJournals& journals, job::JobTimeline& timeline);
 
 }  // namespace muster::platform

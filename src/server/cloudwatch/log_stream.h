@@ -7,9 +7,12 @@
 #include <vector>
 
 #include "base/result.h"
-#include "server/cloudwatch/log_messages.h"
+#include "platform/journals/log_messages.h"
 
 namespace muster::cloudwatch {
+
+using platform::LogEvent;
+using platform::LogMessages;
 
 /// One host's log, read from its journal as it grows. Keeps marks, about one per 256 KiB, and no
 /// lines. A journal that does not exist yet counts as empty; a damaged one ends before the damage.

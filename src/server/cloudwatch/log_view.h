@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "server/cloudwatch/log_level.h"
-#include "server/cloudwatch/log_messages.h"
+#include "server/cloudwatch/log_stream.h"
 
 namespace muster::cloudwatch {
 

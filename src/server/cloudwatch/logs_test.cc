@@ -168,7 +168,7 @@ TEST_CASE("logs: a host that claims any number of writers costs no more than a f
   Journal journal;
   constexpr int writers = 30;
   for (int rank = 0; rank < writers; ++rank)
-    journal.out(1, rank, std::string(message_bytes_max - 100, 'x'), true);
+    journal.out(1, rank, std::string(platform::message_bytes_max - 100, 'x'), true);
   for (int rank = writers; rank < 20'000 + writers; ++rank) journal.out(2, rank, "x", true);
   LogMessages made_of("algo-2");
   job::JournalReader reader;
@@ -186,9 +186,9 @@ TEST_CASE("logs: a host that claims any number of writers costs no more than a f
 TEST_CASE("logs: a message is no longer than CloudWatch's, and no character is torn") {
   Journal journal;
   std::string line;
-  while (line.size() < 2 * message_bytes_max) line += "\xe2\x82\xac";
+  while (line.size() < 2 * platform::message_bytes_max) line += "\xe2\x82\xac";
   journal.out(1, -1, line + "\n");
-  journal.out(2, -1, std::string(message_bytes_max, 'x'), true);
+  journal.out(2, -1, std::string(platform::message_bytes_max, 'x'), true);
   journal.out(3, -1, "y\n");
   LogMessages made_of("algo-1");
   job::JournalReader reader;
@@ -198,12 +198,12 @@ TEST_CASE("logs: a message is no longer than CloudWatch's, and no character is t
   REQUIRE(events.size() == 5);
   std::string joined;
   for (std::size_t i = 0; i < 3; ++i) {
-    CHECK(events[i].message.size() <= message_bytes_max);
+    CHECK(events[i].message.size() <= platform::message_bytes_max);
     CHECK(events[i].message.size() % 3 == 0);
     joined += events[i].message;
   }
   CHECK(joined == line);
-  CHECK(events[3].message == std::string(message_bytes_max, 'x'));
+  CHECK(events[3].message == std::string(platform::message_bytes_max, 'x'));
   CHECK(events[4].message == "y");
 }
 

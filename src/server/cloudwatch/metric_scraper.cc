@@ -2,9 +2,6 @@
 
 #include <algorithm>
 
-#include "base/files/file_pieces.h"
-#include "server/cloudwatch/log_messages.h"
-
 namespace muster::cloudwatch {
 namespace {
 
@@ -12,9 +9,6 @@ namespace {
 constexpr std::size_t events_max = 5000;
 constexpr std::size_t bytes_max = 1u << 20;
 constexpr std::uint64_t work_max = MetricAllowance::a_second;
-
-/// What is read of a journal for its first metric.
-constexpr std::uint64_t first_bytes_max = 64u << 20;
 
 }  // namespace
 
@@ -59,31 +53,6 @@ Result<MetricScraper::Scraped> MetricScraper::scrape(const MetricDefinitions& de
     if (scraped.more) break;
   }
   return scraped;
-}
-
-Result<std::optional<UnixMillis>> first_metric(const MetricDefinitions& definitions,
-                                               const std::string& host, const std::string& journal,
-                                               UnixMillis since) {
-  std::optional<UnixMillis> first;
-  LogMessages messages(host);
-  std::uint64_t work_left = MetricAllowance::saved_max;
-  std::vector<LogEvent> events;
-  const auto look_at = [&](const LogEvent& event) {
-    if (event.time < since || first) return;
-    const std::uint64_t work = definitions.work_of(event.message);
-    work_left -= std::min(work_left, work);
-    if (work_left > 0 && !definitions.values_in(event.message).empty()) first = event.time;
-  };
-  const auto take = [&](const job::Record& record) {
-    events.clear();
-    messages.take(record, events);
-    for (const LogEvent& event : events) look_at(event);
-    return !first && work_left > 0;
-  };
-  job::JournalReader reader;
-  TRY(read_file_pieces(
-      journal, [&](std::string_view piece) { return reader.visit(piece, take); }, first_bytes_max));
-  return first;
 }
 
 }  // namespace muster::cloudwatch

@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -61,12 +60,5 @@ class MetricScraper {
   };
   std::map<std::string, Log> logs_;  ///< By host.
 };
-
-/// When a host's log told a metric first, from `since` on, in a whole line; none in the first 64
-/// MiB of its journal, or where the expressions are more work than MetricAllowance saves. Blocks
-/// until it is found. Error: `system`.
-Result<std::optional<UnixMillis>> first_metric(const MetricDefinitions& definitions,
-                                               const std::string& host, const std::string& journal,
-                                               UnixMillis since);
 
 }  // namespace muster::cloudwatch

@@ -251,25 +251,5 @@ TEST_CASE("metrics: lists of names are paged, each page from where the one befor
   std::filesystem::remove_all(folder);
 }
 
-TEST_CASE("metrics: the first one of a host's latest attempt has the time of its line") {
-  const std::string folder = *make_private_folder("/tmp", "muster-metrics-");
-  const std::string path = folder + "/journal";
-  std::vector<std::string> lines(20'000, "no figure");
-  lines[1] = "loss=1";
-  lines[15'000] = "loss=2";
-  REQUIRE(write_file(path, journal_of(lines)));
-  const MetricDefinitions definitions = *MetricDefinitions::from({{"m", "loss=([0-9]+)"}});
-  const auto first = [&](const std::string& file, std::int64_t since) {
-    const auto found = first_metric(definitions, "algo-1", file, at(since));
-    REQUIRE(found);
-    return *found;
-  };
-  CHECK(first(path, 0) == at(2000));
-  CHECK(first(path, 2001) == at(15'001'000));
-  CHECK_FALSE(first(path, 15'001'001));
-  CHECK_FALSE(first(folder + "/none", 0));
-  std::filesystem::remove_all(folder);
-}
-
 }  // namespace
 }  // namespace muster::cloudwatch

@@ -7,25 +7,9 @@
 #include "aws/api/job_request.h"
 #include "net/loop/worker.h"
 #include "platform/journals/timelines.h"
-#include "server/cloudwatch/metric_scraper.h"
 #include "server/operations/describe.h"
 
 namespace muster::server {
-namespace {
-
-using Metrics = std::vector<job::MetricDefinition>;
-
-Result<void> add_first_metrics(const Metrics& metrics, const platform::HostJournals& journals,
-                               job::JobTimeline& timeline) {
-  const cloudwatch::MetricDefinitions definitions =
-      TRY(cloudwatch::MetricDefinitions::from(metrics));
-  const auto first = [&](const std::string& host, const std::string& journal, UnixMillis since) {
-    return cloudwatch::first_metric(definitions, host, journal, since);
-  };
-  return platform::add_first_metrics(journals, first, timeline);
-}
-
-}  // namespace
 
 loop::Task<api::Answer> Timelines::describe(std::string job) {
   const Result<std::optional<store::Job>> found = store_.job(job);
@@ -39,11 +23,11 @@ loop::Task<api::Answer> Timelines::describe(std::string job) {
   const Result<std::vector<store::MetricSample>> known = store_.final_metrics(job);
   if (!known) co_return api::internal_failure(known.error());
   // If no metric is known yet, the logs need not be read.
-  Metrics metrics;
+  std::vector<job::MetricDefinition> metrics;
   if (request && !known->empty()) metrics = request->metrics;
   const auto work = [=, created = (*found)->created]() -> Result<job::JobTimeline> {
     job::JobTimeline timeline = TRY(platform::read_timeline(job, created, journals));
-    if (!metrics.empty()) TRY(add_first_metrics(metrics, journals, timeline));
+    TRY(platform::add_first_metrics(metrics, journals, timeline));
     return timeline;
   };
   while (reading_) co_await turned_.wait();

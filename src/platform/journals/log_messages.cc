@@ -1,4 +1,4 @@
-#include "server/cloudwatch/log_messages.h"
+#include "platform/journals/log_messages.h"
 
 #include <optional>
 
@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "job/outcome/rank_tag.h"
 
-namespace muster::cloudwatch {
+namespace muster::platform {
 namespace {
 
 /// Between a host's name and what muster itself says of it.
@@ -35,14 +35,18 @@ std::size_t cut_at(std::string_view text, std::size_t most) {
 }  // namespace
 
 void LogMessages::take(const job::Record& record, std::vector<LogEvent>& events) {
-  lines_.take(record, [&](const platform::HostLines& lines) { add(lines, events); });
+  lines_.take(record, [&](const HostLines& lines) { add(lines, events); });
+}
+
+void LogMessages::take(UnixMillis time, const job::Lines& lines, std::vector<LogEvent>& events) {
+  lines_.take(time, lines, [&](const HostLines& whole) { add(whole, events); });
 }
 
 void LogMessages::finish(std::vector<LogEvent>& events) {
-  lines_.finish([&](const platform::HostLines& lines) { add(lines, events); });
+  lines_.finish([&](const HostLines& lines) { add(lines, events); });
 }
 
-void LogMessages::add(const platform::HostLines& lines, std::vector<LogEvent>& events) const {
+void LogMessages::add(const HostLines& lines, std::vector<LogEvent>& events) const {
   if (!lines.level.empty()) return add_own(lines, events);
   const std::string tag = lines.alone ? "" : job::rank_tag(lines.rank, host_, lines.stream);
   std::string_view rest = lines.text;
@@ -54,7 +58,7 @@ void LogMessages::add(const platform::HostLines& lines, std::vector<LogEvent>& e
   }
 }
 
-void LogMessages::add_own(const platform::HostLines& lines, std::vector<LogEvent>& events) const {
+void LogMessages::add_own(const HostLines& lines, std::vector<LogEvent>& events) const {
   LogEvent& event = events.emplace_back();
   event.time = lines.time;
   const std::string level = lines.level == "note" ? "" : std::string(lines.level) + ": ";
@@ -62,8 +66,8 @@ void LogMessages::add_own(const platform::HostLines& lines, std::vector<LogEvent
   event.message.resize(cut_at(event.message, message_bytes_max));
 }
 
-void LogMessages::add_line(const platform::HostLines& from, const std::string& tag,
-                           std::string_view line, std::vector<LogEvent>& events) const {
+void LogMessages::add_line(const HostLines& from, const std::string& tag, std::string_view line,
+                           std::vector<LogEvent>& events) const {
   if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
   const std::string replaced = is_utf8(line) ? std::string() : to_utf8(line);
   std::string_view rest = replaced.empty() ? line : replaced;
@@ -83,4 +87,4 @@ void LogMessages::add_line(const platform::HostLines& from, const std::string& t
   } while (!rest.empty());
 }
 
-}  // namespace muster::cloudwatch
+}  // namespace muster::platform

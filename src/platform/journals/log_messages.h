@@ -9,7 +9,7 @@
 
 #include "platform/journals/log_lines.h"
 
-namespace muster::cloudwatch {
+namespace muster::platform {
 
 /// CloudWatch's limit of a message. Source: its quotas, "Event size".
 constexpr std::size_t message_bytes_max = 256u << 10;
@@ -27,7 +27,7 @@ struct LogEvent {
   bool operator==(const LogEvent&) const = default;
 };
 
-/// Converts the lines of a host's log (platform::LogLines) to CloudWatch's messages. Lines of ranks
+/// Converts the lines of a host's log (LogLines) to CloudWatch's messages. Lines of ranks
 /// carry the tag that `train` itself adds without a steward, except for a rank that is alone on its
 /// host. Muster's own lines become `HOST muster: LEVEL: TEXT`; if a host's own line begins like
 /// that, a space is put in front. The same records always give the same events, so clients can use
@@ -39,19 +39,21 @@ class LogMessages {
   explicit LogMessages(std::string host) : host_(std::move(host)), lines_(message_bytes_max) {}
   /// Appends the events that `record` completes.
   void take(const job::Record& record, std::vector<LogEvent>& events);
+  /// As above, of lines that were written at `time`.
+  void take(UnixMillis time, const job::Lines& lines, std::vector<LogEvent>& events);
   /// Appends unfinished lines: the journal is complete.
   void finish(std::vector<LogEvent>& events);
   /// The state after the last record.
-  const platform::LogLines& lines() const { return lines_; }
+  const LogLines& lines() const { return lines_; }
 
  private:
-  void add(const platform::HostLines& lines, std::vector<LogEvent>& events) const;
-  void add_own(const platform::HostLines& lines, std::vector<LogEvent>& events) const;
-  void add_line(const platform::HostLines& from, const std::string& tag, std::string_view line,
+  void add(const HostLines& lines, std::vector<LogEvent>& events) const;
+  void add_own(const HostLines& lines, std::vector<LogEvent>& events) const;
+  void add_line(const HostLines& from, const std::string& tag, std::string_view line,
                 std::vector<LogEvent>& events) const;
 
   std::string host_;
-  platform::LogLines lines_;
+  LogLines lines_;
 };
 
-}  // namespace muster::cloudwatch
+}  // namespace muster::platform
