@@ -6,12 +6,11 @@ import hmac
 import http.client
 import time
 import urllib.parse
-import zlib
 
 import boto3
 import pytest
 from botocore.config import Config
-from raw_http import Keys, Request, Scope, presigned, send, signed, signing_key
+from raw_http import Keys, Request, send, signed
 from sm_server import SmServer
 
 BUCKET = "urls"
@@ -193,58 +192,3 @@ def test_a_browsers_form_gets_an_error_that_says_what_to_do(server):
         url = f"http://{host}:{server.port}{path}"
         status, text = opened(server, url, "POST", form, Content_Type=kind)
         assert status == 501 and b"presigned" in text
-
-
-def test_a_presigned_put_of_javascript(server, s3, keys):
-    """As @aws-sdk/s3-request-presigner 3 makes it: with the checksum of nothing."""
-    query = [
-        ("X-Amz-Content-Sha256", "UNSIGNED-PAYLOAD"),
-        ("x-amz-checksum-crc32", "AAAAAA=="),
-        ("x-amz-sdk-checksum-algorithm", "CRC32"),
-        ("x-id", "PutObject"),
-    ]
-    request = Request("PUT", f"/{BUCKET}/js", {}, b"some bytes", query)
-    host = f"127.0.0.1:{server.port}"
-    answer = send(server.port, presigned(request, keys, Scope("s3"), host, "60"))
-    assert answer.status == 200, answer.text
-    assert s3.get_object(Bucket=BUCKET, Key="js")["Body"].read() == b"some bytes"
-
-
-def hmac_of(key: bytes, text: str) -> bytes:
-    return hmac.new(key, text.encode(), hashlib.sha256).digest()
-
-
-def test_trailers_of_minio_go(server, s3, keys):
-    """As minio-go 7 writes them: over TLS unsigned, else signed."""
-    host, empty = f"127.0.0.1:{server.port}", hashlib.sha256(b"").hexdigest()
-    sum_of = base64.b64encode(zlib.crc32(b"hello").to_bytes(4, "big")).decode()
-    trailer = f"x-amz-checksum-crc32:{sum_of}\n"
-    said = {
-        "x-amz-decoded-content-length": "5",
-        "x-amz-trailer": "x-amz-checksum-crc32",
-    }
-    plain = Request("PUT", f"/{BUCKET}/unsigned", said)
-    request = signed(plain, keys, "s3", host, "STREAMING-UNSIGNED-PAYLOAD-TRAILER")
-    request.body = f"5\r\nhello\r\n0\r\n{trailer}\r\n\r\n".encode()
-    assert send(server.port, request).status == 200
-
-    plain = Request("PUT", f"/{BUCKET}/signed", said)
-    request = signed(plain, keys, "s3", host, "STREAMING-AWS4-HMAC-SHA256-PAYLOAD-TRAILER")
-    when, seed = request.headers["X-Amz-Date"], request.headers["Authorization"][-64:]
-    scope = f"{when[:8]}/us-east-1/s3/aws4_request"
-    key = signing_key(keys.secret, scope)
-
-    def sign(kind: str, rest: str) -> str:
-        return hmac_of(key, f"AWS4-HMAC-SHA256-{kind}\n{when}\n{scope}\n{rest}").hex()
-
-    first = sign("PAYLOAD", f"{seed}\n{empty}\n{hashlib.sha256(b'hello').hexdigest()}")
-    last = sign("PAYLOAD", f"{first}\n{empty}\n{empty}")
-    of_all = sign("TRAILER", f"{last}\n{hashlib.sha256(trailer.encode()).hexdigest()}")
-    request.body = (
-        f"5;chunk-signature={first}\r\nhello\r\n0;chunk-signature={last}\r\n"
-        f"{trailer}\r\nx-amz-trailer-signature:{of_all}\r\n\r\n"
-    ).encode()
-    assert send(server.port, request).status == 200
-    for name in ("unsigned", "signed"):
-        head = s3.get_object(Bucket=BUCKET, Key=name, ChecksumMode="ENABLED")
-        assert head["Body"].read() == b"hello" and head["ChecksumCRC32"] == sum_of
