@@ -183,6 +183,10 @@ class Engine {
   /// The names in use, sorted: jobs that were started here and are not released, or kept. Reads
   /// only the engine's notes.
   virtual std::vector<std::string> list() const = 0;
+  /// The file on this machine with the records of a host's attempts, as Run::records() returns
+  /// them; it may not exist yet. For callers that read a log later, or keep it. The job must be in
+  /// list().
+  virtual std::string journal_file(const std::string& job, const std::string& host) const = 0;
   /// True if an external scheduler decides when a host starts: submit every job at once. False:
   /// hosts start immediately, so the caller must check that there is capacity.
   virtual bool schedules() const = 0;

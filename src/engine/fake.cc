@@ -384,4 +384,8 @@ std::vector<std::string> FakeEngine::list() const {
   return names;
 }
 
+std::string FakeEngine::journal_file(const std::string& job, const std::string& host) const {
+  return cluster_.journals.empty() ? "" : cluster_.journals + "/" + job + "-" + host;
+}
+
 }  // namespace muster::engine

@@ -134,6 +134,7 @@ class FakeCluster {
   bool queues = false;      ///< Hosts wait until the test starts them.
   bool full_disk = false;   ///< Nothing can be written down.
   Duration start_takes{0};  ///< How long start() asks others.
+  std::string journals;     ///< A folder where the test puts journals, JOB-HOST; empty: none.
 
  private:
   friend class FakeEngine;
@@ -153,6 +154,7 @@ class FakeEngine final : public Engine {
   loop::Task<Result<std::unique_ptr<Run>>> start(job::Spec spec) override;
   loop::Task<Result<std::unique_ptr<Run>>> attach(std::string job) override;
   std::vector<std::string> list() const override;
+  std::string journal_file(const std::string& job, const std::string& host) const override;
   bool schedules() const override { return cluster_.queues; }
 
  private:

@@ -128,6 +128,25 @@ TEST_CASE_TEMPLATE("contract: when a host's end is told, all that it wrote can b
   });
 }
 
+TEST_CASE_TEMPLATE("contract: a journal's file holds the host's records", Engine, ALL_ENGINES) {
+  Engine subject;
+  subject.run([&]() -> loop::Task<> {
+    const RunPtr run = co_await start(subject, 2);
+    const std::string path = subject.engine().journal_file("demo", "algo-2");
+    if (path.empty()) co_return;  // An engine in memory.
+    for (const char* text : {"one", "two"}) subject.writes("algo-2", text);
+    co_await end_all(subject, *run);
+    job::JournalReader reader;
+    std::string texts;
+    reader.visit(read_file(path).value_or(""), [&](const job::Record& record) {
+      texts += record.payload + ";";
+      return true;
+    });
+    CHECK(texts == journal(*run, "algo-2"));
+    CHECK(texts.starts_with("one;two;"));
+  });
+}
+
 TEST_CASE_TEMPLATE("contract: half a record at a journal's end is passed over", Engine,
                    ALL_ENGINES) {
   Engine subject;

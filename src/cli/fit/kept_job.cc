@@ -61,7 +61,7 @@ void KeptJob::status(const platform::StatusLine& line) {
 
 void KeptJob::see(const std::string& host) {
   if (!seen_.insert(host).second) return;
-  record_->keep_journal(host, machine_.journal_file(spec_.name, host));
+  record_->keep_journal(host, machine_.engine().journal_file(spec_.name, host));
 }
 
 void KeptJob::ended(const platform::JobReport& report) {
@@ -96,7 +96,7 @@ std::function<Result<void>(const std::string&, const platform::StatusLine&)> Kep
     const {
   OwnLog::Files files;
   for (const std::string& host : job::host_names(spec_.instance_count))
-    files.emplace_back(host, machine_.journal_file(spec_.name, host));
+    files.emplace_back(host, machine_.engine().journal_file(spec_.name, host));
   const int hosts = spec_.instance_count;
   const int ranks = hosts * std::max(1, processes_per_host_of(record_->description()));
   return [files, statuses = statuses_, hosts, ranks](const std::string& folder,

@@ -53,9 +53,8 @@ class SlurmEngine final : public engine::Engine {
   loop::Task<Result<std::unique_ptr<engine::Run>>> start(job::Spec spec) override;
   loop::Task<Result<std::unique_ptr<engine::Run>>> attach(std::string job) override;
   std::vector<std::string> list() const override;
+  std::string journal_file(const std::string& job, const std::string& host) const override;
   bool schedules() const override { return true; }
-  /// As local::LocalEngine::journal_file(): of the copy that is here.
-  std::string journal_file(const std::string& job, const std::string& host) const;
 
   // For its jobs.
   const Options& options() const { return options_; }

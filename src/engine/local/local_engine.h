@@ -44,9 +44,8 @@ class LocalEngine final : public engine::Engine {
   loop::Task<Result<std::unique_ptr<engine::Run>>> start(job::Spec spec) override;
   loop::Task<Result<std::unique_ptr<engine::Run>>> attach(std::string job) override;
   std::vector<std::string> list() const override;
+  std::string journal_file(const std::string& job, const std::string& host) const override;
   bool schedules() const override { return false; }
-  /// Where the host's journal lies, or will: of a job that is not released.
-  std::string journal_file(const std::string& job, const std::string& host) const;
   /// Removes what is half made or half removed of jobs. For the only process that makes jobs here.
   void clear_halves();
   /// Removes leftovers of dead jobs on the machine; with `kept_too` also kept folders. Returns

@@ -105,10 +105,6 @@ void Machine::clear_halves() {
   engine_->clear_halves();
 }
 
-std::string Machine::journal_file(const std::string& job, const std::string& host) const {
-  return cluster_ ? cluster_->journal_file(job, host) : engine_->journal_file(job, host);
-}
-
 loop::Task<Result<platform::Interpreter>> Machine::interpreter(std::string python) {
   return find_interpreter(*programs_, std::move(python), env_);
 }

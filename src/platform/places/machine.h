@@ -58,8 +58,6 @@ class Machine {
   loop::Task<Result<UsedImage>> image(job::ImageWish wish, std::function<void()> on_pull);
   /// See local::LocalEngine::clear_halves().
   void clear_halves();
-  /// See local::LocalEngine::journal_file(): for who reads a living job's journal as a file.
-  std::string journal_file(const std::string& job, const std::string& host) const;
 
  private:
   Env env_;

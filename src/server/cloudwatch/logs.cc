@@ -53,8 +53,8 @@ Result<std::vector<LogEvent>> read_back(LogStream& stream, std::uint64_t begin, 
 
 }  // namespace
 
-Logs::Logs(store::Store& store, api::Realm realm, JournalOf journal_of)
-    : store_(store), realm_(std::move(realm)), journal_of_(std::move(journal_of)) {}
+Logs::Logs(store::Store& store, api::Realm realm, const server::JournalFiles& journals)
+    : store_(store), realm_(std::move(realm)), journals_(journals) {}
 
 api::Answer Logs::operate(const std::string& operation, const Json& input) {
   if (operation == "DescribeLogGroups") return describe_groups(input);
@@ -77,7 +77,7 @@ Result<LogStream*> Logs::stream(const std::string& job, const std::string& host,
           [](const auto& a, const auto& b) { return a.second.used < b.second.used; }));
     found = streams_.emplace(key, Kept{LogStream(host, {}), 0}).first;
   }
-  found->second.stream.moved_to(journal_of_(job, host));
+  found->second.stream.moved_to(journals_.file(job, host));
   found->second.used = ++uses_;
   TRY(found->second.stream.catch_up(ended));
   return &found->second.stream;

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -10,22 +9,22 @@
 #include "aws/api/realm.h"
 #include "aws/api/request.h"
 #include "server/cloudwatch/log_stream.h"
+#include "server/journal_files.h"
 #include "server/store/store.h"
 
 namespace muster::cloudwatch {
 
-/// CloudWatch Logs over the journals `<folder>/<job>/<host>/journal`, read only: DescribeLogGroups,
-/// DescribeLogStreams, GetLogEvents, FilterLogEvents. The group is /aws/sagemaker/TrainingJobs,
-/// streams are `<job>/algo-<n>-<ms>`, one for each host from the first Downloading or Training on.
-/// Source: docs/protocols/api.md, "Logs as clients read them".
+/// CloudWatch Logs over the journals, read only: DescribeLogGroups, DescribeLogStreams,
+/// GetLogEvents, FilterLogEvents. The group is /aws/sagemaker/TrainingJobs, streams are
+/// `<job>/algo-<n>-<ms>`, one for each host from the first Downloading or Training on. Source:
+/// docs/protocols/api.md, "Logs as clients read them".
 ///
 /// Use it only on the store's thread. Reading a long journal for the first time blocks (about 400
 /// MB/s).
 class Logs {
  public:
-  /// `journal_of(job, host)`: the path of the host's journal, where it is now.
-  using JournalOf = std::function<std::string(const std::string& job, const std::string& host)>;
-  Logs(store::Store& store, api::Realm realm, JournalOf journal_of);
+  /// `store` and `journals` outlive this.
+  Logs(store::Store& store, api::Realm realm, const server::JournalFiles& journals);
 
   /// `input` was validated against the service's model.
   api::Answer operate(const std::string& operation, const Json& input);
@@ -67,7 +66,7 @@ class Logs {
 
   store::Store& store_;
   api::Realm realm_;
-  JournalOf journal_of_;
+  const server::JournalFiles& journals_;
   std::uint64_t uses_ = 0;
   std::map<std::string, Kept> streams_;  ///< By "<job>/<host>".
 };

@@ -8,6 +8,7 @@
 #include "base/fd.h"
 #include "job/outcome/lines.h"
 #include "server/cloudwatch/log_filter.h"
+#include "server/test_journals.h"
 
 namespace muster::cloudwatch {
 namespace {
@@ -40,10 +41,8 @@ struct Journal {
 struct World {
   std::string folder = *make_private_folder("/tmp", "muster-logs-");
   store::Store store = *store::Store::open(folder + "/store.db");
-  std::string end = {};  ///< What the names of the journals end in.
-  Logs logs{store, api::Realm{}, [this](const std::string& job, const std::string& host) {
-              return folder + "/" + job + "-" + host + end;
-            }};
+  server::TestJournals journals{folder};
+  Logs logs{store, api::Realm{}, journals.files};
   ~World() { std::filesystem::remove_all(folder); }
 
   void job(const std::string& name, int hosts, bool began = true) {
@@ -356,10 +355,10 @@ TEST_CASE("logs: a journal that moves is read on where it went") {
   world.write("j", "algo-1", journal);
   const Json page = world.get({{"startFromHead", true}});
   CHECK(messages(page) == "10 0\n");
+  REQUIRE(world.journals.files.keep("j", {"algo-1"}));
   std::filesystem::remove(world.folder + "/j-algo-1");
-  world.end = ".kept";
   journal.out(11, -1, "1\n");
-  world.write("j", "algo-1.kept", journal);
+  REQUIRE(write_file(world.journals.files.file("j", "algo-1"), journal.bytes));
   CHECK(messages(world.get({{"nextToken", page.at("nextForwardToken")}})) == "11 1\n");
   CHECK(messages(world.get({{"startFromHead", true}})) == "10 0\n11 1\n");
 }

@@ -69,7 +69,7 @@ loop::Task<Result<bool>> Metrics::scrape_alone(std::string name, Followed& log) 
   for (const std::string& host : request->hosts()) {
     const Result<std::uint64_t> from = store_.metrics_read_to(name, host);
     if (!from) co_return from.error();
-    hosts.push_back({host, journal_of_(name, host), *from});
+    hosts.push_back({host, journals_.file(name, host), *from});
   }
   const auto scraped = std::make_shared<MetricScraper::Scraped>();
   std::function<Result<void>()> work =

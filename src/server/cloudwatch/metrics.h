@@ -30,8 +30,9 @@ class MetricScraper;
 /// the loop's; other threads read and match the logs.
 class Metrics {
  public:
-  Metrics(loop::Loop& loop, store::Store& store, Logs::JournalOf journal_of)
-      : loop_(loop), store_(store), journal_of_(std::move(journal_of)), tasks_(loop) {}
+  /// All outlive this.
+  Metrics(loop::Loop& loop, store::Store& store, const server::JournalFiles& journals)
+      : loop_(loop), store_(store), journals_(journals), tasks_(loop) {}
 
   /// Reads new lines of the job's logs, each line exactly once, also after a restart: at most a few
   /// thousand lines per call. True if there are more. Call it from time to time while a job runs,
@@ -75,7 +76,7 @@ class Metrics {
 
   loop::Loop& loop_;
   store::Store& store_;
-  Logs::JournalOf journal_of_;
+  const server::JournalFiles& journals_;
   std::uint64_t uses_ = 0;
   std::map<std::string, std::shared_ptr<Followed>> followed_;  ///< By job.
   std::map<std::string, std::shared_ptr<Catching>> catching_;  ///< Running catch-ups, by job.

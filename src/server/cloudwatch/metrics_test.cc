@@ -9,6 +9,7 @@
 #include "job/outcome/lines.h"
 #include "net/loop/testing.h"
 #include "server/cloudwatch/metric_scraper.h"
+#include "server/test_journals.h"
 
 namespace muster::cloudwatch {
 namespace {
@@ -125,7 +126,8 @@ TEST_CASE("metrics: a series is read from minutes and, at its ends, from seconds
   {
     store::Store store = *store::Store::open(folder + "/store.db");
     loop::Loop loop;
-    Metrics metrics(loop, store, [](const std::string&, const std::string&) { return ""; });
+    const server::TestJournals journals(folder);
+    Metrics metrics(loop, store, journals.files);
     REQUIRE(store.submit({"j", "arn", to_text(request_with(Json::array())), {}, at(1), ""}));
     std::vector<store::MetricSample> samples;
     for (int i = 0; i < 600; ++i) samples.push_back({"loss", at(i * 1000), 1});
@@ -168,9 +170,8 @@ TEST_CASE("metrics: a job's log is scraped once, and asked for by TrainingJobAna
   {
     store::Store store = *store::Store::open(folder + "/store.db");
     loop::Loop loop;
-    Metrics metrics(loop, store, [&](const std::string&, const std::string& host) {
-      return folder + "/" + host;
-    });
+    const server::TestJournals journals(folder);
+    Metrics metrics(loop, store, journals.files);
     const auto caught_up = [&](const Json& input) {
       loop::run_task(loop, [](Metrics& caught, Json asked) -> loop::Task<> {
         const Result<void> done = co_await caught.catch_up(std::move(asked));
@@ -183,7 +184,7 @@ TEST_CASE("metrics: a job's log is scraped once, and asked for by TrainingJobAna
     const auto say = [&](std::uint64_t seq, int ms, const std::string& text) {
       job::append_record(journal, seq, at(ms), job::Message::lines,
                          encode(job::Lines{.rank = 0, .bytes = text}));
-      REQUIRE(write_file(folder + "/algo-1", journal));
+      REQUIRE(write_file(folder + "/j-algo-1", journal));
     };
     say(1, 61000, "loss=4\nloss=2\n");
     const auto ask = [&] {
@@ -224,7 +225,8 @@ TEST_CASE("metrics: lists of names are paged, each page from where the one befor
   {
     store::Store store = *store::Store::open(folder + "/store.db");
     loop::Loop loop;
-    Metrics metrics(loop, store, [](const std::string&, const std::string&) { return ""; });
+    const server::TestJournals journals(folder);
+    Metrics metrics(loop, store, journals.files);
     REQUIRE(store.submit({"j", "arn", to_text(request_with(Json::array())), {}, at(1), ""}));
     std::vector<store::MetricSample> samples;
     for (int i = 0; i < 1234; ++i) samples.push_back({"m" + std::to_string(10'000 + i), at(1), 1});

@@ -481,9 +481,6 @@ Result<void> open(Server& server, const Env& env) {
   jobs.data = server.config.data;
   jobs.now = wall_time;
   jobs.fresh_key = [] { return fresh_key(wall_time()); };
-  jobs.living_journal = [&server](const std::string& job, const std::string& host) {
-    return server.machine->journal_file(job, host);
-  };
   jobs.open_elsewhere = [&server](const job::ImageWish& wish, const std::string& type) {
     return places::image_on_nodes(server.config.slurm, type, wish);
   };

@@ -16,20 +16,15 @@ Service::Service(loop::Loop& loop, engine::Engine& engine, store::Store& store,
       store_(store),
       now_(options.runner.now),
       stacks_(store, {options.realm, options.runner.now, std::move(options.networks)}),
-      logs_(store, options.realm, journal_of()),
-      metrics_(loop, store, journal_of()),
-      runner_(loop, engine, store, logs_, metrics_, keys, log, options.runner),
+      journals_(options.runner.data + "/journals", engine),
+      logs_(store, options.realm, journals_),
+      metrics_(loop, store, journals_),
+      runner_(loop, engine, journals_, store, logs_, metrics_, keys, log, options.runner),
       operations_(store, runner_, logs_, metrics_, stacks_, {options.realm, options.runner.now}),
-      timelines_(loop, store, journal_of()),
+      timelines_(loop, store, journals_),
       user_keys_(options.user_keys),
       realm_(options.realm),
       ecr_(loop, keys, registry, {options.realm, options.runner.now, options.url}) {}
-
-cloudwatch::Logs::JournalOf Service::journal_of() {
-  return [this](const std::string& job, const std::string& host) {
-    return runner_.journal_of(job, host);
-  };
-}
 
 Result<void> Service::start() {
   const std::vector<std::string> notes = TRY(stacks_.start());
@@ -44,7 +39,7 @@ Result<WebLog> Service::web_log(const std::string& name) {
   const api::JobRequest request = TRY(api::job_request_from(job->request));
   if (job->state.streams)
     for (const std::string& host : request.hosts())
-      log.hosts.push_back({host, runner_.journal_of(name, host)});
+      log.hosts.push_back({host, journals_.file(name, host)});
   return log;
 }
 

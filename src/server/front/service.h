@@ -44,13 +44,13 @@ class Service {
   void write(Exposition& to);
 
  private:
-  cloudwatch::Logs::JournalOf journal_of();
   loop::Task<api::Answer> describe_stacks(const api::Request& request);
 
   const Log& log_;
   store::Store& store_;
   std::function<UnixMillis()> now_;
   Stacks stacks_;
+  const server::JournalFiles journals_;
   cloudwatch::Logs logs_;
   cloudwatch::Metrics metrics_;
   jobs::Runner runner_;

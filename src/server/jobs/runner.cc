@@ -29,11 +29,12 @@ Result<api::JobRequest> request_of(const store::Job& job) {
 
 }  // namespace
 
-Runner::Runner(loop::Loop& loop, engine::Engine& engine, store::Store& store,
-               cloudwatch::Logs& logs, cloudwatch::Metrics& metrics, access::KeyRing& ring,
-               const Log& log, Options options)
+Runner::Runner(loop::Loop& loop, engine::Engine& engine, const server::JournalFiles& journals,
+               store::Store& store, cloudwatch::Logs& logs, cloudwatch::Metrics& metrics,
+               access::KeyRing& ring, const Log& log, Options options)
     : loop_(loop),
       engine_(engine),
+      journals_(journals),
       store_(store),
       logs_(logs),
       metrics_(metrics),
@@ -42,7 +43,6 @@ Runner::Runner(loop::Loop& loop, engine::Engine& engine, store::Store& store,
       keys_(store, ring, options_.data + "/keys", options_.fresh_key,
             options_.preparation.read_manifest, options_.preparation.config.s3_budget_bytes),
       preparation_(keys_, options_.preparation),
-      journals_(options_.data + "/journals", options_.living_journal),
       reserve_(options_.data + "/reserve"),
       // Where hosts wait in the engine's own queue, ours is not in their way.
       queue_(engine.schedules() ? Amounts() : options_.preparation.config.capacity),

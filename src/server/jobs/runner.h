@@ -18,9 +18,9 @@
 #include "server/jobs/job_keys.h"
 #include "server/jobs/job_preparation.h"
 #include "server/jobs/jobs.h"
-#include "server/jobs/journals.h"
 #include "server/jobs/reserve.h"
 #include "server/jobs/watch.h"
+#include "server/journal_files.h"
 #include "server/queue/queue.h"
 #include "server/store/store.h"
 
@@ -50,10 +50,9 @@ class Runner final : public Jobs {
  public:
   struct Options {
     JobPreparation::Options preparation;
-    std::string data;  ///< The server's folder, absolute: keys/, journals/, reserve are in it.
+    std::string data;  ///< The server's folder, absolute: keys/ and reserve are in it.
     std::function<UnixMillis()> now;
     JobKeys::FreshKey fresh_key;
-    Journals::Living living_journal;
     BringImage bring_image;
     OpenElsewhere open_elsewhere{};
     /// How long start() reads jobs before calls are answered.
@@ -63,8 +62,9 @@ class Runner final : public Jobs {
     std::function<void()> sweep_uploads{};
   };
   /// All but `options` outlive this.
-  Runner(loop::Loop& loop, engine::Engine& engine, store::Store& store, cloudwatch::Logs& logs,
-         cloudwatch::Metrics& metrics, access::KeyRing& ring, const Log& log, Options options);
+  Runner(loop::Loop& loop, engine::Engine& engine, const server::JournalFiles& journals,
+         store::Store& store, cloudwatch::Logs& logs, cloudwatch::Metrics& metrics,
+         access::KeyRing& ring, const Log& log, Options options);
 
   /// Takes up the jobs that run, and begins to read those that wait; the rest is read between
   /// calls.
@@ -85,10 +85,6 @@ class Runner final : public Jobs {
   void kill(const std::string& name) override;
   void deleted(const std::string& name) override;
 
-  /// The path of a host's journal, while the job runs and when it has ended.
-  std::string journal_of(const std::string& job, const std::string& host) const {
-    return journals_.file(job, host);
-  }
   /// The stacks of a running job's processes. Error: `closed` if none of its hosts runs.
   loop::Task<Result<std::vector<job::HostStacks>>> look(std::string name, job::Calls calls);
   /// All jobs that run together; see platform::ReachWatch.
@@ -140,6 +136,7 @@ class Runner final : public Jobs {
 
   loop::Loop& loop_;
   engine::Engine& engine_;
+  const server::JournalFiles& journals_;
   store::Store& store_;
   cloudwatch::Logs& logs_;
   cloudwatch::Metrics& metrics_;
@@ -147,7 +144,6 @@ class Runner final : public Jobs {
   Options options_;
   JobKeys keys_;
   JobPreparation preparation_;
-  Journals journals_;
   Reserve reserve_;
   Queue queue_;
   JobCounts counts_;

@@ -30,7 +30,10 @@ inline const std::string image_digest = "sha256:" + std::string(64, 'a');
 
 /// A server's jobs on a fake engine, with room for two hosts. Its server can be started again.
 struct World {
-  World() : cluster(loop), engine(cluster) { serve(); }
+  World() : cluster(loop), engine(cluster) {
+    cluster.journals = folder;
+    serve();
+  }
   World(const World&) = delete;
   World& operator=(const World&) = delete;
   ~World() {
@@ -42,8 +45,8 @@ struct World {
   void serve() {
     runner.reset();
     ring.emplace();
-    logs.emplace(store, api::Realm{}, journal_of);
-    metrics.emplace(loop, store, journal_of);
+    logs.emplace(store, api::Realm{}, journals);
+    metrics.emplace(loop, store, journals);
     Runner::Options options;
     options.data = folder;
     options.now = [this] { return wall_time() + ahead; };
@@ -52,9 +55,6 @@ struct World {
       key.id = "JOBKEY" + std::to_string(++keys_made);
       key.secret = "a-secret-of-the-test";
       return key;
-    };
-    options.living_journal = [this](const std::string& job, const std::string& host) {
-      return folder + "/living/" + job + "/" + host;
     };
     JobPreparation::Options& preparation = options.preparation;
     preparation.config =
@@ -70,7 +70,7 @@ struct World {
     options.bring_image = [this](job::ImageWish wish, std::function<void()> on_pull) {
       return bring(*this, std::move(wish), std::move(on_pull));
     };
-    runner.emplace(loop, engine, store, *logs, *metrics, *ring, log, std::move(options));
+    runner.emplace(loop, engine, journals, store, *logs, *metrics, *ring, log, std::move(options));
   }
   static loop::Task<Result<platform::Interpreter>> find(World& world, std::string python) {
     if (world.no_python) co_return fail(Errc::not_found, python + ": not found");
@@ -130,14 +130,12 @@ struct World {
   void run(loop::Task<> story) { loop::run_task(loop, std::move(story)); }
 
   std::string folder = *make_private_folder("/tmp", "muster-runner-");
-  cloudwatch::Logs::JournalOf journal_of = [this](const std::string& job, const std::string& host) {
-    return runner->journal_of(job, host);
-  };
   Fd nowhere{::open("/dev/null", O_WRONLY | O_CLOEXEC)};
   Log log{nowhere.get(), "test", Log::Level::info};
   loop::Loop loop;
   engine::FakeCluster cluster;
   engine::FakeEngine engine;
+  server::JournalFiles journals{folder + "/journals", engine};
   store::Store store = *store::Store::open(folder + "/store.db");
   std::optional<access::KeyRing> ring;
   std::optional<cloudwatch::Logs> logs;

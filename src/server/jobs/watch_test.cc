@@ -6,6 +6,7 @@
 #include "base/files/remove_tree.h"
 #include "net/loop/testing.h"
 #include "server/store/metric_reader.h"
+#include "server/test_journals.h"
 
 namespace muster::jobs {
 namespace {
@@ -109,9 +110,8 @@ struct Bench {
   loop::Loop loop;
   loop::Tasks tasks{loop};
   store::Store store = *store::Store::open(folder + "/store.db");
-  cloudwatch::Metrics metrics{loop, store, [this](const std::string&, const std::string& host) {
-                                return folder + "/" + host;
-                              }};
+  server::TestJournals journals{folder};
+  cloudwatch::Metrics metrics{loop, store, journals.files};
   Reserve reserve{folder + "/reserve"};
   Log log{-1, "test", Log::Level::error};
   JobCounts counts;

@@ -9,6 +9,7 @@
 #include "server/jobs/priority.h"
 #include "server/operations/identity.h"
 #include "server/operations/search.h"
+#include "server/test_journals.h"
 
 namespace muster::server {
 namespace {
@@ -62,13 +63,9 @@ struct World {
   std::string folder = *make_private_folder("/tmp", "muster-operations-");
   store::Store store = *store::Store::open(folder + "/store.db");
   FakeJobs jobs;
-  cloudwatch::Logs logs{store, api::Realm{}, [this](const std::string&, const std::string& host) {
-                          return folder + "/" + host;
-                        }};
-  loop::Loop loop;
-  cloudwatch::Metrics metrics{loop, store, [this](const std::string&, const std::string& host) {
-                                return folder + "/" + host;
-                              }};
+  server::TestJournals journals{folder};
+  cloudwatch::Logs logs{store, api::Realm{}, journals.files};
+  cloudwatch::Metrics metrics{journals.loop, store, journals.files};
   UnixMillis now = at(1'000'000);
   Stacks stacks{store, {api::Realm{}, [this] { return now; }}};
   Operations operations{store, jobs, logs, metrics, stacks, {api::Realm{}, [this] { return now; }}};

@@ -19,7 +19,7 @@ loop::Task<api::Answer> Timelines::describe(std::string job) {
   platform::HostJournals journals;
   if (request)
     for (const std::string& host : request->hosts())
-      journals.emplace_back(host, journal_of_(job, host));
+      journals.emplace_back(host, journals_.file(job, host));
   const Result<std::vector<store::MetricSample>> known = store_.final_metrics(job);
   if (!known) co_return api::internal_failure(known.error());
   // If no metric is known yet, the logs need not be read.

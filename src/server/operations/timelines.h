@@ -1,10 +1,10 @@
 #pragma once
 
-#include <functional>
 #include <string>
 
 #include "aws/api/request.h"
 #include "net/loop/wait.h"
+#include "server/journal_files.h"
 #include "server/store/store.h"
 
 namespace muster::server {
@@ -14,16 +14,16 @@ namespace muster::server {
 /// client that requests many waits longer, and others do not. Belongs to the store's thread.
 class Timelines {
  public:
-  using JournalOf = std::function<std::string(const std::string& job, const std::string& host)>;
-  Timelines(loop::Loop& loop, store::Store& store, JournalOf journal_of)
-      : loop_(loop), store_(store), journal_of_(std::move(journal_of)), turned_(loop) {}
+  /// All outlive this.
+  Timelines(loop::Loop& loop, store::Store& store, const server::JournalFiles& journals)
+      : loop_(loop), store_(store), journals_(journals), turned_(loop) {}
 
   loop::Task<api::Answer> describe(std::string job);
 
  private:
   loop::Loop& loop_;
   store::Store& store_;
-  JournalOf journal_of_;
+  const server::JournalFiles& journals_;
   bool reading_ = false;
   loop::Event turned_;
 };

@@ -1,4 +1,4 @@
-#include "server/jobs/journals.h"
+#include "server/journal_files.h"
 
 #include <doctest/doctest.h>
 #include <sys/stat.h>
@@ -6,8 +6,9 @@
 
 #include "base/fd.h"
 #include "base/files/remove_tree.h"
+#include "server/test_journals.h"
 
-namespace muster::jobs {
+namespace muster::server {
 namespace {
 
 struct Place {
@@ -16,12 +17,11 @@ struct Place {
   Place& operator=(const Place&) = delete;
   ~Place() { static_cast<void>(remove_tree(folder)); }
   std::string folder = *make_private_folder("/tmp", "muster-journals-");
-  Journals journals{folder + "/kept", [this](const std::string& job, const std::string& host) {
-                      return folder + "/" + job + "-" + host;
-                    }};
+  TestJournals of{folder};
+  JournalFiles& journals = of.files;
 };
 
-TEST_CASE("journals: a job's are read where its engine has them, then where they are kept") {
+TEST_CASE("journal files: a job's are read where its engine has them, then where they are kept") {
   Place place;
   const std::string living = place.folder + "/a-algo-1";
   CHECK(place.journals.file("a", "algo-1") == living);
@@ -34,7 +34,7 @@ TEST_CASE("journals: a job's are read where its engine has them, then where they
   CHECK(*read_file(kept) == "records");
 }
 
-TEST_CASE("journals: a host that never wrote one is passed over") {
+TEST_CASE("journal files: a host that never wrote one is passed over") {
   Place place;
   REQUIRE(write_file(place.folder + "/a-algo-2", "records"));
   REQUIRE(place.journals.keep("a", {"algo-1", "algo-2"}));
@@ -42,7 +42,7 @@ TEST_CASE("journals: a host that never wrote one is passed over") {
   CHECK(*read_file(place.journals.file("a", "algo-2")) == "records");
 }
 
-TEST_CASE("journals: a journal that cannot be kept is named, and a forgotten one is gone") {
+TEST_CASE("journal files: a journal that cannot be kept is named, and a forgotten one is gone") {
   Place place;
   REQUIRE(write_file(place.folder + "/kept", "no folder"));
   const Result<void> kept = place.journals.keep("a", {"algo-1"});
@@ -56,7 +56,7 @@ TEST_CASE("journals: a journal that cannot be kept is named, and a forgotten one
   CHECK(place.journals.forget("never was"));
 }
 
-TEST_CASE("journals: on another disk a copy is kept, and its reader continues there") {
+TEST_CASE("journal files: on another disk a copy is kept, and its reader continues there") {
   Place place;
   const Result<std::string> other = make_private_folder("/dev/shm", "muster-journals-");
   struct stat here {
@@ -66,9 +66,7 @@ TEST_CASE("journals: on another disk a copy is kept, and its reader continues th
     MESSAGE("skipped: /dev/shm is no file system of its own here");
     return;
   }
-  const Journals journals(*other, [&](const std::string& job, const std::string& host) {
-    return place.folder + "/" + job + "-" + host;
-  });
+  const JournalFiles journals(*other, place.of.engine);
   REQUIRE(write_file(place.folder + "/a-algo-1", "records"));
   REQUIRE(journals.keep("a", {"algo-1", "algo-2"}));
   REQUIRE(journals.keep("a", {"algo-1", "algo-2"}));
@@ -80,4 +78,4 @@ TEST_CASE("journals: on another disk a copy is kept, and its reader continues th
 }
 
 }  // namespace
-}  // namespace muster::jobs
+}  // namespace muster::server

@@ -1,21 +1,21 @@
 #pragma once
 
-#include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
+#include "engine/engine.h"
 
-namespace muster::jobs {
+namespace muster::server {
 
-/// Where the journals of jobs are read: with the engine while a job is there, and in a folder of
-/// the server's own once it has ended. Blocks as long as the disk does.
-class Journals {
+/// Where the journals of jobs are: in the engine's files while it has the job, and in a separate
+/// folder after the job has ended. Blocks as long as the disk does.
+class JournalFiles {
  public:
-  /// The file of a host's journal as long as its engine has the job.
-  using Living = std::function<std::string(const std::string& job, const std::string& host)>;
-  Journals(std::string folder, Living living)
-      : folder_(std::move(folder)), living_(std::move(living)) {}
+  /// `engine` outlives this.
+  JournalFiles(std::string folder, const engine::Engine& engine)
+      : folder_(std::move(folder)), engine_(engine) {}
 
   /// The path of a host's journal, while the job runs and when it has ended.
   std::string file(const std::string& job, const std::string& host) const;
@@ -30,7 +30,7 @@ class Journals {
   std::string kept(const std::string& job, const std::string& host) const;
 
   std::string folder_;
-  Living living_;
+  const engine::Engine& engine_;
 };
 
-}  // namespace muster::jobs
+}  // namespace muster::server

@@ -1,4 +1,4 @@
-#include "server/jobs/journals.h"
+#include "server/journal_files.h"
 
 #include <unistd.h>
 
@@ -8,7 +8,7 @@
 #include "base/fd.h"
 #include "base/files/remove_tree.h"
 
-namespace muster::jobs {
+namespace muster::server {
 namespace {
 
 Result<void> keep_file(const std::string& from, const std::string& to) {
@@ -24,25 +24,26 @@ Result<void> keep_file(const std::string& from, const std::string& to) {
 
 }  // namespace
 
-std::string Journals::kept(const std::string& job, const std::string& host) const {
+std::string JournalFiles::kept(const std::string& job, const std::string& host) const {
   return folder_ + "/" + job + "/" + host + "/journal";
 }
 
-std::string Journals::file(const std::string& job, const std::string& host) const {
+std::string JournalFiles::file(const std::string& job, const std::string& host) const {
   std::string path = kept(job, host);
-  return ::access(path.c_str(), F_OK) == 0 ? path : living_(job, host);
+  return ::access(path.c_str(), F_OK) == 0 ? path : engine_.journal_file(job, host);
 }
 
-Result<void> Journals::keep(const std::string& job, const std::vector<std::string>& hosts) const {
+Result<void> JournalFiles::keep(const std::string& job,
+                                const std::vector<std::string>& hosts) const {
   for (const std::string& host : hosts) {
     TRY(make_folders(folder_ + "/" + job + "/" + host, 0700));
-    TRY(keep_file(living_(job, host), kept(job, host)));
+    TRY(keep_file(engine_.journal_file(job, host), kept(job, host)));
   }
   return {};
 }
 
-Result<void> Journals::forget(const std::string& job) const {
+Result<void> JournalFiles::forget(const std::string& job) const {
   return remove_tree(folder_ + "/" + job);
 }
 
-}  // namespace muster::jobs
+}  // namespace muster::server
