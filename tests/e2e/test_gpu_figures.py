@@ -104,7 +104,7 @@ def test_the_page_draws_them_where_there_are_any(served):
     with Browser() as browser:
         served.enter(browser)
         browser.open(f"{served.server.url}/ui/jobs/works/hosts")
-        last = "GPUs' time used, %,Memory of each GPU, MiB"
+        last = "GPU utilization (%),Memory per GPU (MiB)"
         browser.wait(f"{titles}.endsWith({json.dumps(last)})", SECONDS)
         browser.run("document.querySelectorAll('.chart summary').forEach((each) => each.click())")
         cells = "[...[...document.querySelectorAll('.chart')].at(-1).querySelectorAll('tbody td')]"
