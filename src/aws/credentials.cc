@@ -34,7 +34,7 @@ Result<std::optional<CredentialsEndpoint>> endpoint_in(const Env& env) {
   const std::string name = relative.empty() ? "AWS_CONTAINER_CREDENTIALS_FULL_URI"
                                             : "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI";
   if (!relative.empty() && !relative.starts_with('/'))
-    return fail(Errc::invalid_input, name + ": expected a path that begins with /");
+    return fail(Errc::invalid_input, name + ": expected a path that starts with /");
   Result<http::Url> url =
       http::parse_url(relative.empty() ? full : "http://169.254.170.2" + relative);
   if (!url) return url.error().in(name);

@@ -35,7 +35,7 @@ Result<std::string> region_from(const Env& env) {
                                          [](char c) { return is_lower_or_digit(c) || c == '-'; });
   if (!plausible)
     return fail(Errc::invalid_input,
-                "AWS_REGION: a region is small letters, digits and '-', such as eu-west-1");
+                "AWS_REGION: expected lower-case letters, digits and '-', such as eu-west-1");
   return region;
 }
 
@@ -63,7 +63,7 @@ Result<S3Endpoint> S3Endpoint::from(const Env& env) {
   std::string& path = endpoint.url_.target;
   if (path.find('?') != std::string::npos)
     return fail(Errc::invalid_input,
-                "the S3 endpoint has a query in it: expected http(s)://host:port");
+                "the S3 endpoint must not contain a query; expected http(s)://host:port");
   while (path.ends_with('/')) path.pop_back();
   return endpoint;
 }

@@ -45,8 +45,8 @@ Result<std::string> read_file(const std::string& path, std::size_t bytes_max) {
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) return fail_errno(path);
     if (text.size() + static_cast<std::size_t>(count) > bytes_max)
-      return fail(Errc::invalid_input, path + ": larger than " + std::to_string(bytes_max) +
-                                           " bytes, the limit for such a file");
+      return fail(Errc::invalid_input,
+                  path + ": exceeds the limit of " + std::to_string(bytes_max) + " bytes");
     text.append(buffer.data(), static_cast<std::size_t>(count));
   }
 }

@@ -26,7 +26,8 @@ Result<std::optional<Frame>> FrameReader::next() {
   if (rest.size() >= header_bytes) {
     const std::size_t length = number_at(rest, 0, 4);
     if (length > frame_payload_bytes_max)
-      return fail(Errc::protocol, "frame of " + std::to_string(length) + " bytes, limit " +
+      return fail(Errc::protocol, "frame of " + std::to_string(length) +
+                                      " bytes exceeds the limit of " +
                                       std::to_string(frame_payload_bytes_max));
     if (rest.size() >= header_bytes + length) {
       Frame frame{static_cast<std::uint8_t>(rest[4]),

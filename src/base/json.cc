@@ -48,7 +48,7 @@ Result<Json> parse_json(std::string_view text) {
   } catch (const Json::exception& error) {  // A number that no double can hold.
     const std::string what = error.what();
     return fail(Errc::invalid_input,
-                "not JSON that muster can read: " +
+                "unsupported JSON: " +
                     what.substr(std::min(what.size(), what.find("] ") + 2), why_bytes_max));
   }
 }

@@ -93,12 +93,12 @@ class Reader final {
   Reader& operator=(const Reader&) = delete;
 
   Result<Json> document() {
-    if (!is_ready_) return fail(Errc::system, "no memory to read YAML");
+    if (!is_ready_) return fail(Errc::system, "out of memory while reading YAML");
     TRY(expect(YAML_STREAM_START_EVENT));
     Event first;
     TRY(next(first));
     if (first.event.type == YAML_STREAM_END_EVENT)
-      return fail(Errc::invalid_input, "empty, expected a YAML document");
+      return fail(Errc::invalid_input, "empty; expected a YAML document");
     Event root;
     TRY(next(root));
     Weighed read = TRY(node(root, 1));
@@ -106,7 +106,7 @@ class Reader final {
     Event last;
     TRY(next(last));
     if (last.event.type != YAML_STREAM_END_EVENT)
-      return fail(Errc::invalid_input, last.line() + ": a second document, expected one");
+      return fail(Errc::invalid_input, last.line() + ": expected one document, got a second one");
     return std::move(read.json);
   }
 
@@ -130,7 +130,7 @@ class Reader final {
     Event event;
     TRY(next(event));
     if (event.event.type == type) return {};
-    return fail(Errc::invalid_input, event.line() + ": not one YAML document");
+    return fail(Errc::invalid_input, event.line() + ": expected one YAML document");
   }
 
   Result<void> weigh(const Event& event, std::size_t weight) {
@@ -164,7 +164,7 @@ class Reader final {
       tag = view_of(e.data.mapping_start.tag);
       json = TRY(mapping(event, depth));
     } else {
-      return fail(Errc::invalid_input, event.line() + ": not one YAML document");
+      return fail(Errc::invalid_input, event.line() + ": expected one YAML document");
     }
     if (!tag.empty() && !tag.starts_with(standard_tags)) {
       if (!options_.tagged || tag == "!")
@@ -186,8 +186,8 @@ class Reader final {
     const std::string name(view_of(event.event.data.alias.anchor));
     const auto found = anchors_.find(name);
     if (found == anchors_.end())
-      return fail(Errc::invalid_input,
-                  event.line() + ": the alias *" + name + " names no anchor that ended before it");
+      return fail(Errc::invalid_input, event.line() + ": the alias *" + name +
+                                           " refers to an anchor that is missing or not complete");
     TRY(weigh(event, found->second.weight));
     return found->second;
   }
@@ -236,14 +236,13 @@ class Reader final {
 
   Result<std::string> key_of(const Event& event) {
     if (event.event.type != YAML_SCALAR_EVENT)
-      return fail(Errc::invalid_input, event.line() +
-                                           ": a key is a list, a map or an alias, "
-                                           "expected a text");
+      return fail(Errc::invalid_input,
+                  event.line() + ": a key is a list, a map or an alias; expected a string");
     const auto& data = event.event.data.scalar;
     const std::string key(reinterpret_cast<const char*>(data.value), data.length);
     TRY(weigh(event, node_weight + key.size()));
     if (key == "<<" && data.style == YAML_PLAIN_SCALAR_STYLE)
-      return fail(Errc::invalid_input, event.line() + ": merge keys (<<) are not read");
+      return fail(Errc::invalid_input, event.line() + ": merge keys (<<) are not supported");
     return key;
   }
 
@@ -258,8 +257,8 @@ class Reader final {
 
 Result<Json> parse_yaml(std::string_view text, const YamlOptions& options) {
   if (text.size() > yaml_bytes_max)
-    return fail(Errc::invalid_input, std::to_string(text.size()) + " bytes of YAML, at most " +
-                                         std::to_string(yaml_bytes_max) + " are read");
+    return fail(Errc::invalid_input, std::to_string(text.size()) + " bytes of YAML, the limit is " +
+                                         std::to_string(yaml_bytes_max));
   return Reader(text, options).document();
 }
 

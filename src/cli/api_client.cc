@@ -170,11 +170,11 @@ loop::Task<Result<aws::AwsAnswer>> ApiClient::State::exchange(Service service, s
     if (answer && !aws::worth_another_try(answer->head.status, "")) co_return answer;
     if (!answer && !aws::worth_another_try(answer.error())) co_return answer.error().in(where);
     const Error why = answer
-                          ? fail(Errc::system, "it answers " + std::to_string(answer->head.status))
+                          ? fail(Errc::system, "it answered " + std::to_string(answer->head.status))
                           : answer.error();
     const bool again = co_await tries.again(why, std::nullopt);
     if (!again && answer) co_return answer;
-    if (!again) co_return fail(Errc::system, where + " does not answer: " + why.text);
+    if (!again) co_return fail(Errc::system, where + " does not respond: " + why.text);
   }
 }
 

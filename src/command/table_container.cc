@@ -15,18 +15,19 @@ Page train() {
       // SageMaker starts containers as `IMAGE train`: the word may stand there again.
       .operands = {{"train", "ignored: SageMaker passes this word to a container", false, "", "",
                     true}},
-      .flags = {{"--print-plan", "", "print what would run on this host and exit"},
-                {"--port", "PORT",
-                 "port of the roll call on the leading host (MUSTER_ROLLCALL_PORT, 9730)"},
-                {"--join-deadline", "SECONDS",
-                 "how long to wait for the other hosts (MUSTER_JOIN_DEADLINE, 900)"},
-                {"--heartbeat", "SECONDS", "time between heartbeats (MUSTER_HEARTBEAT, 1)"},
-                {"--lost-after", "SECONDS",
-                 "time without a heartbeat until a host is lost (MUSTER_LOST_AFTER, 5)"},
-                {"--grace", "SECONDS",
-                 "time from SIGTERM to SIGKILL on a stop request (MUSTER_STOP_DEADLINE, 30)"},
-                {"--failure-grace", "SECONDS",
-                 "the same for the other processes after a failure (MUSTER_FAILURE_GRACE, 1)"}},
+      .flags =
+          {{"--print-plan", "", "print what would run on this host and exit"},
+           {"--port", "PORT",
+            "port of the roll call on the leading host (MUSTER_ROLLCALL_PORT, 9730)"},
+           {"--join-deadline", "SECONDS",
+            "how long to wait for the other hosts (MUSTER_JOIN_DEADLINE, 900)"},
+           {"--heartbeat", "SECONDS", "time between heartbeats (MUSTER_HEARTBEAT, 1)"},
+           {"--lost-after", "SECONDS",
+            "time without a heartbeat until a host is lost (MUSTER_LOST_AFTER, 5)"},
+           {"--grace", "SECONDS",
+            "time from SIGTERM to SIGKILL on a stop request (MUSTER_STOP_DEADLINE, 30)"},
+           {"--failure-grace", "SECONDS",
+            "time from SIGTERM to SIGKILL after another process failed (MUSTER_FAILURE_GRACE, 1)"}},
       .examples = {{"train", "in a container: run the job in /opt/ml"},
                    {"SAGEMAKER_BASE_DIR=/tmp/job train --print-plan"}},
       .notes = {"The program name `train` runs this command: train is the same as sm train."},
@@ -53,18 +54,19 @@ Page env() {
           "SAGEMAKER_BASE_DIR): every SM_* variable, as sagemaker-training sets them. With "
           "--client, it needs no job: it prints shell commands that make boto3, the AWS CLI and "
           "SageMaker's SDKs use the muster server in the AWS_* variables.",
-      .flags = {{"--json", "", "one JSON object"},
-                {"--shell", "", "commands for a POSIX shell"},
+      .flags = {{"--json", "", "print one JSON object"},
+                {"--shell", "", "print commands for a POSIX shell"},
                 {"--properties", "",
-                 "one JSON object: the properties of sagemaker_training's Environment"},
-                {"--to-env-vars", "", "one JSON object: its to_env_vars()"},
-                {"--to-cmd-args", "", "a JSON list: its to_cmd_args(), the script's arguments"},
+                 "print one JSON object: the properties of sagemaker_training's Environment"},
+                {"--to-env-vars", "", "print one JSON object: the result of its to_env_vars()"},
+                {"--to-cmd-args", "",
+                 "print a JSON list: the result of its to_cmd_args(), the script's arguments"},
                 {"--stdin", "",
                  "read resource_config, input_data_config and hyperparameters from standard input"},
                 {"--invocation", "",
                  "print the log lines before a program starts, with secrets masked; reads standard "
                  "input"},
-                {"--client", "", "the settings that AWS clients need for a muster server"},
+                {"--client", "", "print the settings that AWS clients need for a muster server"},
                 {"--write", "FILE",
                  "also write the config file that SageMaker's SDKs need, and export its path"},
                 {"--bucket", "NAME", "name of the default bucket (sagemaker-REGION-000000000000)"},
@@ -78,7 +80,8 @@ Page env() {
       .notes = {"--stdin reads {\"resource_config\": ..., \"input_data_config\": ..., "
                 "\"hyperparameters\": ...}; each member present replaces its file.",
                 "--invocation reads {\"variables\": {NAME: TEXT, ...}, \"command\": [WORD, ...]}.",
-                "Without --write's file, SageMaker's SDKs ask AWS itself for the name of their "
+                "Without the file that --write writes, SageMaker's SDKs ask AWS itself for the "
+                "name of their "
                 "default bucket. With --notebook, get_execution_role() without a session reads the "
                 "role from the file, as on SageMaker's notebook machines."},
       .exits = {{"0", "success"},

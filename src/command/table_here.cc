@@ -28,7 +28,8 @@ const Flag slurm_flag = {
     "an option of sbatch: partition, account, qos, constraint, exclusive, …; also address and sm",
     "", true};
 constexpr std::string_view slurm_note =
-    "--slurm also takes address=HOST, where nodes reach this machine, and sm=PATH, the path of sm "
+    "--slurm also accepts address=HOST, where nodes reach this machine, and sm=PATH, the path of "
+    "sm "
     "on the nodes.";
 
 /// The five that are typed most have letters: -H and -n as mpirun calls hosts and processes, -i and
@@ -81,7 +82,7 @@ std::vector<Flag> fit_flags() {
        {"--timeout", "TIME", "stop the job after this time: 90 (seconds), 10m, 2h (default 1d)"},
        max_wait_flag,
        hang_after_flag,
-       {"--end-hung", "", "end a job that hangs: it fails"},
+       {"--end-hung", "", "end a job that hangs, with the status Failed"},
        {"--grace", "TIME",
         "time between a stop request and the kill: 5 (seconds), 2m (default 30s)"},
        {"--keep", "",
@@ -143,7 +144,7 @@ Page fit() {
                 "machine's programs.",
                 "--network nat: hosts reach what this machine reaches. --network host: one host "
                 "uses this machine's own network, with its services.",
-                "--hang-after needs py-spy for ranks that spin.",
+                "--hang-after requires py-spy to recognize ranks that hang while using CPU time.",
                 "Preemptions don't count toward --retries, but --retries 0 disables all restarts. "
                 "On this machine, --spares rehearses the loss of a node.",
                 slurm_note,

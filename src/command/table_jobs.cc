@@ -61,8 +61,8 @@ std::vector<Flag> submit_flags() {
        {"--timeout", "TIME", "stop the job after this time: 90 (seconds), 10m, 2h (default 1d)"},
        {"--priority", "N", "0 to 9: higher-priority jobs start first (default 0)"},
        {"--network", "MODE",
-        "network besides other hosts and S3: none, or nat, as the server (default where it is "
-        "allowed)"},
+        "outside network: none (only other hosts and S3), or nat (the server's; default if the "
+        "server allows it)"},
        {"--encrypt", "",
         "accepted on one machine, where traffic between hosts stays inside the kernel, not "
         "encrypted; rejected on a cluster"},
@@ -305,13 +305,13 @@ Page download() {
       .operands = {job,
                    {"DIR", "target folder (default: a folder named after the job)", false, "DIR"}},
       .flags = {{"--model", "", "only the model, plus other parts that have a flag"},
-                {"--output", "", "only the output, likewise"},
-                {"--logs", "", "only the log, likewise"},
-                {"--json", "", "print one JSON object: where each part was written"}},
+                {"--output", "", "only the output, plus other parts that have a flag"},
+                {"--logs", "", "only the log, plus other parts that have a flag"},
+                {"--json", "", "print one JSON object with the path of each part"}},
       .examples = {{"sm download JOB"}, {"sm download JOB results --model"}},
       .notes = {"Existing files are not overwritten. A part appears under its name once it is "
-                "complete. Without a flag, all three parts are downloaded, and missing parts are "
-                "reported as none.",
+                "complete. Without a flag, all three parts are downloaded; \"none\" marks a "
+                "missing part.",
                 endpoint_note},
       .exits = exits_of(
           "everything available was downloaded",

@@ -90,7 +90,7 @@ std::vector<Page> pages_server() {
        .brief = "print a new key for a job of several hosts",
        .about = "Prints a new key for a job: 64 random hex digits. All hosts of the job need the "
                 "same key.",
-       .examples = {{"sm key job >job.key", "the file gets permissions for you only"},
+       .examples = {{"sm key job >job.key", "only you can read the file"},
                     {"sm mpirun --hosts node1,node2 --key-file job.key -n 4 python train.py"}},
        .exits = {{"0", "success"}, {"2", "usage error"}, {"3", "the output could not be written"}}},
       {.name = "key delete",

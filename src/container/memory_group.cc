@@ -37,7 +37,7 @@ Result<MemoryGroup> MemoryGroup::join(const std::string& path, std::int64_t byte
     if (made) break;
   }
   if (made && memory_roots(path).empty())
-    made = fail(Errc::unsupported, "this machine has no control groups of memory");
+    made = fail(Errc::unsupported, "this machine has no memory control groups");
   for (const std::string& root : memory_roots(path))
     if (made) made = tell_kernel(root + path + "/cgroup.procs", "0");
   if (made) return MemoryGroup(path, before == "/" ? "" : before);

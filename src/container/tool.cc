@@ -32,7 +32,7 @@ Result<void> ended(pid_t pid, const std::string& name, const Fd& complaints,
   int status = 0;
   while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
   if (polled != 1)
-    return fail(Errc::timeout, name + ": not done within " + std::to_string(most.count()) + " s");
+    return fail(Errc::timeout, name + ": timed out after " + std::to_string(most.count()) + " s");
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return {};
   std::string said(complaint_bytes_max, '\0');
   const ssize_t count = ::pread(complaints.get(), said.data(), said.size(), 0);

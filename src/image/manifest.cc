@@ -34,7 +34,7 @@ const Json* member(const Json& object, const char* name) {
 Result<std::string> text_member(const Json& object, const char* name) {
   const Json* value = member(object, name);
   if (value == nullptr) return std::string();
-  if (!value->is_string()) return invalid_manifest(std::string(name) + ": expected a text");
+  if (!value->is_string()) return invalid_manifest(std::string(name) + ": expected a string");
   return value->get<std::string>();
 }
 
@@ -43,13 +43,13 @@ Result<std::vector<std::string>> texts_member(const Json& object, const char* na
   const Json* value = member(object, name);
   if (value == nullptr) return texts;
   if (!value->is_array() || value->size() > words_max)
-    return invalid_manifest(std::string(name) + ": expected a list of at most 4096 texts");
+    return invalid_manifest(std::string(name) + ": expected a list of at most 4096 strings");
   for (const Json& text : *value) {
     if (!text.is_string())
-      return invalid_manifest(std::string(name) + ": expected a list of texts");
+      return invalid_manifest(std::string(name) + ": expected a list of strings");
     texts.push_back(text.get<std::string>());
     if (texts.back().find('\0') != std::string::npos)
-      return invalid_manifest(std::string(name) + ": a text has a NUL byte");
+      return invalid_manifest(std::string(name) + ": text must not contain NUL");
   }
   return texts;
 }
@@ -69,7 +69,7 @@ Result<Descriptor> descriptor_from(const Json& json) {
                             ": expected sha256: and 64 hex digits");
   const Json* size = member(json, "size");
   if (size == nullptr || !size->is_number_unsigned() || size->get<std::uint64_t>() > 1ull << 62)
-    return invalid_manifest(descriptor.digest + ": expected its size in bytes");
+    return invalid_manifest(descriptor.digest + ": expected a size in bytes");
   descriptor.bytes = size->get<std::uint64_t>();
   return descriptor;
 }
@@ -108,8 +108,7 @@ Result<Manifest> image_from(const Json& json) {
   Manifest manifest;
   manifest.config = TRY(descriptor_from(*config));
   if (manifest.config.bytes > document_bytes_max)
-    return invalid_manifest("config: holds more than " + std::to_string(document_bytes_max) +
-                            " bytes");
+    return invalid_manifest("config: exceeds " + std::to_string(document_bytes_max) + " bytes");
   if (!layers->is_array() || layers->size() > layers_max)
     return invalid_manifest("layers: expected a list of at most " + std::to_string(layers_max) +
                             ", the kernel's limit");
@@ -119,8 +118,8 @@ Result<Manifest> image_from(const Json& json) {
 
 Result<Json> document(std::string_view bytes, const char* what) {
   if (bytes.size() > document_bytes_max)
-    return invalid_manifest(std::string(what) + ": holds more than " +
-                            std::to_string(document_bytes_max) + " bytes");
+    return invalid_manifest(std::string(what) + ": exceeds " + std::to_string(document_bytes_max) +
+                            " bytes");
   Result<Json> json = parse_json(bytes);
   if (!json) return invalid_manifest(std::string(what) + ": " + json.error().text);
   if (!json->is_object()) return invalid_manifest(std::string(what) + ": expected an object");
@@ -158,7 +157,7 @@ Result<ImageConfig> read_config(const Json& json) {
   config.working_folder = TRY(text_member(*process, "WorkingDir"));
   config.user = TRY(text_member(*process, "User"));
   for (const std::string* text : {&config.working_folder, &config.user})
-    if (text->find('\0') != std::string::npos) return invalid_manifest("a text has a NUL byte");
+    if (text->find('\0') != std::string::npos) return invalid_manifest("text must not contain NUL");
   for (std::string& entry : TRY(texts_member(*process, "Env")))
     if (entry.find('=') != std::string::npos && entry[0] != '=')
       config.environment.push_back(std::move(entry));

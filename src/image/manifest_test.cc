@@ -63,7 +63,7 @@ TEST_CASE("image manifest: an error is one line that says where") {
       {R"({"config":)" + descriptor(a) + R"(,"layers":[{"digest":")" + a + R"(","size":1.5}]})",
        "its size"},
       {R"({"mediaType":"application/vnd.docker.distribution.manifest.v1+json"})", "schema 2"},
-      {R"({"mediaType":7})", "expected a text"},
+      {R"({"mediaType":7})", "expected a string"},
       {R"({"manifests":3})", "expected a list"},
       {std::string(document_bytes_max + 1, ' '), "more than"},
   };

@@ -32,8 +32,8 @@ Result<void> check_members(const Json& json, const std::string& where,
   if (!json.is_object()) return expected(where, "an object");
   for (const auto& [name, value] : json.items())
     if (std::find(known.begin(), known.end(), name) == known.end())
-      return expected(
-          where, "no " + quoted(name) + ", which is not supported here, only " + join(known, ", "));
+      return expected(where, "no " + quoted(name) + ", which is not supported; supported are " +
+                                 join(known, ", "));
   return {};
 }
 
@@ -76,7 +76,7 @@ Result<std::string> prefix_at(const Json& json, const char* name, const std::str
   std::string prefix = TRY(text_at(json, name, where));
   const Result<Reference> below = reference_from(prefix + "/a");
   if (!below || below->registry + "/" + below->repository != prefix + "/a")
-    return expected(where, std::string("a registry, or a folder of one, as its ") + name);
+    return expected(where, std::string("a registry, or a path in one, as its ") + name);
   return with_plain_registry(prefix);
 }
 
@@ -160,7 +160,7 @@ Result<Requirement> requirement_from(const Json& json, const std::string& where,
   if (type == "sigstoreSigned") return sigstore_from(json, where, read_key);
   if (type != "insecureAcceptAnything" && type != "reject")
     return expected(where, "insecureAcceptAnything, reject or sigstoreSigned as its type, got " +
-                               quoted(type) + ", which is not checked here");
+                               quoted(type) + ", which muster does not check");
   TRY(check_members(json, where, {"type"}));
   Requirement made;
   if (type == "insecureAcceptAnything") made.type = Requirement::Type::accept;
@@ -201,7 +201,8 @@ Result<Policy> policy_from(std::string_view text, const ReadKey& read_key) {
       const bool is_path = scope.starts_with('/');
       const std::string compared = is_path ? scope : with_plain_registry(scope);
       if (!policy.transports[transport].emplace(compared, std::move(made)).second)
-        return expected(where, "each registry once, got " + quoted(scope) + " in two spellings");
+        return expected(where,
+                        "each registry once, but " + quoted(scope) + " appears in two spellings");
     }
   }
   return policy;

@@ -86,7 +86,7 @@ Result<void> read_name(std::string_view text, std::string_view name, Reference& 
   if (at != std::string_view::npos) {
     reference.digest = name.substr(at + 1);
     if (!is_digest(reference.digest))
-      return invalid_reference(text, "expected sha256: and 64 hex digits behind '@'");
+      return invalid_reference(text, "expected sha256: and 64 hex digits after '@'");
     name = name.substr(0, at);
   }
   const std::size_t slash = name.find('/');
@@ -98,22 +98,21 @@ Result<void> read_name(std::string_view text, std::string_view name, Reference& 
   }
   if (reference.registry == "index.docker.io") reference.registry = docker_hub;
   if (!is_registry(reference.registry))
-    return invalid_reference(text, "expected HOST[:PORT] in front of the first '/'");
+    return invalid_reference(text, "expected HOST[:PORT] before the first '/'");
   if (const std::size_t colon = path.find(':'); colon != std::string_view::npos) {
     reference.tag = path.substr(colon + 1);
     if (!is_tag(reference.tag))
       return invalid_reference(
-          text, "expected up to 128 letters, digits, '_', '.' and '-' as tag behind ':'");
+          text, "expected up to 128 letters, digits, '_', '.' and '-' as the tag after ':'");
     path = path.substr(0, colon);
   }
   reference.repository = path;
   if (reference.registry == docker_hub && path.find('/') == std::string_view::npos)
     reference.repository = "library/" + std::string(path);
   if (!is_repository(reference.repository))
-    return invalid_reference(
-        text,
-        "expected a name of small letters and digits, with '/', '.', '_' and '-' "
-        "between them");
+    return invalid_reference(text,
+                             "expected a name of lower-case letters and digits, with '/', '.', '_' "
+                             "and '-' between them");
   if (!reference.digest.empty())
     reference.tag.clear();
   else if (reference.tag.empty())
@@ -127,7 +126,7 @@ Result<std::string_view> read_path(std::string_view text, std::string_view rest,
   const std::size_t colon = rest.find(':');
   reference.path = rest.substr(0, colon);
   if (reference.path.empty() || reference.path.find('\0') != std::string::npos)
-    return invalid_reference(text, "expected a path behind the first ':'");
+    return invalid_reference(text, "expected a path after the first ':'");
   return colon == std::string_view::npos ? std::string_view() : rest.substr(colon + 1);
 }
 
@@ -168,7 +167,7 @@ Result<Reference> reference_from(std::string_view text) {
   if (reference.transport == Reference::Transport::registry || is_of_engine(reference)) {
     TRY(read_name(text, rest, reference));
     if (is_of_engine(reference) && !reference.digest.empty())
-      return invalid_reference(text, "an engine knows images by tag, not by digest");
+      return invalid_reference(text, "use a tag: an engine does not find images by digest");
     return reference;
   }
   const std::string_view inside = TRY(read_path(text, rest, reference));
@@ -176,7 +175,7 @@ Result<Reference> reference_from(std::string_view text) {
   if (reference.transport == Reference::Transport::docker_archive) {
     TRY(read_name(text, inside, reference));
     if (!reference.digest.empty())
-      return invalid_reference(text, "an archive knows images by tag, not by digest");
+      return invalid_reference(text, "use a tag: an archive does not find images by digest");
   } else if (is_tag(inside)) {
     reference.tag = inside;
   } else {

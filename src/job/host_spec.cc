@@ -26,20 +26,20 @@ Result<void> check_on_node(const HostSpec& spec) {
     const char* const who = spec.light ? "a light host " : "a host in a scheduler's step ";
     return fail(Errc::invalid_input, field + std::string(": ") + who + why);
   };
-  if (spec.spec.vpc) return refuse("VpcConfig", "has its machine's network, and none of its own");
+  if (spec.spec.vpc) return refuse("VpcConfig", "uses its machine's network");
   if (spec.spec.encrypted)
     return refuse("EnableInterContainerTrafficEncryption",
-                  "has its machine's network, in which muster encrypts nothing but its own");
+                  "uses its machine's network, where muster encrypts only its own traffic");
   if (spec.spec.network == Network::none)
-    return refuse("EnableNetworkIsolation", "has its machine's network, and all that it reaches");
+    return refuse("EnableNetworkIsolation", "uses its machine's network, which cannot be isolated");
   if (spec.spec.image && spec.light == spec.spec.image->tool.empty())
     return refuse("Muster.Image", spec.light ? "cannot run an image; it runs its machine's programs"
                                              : "runs images itself, without a Tool");
   if (!spec.light) return check_first_id(spec);
   if (!spec.spec.bound.empty())
-    return refuse("Muster.Bound", "sees its machine's folders where they are");
+    return refuse("Muster.Bound", "uses its machine's folders at their own paths");
   if (!spec.devices.nodes.empty() || !spec.devices.mounts.empty())
-    return refuse("devices", "has the devices that its machine lets it open");
+    return refuse("devices", "uses all devices that its machine allows it to open");
   if (spec.in_step) return expected("in_step", "a light host or a container, not both");
   return {};
 }
@@ -50,7 +50,7 @@ Result<void> check_contained(const HostSpec& spec) {
     return expected("bridge", "an interface name of at most 15 letters and digits");
   TRY(check_first_id(spec));
   if (spec.spec.vpc.has_value() == spec.machine_subnet.empty())
-    return expected("machine_subnet", "it for hosts in a VPC, and for no others");
+    return expected("machine_subnet", "a subnet if the host is in a VPC, otherwise none");
   if (spec.machine_subnet.empty()) return {};
   const Result<AddressBlock> block = block_from(spec.machine_subnet);
   if (!block || block->prefix_length != 24) return expected("machine_subnet", "a /24");
@@ -134,7 +134,7 @@ Result<HostSpec> host_spec_from(const Json& json) {
   HostSpec spec;
   Fields fields(json, "");
   const Json* const job = fields.object("spec");
-  if (job == nullptr && !fields.error()) return expected("spec", "it to be there");
+  if (job == nullptr && !fields.error()) return expected("spec", "a value");
   fields.text("host", spec.host, true);
   if (const Json* const hosts = fields.array("hosts"))
     for (std::size_t i = 0; i < hosts->size(); ++i) {

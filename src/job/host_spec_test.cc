@@ -59,7 +59,8 @@ TEST_CASE("host spec: in a VPC the machine reaches a host by its number in a sep
 TEST_CASE("host spec: a VPC and a network of the machine's go together, and hosts have room") {
   HostSpec without = in_a_vpc();
   without.machine_subnet.clear();
-  CHECK(check(without).error().text.find("machine_subnet: expected it for hosts in a VPC") == 0);
+  CHECK(check(without).error().text.find(
+            "machine_subnet: expected a subnet if the host is in a VPC") == 0);
   HostSpec wide = in_a_vpc();
   wide.machine_subnet = "10.0.0.0/8";
   CHECK(check(wide).error().text == "machine_subnet: expected a /24");
@@ -121,7 +122,7 @@ TEST_CASE("host spec: features that a light host lacks are refused by name") {
          spec.spec.image = Image{.name = "a", .digest = "sha256:" + std::string(64, 'a')};
          spec.spec.image->layers = {"/layers/a"};
        }},
-      {"VpcConfig: a light host has its machine's network",
+      {"VpcConfig: a light host uses its machine's network",
        [](HostSpec& spec) {
          spec.spec.vpc = in_a_vpc().spec.vpc;
          spec.hosts = in_a_vpc().hosts;
@@ -130,9 +131,9 @@ TEST_CASE("host spec: features that a light host lacks are refused by name") {
        [](HostSpec& spec) { spec.spec.encrypted = true; }},
       {"EnableNetworkIsolation: a light host",
        [](HostSpec& spec) { spec.spec.network = Network::none; }},
-      {"Muster.Bound: a light host sees its machine's folders",
+      {"Muster.Bound: a light host uses its machine's folders",
        [](HostSpec& spec) { spec.spec.bound = {{.outside = "/a", .inside = "/b"}}; }},
-      {"devices: a light host has the devices",
+      {"devices: a light host uses all devices",
        [](HostSpec& spec) {
          spec.devices.nodes = {{.outside = "/dev/x", .inside = "/dev/x", .major = 1, .minor = 2}};
        }},
@@ -175,7 +176,7 @@ TEST_CASE("host spec: a host's part is checked too") {
   Json json = to_json(whole_host_spec());
   json["more"] = 1;
   CHECK(host_spec_from(json).error().text == "more: expected no such field");
-  CHECK(host_spec_from(Json::object()).error().text == "spec: expected it to be there");
+  CHECK(host_spec_from(Json::object()).error().text == "spec: expected a value");
 }
 
 }  // namespace

@@ -112,7 +112,7 @@ Result<void> check(const Image& image) {
   for (const std::string& word : image.entrypoint) TRY(check_text(field("Entrypoint"), word));
   for (const auto& [name, value] : image.environment) {
     if (name.empty() || name.find('=') != std::string::npos)
-      return expected(field("Environment"), "names that are not empty and without '='");
+      return expected(field("Environment"), "non-empty names without '='");
     TRY(check_text(field("Environment"), name));
     TRY(check_text(field("Environment"), value));
   }

@@ -23,7 +23,7 @@ bool is_variable_name(std::string_view name) {
 
 Result<void> check_map(const std::string& field, const Env& map) {
   for (const auto& [name, value] : map) {
-    if (!is_variable_name(name)) return expected(field, "names that are not empty and without '='");
+    if (!is_variable_name(name)) return expected(field, "non-empty names without '='");
     TRY(check_text(field, name));
     TRY(check_text(field + "[" + name + "]", value));
   }
@@ -38,7 +38,7 @@ Result<void> check_input(const std::vector<InputChannel>& input) {
     TRY(check_source(field, input[i]));
     for (std::size_t j = 0; j < i; ++j)
       if (input[j].name == input[i].name)
-        return expected(field + "ChannelName", "each channel once; twice: " + input[i].name);
+        return expected(field + "ChannelName", "unique channel names, got twice: " + input[i].name);
   }
   return {};
 }
@@ -176,7 +176,8 @@ std::vector<std::string> host_names(int count) {
 Result<void> check(const Spec& spec) {
   if (!is_job_name(spec.name))
     return expected("TrainingJobName",
-                    "1 to 63 letters, digits or inner '-', got \"" + to_utf8(spec.name) + "\"");
+                    "1 to 63 letters, digits and hyphens, with no hyphen at either end, got \"" +
+                        to_utf8(spec.name) + "\"");
   TRY(check_map("HyperParameters", spec.hyperparameters));
   TRY(check_map("Environment", spec.environment));
   TRY(check_input(spec.input));

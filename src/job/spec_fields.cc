@@ -49,7 +49,7 @@ void Fields::text(const char* name, std::string& value, bool required) {
 void Fields::texts(const char* name, std::map<std::string, std::string>& value) {
   const Json* const found = find(name, false);
   if (found == nullptr) return;
-  if (!found->is_object()) return note(path_of(name), "an object of texts");
+  if (!found->is_object()) return note(path_of(name), "an object of strings");
   for (const auto& [key, item] : found->items()) {
     if (!item.is_string()) return note(path_of(name) + "[" + key + "]", "text");
     value[key] = item.get<std::string>();
@@ -105,7 +105,7 @@ const Json* Fields::find(const char* name, bool required) {
   if (!json_.is_object()) return nullptr;
   const Json::const_iterator found = json_.find(name);
   const bool there = found != json_.end() && !found->is_null();
-  if (!there && required) note(path_of(name), "it to be there");
+  if (!there && required) note(path_of(name), "a value");
   return there ? &*found : nullptr;
 }
 

@@ -108,11 +108,11 @@ Result<void> check_groups(const Spec& spec) {
     for (std::size_t j = 0; j < i; ++j)
       if (spec.groups[j].name == group.name)
         return expected(where + "InstanceGroupName",
-                        "each name once; twice: " + to_utf8(group.name));
+                        "unique names, got twice: " + to_utf8(group.name));
     hosts += group.count;
   }
   if (!spec.groups.empty() && hosts != spec.instance_count)
-    return expected(field, "as many hosts as InstanceCount says");
+    return expected(field, "as many hosts as InstanceCount");
   for (const InputChannel& channel : spec.input) TRY(check_channel(spec, channel));
   return {};
 }

@@ -15,15 +15,15 @@ Result<void> check_url(const std::string& field, std::string_view url, bool may_
   constexpr std::string_view scheme = "s3://";
   if (!url.starts_with(scheme) || url.size() == scheme.size() || url[scheme.size()] == '/')
     return expected(field, "s3://bucket/…");
-  if (url.size() > 1024 + 64 + scheme.size()) return expected(field, "at most 1024 bytes of a key");
+  if (url.size() > 1024 + 64 + scheme.size()) return expected(field, "a key of at most 1024 bytes");
   return {};
 }
 
 Result<void> check_arguments(const std::string& field, const Args& args) {
-  if (args.size() > arguments_max) return expected(field, "at most 100 texts");
+  if (args.size() > arguments_max) return expected(field, "at most 100 strings");
   for (const std::string& arg : args) {
     TRY(check_text(field, arg));
-    if (arg.size() > argument_bytes_max) return expected(field, "texts of at most 131072 bytes");
+    if (arg.size() > argument_bytes_max) return expected(field, "strings of at most 131072 bytes");
   }
   return {};
 }
@@ -50,7 +50,7 @@ void read_source(const Json& json, InputChannel& channel, Fields& outer, const s
   Fields source(json, path + ".DataSource");
   const Json* const s3 = source.object("S3DataSource");
   if (s3 == nullptr) {
-    source.note(path + ".DataSource.S3DataSource", "it to be there (muster knows no other source)");
+    source.note(path + ".DataSource.S3DataSource", "a value (muster supports no other source)");
     return outer.take(source);
   }
   Fields fields(*s3, path + ".DataSource.S3DataSource");
@@ -89,13 +89,13 @@ Result<void> check_outputs(const Spec& spec) {
   TRY(check_arguments("AlgorithmSpecification.ContainerEntrypoint", spec.entrypoint));
   TRY(check_arguments("AlgorithmSpecification.ContainerArguments", spec.arguments));
   if (!spec.entrypoint.empty() && spec.entrypoint.front().empty())
-    return expected("AlgorithmSpecification.ContainerEntrypoint", "a program first");
+    return expected("AlgorithmSpecification.ContainerEntrypoint", "a program as its first element");
   TRY(check_url("OutputDataConfig.S3OutputPath", spec.s3_output, true));
   TRY(check_url("CheckpointConfig.S3Uri", spec.checkpoint_url, true));
   TRY(check_path("CheckpointConfig.LocalPath", spec.checkpoint_path, false));
   if (has_dots(spec.checkpoint_path) || is_taken(spec.checkpoint_path))
     return expected("CheckpointConfig.LocalPath",
-                    "a folder of its own, without . and .., got " + spec.checkpoint_path);
+                    "a separate folder, without . and .., got " + spec.checkpoint_path);
   TRY(check_path("Muster.Checkpoints.Folder", spec.checkpoint_folder, true));
   if (!spec.checkpoint_url.empty() && !spec.checkpoint_folder.empty())
     return expected("Muster.Checkpoints.Folder", "a folder or CheckpointConfig, not both");
@@ -155,7 +155,7 @@ void read_input(const Json& json, Spec& spec, Fields& outer, Writer writer) {
     if (writer == Writer::muster)
       channel.text("Folder", read.folder, source == nullptr);
     else if (source == nullptr)
-      channel.note(path + ".DataSource", "it to be there");
+      channel.note(path + ".DataSource", "a value");
     channel.text("ContentType", read.content_type);
     channel.text("RecordWrapperType", read.record_wrapper);
     channel.choice("CompressionType", "None", "Gzip", read.s3.gzip);

@@ -31,7 +31,7 @@ class Sink {
  public:
   virtual ~Sink() = default;
   virtual void status(const StatusLine& line) = 0;
-  /// The job's end: its results lie in place, its journals are still there.
+  /// The job's end: its results are in place, its journals are still there.
   virtual void ended(const JobReport& report) { status(report.end.last); }
   virtual void lines(const std::string& host, UnixMillis time, const job::Lines& lines) = 0;
   virtual void log(const std::string& host, UnixMillis time, const job::LogLine& line) = 0;

@@ -15,8 +15,7 @@ Result<GivenPath> check_place(const std::string& what, const std::string& path) 
   // Only an attempt reveals read-only mounts, NFS that does not trust root, and /proc.
   const Result<std::string> tried = make_private_folder(held_path(given->held), partial_prefix);
   if (!tried)
-    return fail(Errc::invalid_input,
-                errno_text(what + ": nothing can be created in " + given->path));
+    return fail(Errc::invalid_input, errno_text(what + ": cannot create files in " + given->path));
   ::rmdir(tried->c_str());
   return given;
 }

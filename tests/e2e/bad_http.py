@@ -52,7 +52,7 @@ ROWS = [
     ("two lengths", OK_HEAD + b"Content-Length: 5\r\nContent-Length: 6\r\n\r\nbody!", 400),
     ("the same length twice", OK_HEAD + b"Content-Length: 5\r\nContent-Length: 5\r\n\r\nbody!",
      400),
-    ("length and chunks", CHUNKED + b"Content-Length: 5\r\n\r\n0\r\n\r\n", 400),
+    ("Content-Length and chunks", CHUNKED + b"Content-Length: 5\r\n\r\n0\r\n\r\n", 400),
     ("another coding", OK_HEAD + b"Transfer-Encoding: gzip\r\n\r\n", 501),
     ("two codings", OK_HEAD + b"Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n", 501),
     ("chunked, then another coding", OK_HEAD + b"Transfer-Encoding: chunked, identity\r\n\r\n",

@@ -73,7 +73,7 @@ class SmServer:
             env=self.own_env,
         )
         self.output = self._read_until(b"listens on", b"\n")
-        if not self.keys and "A key was made" not in self.output:
+        if not self.keys and "Created an access key" not in self.output:
             self.output += self._read_until(b"AWS_DEFAULT_REGION", b"\n")
         self.url = re.search(r"listens on (\S+),", self.output)[1]
         self.listen = self.url.split("//", 1)[1]

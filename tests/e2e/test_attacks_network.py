@@ -350,7 +350,7 @@ def test_slow_expressions_over_long_lines_block_no_other_client(server):
     points = honest.points(told, ["SampleCount", "Sum"])
     assert sum(each["SampleCount"] for each in points) == 40 * 500
     assert sum(each["Sum"] for each in points) == 40 * sum(range(500))
-    said = server.said(f"{job.name}: ", "lines of its log gave no metrics")
+    said = server.said(f"{job.name}: ", "lines of its log were not searched for metrics")
     assert len(said.splitlines()) == 1, said
 
 

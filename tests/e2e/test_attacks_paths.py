@@ -260,7 +260,7 @@ def test_a_state_folder_that_others_can_write_is_refused(machine):
         machine.state.chmod(mode)
         process = machine.sm("clean", "--all")
         assert process.wait(GUARD_SECONDS) == 3, process.text
-        text = f"{machine.state}: not safe for muster's own files: {why} can write it"
+        text = f"{machine.state}: not safe for muster's own files: {why} can write to it"
         assert text in process.text
     machine.state.chmod(0o700)
 

@@ -299,7 +299,8 @@ def test_deep_folders_are_cut_and_named(left, start, levels, kept):
         at, depth = at / "d", depth + 1
     assert depth == kept
     assert (at / "bottom").exists() == (kept == levels)
-    named = re.search(rf"left out: /opt/ml/{start}/d/\S*: it lies deeper than 128", left.text)
+    deep = rf"left out: /opt/ml/{start}/d/\S*: it is more than 128 folders deep"
+    named = re.search(deep, left.text)
     assert bool(named) == (kept < levels), left.text
 
 

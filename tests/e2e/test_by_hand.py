@@ -97,7 +97,7 @@ def test_a_host_that_cannot_find_itself_needs_host(hands):
     lost = job.start(*line, on=job.hosts[:1]).wait()
     assert lost == {"algo-1": 2}, job.story()
     assert re.search(
-        r"none of algo-1, algo-2 is this machine \(machine-algo-1, 10\.99\.0\.1.*\): --host says",
+        r"this machine \(machine-algo-1, 10\.99\.0\.1.*\) matches none of algo-1, algo-2",
         job.story(),
     ), job.story()
     said = job.start(*line, own=lambda host: ["--host", host.name]).succeed()
@@ -247,4 +247,4 @@ def test_a_key_that_others_can_read_is_reported(hands):
         host.path("/etc/job.key").chmod(0o644)
     line = "run --hosts algo-[1-2] --key-file /etc/job.key -- true".split()
     said = job.start(*line).succeed()
-    assert said.count("others may read the job's key: chmod 600 /etc/job.key") == 2, said
+    assert said.count("other users can read the job's key; run chmod 600 /etc/job.key") == 2, said

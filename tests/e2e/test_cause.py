@@ -48,7 +48,7 @@ def test_the_first_failure_is_reported_with_its_victims(machine):
 def test_what_is_known_to_help_is_said(machine):
     fit = machine.fit(PORT)
     assert fit.wait(GUARD_SECONDS) == 1, fit.text
-    assert "  hint: something on this host has the port already" in fit.err.decode()
+    assert "  hint: another program on this host uses the port" in fit.err.decode()
 
 
 @pytest.fixture
@@ -62,7 +62,7 @@ def test_a_server_keeps_the_card(machine, server, tmp_path):
     words = ("submit", "train.py", "--name", "card", "--source-dir", tmp_path, "--wait")
     submit = machine.sm(*words, environment=server.env())
     assert submit.wait(GUARD_SECONDS) == 1, submit.text
-    assert "  hint: something on this host has the port already" in submit.err.decode()
+    assert "  hint: another program on this host uses the port" in submit.err.decode()
     cause = description(machine, "card", environment=server.env())["MusterCause"]
     assert cause["host"] == "algo-1" and cause["outcome"] == {"kind": "exited", "number": 1}
     assert server.stop() == 0

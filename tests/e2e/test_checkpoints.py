@@ -150,7 +150,7 @@ def test_a_place_that_takes_no_files_is_named_before_the_job_runs(machine):
     for place, wanted in (
         (file, f"--checkpoints: {file} is not a folder"),
         (file / "below", f"--checkpoints: {file} is not a folder"),
-        ("/proc/none", "--checkpoints: nothing can be created in /proc: "),
+        ("/proc/none", "--checkpoints: cannot create files in /proc: "),
     ):
         process = machine.fit("print('must not run')", "--checkpoints", place)
         assert process.wait(GUARD_SECONDS) == 2, process.text

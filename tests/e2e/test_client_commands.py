@@ -232,7 +232,7 @@ def test_results_that_a_job_does_not_have_are_empty_or_refused(sm):
     write(sm.folder, FAILS)
     sm("submit", "train.py", "--name", "leaves-none", "--wait", code=1)
     lacks = sm("download", "leaves-none", "--output", code=2).stderr
-    assert lacks == "sm download: leaves-none left no output (sm explain job-state)\n"
+    assert lacks == "sm download: leaves-none has no output (sm explain job-state)\n"
     assert not (sm.folder / "leaves-none").exists()
     told = sm("download", "leaves-none").stdout
     assert told == "model: none\noutput: none\nlog: leaves-none/log\n"
@@ -294,7 +294,7 @@ def test_stop_now_ends_the_grace_of_a_job_that_ignores_the_signal(sm, follow):
     wait_until("the job's line", lambda: b"waits\n" in logs.out, GUARD_SECONDS)
     asked = sm("stop", "stays")
     assert asked.stdout == "stays: Stopping\n"
-    assert "sm stop --now stays kills them now" in asked.stderr
+    assert "sm stop --now stays kills them at once" in asked.stderr
     assert sm("stop", "stays").stdout == "stays: Stopping\n"  # Asking again changes nothing.
     killed = sm("stop", "stays", "--now", "--wait")
     assert killed.stdout == "stays: Stopped\n"
@@ -375,14 +375,14 @@ NO_KEY = {"AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": ""}
         (["jobs", "--status", "odd"], {}, 2, "sm jobs: --status: expected one of InProgress"),
         (["jobs", "--limit", "0"], {}, 2, "sm jobs: --limit: expected a whole number"),
         (["logs", "x", "--tail", "0"], {}, 2, "sm logs: --tail: expected a whole number"),
-        (["logs", "x", "--rank", "-1"], {}, 2, "sm logs: --rank: expected a rank, from 0 on"),
+        (["logs", "x", "--rank", "-1"], {}, 2, "sm logs: --rank: expected a rank, 0 or higher"),
         (["submit", "none.py"], {}, 2, "sm submit: none.py: no such file"),
         (["submit", "a", "--script", "x.py", "--mpi"], {}, 2, "sm submit x.py --name a --mpi"),
         (["submit", "--image", "odd"], {}, 2, "sm submit: TrainingImage odd"),
         (["jobs"], {"AWS_ACCESS_KEY_ID": "AKIAODD"}, 2, "does not know this access key"),
         (["jobs"], {"AWS_SECRET_ACCESS_KEY": "odd"}, 2, "the server rejects the signature"),
         (["submit", "--image", "x"], {"AWS_SECRET_ACCESS_KEY": "odd"}, 2, "rejects the signature"),
-        (["jobs"], {"AWS_ENDPOINT_URL": "http://127.0.0.1:1"}, 3, "does not answer: "),
+        (["jobs"], {"AWS_ENDPOINT_URL": "http://127.0.0.1:1"}, 3, "does not respond: "),
         (["jobs"], {"AWS_ENDPOINT_URL": ""}, 2, "AWS_ENDPOINT_URL is not set"),
         (["jobs"], {**NO_KEY, "HOME": "/none"}, 2, "server's machine creates one"),
         (["jobs"], {"AWS_ENDPOINT_URL": "odd"}, 2, "AWS_ENDPOINT_URL: not a URL"),

@@ -91,7 +91,7 @@ def test_results_are_the_submitters_and_replace_only_an_earlier_jobs(machine):
     assert again.wait(GUARD_SECONDS) == 2 and "holds own.txt" in again.text, again.text
     nowhere = machine.sm("fit", script, "--output", "/proc/out", "--", "never")
     assert nowhere.wait(GUARD_SECONDS) == 2, nowhere.text
-    want = "sm fit: output: nothing can be created in /proc: "
+    want = "sm fit: output: cannot create files in /proc: "
     assert nowhere.text.startswith(want), nowhere.text
 
 

@@ -269,7 +269,7 @@ def test_a_second_stop_kills_at_once_and_the_first_says_so(machine, sm):
     detach(machine, STUBBORN, "stays", "--grace", "1h")
     follower = machine.sm("logs", "-f", "stays", environment={"AWS_ENDPOINT_URL": ""})
     follower.wait_for_output(b"| waits", GUARD_SECONDS)
-    assert b"sm stop --now stays kills them now" in sm("stop", "stays").err
+    assert b"sm stop --now stays kills them at once" in sm("stop", "stays").err
     assert described(sm, "stays")["TrainingJobStatus"] in ("InProgress", "Stopping")
     again = sm("stop", "--wait", "stays")
     assert b"stays: Stopped" in again.out
@@ -293,7 +293,7 @@ def test_a_job_whose_carrier_was_killed_is_lost_and_never_runs_for_ever(machine,
     follower.wait_for_output(b"| waits", GUARD_SECONDS)
     os.kill(carrier("lost"), signal.SIGKILL)
     assert follower.wait(GUARD_SECONDS) == 1
-    assert b"Failed: lost: the process that carried the job was killed" in follower.err
+    assert b"Failed: lost: the process that ran the job was killed" in follower.err
     now = described(sm, "lost")
     assert now["TrainingJobStatus"] == "Failed" and now["FailureReason"].startswith("lost: ")
     assert b"Failed" in sm("jobs").out
@@ -405,7 +405,7 @@ def test_a_servers_jobs_and_this_machines_are_listed_together(machine, sm, tmp_p
         assert both.out == b"there: Completed\nhere: Stopped\n"
         assert b"there is no job none on the server" in sm("wait", "none", **keys, code=2).err
         away = sm("jobs", code=3, **{**keys, "AWS_ENDPOINT_URL": "http://127.0.0.1:1"})
-        assert b"here " in away.out and b"does not answer" in away.err
+        assert b"here " in away.out and b"does not respond" in away.err
 
 
 def test_detaching_takes_no_longer_than_a_start(machine, sm):

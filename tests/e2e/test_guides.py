@@ -60,7 +60,7 @@ def test_mpirun_by_hand_runs_as_the_hosts_root(entry):
 
 def test_mpirun_by_hand_for_gpus_that_are_not_there_gets_a_hint(entry):
     said = entry(BY_HAND, code=1).text
-    assert "\n  hint: mpirun starts no more processes than -H HOST:N says" in said, said
+    assert "\n  hint: mpirun starts at most N processes for -H HOST:N" in said, said
 
 
 def test_torchrun_standalone_is_a_job_of_one_host(entry):

@@ -144,7 +144,7 @@ def test_what_passes_delays_a_pull(here, fault):
 
 
 WRONG = {
-    "corrupt": ({"body": None}, "wrong bytes: they hash to sha256:"),
+    "corrupt": ({"body": None}, "wrong digest: sha256:"),
     "longer": ({"body": b"x" * 900_000}, "the registry has 900000 bytes, the manifest says"),
     "shorter": ({"body": b"x" * 10}, "the registry has 10 bytes, the manifest says"),
     "endless": ({"endless": True}, "received more than"),
@@ -182,7 +182,7 @@ def test_wrong_documents_are_refused(here):
         image = small_image()
         name = registry.add("team/box", "v1", image)
         cases = [
-            ("v1", {"body": b"{}"}, 3, "manifest hashes to"),
+            ("v1", {"body": b"{}"}, 3, "wrong digest of the manifest"),
             ("v1", {"endless": True}, 3, "longer than 4 MiB"),
             ("v1", {"status": 403}, 2, "a login is required"),
             (digest(image.config), {"body": b"{}"}, 3, "the manifest says"),

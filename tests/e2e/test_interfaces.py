@@ -145,7 +145,8 @@ def test_preflight_names_the_host_whose_interface_is_missing(hands):
     job.start("preflight", *HOSTS, own=lambda host: own.get(host.name, []), env=CALM)
     assert set(job.wait().values()) == {1}, job.story()
     assert findings(job) == [
-        'algo-3 has no network interface "ib9" with an address, which it is to use; it has eth0'
+        'algo-3 has no network interface "ib9" with an address, which it is configured to use; '
+        "it has eth0"
     ]
     assert "(sm explain network-interface)" in job.runs["algo-1"].text, job.story()
 
@@ -157,7 +158,7 @@ def test_preflight_names_the_host_outside_of_the_subnet_of_all(hands):
     job.start("preflight", *HOSTS, own=lambda host: own.get(host.name, []), env=CALM)
     assert set(job.wait().values()) == {0}, job.story()
     [finding] = findings(job)
-    assert "algo-2 is to use eth1, outside of the subnet 10.99.0.0/24" in finding, finding
+    assert "algo-2 is configured to use eth1, outside the subnet 10.99.0.0/24" in finding, finding
 
 
 def test_a_daemon_without_its_interface_does_not_blame_the_script(hands):

@@ -203,4 +203,4 @@ def test_a_field_that_no_light_host_can_have_is_refused_by_name(lab):
     job.start(Network="none")
     steward = job.stewards["algo-1"]
     assert steward.wait(GUARD_SECONDS) == 1
-    assert "EnableNetworkIsolation: a light host has its machine's network" in steward.text
+    assert "EnableNetworkIsolation: a light host uses its machine's network" in steward.text

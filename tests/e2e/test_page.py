@@ -82,7 +82,7 @@ def test_an_access_key_lets_in_on_this_machine(served):
         browser.type("input[name=id]", served.server.keys["AWS_ACCESS_KEY_ID"])
         browser.type("input[name=secret]", "wrong")
         browser.click_text("Log in", "form button")
-        browser.wait_text("no user has this key with this secret")
+        browser.wait_text("unknown access key or wrong secret")
         browser.type("input[name=secret]", served.server.keys["AWS_SECRET_ACCESS_KEY"])
         browser.click_text("Log in", "form button")
         browser.wait("document.querySelector('h1')?.innerText === 'good'")
@@ -137,7 +137,7 @@ def test_a_failed_job_says_why_and_where(served, browser):
     browser.open(f"{served.server.url}/ui/jobs/bad")
     browser.wait_text("OSError: Address already in use")
     browser.wait_text("after algo-1 began, while running.")
-    browser.wait_text("something on this host has the port already")
+    browser.wait_text("another program on this host uses the port")
     browser.click_text("Go to the first error in the log")
     browser.wait("document.querySelector('.line.current')?.innerText.includes('Traceback')")
     assert "line=" in browser.url()
@@ -197,7 +197,7 @@ def test_a_search_sees_the_whole_log(served, browser):
     browser.open(f"{served.server.url}/ui/jobs/good/log?q=epoch.[0-9]{{4}}%20&re=1")
     browser.wait(f"{tally} === '4000'")
     browser.open(f"{served.server.url}/ui/jobs/good/log?q=(&re=1")
-    browser.wait_text("not an expression of RE2")
+    browser.wait_text("invalid regular expression")
 
 
 @pytest.mark.smoke

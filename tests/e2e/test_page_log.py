@@ -63,7 +63,7 @@ def test_lines_of_a_rank_a_stream_and_a_level(served, browser):
     browser.wait("document.querySelectorAll('.line').length > 10")
     assert "rank" not in browser.url() and "level" not in browser.url()
     browser.type("input.rank", "x\ue007")
-    browser.wait_text("a rank is a number from 0")
+    browser.wait_text("a rank must be 0 or higher")
     browser.back()
     assert all("400" in each for each in browser.complaints())
 

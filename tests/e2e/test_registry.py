@@ -153,7 +153,7 @@ def test_buildah_builds_pushes_and_the_machine_knows_the_image(server, tmp_path)
     run("buildah", *own, "bud", "--isolation", "chroot", "-t", name, str(context))
     run("buildah", *own, "push", "--tls-verify=false", "--creds", login_of(server), name)
     listed = image_command(server, "ls")
-    assert "registry.muster.internal/lab/box:v1" in listed and "no job ran it yet" in listed
+    assert "registry.muster.internal/lab/box:v1" in listed and "not used by a job yet" in listed
     before = kept(server)
     image_command(server, "prune", "--all")
     assert kept(server) == before

@@ -59,8 +59,9 @@ def succeed(process):
 
 def test_one_host_writes_the_users_files(user):
     text = succeed(user.fit(HELLO))
-    assert "sm fit: without root: no limits of memory and processors" in text
-    assert "hosts have one user, root, who is you (/etc/subuid has none for you)" in text
+    assert "sm fit: without root: no limits on memory, processors and disk" in text
+    assert "hosts have one user: root, with your user ID (" in text
+    assert "(/etc/subuid contains no range for you)" in text
     assert "i am 0 0" in text and "map ['0', '0', '1']" in text
     assert not pathlib.Path("/usr/made-by-the-job").exists()
     weights = user.output / "model/weights"
@@ -247,7 +248,7 @@ def bring(user, tmp_path, process=None, name="team/box:v1"):
 
 def test_an_images_layers_hide_and_change_what_is_below(user, tmp_path):
     told = succeed(bring(user, tmp_path))
-    assert "1 files are root's in place of an owner whose id you do not have here" in told
+    assert "1 files belong to root, because you do not have the ids of their owners here" in told
     text = succeed(user.sm("fit", "--image", "team/box:v1", "--output", user.output))
     lines = [line.split()[-1] for line in text.splitlines() if line.strip()]
     assert "two" in lines and "there" in lines and "new" in lines, text
@@ -290,7 +291,7 @@ def test_no_network_where_none_is_wanted_or_can_be(outside, make_user):
     user.within = outside.inside
     seen = targets(OUTSIDE, UPLINK)
     text = succeed(user.fit(SCAN, "--env", seen))
-    assert "jobs reach nothing outside (/dev/net/tun: Permission denied)" in text
+    assert "jobs have no outside network (/dev/net/tun: Permission denied)" in text
     assert not reached(text) and "scanned" in text
     none = succeed(make_user(TUN).fit(SCAN, "--env", seen, "--network", "none"))
     assert not reached(none) and "scanned" in none

@@ -168,7 +168,7 @@ def test_a_checksum_of_parts_is_not_taken_for_one_of_the_whole(server, download)
     [
         ({"corrupt": True}, "wrong checksum: CRC32 is "),
         ({"checksum": "AAAAAA=="}, "wrong checksum: CRC32 is "),
-        ({"length_more": 10}, "the connection ended before the body did"),
+        ({"length_more": 10}, "the connection ended before the end of the body"),
         ({"status": 503, "code": "SlowDown"}, "the server answered 503 (SlowDown)"),
         ({"reset_after": 0}, "connection: Connection reset by peer"),
     ],

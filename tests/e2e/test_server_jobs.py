@@ -307,7 +307,7 @@ def test_what_is_taken_without_effect_is_named(server):
     experiment = {"ExperimentName": "e"}
     job = Job(server, "print('hello')", hosts=2, ExperimentConfig=experiment)
     assert job.at_end()["TrainingJobStatus"] == "Completed", job.text()
-    line = "taken without effect: ExperimentConfig (there are no Experiments)"
+    line = "accepted without effect: ExperimentConfig (there are no Experiments)"
     assert job.text().count(f"algo-1 muster: {line}") == job.text().count(line) == 1
     done = subprocess.run([SM, "describe", job.name], env=server.env(), capture_output=True,
                           text=True, check=True, timeout=60)  # fmt: skip

@@ -79,7 +79,7 @@ def test_keys_are_made_and_deleted_while_no_server_runs(tmp_path):
     for path in server.data.iterdir():
         assert stat.S_IMODE(path.stat().st_mode) == 0o600, path
     with server:
-        assert "A key was made" not in server.output  # There is one already.
+        assert "Created an access key" not in server.output  # There is one already.
         server.client("s3").create_bucket(Bucket="mine")
         server.kill()
         other = made(key(server, "create"))
@@ -104,7 +104,7 @@ def test_keys_of_the_config_work_and_their_files_are_private(tmp_path):
     assert done.returncode == 2 and "others can read it" in done.stderr, done.stderr
     secret.chmod(0o600)
     with server:
-        assert "A key was made" not in server.output
+        assert "Created an access key" not in server.output
         assert server.client("s3").list_buckets()["Buckets"] == []
         more = made(key(server, "create", "--config", str(tmp_path / "server.json")))
         assert server.client("s3", key=more).list_buckets()["Buckets"] == []
@@ -139,7 +139,7 @@ def test_a_start_on_a_taken_port_makes_no_key(tmp_path):
     server = SmServer(tmp_path)
     assert key(server, "list") == ""
     with server:
-        assert "A key was made" in server.output
+        assert "Created an access key" in server.output
 
 
 def test_the_lines_of_a_new_key_are_a_script(tmp_path):
@@ -148,7 +148,7 @@ def test_the_lines_of_a_new_key_are_a_script(tmp_path):
         done = subprocess.run(["sh", "-ec", script], cwd=tmp_path, capture_output=True, text=True,
                               timeout=60, env={"PATH": os.environ["PATH"]})  # fmt: skip
         assert done.returncode == 0 and done.stderr == "", done.stderr
-        assert "is shown this once" in (tmp_path / "said").read_text()
+        assert "is shown only once" in (tmp_path / "said").read_text()
 
 
 def test_an_ordinary_user_gets_an_error_at_once_when_starting_a_server():

@@ -75,5 +75,5 @@ def test_a_manifest_that_is_not_there_is_refused_and_an_augmented_one_always(ser
         Job(server, READ, InputDataConfig=channels("none"))
     put_manifest(server, "augmented", "1.csv")
     kind = {"S3DataType": "AugmentedManifestFile", "AttributeNames": ["source-ref"]}
-    with pytest.raises(ClientError, match="AugmentedManifestFile needs Pipe mode"):
+    with pytest.raises(ClientError, match="AugmentedManifestFile requires Pipe mode"):
         Job(server, READ, InputDataConfig=channels("augmented", **kind))

@@ -188,8 +188,8 @@ signal.signal(signal.SIGTERM, stop)
 
 
 LESS_TIME = (
-    "a stop leaves processes 6 s to end, not the 30 s of the job: Slurm's KillWait is 10 s; "
-    "12 s where the job is preempted, since GraceTime is 6 s"
+    "on a stop, processes have 6 s to exit instead of the 30 s of the job: "
+    "Slurm's KillWait is 10 s; 12 s if the job is preempted, because GraceTime is 6 s"
 )
 
 

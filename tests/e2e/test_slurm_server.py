@@ -438,7 +438,7 @@ def test_a_training_image_runs_in_containers_of_the_instance_types_that_have_the
             assert model["weights"] == b"weights\n"
             _, end = told("ml.m5.xlarge")
             assert end["TrainingJobStatus"] == "Failed"
-            assert "an image where they are light" in end["FailureReason"]
+            assert "an image if they are light" in end["FailureReason"]
     for node in ("node1", "node2", "node3"):
         cluster.run(node, "rm", "-rf", "/tmp/cache")
 

@@ -126,7 +126,7 @@ def test_an_archive_that_is_not_what_was_written_is_refused_by_name(place, share
     archive.write_bytes(archive.read_bytes()[:-512])
     place.cluster.run("login", "scancel", other)
     assert job.wait(90) == 1, job.text
-    assert "archive: is not what its digest" in job.text, job.text
+    assert "archive: does not match its digest" in job.text, job.text
     assert of_jobs(shared) == []
     for node in ("node1", "node2", "node3"):  # What the steward said, which reached no engine.
         place.cluster.run(node, "sh", "-c", "rm -f /tmp/muster-*.log")

@@ -373,10 +373,10 @@ def test_one_object_the_start_of_names_and_a_manifest(server, host):
 @pytest.mark.parametrize(
     ("uri", "source", "want"),
     [
-        ("s3://bucket/none", {}, "channel c: s3://bucket/none: no object's key begins with"),
+        ("s3://bucket/none", {}, "channel c: s3://bucket/none: no object has this prefix"),
         ("s3://nobucket/x", {}, "channel c: s3://nobucket/: no such bucket"),
         ("s3://bucket/secret", {}, "channel c: s3://bucket/secret: access denied (AccessDenied)"),
-        ("s3://bucket/up", {}, "s3://bucket/up: object up/../x: no file can be named"),
+        ("s3://bucket/up", {}, "s3://bucket/up: object up/../x: invalid file name"),
         ("s3://bucket/m", MANIFEST, "channel c: s3://bucket/gone: no such key"),
         ("s3://bucket/bad", MANIFEST, "s3://bucket/bad: invalid manifest"),
     ],

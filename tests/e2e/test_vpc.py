@@ -414,4 +414,4 @@ def test_ids_mean_nothing_where_no_networks_are_and_the_log_says_so(tmp_path):
         s3.put_object(Bucket=BUCKET, Key="train/a.txt", Body=b"a")
         job = Job(server, "", VpcConfig={"Subnets": ["subnet-1"], "SecurityGroupIds": ["sg-1"]})
         assert job.at_end()["TrainingJobStatus"] == "Completed", job.text()
-        assert "VpcConfig is taken without effect: this server has no subnet-1, sg-1" in job.text()
+        assert "VpcConfig has no effect: this server has no subnet-1, sg-1" in job.text()

@@ -72,7 +72,7 @@ Result<void, aws::Refusal> AwsChunked::State::take_behind(std::string_view& byte
   constexpr std::string_view more = "\r\n";
   if (options.is_signed || trailers.empty() || behind == more.size() ||
       bytes.front() != more[behind])
-    return aws::s3_refusal("InvalidRequest", "Bytes follow the end of the body.");
+    return aws::s3_refusal("InvalidRequest", "There is data after the end of the body.");
   ++behind;
   bytes.remove_prefix(1);
   return {};
@@ -97,7 +97,7 @@ Result<void, aws::Refusal> AwsChunked::State::on_size() {
     return aws::s3_refusal("InvalidRequest", "The size of a chunk is not a hexadecimal number.");
   if (left > chunk_bytes_max || left > options.decoded_bytes - decoded)
     return aws::s3_refusal("IncompleteBody",
-                           "The chunks hold more than x-amz-decoded-content-length says.");
+                           "The chunks contain more data than x-amz-decoded-content-length.");
   if (options.is_signed) {
     if (!text.starts_with(extension)) return aws::s3_refusal("SignatureDoesNotMatch");
     chunk_signature = text.substr(extension.size());
@@ -124,7 +124,7 @@ Result<void, aws::Refusal> AwsChunked::State::on_chunk() {
 
 Result<void, aws::Refusal> AwsChunked::State::on_data_end() {
   if (!line.empty())
-    return aws::s3_refusal("InvalidRequest", "A chunk's data does not end where its size says.");
+    return aws::s3_refusal("InvalidRequest", "A chunk's data does not match its size.");
   at = At::size;
   return on_chunk();
 }

@@ -155,14 +155,16 @@ bool allowed_operation(const AccessKey& key, std::string_view service, std::stri
 
 Result<void> KeyRing::add(AccessKey key) {
   if (!is_id(key.id))
-    return fail(Errc::invalid_input, "an access key's id is 3 to 128 letters, digits and '_'");
+    return fail(Errc::invalid_input,
+                "invalid access key ID: expected 3 to 128 letters, digits and '_'");
   if (key.secret.size() < secret_bytes_min || key.secret.size() > secret_bytes_max ||
       !is_printable(key.secret))
-    return fail(Errc::invalid_input,
-                key.id + ": a secret key is 8 to 128 printable characters without spaces");
+    return fail(
+        Errc::invalid_input,
+        key.id + ": invalid secret key: expected 8 to 128 printable characters without spaces");
   if (key.session_token.size() > token_bytes_max || !is_printable(key.session_token))
     return fail(Errc::invalid_input,
-                key.id + ": a session token is at most 4096 printable characters");
+                key.id + ": invalid session token: expected at most 4096 printable characters");
   std::string id = key.id;
   auto kept = std::make_shared<const AccessKey>(std::move(key));
   const std::unique_lock lock(mutex_);

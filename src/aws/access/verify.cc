@@ -51,7 +51,8 @@ Result<void, AuthRefusal> check_end(const Claim& claim, UnixMillis now) {
   const aws::Pairs more = {{"Expires", iso_date(claim.time)}, {"ServerTime", iso_date(now)}};
   if (claim.time <= now) return AuthRefusal{AuthFailure::expired, "", more};
   if (claim.time > now + version_2_max)
-    return AuthRefusal{AuthFailure::bad_expires, "Expires must be at most a week ahead", more};
+    return AuthRefusal{AuthFailure::bad_expires, "Expires must be at most a week in the future",
+                       more};
   return {};
 }
 

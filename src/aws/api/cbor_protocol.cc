@@ -34,7 +34,8 @@ class Reader {
         into = number;
         return true;
       case 1:
-        if (number > static_cast<std::uint64_t>(no_max)) return fail("a number beyond 64 bits");
+        if (number > static_cast<std::uint64_t>(no_max))
+          return fail("a number of more than 64 bits");
         into = -1 - static_cast<std::int64_t>(number);
         return true;
       case 3:
@@ -46,7 +47,7 @@ class Reader {
       case 6:
         return tagged(number, into, depth);
       default:
-        return fail("a byte string, which no member accepts");
+        return fail("a byte string, which no field accepts");
     }
   }
 
@@ -63,7 +64,7 @@ class Reader {
 
   std::uint8_t byte() {
     if (bytes_.empty()) {
-      fail("cut short");
+      fail("truncated");
       return 0;
     }
     const auto first = static_cast<std::uint8_t>(bytes_[0]);
@@ -80,7 +81,7 @@ class Reader {
   std::uint64_t argument(int minor) {
     if (minor < 24) return static_cast<std::uint64_t>(minor);
     if (minor < 28) return big_endian(1 << (minor - 24));
-    fail("an unknown head");
+    fail("unknown initial byte");
     return 0;
   }
 
@@ -101,7 +102,7 @@ class Reader {
       case 27:
         return real(std::bit_cast<double>(big_endian(8)), into);
       default:
-        return fail("an unknown simple value");
+        return fail("unknown simple value");
     }
   }
 
@@ -122,7 +123,7 @@ class Reader {
   }
 
   bool chunk(std::uint64_t length, std::string& into) {
-    if (length > bytes_.size()) return fail("cut short");
+    if (length > bytes_.size()) return fail("truncated");
     into += bytes_.substr(0, length);
     bytes_.remove_prefix(length);
     return true;
@@ -136,20 +137,20 @@ class Reader {
       while (!take_break()) {
         const std::uint8_t head = byte();
         if (failed()) return false;
-        if (head >> 5 != 3) return fail("a text with chunks that are not text");
+        if (head >> 5 != 3) return fail("a text string with a chunk of another type");
         const std::uint64_t part = argument(head & 0x1F);
         if (failed() || !chunk(part, whole)) return false;
       }
     }
     if (failed()) return false;
-    if (!is_utf8(whole)) return fail("a text that is not UTF-8");
+    if (!is_utf8(whole)) return fail("text that is not UTF-8");
     into = std::move(whole);
     return true;
   }
 
   /// True at the end of something of indefinite length, which it takes, or once all has failed.
   bool take_break() {
-    if (bytes_.empty()) fail("cut short");
+    if (bytes_.empty()) fail("truncated");
     if (failed()) return true;
     if (static_cast<std::uint8_t>(bytes_[0]) != 0xFF) return false;
     bytes_.remove_prefix(1);
@@ -175,7 +176,7 @@ class Reader {
   }
 
   bool tagged(std::uint64_t tag, Json& into, int depth) {
-    if (tag != 1) return fail("tag " + std::to_string(tag) + ", which no member accepts");
+    if (tag != 1) return fail("tag " + std::to_string(tag) + ", which no field accepts");
     if (!value(into, depth + 1)) return false;
     return into.is_number() || fail("a time that is not a number");
   }
@@ -292,9 +293,9 @@ Result<Json, aws::Refusal> read_cbor(std::string_view body) {
   if (!reader.value(json, 1))
     error = reader.error();
   else if (!reader.at_end())
-    error = "bytes behind the end";
+    error = "data after the end";
   else if (!json.is_object())
-    error = "the body is not a structure";
+    error = "the body is not a JSON object";
   if (error.empty()) return json;
   return aws::Refusal{"SerializationException", "invalid or unsupported CBOR: " + error};
 }

@@ -16,10 +16,11 @@ Result<void, aws::Refusal> check_channel(const Json& channel, std::size_t number
     return invalid(where +
                    ".DataSource: this server reads channels from S3 only; use S3DataSource");
   if (text_of(source, "S3DataType") == "AugmentedManifestFile")
-    return invalid(where + ".S3DataType: AugmentedManifestFile needs Pipe mode; use S3Prefix or " +
-                   "ManifestFile");
+    return invalid(
+        where + ".S3DataType: AugmentedManifestFile requires Pipe mode, which is not supported; " +
+        "use S3Prefix or ManifestFile");
   if (text_of(channel, "InputMode") == "Pipe")
-    return invalid(where + ".InputMode is Pipe; this server has File");
+    return invalid(where + ".InputMode Pipe is not supported; use File");
   return {};
 }
 
@@ -57,7 +58,7 @@ std::vector<std::string> JobRequest::hosts() const {
 Result<JobRequest, aws::Refusal> job_request(const Json& input) {
   const Json& algorithm = inside(input, {"AlgorithmSpecification"});
   if (text_of(algorithm, "TrainingInputMode") == "Pipe")
-    return invalid("TrainingInputMode is Pipe; this server has File");
+    return invalid("TrainingInputMode Pipe is not supported; use File");
   TRY(check_resources(inside(input, {"ResourceConfig"})));
   std::size_t number = 0;
   for (const Json& channel : elements(input, "InputDataConfig"))

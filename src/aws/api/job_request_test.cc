@@ -56,7 +56,8 @@ TEST_CASE("job request: unsupported jobs are refused in one line") {
     const char* patch;
     const char* want;
   } const cases[] = {
-      {R"({"AlgorithmSpecification": {"TrainingInputMode": "Pipe"}})", "TrainingInputMode is Pipe"},
+      {R"({"AlgorithmSpecification": {"TrainingInputMode": "Pipe"}})",
+       "TrainingInputMode Pipe is not supported"},
       {R"({"AlgorithmSpecification": {"TrainingImageConfig": {
             "TrainingRepositoryAccessMode": "Platform", "TrainingRepositoryAuthConfig": {
             "TrainingRepositoryCredentialsProviderArn": "arn:aws:lambda:a:0:function:b"}}}})",
@@ -70,10 +71,10 @@ TEST_CASE("job request: unsupported jobs are refused in one line") {
       {R"({"InputDataConfig": [{"ChannelName": "a"}]})", "InputDataConfig[0].DataSource: this"},
       {R"({"InputDataConfig": [{"ChannelName": "a", "InputMode": "Pipe", "DataSource":
           {"S3DataSource": {"S3Uri": "s3://b/x"}}}]})",
-       "InputDataConfig[0].InputMode is Pipe"},
+       "InputDataConfig[0].InputMode Pipe is not supported"},
       {R"({"InputDataConfig": [{"ChannelName": "a", "DataSource": {"S3DataSource":
           {"S3Uri": "s3://b/x", "S3DataType": "AugmentedManifestFile"}}}]})",
-       "AugmentedManifestFile needs Pipe mode"},
+       "AugmentedManifestFile requires Pipe mode"},
       {R"({"CheckpointConfig": {"S3Uri": "s3://b/c", "LocalPath": "/etc"}})",
        "CheckpointConfig.LocalPath"},
   };
@@ -103,13 +104,13 @@ TEST_CASE("job request: members without effect are named once, with what holds i
            "VpcConfig": null, "DebugHookConfig": {"S3OutputPath": "s3://b/d"}})",
        ""},
       {R"({"OutputDataConfig": {"KmsKeyId": "k"}, "RetryStrategy": {"MaximumRetryAttempts": 3}})",
-       "taken without effect: OutputDataConfig.KmsKeyId (objects are not encrypted)"},
+       "accepted without effect: OutputDataConfig.KmsKeyId (objects are not encrypted)"},
       {R"({"AlgorithmSpecification": {"TrainingInputMode": "FastFile"},
            "ResourceConfig": {"KeepAlivePeriodInSeconds": 60}})",
-       "taken without effect: FastFile (as File: all data is there before the job starts), "
+       "accepted without effect: FastFile (as File: all data is copied before the job starts), "
        "ResourceConfig.KeepAlivePeriodInSeconds (hosts are removed when their job ends)"},
       {R"({"InputDataConfig": [{"ChannelName": "a", "InputMode": "FastFile"}]})",
-       "taken without effect: FastFile (as File: all data is there before the job starts)"},
+       "accepted without effect: FastFile (as File: all data is copied before the job starts)"},
   };
   for (const auto& c : cases) {
     CAPTURE(c.patch);

@@ -17,7 +17,7 @@ Result<Json, aws::Refusal> read_json(std::string_view body) {
   Result<Json> json = parse_json(body);
   if (!json) return not_serialized(json.error().text);
   if (json->is_array()) return not_serialized("Start of list found where not expected");
-  if (!json->is_object()) return not_serialized("the body is not a structure");
+  if (!json->is_object()) return not_serialized("the body is not a JSON object");
   return *std::move(json);
 }
 

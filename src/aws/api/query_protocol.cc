@@ -263,7 +263,7 @@ std::string query_action(std::string_view form) {
 Result<Json, aws::Refusal> read_query(const Service& service, const Operation& operation,
                                       std::string_view form) {
   std::optional<Node> root = tree(form);
-  if (!root) return malformed("The fields of the form cannot be read.");
+  if (!root) return malformed("The form fields cannot be parsed.");
   root->children.erase("Action");
   root->children.erase("Version");
   if (operation.input == no_shape) return FieldReader::unknown(*root);

@@ -61,7 +61,9 @@ Checked resource_rules(const Json& input) {
   const bool count = has(resources, "InstanceCount");
   if (!groups.is_null() && !groups.empty()) {
     if (type || count)
-      return invalid("InstanceGroups in ResourceConfig excludes InstanceType and InstanceCount.");
+      return invalid(
+          "InstanceGroups in ResourceConfig cannot be combined with InstanceType and "
+          "InstanceCount.");
     if (const std::string name = repeated(groups, "InstanceGroupName"); !name.empty())
       return invalid("InstanceGroups in ResourceConfig has two groups named " + name + ".");
     std::size_t number = 0;
@@ -94,15 +96,15 @@ Checked source_rules(const std::string& channel, const Json& source, const Json&
   const bool augmented = member_text(s3, "S3DataType") == "AugmentedManifestFile";
   const bool named = has(s3, "AttributeNames") && !at(s3, "AttributeNames").empty();
   if (augmented && !named)
-    return invalid("Channel " + channel + ": an AugmentedManifestFile needs AttributeNames.");
+    return invalid("Channel " + channel + ": an AugmentedManifestFile requires AttributeNames.");
   if (!augmented && named)
     return invalid("Channel " + channel +
-                   ": AttributeNames are for an AugmentedManifestFile only.");
+                   ": AttributeNames requires the S3DataType AugmentedManifestFile.");
   for (const Json& name : at(s3, "InstanceGroupNames")) {
     bool known = false;
     for (const Json& group : groups) known = known || at(group, "InstanceGroupName") == name;
     if (!known)
-      return invalid("Channel " + channel + ": no instance group of ResourceConfig is named " +
+      return invalid("Channel " + channel + ": ResourceConfig has no instance group named " +
                      (name.is_string() ? name.get<std::string>() : "so") + ".");
   }
   return {};
@@ -214,7 +216,7 @@ Checked filter_rules(const Json& input) {
   TRY(log_group_rules(input));
   if (has(input, "logStreamNames") && has(input, "logStreamNamePrefix"))
     return aws::Refusal{"InvalidParameterException",
-                        "logStreamNames and logStreamNamePrefix exclude each other."};
+                        "logStreamNames and logStreamNamePrefix cannot be combined."};
   return {};
 }
 

@@ -316,7 +316,7 @@ TEST_CASE("validate: constraints between CreateTrainingJob's members") {
        "Value null at 'resourceConfig.instanceCount'"},
       {R"({"ResourceConfig": {"InstanceGroups": [{"InstanceType": "a", "InstanceCount": 1,
          "InstanceGroupName": "g"}]}})",
-       "InstanceGroups in ResourceConfig excludes InstanceType"},
+       "InstanceGroups in ResourceConfig cannot be combined with InstanceType"},
       {R"({"ResourceConfig": {"InstanceType": null, "InstanceCount": null, "InstanceGroups":
          {"~list": [{"InstanceType": "a", "InstanceCount": 1, "InstanceGroupName": "g"}, 2]}}})",
        "two groups named g"},
@@ -327,13 +327,13 @@ TEST_CASE("validate: constraints between CreateTrainingJob's members") {
        "Channel a: DataSource must have exactly one source of data, not 0."},
       {R"({"InputDataConfig": [{"ChannelName": "a", "DataSource": {"S3DataSource":
          {"S3DataType": "AugmentedManifestFile", "S3Uri": "s3://b/k"}}}]})",
-       "an AugmentedManifestFile needs AttributeNames"},
+       "an AugmentedManifestFile requires AttributeNames"},
       {R"({"InputDataConfig": [{"ChannelName": "a", "DataSource": {"S3DataSource":
          {"S3DataType": "S3Prefix", "S3Uri": "s3://b/k", "AttributeNames": ["a"]}}}]})",
-       "AttributeNames are for an AugmentedManifestFile only"},
+       "AttributeNames requires the S3DataType AugmentedManifestFile"},
       {R"({"InputDataConfig": [{"ChannelName": "a", "DataSource": {"S3DataSource":
          {"S3DataType": "S3Prefix", "S3Uri": "s3://b/k", "InstanceGroupNames": ["g"]}}}]})",
-       "no instance group of ResourceConfig is named g"},
+       "ResourceConfig has no instance group named g"},
       {R"({"EnableManagedSpotTraining": true})",
        "Invalid MaxWaitTimeInSeconds. It must be present"},
       {R"({"EnableManagedSpotTraining": true, "StoppingCondition": {"MaxWaitTimeInSeconds": 60}})",
@@ -476,7 +476,7 @@ TEST_CASE("validate: the other services, each with its own code") {
       {"logs",
        "FilterLogEvents",
        "InvalidParameterException",
-       {R"({"logStreamNames": ["a"], "logStreamNamePrefix": "a"})", "exclude each other"}},
+       {R"({"logStreamNames": ["a"], "logStreamNamePrefix": "a"})", "cannot be combined"}},
       {"logs",
        "DescribeLogGroups",
        "InvalidParameterException",

@@ -40,10 +40,10 @@ bool is_fast_file(const Json& input) {
 std::string without_effect(const Json& input) {
   std::string text;
   const auto add = [&text](std::string_view name, std::string_view instead) {
-    text += text.empty() ? "taken without effect: " : ", ";
+    text += text.empty() ? "accepted without effect: " : ", ";
     text.append(name).append(" (").append(instead).append(")");
   };
-  if (is_fast_file(input)) add("FastFile", "as File: all data is there before the job starts");
+  if (is_fast_file(input)) add("FastFile", "as File: all data is copied before the job starts");
   for (const FieldRow& row : create_training_job_rows()) {
     if (row.treatment != Treatment::without_effect) continue;
     for (const std::string& path : split_words(row.paths))

@@ -350,10 +350,10 @@ TEST_CASE("gunzip: data that is not gzip, or is cut short, is an error") {
     std::string bytes;
     const char* want;
   } const cases[] = {
-      {"", "its gzip data is cut short"},
+      {"", "its gzip data is truncated"},
       {"plain text", "not gzip data, or the data is corrupt"},
-      {packed.substr(0, packed.size() - 1), "its gzip data is cut short"},
-      {packed.substr(0, 5), "its gzip data is cut short"},
+      {packed.substr(0, packed.size() - 1), "its gzip data is truncated"},
+      {packed.substr(0, 5), "its gzip data is truncated"},
       {packed.substr(0, 200'000) + other + packed.substr(200'001),
        "not gzip data, or the data is corrupt"},
   };

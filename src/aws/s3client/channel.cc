@@ -23,9 +23,9 @@ Result<std::string> safe_path(const std::string& key, std::string_view rest) {
   std::vector<std::string> parts;
   for (std::string& part : split(rest, '/')) {
     if (part.empty()) continue;
-    if (part == "." || part == "..") return unfit(key, "no file can be named \"" + part + "\"");
-    if (part.size() > name_bytes_max) return unfit(key, "a name in it has more than 255 bytes");
-    if (part.find('\0') != std::string::npos) return unfit(key, "a name in it has a zero byte");
+    if (part == "." || part == "..") return unfit(key, "invalid file name \"" + part + "\"");
+    if (part.size() > name_bytes_max) return unfit(key, "a part of its key exceeds 255 bytes");
+    if (part.find('\0') != std::string::npos) return unfit(key, "its key contains NUL");
     parts.push_back(std::move(part));
   }
   return join(parts, "/");
@@ -42,7 +42,8 @@ Result<void> check_names(const std::vector<FetchItem>& items) {
     if (item.folder) continue;
     const auto [at, fresh] = files.emplace(item.path, &item);
     if (!fresh)
-      return unfit(item.object.key, "it gets the same file name as " + at->second->object.key);
+      return unfit(item.object.key,
+                   "it would have the same file name as " + at->second->object.key);
   }
   for (const FetchItem& item : items) {
     if (item.folder && files.contains(item.path))

@@ -102,14 +102,14 @@ TEST_CASE("channel: keys that no folder can hold are refused by name") {
     bool gzip;
     const char* want;
   } const cases[] = {
-      {{"a/../b"}, false, "object a/../b: no file can be named \"..\""},
-      {{"./a"}, false, "object ./a: no file can be named \".\""},
-      {{std::string(256, 'x')}, false, "a name in it has more than 255 bytes"},
-      {{std::string("a\0b", 3)}, false, "a name in it has a zero byte"},
+      {{"a/../b"}, false, "object a/../b: invalid file name \"..\""},
+      {{"./a"}, false, "object ./a: invalid file name \".\""},
+      {{std::string(256, 'x')}, false, "a part of its key exceeds 255 bytes"},
+      {{std::string("a\0b", 3)}, false, "its key contains NUL"},
       {{"foo", "foo/bar"}, false, "object foo/bar: foo is also an object"},
       {{"foo", "foo/"}, false, "object foo/: an object has the same name as this folder"},
-      {{"a//b", "a/b"}, false, "object a/b: it gets the same file name as a//b"},
-      {{"a", "a.gz"}, true, "object a.gz: it gets the same file name as a"},
+      {{"a//b", "a/b"}, false, "object a/b: it would have the same file name as a//b"},
+      {{"a", "a.gz"}, true, "object a.gz: it would have the same file name as a"},
   };
   for (const auto& c : cases) {
     CAPTURE(c.want);

@@ -82,7 +82,7 @@ Result<int> PackBuffer::begin() {
 Result<void> PackBuffer::taken() {
   const off_t end = ::lseek(blob_.fd.get(), 0, SEEK_CUR);
   if (end < 0) return fail_errno("memfd");
-  if (static_cast<std::size_t>(end) > space_.size()) return fail(Errc::system, "memfd: too much");
+  if (static_cast<std::size_t>(end) > space_.size()) return fail(Errc::system, "memfd: too large");
   blob_.bytes = static_cast<std::uint64_t>(end);
   return {};
 }

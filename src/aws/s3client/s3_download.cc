@@ -192,7 +192,7 @@ Result<void> Transfer::restart() {
 Result<void> Transfer::verify() {
   if (total_ && *total_ != bytes_)
     return fail(Errc::protocol,
-                "got " + std::to_string(bytes_) + " bytes of " + std::to_string(*total_));
+                "received " + std::to_string(bytes_) + " bytes of " + std::to_string(*total_));
   if (!digest_) return {};
   const std::string got = s3wire::rendered(*expected_, digest_->finish());
   if (got == expected_->value) return {};

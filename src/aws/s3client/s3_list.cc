@@ -32,7 +32,7 @@ Result<S3Page> parse_listing(std::string_view xml) {
   const pugi::xml_parse_result parsed =
       document.load_buffer(xml.data(), xml.size(), pugi::parse_default | pugi::parse_ws_pcdata);
   const pugi::xml_node root = document.child("ListBucketResult");
-  if (!parsed || !root) return fail(Errc::protocol, "the server's list of objects is not a list");
+  if (!parsed || !root) return fail(Errc::protocol, "the server's list of objects is invalid");
   const bool encoded = root.child_value("EncodingType") == std::string_view("url");
   S3Page page;
   for (const pugi::xml_node node : root.children("Contents")) {
@@ -66,8 +66,8 @@ loop::Task<Result<S3Page>> list_page(std::shared_ptr<S3State> state, s3wire::S3U
   Result<S3Page> page = parse_listing(answer->text);
   if (!page) co_return page.error().in(s3wire::text_of(start));
   if (!next.empty() && page->next == next)
-    co_return fail(Errc::protocol,
-                   s3wire::text_of(start) + ": the server's list does not continue");
+    co_return fail(Errc::protocol, s3wire::text_of(start) +
+                                       ": the server returned the same page of the list again");
   co_return page;
 }
 

@@ -185,7 +185,7 @@ loop::Task<Result<void>> StreamUpload::finish() {
 
 loop::Task<void> StreamUpload::abort() {
   State& state = *state_;
-  if (!state.failed) state.failed = fail(Errc::closed, "given up");
+  if (!state.failed) state.failed = fail(Errc::closed, "upload aborted");
   co_await state.sending.join();
   if (!state.id.empty()) co_await abort_multipart(state.s3, state.to, state.id);
   state.id.clear();

@@ -392,7 +392,7 @@ Checked read_get(S3Operation& operation, const Fields& fields) {
     if (!name.starts_with(before)) continue;
     // The value goes out as a header: no line break comes in by it.
     if (std::any_of(value.begin(), value.end(), [](char c) { return c < ' ' || c == '\x7f'; }))
-      return bad_argument("A response header holds a character that it may not", name, value);
+      return bad_argument("A response header contains an invalid character", name, value);
     operation.response_headers.emplace_back(name.substr(before.size()), value);
   }
   return {};

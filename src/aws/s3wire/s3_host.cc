@@ -52,7 +52,8 @@ Result<std::string, aws::Refusal> bucket_of_host(std::string_view host, const Ho
     return bucket == of_registry ? std::string() : bucket;
   }
   return aws::s3_refusal("InvalidRequest",
-                         "This server is not known as \"" + to_utf8(alone.substr(0, 255)) +
+                         "This server does not serve the host name \"" +
+                             to_utf8(alone.substr(0, 255)) +
                              "\": set name of its config to that (BUCKET.name is a bucket then), "
                              "s3_domain, or page_names.");
 }

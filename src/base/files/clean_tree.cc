@@ -97,7 +97,7 @@ class Cleaning {
     if (!is_folder && !S_ISREG(status.st_mode))
       return remove(parent, name, "neither a file nor a folder nor a link");
     if (is_folder && depth > depth_max)
-      return remove(parent, name, "it lies deeper than 128 folders");
+      return remove(parent, name, "it is more than 128 folders deep");
     Fd fd(::openat(parent, name.c_str(), open_flags | (is_folder ? O_DIRECTORY : 0)));
     if (!fd) return failure();
     const std::optional<std::uint64_t> mount = mount_id(fd.get());

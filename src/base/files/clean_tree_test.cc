@@ -164,7 +164,7 @@ TEST_CASE("clean tree: a folder beyond the longest path is left out, once, with 
   dig("long", std::string(255, 'n'), 20);
   const LeftOut left_out = place.clean();
   REQUIRE(left_out.lines.size() == 2);
-  CHECK(left_out.lines[0].find("it lies deeper than 128 folders") != std::string::npos);
+  CHECK(left_out.lines[0].find("it is more than 128 folders deep") != std::string::npos);
   CHECK(left_out.lines[1].find("its path is longer than 3072 bytes") != std::string::npos);
   std::string fits = "fits";
   for (int i = 1; i < 128; ++i) fits += "/d";

@@ -95,7 +95,7 @@ class Walk {
     if (is_on_proc(link)) return follow_kernel(name, path);
     if (!way_.follow(target))
       return fail(Errc::unsupported, path + ": more than " + std::to_string(WayToGo::links_max) +
-                                         " symbolic links on the way");
+                                         " symbolic links in the path");
     link_ = path;
     if (target.starts_with('/')) TRY(start());
     return true;

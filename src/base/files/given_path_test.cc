@@ -170,7 +170,7 @@ TEST_CASE("given path: 40 links on the way are followed, not one more") {
     const Result<GivenPath> many = walk_given(place.path + name);
     REQUIRE(!many);
     CHECK(many.error().code == Errc::unsupported);
-    CHECK(many.error().text.ends_with(": more than 40 symbolic links on the way"));
+    CHECK(many.error().text.ends_with(": more than 40 symbolic links in the path"));
   }
 }
 

@@ -33,7 +33,7 @@ Result<void> check_one(const Fd& folder, const std::string& path, uid_t caller, 
   // With an access list the group's bits are the most that any user named there has.
   if (why.empty() && (status.st_mode & S_IWGRP) != 0 && (status.st_mode & S_ISVTX) == 0 &&
       ::getxattr(held_path(folder).c_str(), access_list, nullptr, 0) > 0)
-    why = "its access list may let others write it";
+    why = "its access control list may let others write to it";
   if (why.empty()) return {};
   return fail(Errc::denied, path + ": not safe for muster's own files: " + why);
 }
@@ -45,9 +45,9 @@ std::string why_not_own(const struct stat& status, uid_t caller, bool is_last,
   if (status.st_uid != 0 && status.st_uid != caller)
     return "it belongs to user " + std::to_string(status.st_uid);
   if (!is_last && (status.st_mode & S_ISVTX) != 0) return {};
-  if ((status.st_mode & S_IWOTH) != 0) return "all users can write it";
+  if ((status.st_mode & S_IWOTH) != 0) return "all users can write to it";
   if ((status.st_mode & S_IWGRP) != 0 && !is_private_group(status, groups))
-    return "group " + std::to_string(status.st_gid) + " can write it";
+    return "group " + std::to_string(status.st_gid) + " can write to it";
   return {};
 }
 

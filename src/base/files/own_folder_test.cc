@@ -39,14 +39,14 @@ TEST_CASE("own folder: owner, mode and group decide who can change it") {
       {"another's", bob, ann, 0700, true, ann, "it belongs to user 1001"},
       {"a user's, for root", ann, 0, 0700, true, 0, "it belongs to user 1000"},
       {"a user's on the way, for root", ann, 0, 0700, false, 0, "it belongs to user 1000"},
-      {"open to all", ann, ann, 0707, true, ann, "all users can write it"},
+      {"open to all", ann, ann, 0707, true, ann, "all users can write to it"},
       {"sticky on the way", 0, 0, 01777, false, ann, ""},
-      {"sticky itself", 0, 0, 01777, true, ann, "all users can write it"},
+      {"sticky itself", 0, 0, 01777, true, ann, "all users can write to it"},
       {"another's, sticky", bob, bob, 01777, false, ann, "it belongs to user 1001"},
       {"private group", ann, ann, 0775, true, ann, ""},
-      {"private group with others", bob, bob, 0770, true, bob, "group 1001 can write it"},
-      {"shared group", ann, 2000, 0770, true, ann, "group 2000 can write it"},
-      {"shared group on the way", ann, 2000, 02775, false, ann, "group 2000 can write it"},
+      {"private group with others", bob, bob, 0770, true, bob, "group 1001 can write to it"},
+      {"shared group", ann, 2000, 0770, true, ann, "group 2000 can write to it"},
+      {"shared group on the way", ann, 2000, 02775, false, ann, "group 2000 can write to it"},
   };
   for (const auto& c : cases) {
     CAPTURE(c.name);
@@ -72,7 +72,7 @@ TEST_CASE("own folder: it and each folder on the way are checked") {
     REQUIRE(!refused);
     CHECK(refused.error().code == Errc::denied);
     CHECK(refused.error().text ==
-          open + ": not safe for muster's own files: all users can write it");
+          open + ": not safe for muster's own files: all users can write to it");
   }
   REQUIRE(::symlink("open/state", (place.path + "/link").c_str()) == 0);
   CHECK(!check_own_folder(place.path + "/link"));

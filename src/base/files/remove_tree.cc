@@ -125,7 +125,7 @@ Result<void> remove_tree(const std::string& path) {
 
 Result<void> remove_tree_at(int folder, const std::string& name) {
   if (name == "." || name == "..")
-    return fail(Errc::invalid_input, "'" + name + "' names no folder to remove");
+    return fail(Errc::invalid_input, "'" + name + "' is not a folder that can be removed");
   return Removal(folder, name).run();
 }
 

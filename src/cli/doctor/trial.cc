@@ -84,7 +84,7 @@ Finding finding_of_trial(const Result<platform::JobReport>& report, Duration too
   if (!report)
     finding.found = report.error().text;
   else if (too_long)
-    finding.found = "not over after " + seconds_of(took);
+    finding.found = "not finished after " + seconds_of(took);
   else if (report->end.status != platform::JobEnd::Status::completed)
     finding.found = report->end.reason;
   else
@@ -95,8 +95,9 @@ Finding finding_of_trial(const Result<platform::JobReport>& report, Duration too
     return finding;
   }
   const std::string_view topic = topic_name(finding.found);
-  finding.advice = topic.empty() ? "sm fit fails likewise: what else is absent here may be why"
-                                 : "sm explain " + std::string(topic);
+  finding.advice = topic.empty()
+                       ? "sm fit fails in the same way; another missing item may be the cause"
+                       : "sm explain " + std::string(topic);
   return finding;
 }
 

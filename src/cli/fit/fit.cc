@@ -153,7 +153,7 @@ loop::Task<> Fit::watch_signals() {
       ::_exit(exit_signal_base + *signal);  // Hosts end with their lifeline.
     if (count == 1) {
       const std::string grace = std::to_string((options_.grace.count() + 999) / 1000);
-      complain("stopping the job (at most " + grace + " s); again to kill it now");
+      complain("stopping the job (at most " + grace + " s); press Ctrl-C again to kill it now");
       requests_.stop();
     } else {
       complain("killing the job");
@@ -205,7 +205,8 @@ loop::Task<Result<places::UsedImage>> Fit::use_image() {
 /// The nodes bring it.
 Result<void> Fit::name_image(const std::string& tool, job::Spec& spec) const {
   if (!options_.policy.empty())
-    return fail(Errc::invalid_input, "--policy: " + tool + " opens images on the nodes by itself");
+    return fail(Errc::invalid_input,
+                "--policy: " + tool + " opens images on the nodes and does not check policies");
   Result<job::Image> image = places::image_for_tool(tool, options_.image);
   if (!image) return image.error().in("--image");
   spec.notes.push_back("runs image " + image->name + ", which " + tool + " opens on the nodes");
@@ -332,7 +333,7 @@ KeptJob::Options Fit::kept_options() {
       requests_.stop();
       return false;
     }
-    complain("asked again to stop: killing the job");
+    complain("second stop request: killing the job");
     requests_.kill();
     return true;
   };

@@ -47,7 +47,7 @@ void KeptJob::accept() {
                                       : Result<void>(published.error());
   options_.detachment.reset();
   if (left) return;
-  options_.tell("the job cannot go on by itself, and is stopped: " + left.error().text);
+  options_.tell("the job cannot continue in the background and is stopped: " + left.error().text);
   static_cast<void>(options_.calls.stop());
 }
 
@@ -89,7 +89,7 @@ void KeptJob::standstill(const std::optional<platform::Standstill>& what) {
 void KeptJob::health(const std::string& node, const std::string& record) {
   const Result<void> kept =
       preflight::keep_record(preflight::health_folder(options_.state), node, record);
-  if (!kept) options_.tell("warning: not kept for sm nodes: " + kept.error().text);
+  if (!kept) options_.tell("warning: result not stored for sm nodes: " + kept.error().text);
 }
 
 std::function<Result<void>(const std::string&, const platform::StatusLine&)> KeptJob::log_writer()

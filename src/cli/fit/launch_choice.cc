@@ -40,10 +40,10 @@ const LauncherRow& mpi_row() {
 Result<void> check_use(const LauncherRow& row, const LaunchWords& words) {
   const std::string flag(row.asked.flag);
   if (!words.custom_mpi_options.empty() && row.custom_options.empty())
-    return fail(Errc::invalid_input, "--custom-mpi-options: " + flag + " starts no mpirun");
+    return fail(Errc::invalid_input, "--custom-mpi-options: " + flag + " does not use mpirun");
   if (!words.processes_per_host.empty() && row.plan == nullptr)
     return fail(Errc::invalid_input,
-                "--processes-per-host: " + flag + " decides that itself; leave it out");
+                "--processes-per-host: " + flag + " sets the number of processes itself; omit it");
   return {};
 }
 

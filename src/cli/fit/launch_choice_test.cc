@@ -61,9 +61,10 @@ TEST_CASE("launch choice: incompatible flags are refused by name") {
     const char* text;
   } const cases[] = {
       {words({"--mpi", "--torchrun"}), "--mpi and --torchrun: a job has one launcher"},
-      {words({"--torchrun"}, "", "-x A"), "--custom-mpi-options: --torchrun starts no mpirun"},
-      {words({"--tf"}, "2"), "--processes-per-host: --tf decides that itself"},
-      {words({"--mxnet"}, "2"), "--processes-per-host: --mxnet decides that itself"},
+      {words({"--torchrun"}, "", "-x A"), "--custom-mpi-options: --torchrun does not use mpirun"},
+      {words({"--tf"}, "2"), "--processes-per-host: --tf sets the number of processes itself"},
+      {words({"--mxnet"}, "2"),
+       "--processes-per-host: --mxnet sets the number of processes itself"},
       {words({"--torchrun"}, "0"), "--processes-per-host: expected a whole number from 1"},
   };
   for (const auto& c : cases) {

@@ -72,17 +72,18 @@ bool is_table(std::string_view text) {
 
 std::optional<std::string> no_script(std::string_view name, std::string_view head) {
   if (head.starts_with(elf) || head.starts_with("#!")) return std::nullopt;
-  if (is_archive(head)) return "is an archive: unpack it, and name the script in it";
+  if (is_archive(head)) return "is an archive: unpack it, and use the script in it";
   if (head.find('\0') != std::string_view::npos)
-    return "is a binary file, and no program of this system (ELF): name a script, or build it here";
+    return "is a binary file, but not a program for this system (ELF): use a script, or build the "
+           "program here";
   if (head.starts_with("\xef\xbb\xbf")) head.remove_prefix(3);
   const std::string text = trim(head);
   const bool notebook = text.starts_with('{') && text.find("\"cells\"") != std::string::npos;
   if (notebook || (name.ends_with(".ipynb") && text.starts_with('{')))
-    return "is a notebook: make a script of it (jupyter nbconvert --to script)";
+    return "is a notebook: convert it to a script (jupyter nbconvert --to script)";
   if (name.ends_with(".py") || name.ends_with(".sh")) return std::nullopt;
-  if (is_json(text)) return "is JSON, no script: data goes to a channel (--input)";
-  if (is_table(head)) return "is a table, no script: data goes to a channel (--input)";
+  if (is_json(text)) return "is JSON, not a script: pass data in a channel (--input)";
+  if (is_table(head)) return "is a table, not a script: pass data in a channel (--input)";
   return std::nullopt;
 }
 

@@ -23,8 +23,8 @@ Result<void> check_file_alone(const SubmitWords& words) {
                     !words.files.hyperparameters.empty();
   if (!more) return {};
   return fail(Errc::invalid_input,
-              "--json-file: the file is the whole job; only --name, --wait and --json can be "
-              "combined with it");
+              "--json-file: the file is the whole job; it can be combined only with --name, --wait "
+              "and --json");
 }
 
 Result<void> check_script(const SubmitOptions& options) {

@@ -69,7 +69,7 @@ Result<std::string> import_one(image::Store& store, const ImageOptions& options,
 }
 
 std::string use_text(const image::ListedImage& image) {
-  if (!image.unpacked) return "pushed, no job ran it yet";
+  if (!image.unpacked) return "pushed, not used by a job yet";
   return image.in_use ? "in use" : "last used " + utc_text(image.used);
 }
 

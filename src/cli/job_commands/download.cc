@@ -172,7 +172,7 @@ Result<void> check_place(const std::string& path) {
 Error missing(const Json& job, const Part& part) {
   const std::string name = member_text(job, "TrainingJobName");
   const std::string status = member_text(job, "TrainingJobStatus");
-  return fail(Errc::not_found, name + " left no " + part.name +
+  return fail(Errc::not_found, name + " has no " + part.name +
                                    (has_ended(job) ? "" : " yet: it is " + to_utf8(status)));
 }
 

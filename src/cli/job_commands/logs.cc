@@ -27,7 +27,7 @@ Result<LogFilter> filter_from(const LogsOptions& options) {
   if (!options.rank.empty()) {
     const std::optional<std::int64_t> rank = parse_integer(options.rank);
     if (!rank || *rank < 0 || *rank > rank_max)
-      return wrong_value("--rank", "a rank, from 0 on", options.rank);
+      return wrong_value("--rank", "a rank, 0 or higher", options.rank);
     filter.rank = static_cast<int>(*rank);
   }
   if (!options.since.empty()) filter.since = TRY(moment("--since", options.since, wall_time()));

@@ -26,8 +26,8 @@ struct Wish {
 
 std::string asked_text(const std::string& job, bool killed) {
   if (killed) return job + ": killing it now, without further grace";
-  return "asked " + job + " to stop; its processes have time to exit, and sm stop --now " + job +
-         " kills them now";
+  return "asked " + job + " to stop; its processes have time to exit; sm stop --now " + job +
+         " kills them at once";
 }
 
 std::string stopped_text(const std::string& job, const std::string& status, bool json) {

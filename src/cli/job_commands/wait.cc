@@ -24,7 +24,7 @@ namespace muster::cli {
 namespace {
 
 constexpr Duration poll_every = std::chrono::seconds(1);
-constexpr const char* farewell = "the jobs go on; sm jobs lists them";
+constexpr const char* farewell = "the jobs continue; sm jobs lists them";
 
 /// How to wait.
 struct WaitOptions {

@@ -275,7 +275,7 @@ Result<int> JobLog::end(const Json& job) {
 void JobLog::say_if_nothing() const {
   if (shown_ || !options_.filter.rank) return;
   client_.complain(job_ + "'s log has no line of rank " + std::to_string(*options_.filter.rank) +
-                   "; a host's only program has no rank: --host shows its lines");
+                   "; a host's only program has no rank: use --host to see its lines");
 }
 
 loop::Task<Result<int>> JobLog::run() {

@@ -345,9 +345,9 @@ std::string results_of(const Json& job) {
 std::string local_text(const Json& job) {
   std::string text = visible_line(member_text(job, "TrainingJobName")) +
                      " is a job of sm fit on this machine, not of a server: ";
-  if (!has_ended(job)) return text + "it has not ended yet, and sm logs shows what it does";
+  if (!has_ended(job)) return text + "it has not ended yet; sm logs shows its output";
   const std::string results = visible_line(results_of(job));
-  text += results.empty() ? "it has left no results" : "its results lie in " + results;
+  text += results.empty() ? "it has no results" : "its results are in " + results;
   return text + "; sm delete deletes it, with its log";
 }
 

@@ -63,14 +63,14 @@ TEST_CASE("jobs: next to a server's jobs this machine's are marked, and their pl
     CHECK(text.find(line) != std::string::npos);
   CHECK(end_object(own).find(R"("output":"/out")") != std::string::npos);
   CHECK(local_text(own) ==
-        "here is a job of sm fit on this machine, not of a server: its results lie in /out; sm "
+        "here is a job of sm fit on this machine, not of a server: its results are in /out; sm "
         "delete deletes it, with its log");
   Json nothing = own;
   nothing["MusterResults"] = false;
   CHECK(job_text(nothing, false).find("/out") == std::string::npos);
-  CHECK(local_text(nothing).find(": it has left no results; sm delete") != std::string::npos);
+  CHECK(local_text(nothing).find(": it has no results; sm delete") != std::string::npos);
   nothing["TrainingJobStatus"] = "InProgress";
-  CHECK(local_text(nothing).find(": it has not ended yet, and sm logs") != std::string::npos);
+  CHECK(local_text(nothing).find(": it has not ended yet; sm logs") != std::string::npos);
   CHECK(results_of(json(R"({"OutputDataConfig": {"S3OutputPath": "s3://b"},
                             "MusterResults": true})")) == "");
 }

@@ -258,8 +258,8 @@ TEST_CASE("render: the verdict names the rank, its end, its last lines and where
                     "  failure files: /out/failure/algo-1 /out/failure/algo-2\n"));
   platform::JobReport missing = failed_report();
   missing.end.verdict.last_lines = "ModuleNotFoundError: No module named 'torch'\n";
-  CHECK(verdict_text(missing, {}, false).find("\n  hint: name the interpreter that has it") !=
-        std::string::npos);
+  CHECK(verdict_text(missing, {}, false)
+            .find("\n  hint: choose an interpreter that has the module") != std::string::npos);
   platform::JobReport done;
   done.end.status = platform::JobEnd::Status::completed;
   CHECK(verdict_text(done, {}, true) == "");

@@ -65,11 +65,12 @@ std::string try_group() {
 
 std::optional<std::string> lack_of(const Ability& ability) {
   if (!ability.no_root.empty())
-    return "it needs root there, or user namespaces, which are refused (" + ability.no_root + ")";
+    return "it requires root or user namespaces, which are not allowed there (" + ability.no_root +
+           ")";
   if (!ability.has_runtime) return "runc is not installed there (Debian: runc)";
-  if (!ability.no_mounts.empty()) return "mounts are refused there (" + ability.no_mounts + ")";
+  if (!ability.no_mounts.empty()) return "mounts are not allowed there (" + ability.no_mounts + ")";
   if (!ability.no_group.empty())
-    return "no control group can be made below the job's there (" + ability.no_group + ")";
+    return "cannot create a control group below the job's there (" + ability.no_group + ")";
   return std::nullopt;
 }
 

@@ -9,7 +9,8 @@ TEST_CASE("ability: one phrase names the first thing that a node lacks for a con
   Ability whole{.has_runtime = true};
   CHECK(!lack_of(whole));
   CHECK(*lack_of({.no_root = "user.max_user_namespaces is 0"}) ==
-        "it needs root there, or user namespaces, which are refused (user.max_user_namespaces is "
+        "it requires root or user namespaces, which are not allowed there "
+        "(user.max_user_namespaces is "
         "0)");
   Ability no_runtime = whole;
   no_runtime.has_runtime = false;
@@ -17,7 +18,7 @@ TEST_CASE("ability: one phrase names the first thing that a node lacks for a con
   CHECK(lack_of(no_runtime)->find("runc is not installed") == 0);
   Ability no_mounts = whole;
   no_mounts.no_mounts = "overlay: No such device";
-  CHECK(*lack_of(no_mounts) == "mounts are refused there (overlay: No such device)");
+  CHECK(*lack_of(no_mounts) == "mounts are not allowed there (overlay: No such device)");
   Ability no_group = whole;
   no_group.no_group = "/sys/fs/cgroup: Read-only file system";
   CHECK(lack_of(no_group)->find("Read-only") != std::string::npos);

@@ -286,10 +286,10 @@ Result<std::string> read_in_root(const std::string& root, const std::string& pat
   if (!file) return fail_errno(path);
   struct stat info {};
   if (::fstat(file.get(), &info) != 0) return fail_errno(path);
-  if (!S_ISREG(info.st_mode)) return fail(Errc::invalid_input, path + ": no regular file");
+  if (!S_ISREG(info.st_mode)) return fail(Errc::invalid_input, path + ": not a regular file");
   if (info.st_size > static_cast<off_t>(size_max))
-    return fail(Errc::invalid_input, path + ": larger than " + std::to_string(size_max) +
-                                         " bytes, the limit for such a file");
+    return fail(Errc::invalid_input,
+                path + ": exceeds the limit of " + std::to_string(size_max) + " bytes");
   return read_file(by_descriptor(file), size_max);
 }
 
@@ -414,7 +414,7 @@ Result<std::vector<std::string>> mount_host_root(const RootView& view, const std
     TRY(mount_read_only(tree, host_root() + tree, ids));
     if (ids.rootless && has_mounts_inside(tree, points)) {
       trees.mount_parts(tree);
-      said.push_back(tree + " is read-only in the host, but for folders in it without mounts: " +
+      said.push_back(tree + " is read-only in the host, except folders in it without mounts: " +
                      "another file system is mounted inside of it");
     } else {
       said.push_back(tree + " is read-only in the host: " + mounted.error().text);

@@ -77,10 +77,10 @@ Result<int> Request::send() {
     int error;
   } reply{};
   if (static_cast<std::size_t>(count) < sizeof(reply))
-    return fail(Errc::system, "netlink: a short answer");
+    return fail(Errc::system, "netlink: truncated response");
   std::memcpy(&reply, answer.data(), sizeof(reply));
   if (reply.header.nlmsg_type != NLMSG_ERROR)
-    return fail(Errc::system, "netlink: an answer of another type");
+    return fail(Errc::system, "netlink: unexpected type of response");
   return -reply.error;
 }
 

@@ -112,7 +112,7 @@ Result<Fd> start_slirp(const Fd& inner, const Env& env) {
   if (is_ready(ready.read)) return std::move(life.write);
   const std::string said = first_line(complaints);
   return fail(Errc::system,
-              "slirp4netns: " + (said.empty() ? std::string("it did not begin") : said));
+              "slirp4netns: " + (said.empty() ? std::string("it did not start") : said));
 }
 
 }  // namespace muster::container

@@ -79,7 +79,7 @@ loop::Task<> ClusterJob::deliver() {
 loop::Task<Result<void>> ClusterJob::bring_layer(int number) {
   const auto index = static_cast<std::size_t>(number);
   if (!spec_.image || index >= spec_.image->layers.size())
-    co_return fail(Errc::protocol, "a node requests a layer that its image does not have");
+    co_return fail(Errc::protocol, "a node requested a layer that its image does not have");
   const std::string folder = shared_ ? shared_->folder : folder_path_;
   const std::string file = folder + "/layer-" + std::to_string(number);
   const std::function<Result<void>()> pack = [root = spec_.image->layers[index],

@@ -24,21 +24,22 @@ Error cannot(const std::string& what) {
 /// Hosts have their nodes' network, light ones also their programs (docs/decisions/0047-slurm.md).
 Result<void> check_possible(const job::Spec& spec, slurm::Hosts hosts, const std::string& shared) {
   if (spec.network == job::Network::none)
-    return cannot("no network (EnableNetworkIsolation, --network none): they are on their nodes'");
+    return cannot(
+        "network isolation (EnableNetworkIsolation, --network none): they are on their nodes' "
+        "network");
   if (spec.vpc) return cannot("a VpcConfig: they are on their nodes' network");
   if (spec.encrypted) return cannot("encrypted traffic: they are on their nodes' network");
   if (spec.image && hosts == slurm::Hosts::light)
     return cannot(
-        "an image where they are light: --slurm hosts=container makes them containers, "
-        "hosts=apptainer and hosts=enroot have those programs open it");
+        "an image if they are light; use --slurm hosts=container, hosts=apptainer or hosts=enroot");
   if (spec.image && spec.image->tool != slurm::image_tool(hosts))
     return cannot("an image that " + (spec.image->tool.empty() ? "muster" : spec.image->tool) +
                   " is to open");
-  if (!spec.bound.empty()) return cannot("folders of this machine (--bind): name a shared one");
+  if (!spec.bound.empty()) return cannot("folders of this machine (--bind); use a shared folder");
   if (!spec.checkpoint_folder.empty() && !is_shared(spec.checkpoint_folder, shared))
     return cannot(
-        "checkpoints in a folder of this machine: name a prefix of S3, or a folder in "
-        "one that nodes share, which --slurm shared= names");
+        "checkpoints in a folder of this machine; use an S3 prefix, or a folder in the shared "
+        "folder that --slurm shared= names");
   return {};
 }
 

@@ -114,7 +114,7 @@ loop::Task<Result<void>> SlurmEngine::pack(ClusterJob& job, std::vector<Brought>
   const Result<void> done = co_await loop::in_thread(loop(), work);
   job.set_shared(std::move(*shared));
   for (const std::string& link : *left_out)
-    job.note("a link that leads out of its folder is not brought to the nodes: " + link);
+    job.note("a link that leads out of its folder is not copied to the nodes: " + link);
   co_return done;
 }
 

@@ -31,7 +31,7 @@ Result<void> AppendFile::measure() {
   if (::fstat(fd_.get(), &status) != 0) return fail_errno(path_);
   if (!S_ISREG(status.st_mode)) return fail(Errc::system, path_ + ": expected a plain file");
   const std::uint64_t size = static_cast<std::uint64_t>(status.st_size);
-  if (size < from_) return fail(Errc::system, path_ + ": its beginning is missing");
+  if (size < from_) return fail(Errc::system, path_ + ": the start of the file is missing");
   bytes_ = size - from_;
   return {};
 }

@@ -25,7 +25,7 @@ constexpr std::chrono::seconds look_max{18};  ///< A node gives up earlier.
 constexpr std::chrono::seconds measure_max{5};
 
 Error out_of_turn(const Frame& frame) {
-  return fail(Errc::protocol, "a message of type " + std::to_string(frame.type) + " out of turn");
+  return fail(Errc::protocol, "unexpected message of type " + std::to_string(frame.type));
 }
 
 std::string result_folder(const std::string& host_folder) {
@@ -273,9 +273,9 @@ Result<void> LinkedAttempt::hear_journal(Host& host, const Frame& frame) {
   const job::NodePiece piece = TRY(job::node_piece_from(frame.payload));
   if (host.state.steward() == Steward::ended || host.is_spare) return out_of_turn(frame);
   if (piece.offset != host.journal.bytes())
-    return fail(Errc::protocol, "a piece of the journal at " + std::to_string(piece.offset) +
-                                    ", of which there are " + std::to_string(host.journal.bytes()) +
-                                    " bytes");
+    return fail(Errc::protocol, "journal data for offset " + std::to_string(piece.offset) +
+                                    ", but the journal has " +
+                                    std::to_string(host.journal.bytes()) + " bytes");
   if (piece.offset + piece.bytes.size() > job::node_journal_bytes_max) {
     give_up(host, "its journal exceeds the size limit");
     return {};

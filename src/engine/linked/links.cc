@@ -72,7 +72,7 @@ Result<void> ListeningLinks::listen() {
 Result<std::shared_ptr<AttemptLinks>> ListeningLinks::expect(ExpectedNodes attempt) {
   if (!job::is_nonce(attempt.nonce) || attempt_of(attempt.nonce) != nullptr ||
       fenced_.contains(attempt.nonce))
-    return fail(Errc::invalid_input, "attempt " + attempt.nonce + " is already known");
+    return fail(Errc::invalid_input, "attempt " + attempt.nonce + " already exists");
   std::erase_if(attempts_, [](const auto& known) { return known.second.expired(); });
   const std::string nonce = attempt.nonce;
   const std::shared_ptr<LinkedAttempt> linked =

@@ -54,7 +54,8 @@ std::string launch_failure(std::string_view shown, const std::vector<Node>& node
     if (node.reason.starts_with("Prolog error"))
       return node.name + " could not start the job: its prolog failed";
   // Slurm has cancelled the job, and is about to drain the node.
-  return has(" RunTime=00:00:00 ") ? "it could not start the job: its prolog failed, mostly" : "";
+  return has(" RunTime=00:00:00 ") ? "it could not start the job, usually because its prolog failed"
+                                   : "";
 }
 
 std::optional<StartFailure> start_failure(std::string_view shown, std::string_view nonce) {

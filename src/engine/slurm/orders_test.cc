@@ -63,7 +63,7 @@ TEST_CASE("orders: a job that Slurm cancelled since a node could not start it") 
   const std::vector<Node> drained = {{.name = "node1", .reason = "Prolog error"}};
   CHECK(nodes_shown(shown) == "node[1-2]");
   CHECK(nodes_shown("JobId=1 NodeList=(null) BatchHost=") == "");
-  CHECK(launch_failure(shown, well).find("its prolog failed, mostly") != std::string::npos);
+  CHECK(launch_failure(shown, well).find("usually because its prolog failed") != std::string::npos);
   CHECK(launch_failure(shown, drained) == "node1 could not start the job: its prolog failed");
   const auto other = [&](const std::string& from, const std::string& to) {
     std::string text = shown;

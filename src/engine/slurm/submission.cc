@@ -48,7 +48,7 @@ Result<void> check_option(const std::string& option) {
   const std::string name = option.substr(0, equals);
   if (std::find(allowed_options.begin(), allowed_options.end(), name) == allowed_options.end())
     return fail(Errc::invalid_input,
-                "option " + name + ": not one of " +
+                "option " + name + ": not allowed; muster supports " +
                     join({allowed_options.begin(), allowed_options.end()}, ", "));
   const std::string value = equals == std::string::npos ? "" : option.substr(equals + 1);
   if (value.size() <= value_bytes_max && holds_only(value, "_.-+:,/[]()&|*@=%")) return {};

@@ -122,8 +122,8 @@ void CallCourse::begin() {
     for (const auto& [host, call] : came_) result.data[host] = call.data;
     const std::size_t bytes = launch::call_result_text(result).size();
     if (bytes > frame_payload_bytes_max)
-      return fail_call(options_.host, "what the hosts tell each other is " + std::to_string(bytes) +
-                                          " bytes, more than one answer holds");
+      return fail_call(options_.host, "the hosts' data has " + std::to_string(bytes) +
+                                          " bytes, more than one response can hold");
     return answer(result);
   }
   phase_ = Phase::running;

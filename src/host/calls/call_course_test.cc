@@ -114,7 +114,7 @@ TEST_CASE_FIXTURE(Course, "call: an exchange of more than an answer holds fails,
   CHECK(answer.kind == Kind::answer);
   CHECK(answer.result.data.empty());
   CHECK_FALSE(answer.result.verdict.success());
-  CHECK(answer.result.verdict.outcome.text.starts_with("what the hosts tell each other is 11"));
+  CHECK(answer.result.verdict.outcome.text.starts_with("the hosts' data has 11"));
 }
 
 TEST_CASE_FIXTURE(Course, "call: a direct one succeeds when all that decide have ended") {

@@ -177,7 +177,8 @@ loop::Task<> CallLead::launch(Number number) {
 Result<void> CallLead::start_launcher(Number number) {
   const launch::Call& call = *course_.own();
   if (!call.launcher)
-    return fail(Errc::invalid_input, call.name + " has no launcher on " + call.hosts.front());
+    return fail(Errc::invalid_input,
+                call.name + " has no launcher command on " + call.hosts.front());
   ranks::HostRun::Program program = launcher_program(context_, *call.launcher);
   program.command.env["MUSTER_AGENT"] = std::string("1");  // GCC 12 sees an overlap in = "1".
   // MPICH's mpirun writes to daemons that may have ended already, and knows what to do then.

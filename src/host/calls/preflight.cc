@@ -299,7 +299,7 @@ void PreflightLead::keep(const std::vector<HostFacts>& hosts,
   }
   const std::string folder = preflight::health_folder(state_folder(options_.env));
   const Result<void> kept = preflight::keep_health(folder, hosts, findings, now);
-  if (!kept) log_.info("preflight: not kept for sm nodes: " + kept.error().text);
+  if (!kept) log_.info("preflight: result not stored for sm nodes: " + kept.error().text);
 }
 
 }  // namespace muster::calls

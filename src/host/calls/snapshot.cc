@@ -52,7 +52,7 @@ loop::Task<Result<Stamp>> snapshot(loop::Loop& loop, std::string from, std::stri
   if (!source) co_return fail_errno(from);
   struct stat status {};
   if (::fstat(source.get(), &status) != 0) co_return fail_errno(from);
-  if (!S_ISREG(status.st_mode)) co_return fail(Errc::invalid_input, from + ": no regular file");
+  if (!S_ISREG(status.st_mode)) co_return fail(Errc::invalid_input, from + ": not a regular file");
   const Fd target(::open(to.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (!target) co_return fail_errno(to);
   const Stamp stamp = stamp_from(status);

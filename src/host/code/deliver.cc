@@ -59,7 +59,7 @@ Result<void> deliver_local(const std::string& uri, const std::string& code_dir,
 void tell(const DeliverReport& report, const std::string& code_dir, const Log& log) {
   for (const std::string& line : report.unpacked.said) log.warning("code: " + line);
   const std::uint64_t more = report.unpacked.refused - report.unpacked.said.size();
-  if (more > 0) log.warning("code: and " + std::to_string(more) + " more of the kind");
+  if (more > 0) log.warning("code: and " + std::to_string(more) + " more warnings like these");
   if (report.unpacked.files > 0)
     log.debug("code: " + std::to_string(report.unpacked.files) + " files in " + code_dir);
 }

@@ -209,7 +209,7 @@ loop::Task<Result<void>> Leader::State::gather(std::shared_ptr<State> state) {
   // The call gives those that came two seconds to hear why.
   while (!state->closed && !state->sessions.empty()) co_await state->changed.wait();
   if (state->failed) co_return *state->failed;
-  co_return fail(Errc::closed, "the roll call was ended");
+  co_return fail(Errc::closed, "the roll call was aborted");
 }
 
 loop::Task<void> Leader::State::until_empty(std::shared_ptr<State> state, TimePoint deadline) {

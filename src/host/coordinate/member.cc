@@ -171,7 +171,7 @@ loop::Task<Result<void>> Member::State::join(std::shared_ptr<State> state) {
     state->close();
     co_return why;
   }
-  if (state->closed) co_return fail(Errc::closed, "the roll call was ended");
+  if (state->closed) co_return fail(Errc::closed, "the roll call was aborted");
   co_return Result<void>();
 }
 
@@ -187,7 +187,7 @@ loop::Task<void> Member::State::flush(std::shared_ptr<loop::Channel> channel, Re
 
 loop::Task<Result<void>> Member::State::flushed(std::shared_ptr<State> state, TimePoint deadline) {
   if (!state->channel) co_return no_session();
-  Result<void> done = fail(Errc::timeout, "the leader does not read what was sent");
+  Result<void> done = fail(Errc::timeout, "the leader does not read from the connection");
   loop::Tasks flushing(state->loop);
   flushing.start(flush(state->channel, done));
   co_await flushing.join_until(deadline);

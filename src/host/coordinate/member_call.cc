@@ -167,11 +167,11 @@ void MemberCall::step(TimePoint now) {
     const std::string waited = spell(deadline_ - opened_at_);
     const bool told = refused_.empty() || refused_ == last_reason_;
     const std::string reason = last_reason_ + (told ? "" : "; before that, " + refused_);
-    return give_up(Errc::timeout, was_welcome_
-                                      ? leader_text() + " did not start the job within " + waited +
-                                            ": " + (close_first ? "no word from it" : last_reason_)
-                                      : leader_text() + " (the leader) did not answer within " +
-                                            waited + ": " + reason);
+    return give_up(Errc::timeout,
+                   was_welcome_ ? leader_text() + " did not start the job within " + waited + ": " +
+                                      (close_first ? "no response from it" : last_reason_)
+                                : leader_text() + " (the leader) did not answer within " + waited +
+                                      ": " + reason);
   }
   if (waits() && now >= next_say_) say_waiting(now);
   if (stage_ == Stage::pausing && now >= resume_) return connect(now);

@@ -20,7 +20,7 @@ constexpr const char* default_account = "000000000000";
 
 // SDK 1.72.1 names STS's endpoint itself, and wants a notebook instance's name in the file.
 constexpr const char* sdk_1_line =
-    "# SageMaker's SDK 1.x asks AWS for role and bucket all the same: there, write\n"
+    "# SageMaker's SDK 1.x asks AWS for role and bucket anyway. With it, use\n"
     "# get_execution_role(muster.session()) and muster.session().default_bucket().\n";
 
 // Source: sagemaker 2.257.7, session.py, NOTEBOOK_METADATA_FILE.
@@ -78,8 +78,8 @@ std::string client_lines(const ClientSettings& settings, const std::string& file
            export_line("AWS_EC2_METADATA_DISABLED", "true");
   if (!settings.has_keys)
     lines +=
-        "# AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY are still to be set: the first start of\n"
-        "# `sm server` printed them, and `sm key create` makes others.\n";
+        "# AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY are not set: the first start of\n"
+        "# `sm server` printed them; `sm key create` creates others.\n";
   if (!file.empty()) return lines + export_line("SAGEMAKER_USER_CONFIG_OVERRIDE", file);
   lines += "# SageMaker's SDKs need a config file, which --write FILE writes:\n";
   for (const std::string& line : split(trim(job::sagemaker_config(settings.bucket)), '\n'))

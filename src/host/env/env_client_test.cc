@@ -56,7 +56,8 @@ TEST_CASE("toolkit: a notebook's role is an ARN in JSON") {
 
 TEST_CASE("toolkit: without a file the config is shown, and what is missing is said") {
   const std::string lines = client_lines(client_settings({}, ""), "");
-  CHECK(lines.find("# AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY are still") != std::string::npos);
+  CHECK(lines.find("# AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY are not set") !=
+        std::string::npos);
   CHECK(lines.find("\n#       PythonSDK:\n") == std::string::npos);
   CHECK(lines.find("\n#     PythonSDK:\n") != std::string::npos);
   CHECK(lines.find("\n#         TelemetryOptOut: true\n") != std::string::npos);

@@ -49,7 +49,7 @@ Result<std::vector<std::string>> numbers_of(std::string_view ranges, std::string
       return invalid_host_list(part, "expected numbers in brackets, as in node[1-3,07]");
     const std::int64_t begin = *parse_integer(first);
     const std::int64_t end = *parse_integer(last);
-    if (end < begin) return invalid_host_list(part, range + " runs backwards");
+    if (end < begin) return invalid_host_list(part, range + " is in descending order");
     if (static_cast<std::size_t>(end - begin) + numbers.size() >= host_list_max)
       return invalid_host_list(part, "more than " + std::to_string(host_list_max) + " hosts");
     for (std::int64_t number = begin; number <= end; ++number) {

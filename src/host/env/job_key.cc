@@ -41,7 +41,7 @@ Result<JobKey> job_key(const Env& env) {
     key.bytes = TRY(decoded(file, text));
     struct stat found {};
     if (::stat(file.c_str(), &found) == 0 && (found.st_mode & 077) != 0)
-      key.warning = file + ": others may read the job's key: chmod 600 " + file;
+      key.warning = file + ": other users can read the job's key; run chmod 600 " + file;
     return key;
   }
   const std::string given = value_of(env, "MUSTER_JOB_KEY");

@@ -20,7 +20,7 @@ Result<void> keep_from_others(int fd) {
   if (::fstat(fd, &file) != 0) return fail(Errc::system, errno_text("standard output"));
   if (!S_ISREG(file.st_mode) || (file.st_mode & 077) == 0) return {};
   if (::fchmod(fd, 0600) == 0) return {};
-  return fail(Errc::system, errno_text("the file of standard output could not be made private"));
+  return fail(Errc::system, errno_text("cannot make the output file private"));
 }
 
 }  // namespace

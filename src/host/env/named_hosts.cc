@@ -23,9 +23,9 @@ Result<std::string> host_at(const NamedHosts& named, const Env& env, const std::
   if (text.empty()) return std::string();
   const std::optional<std::int64_t> place = parse_integer(text);
   if (!place || *place < 0 || static_cast<std::size_t>(*place) >= named.hosts.size())
-    return expected(name, "a place from 0 to " + std::to_string(named.hosts.size() - 1) +
-                              " among the hosts of " + named.said_by + ", got \"" + to_utf8(text) +
-                              "\"");
+    return expected(name, "an index from 0 to " + std::to_string(named.hosts.size() - 1) +
+                              " in the list of hosts " + named.said_by + ", got \"" +
+                              to_utf8(text) + "\"");
   return named.hosts[static_cast<std::size_t>(*place)];
 }
 
@@ -36,10 +36,11 @@ Result<std::vector<std::string>> hosts_in(const Env& env, const std::string& nam
   for (const std::string& host : *hosts) {
     if (!seen.insert(host).second) return invalid_hosts(name, "host " + host + " appears twice");
     if (host.find(':') != std::string::npos)
-      return invalid_hosts(name,
-                           "\"" + to_utf8(host) +
-                               "\": a host is a name or an IPv4 address; an IPv6 address needs a "
-                               "name, in /etc/hosts for one");
+      return invalid_hosts(
+          name,
+          "\"" + to_utf8(host) +
+              "\": expected a name or an IPv4 address; for an IPv6 address, use a name, e.g. from "
+              "/etc/hosts");
   }
   return hosts;
 }
@@ -123,14 +124,14 @@ Result<std::string> own_among(const NamedHosts& named, const OwnNames& own,
     const std::vector<std::string> found = hosts_where(named, way);
     if (found.size() == 1) return found.front();
     if (found.size() > 1)
-      return invalid_hosts(named.said_by, "this machine is " + join(found, " as well as ") +
-                                              ": --host says which of them runs here");
+      return invalid_hosts(named.said_by, "this machine matches " + join(found, " and ") +
+                                              "; choose one with --host");
   }
   std::vector<std::string> own_words = own.names;
   own_words.insert(own_words.end(), own.addresses.begin(), own.addresses.end());
-  return invalid_hosts(named.said_by, "none of " + join(named.hosts, ", ") + " is this machine (" +
-                                          join(own_words, ", ") +
-                                          "): --host says which of them it is");
+  return invalid_hosts(named.said_by, "this machine (" + join(own_words, ", ") +
+                                          ") matches none of " + join(named.hosts, ", ") +
+                                          "; choose one with --host");
 }
 
 Result<void> check_addresses(const NamedHosts& named, const AddressesOf& addresses_of) {

@@ -46,16 +46,17 @@ TEST_CASE("MUSTER_HOSTS names the hosts, MUSTER_HOST the own one") {
         "MUSTER_HOST: c is not one of a, b");
   CHECK(refusal({{"MUSTER_HOSTS", "a,b,a"}}) == "MUSTER_HOSTS: host a appears twice");
   CHECK(refusal({{"MUSTER_HOSTS", "n[1"}}).starts_with("MUSTER_HOSTS: "));
-  CHECK(refusal({{"MUSTER_HOSTS", "fd00::1,b"}}).find("an IPv6 address needs a name") !=
+  CHECK(refusal({{"MUSTER_HOSTS", "fd00::1,b"}}).find("for an IPv6 address, use a name") !=
         std::string::npos);
 }
 
 TEST_CASE("a Kubernetes Job's index is the place among MUSTER_HOSTS") {
   const Env pod = {{"MUSTER_HOSTS", "train-[0-2].train"}, {"JOB_COMPLETION_INDEX", "2"}};
   CHECK(named(pod).own == "train-2.train");
-  CHECK(refusal({{"MUSTER_HOSTS", "a,b"}, {"JOB_COMPLETION_INDEX", "2"}}) ==
-        "JOB_COMPLETION_INDEX: expected a place from 0 to 1 among the hosts of MUSTER_HOSTS, got "
-        "\"2\"");
+  CHECK(
+      refusal({{"MUSTER_HOSTS", "a,b"}, {"JOB_COMPLETION_INDEX", "2"}}) ==
+      "JOB_COMPLETION_INDEX: expected an index from 0 to 1 in the list of hosts MUSTER_HOSTS, got "
+      "\"2\"");
 }
 
 TEST_CASE("a step of srun names its nodes and the place among them") {
@@ -89,12 +90,12 @@ TEST_CASE("zero or several matches are refused with a hint") {
   const Result<std::string> none = found_among({"a", "b"}, own);
   REQUIRE_FALSE(none);
   CHECK(none.error().text ==
-        "MUSTER_HOSTS: none of a, b is this machine (me, 10.0.0.2): --host says which of them it "
-        "is");
+        "MUSTER_HOSTS: this machine (me, 10.0.0.2) matches none of a, b; choose one with --host");
   const Result<std::string> two =
       found_among({"a", "b"}, own, {{"a", {"10.0.0.2"}}, {"b", {"10.0.0.2"}}});
   REQUIRE_FALSE(two);
-  CHECK(two.error().text.find("a as well as b: --host says") != std::string::npos);
+  CHECK(two.error().text.find("this machine matches a and b; choose one with --host") !=
+        std::string::npos);
   // Two addresses are two hosts, whatever their first numbers are.
   CHECK_FALSE(found_among({"10.1.0.1", "10.2.0.2"}, own));
 }

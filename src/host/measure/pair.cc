@@ -108,7 +108,7 @@ Result<Fd> connect_to_peer(const PairTask& task, const Timing& timing) {
   send_all(socket, task.hello.data(), task.hello.size(), deadline);
   const std::string answer = receive_exactly(socket, token_bytes, deadline);
   if (answer.empty()) return unanswered(timing);
-  if (answer != task.answer) return fail(Errc::denied, "another program answers there");
+  if (answer != task.answer) return fail(Errc::denied, "another program is listening there");
   return socket;
 }
 
@@ -248,7 +248,7 @@ Result<PairTask> pair_task_from(std::string_view payload) {
   const Json json = TRY(parse_json(payload));
   PairTask task;
   const auto misfit = [](const std::string& what) {
-    return fail(Errc::protocol, "preflight: a measurement without " + what);
+    return fail(Errc::protocol, "preflight: invalid measurement: no " + what);
   };
   if (!json.is_object()) return misfit("a task");
   task.self = member_text(json, "self");
@@ -269,7 +269,7 @@ Result<PairTask> pair_task_from(std::string_view payload) {
 
 Result<Listener> listen_at(const std::string& address) {
   const Numeric own = numeric(address, 0);
-  if (!own) return fail(Errc::invalid_input, "no address to listen at");
+  if (!own) return fail(Errc::invalid_input, "no address to listen on");
   Listener listener;
   listener.socket =
       Fd(::socket(own->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_TCP));

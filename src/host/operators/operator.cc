@@ -32,7 +32,7 @@ Result<launch::CallResult> ask_train(const std::string& socket_path, const launc
   const Json json = TRY(parse_json(frame.payload));
   if (frame.type != job::type_of(job::Message::failed) || !json.is_object())
     return fail(Errc::protocol,
-                "unexpected reply from train: frame type " + std::to_string(frame.type));
+                "unexpected response from train: frame type " + std::to_string(frame.type));
   return fail(Errc::closed, json.value("why", "refused"));
 }
 

@@ -111,7 +111,7 @@ Result<Command> under_operator(const job::Training& training, Command program, c
       launch::script_operator(training, frameworks.size() == 1 ? frameworks[0] : std::string());
   if (words.empty()) {
     log.warning(
-        "the job asks for parameter servers or mirrored workers, but " +
+        "the job requests parameter servers or mirrored workers, but " +
         std::string(frameworks.empty() ? "no framework for them" : "more than one framework") +
         " can be imported: the script runs once on every host");
     return program;

@@ -24,7 +24,7 @@ Result<int> call(const std::string& socket_path, const std::string& host, const 
   const Json reply = TRY(parse_json(frame.payload));
   if (frame.type != job::type_of(job::Message::agent_end) || !reply.is_object())
     return fail(Errc::protocol,
-                "unexpected reply from train: frame type " + std::to_string(frame.type));
+                "unexpected response from train: frame type " + std::to_string(frame.type));
   const std::string error = reply.value("error", "");
   if (!error.empty()) return fail(Errc::system, error);
   return reply.value("code", 1);

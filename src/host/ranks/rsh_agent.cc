@@ -94,7 +94,7 @@ class Reader {
       break;
     }
     if (take(";") && take("export " + name) && take(";")) return change;
-    return denied("the value of " + name + " is not one that --prefix sets, at " + excerpt(rest_));
+    return denied("the value of " + name + " is not one that --prefix sets: " + excerpt(rest_));
   }
 
   /// A plain word, or "…" taken as it is: mpirun escapes nothing between them.
@@ -111,20 +111,20 @@ class Reader {
       word = rest_.substr(0, end);
     }
     if (end < rest_.size() && rest_[end] != ' ')
-      return denied("a sign that mpirun does not write, at " + excerpt(rest_.substr(end)));
+      return denied("unexpected character at " + excerpt(rest_.substr(end)));
     rest_.remove_prefix(end);
     return word;
   }
 
   static Result<void> check(const Args& argv) {
-    if (argv.empty()) return denied("the call names no program");
+    if (argv.empty()) return denied("the command contains no program");
     const std::string& path = argv[0];
     const std::vector<std::string> segments = split(path, '/');
     const bool named =
         (segments.size() == 1 || path.starts_with('/')) &&
         std::find(programs.begin(), programs.end(), segments.back()) != programs.end();
     if (!named || std::find(segments.begin(), segments.end(), "..") != segments.end())
-      return denied("only orted, prted and hydra's proxies, not " + excerpt(path));
+      return denied("only orted, prted and hydra's proxies are allowed, not " + excerpt(path));
     // A daemon that leaves its session is out of our sight.
     if (std::find(argv.begin(), argv.end(), "--daemonize") != argv.end())
       return denied("--daemonize (orte_leave_session_attached must be 1)");
@@ -153,8 +153,8 @@ void set_own_interface(Args& argv, const Env& base) {
 }  // namespace
 
 Result<AgentCall> parse_agent_call(std::string_view text) {
-  if (text.size() > text_bytes_max) return denied("the call is longer than 128 KiB");
-  if (text.find('\0') != std::string_view::npos) return denied("the call holds a NUL");
+  if (text.size() > text_bytes_max) return denied("the command exceeds 128 KiB");
+  if (text.find('\0') != std::string_view::npos) return denied("the command contains NUL");
   return Reader(text).read();
 }
 
@@ -166,7 +166,7 @@ Result<AgentRequest> agent_request(const Args& words) {
     ++host;
   if (host + 1 >= words.size() || words[host].starts_with('-'))
     return fail(Errc::invalid_input,
-                "expected HOST and the command that mpirun gives to its remote shell");
+                "expected HOST and the command that mpirun passes to its remote shell");
   const Args command(words.begin() + static_cast<std::ptrdiff_t>(host) + 1, words.end());
   return AgentRequest{words[host], join(command, " ")};
 }

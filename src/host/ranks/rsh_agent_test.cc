@@ -95,8 +95,8 @@ TEST_CASE("agent call: anything else is denied, and nothing of it is kept") {
     std::string text;
     const char* part;  ///< What the error's text has in it.
   } const cases[] = {
-      {"empty", "", "names no program"},
-      {"spaces", "   ", "names no program"},
+      {"empty", "", "contains no program"},
+      {"spaces", "   ", "contains no program"},
       {"a proxy that is none", "/x/hydra_pmi_proxy2 -a", "only orted"},
       {"its folder", "/x/prted/", "only orted"},
       {"another program", "rm -rf /", "only orted"},

@@ -10,9 +10,9 @@ namespace {
 constexpr std::size_t string_bytes_max = 131071;
 
 std::string too_long(const std::string& what, std::size_t bytes) {
-  return what + ": " + std::to_string(bytes) + " bytes, and the kernel takes " +
+  return what + ": " + std::to_string(bytes) + " bytes, but the kernel allows " +
          std::to_string(string_bytes_max) +
-         " of one: fewer or shorter hyperparameters, or a file in a channel";
+         "; use fewer or shorter hyperparameters, or a file in a channel";
 }
 
 }  // namespace

@@ -40,8 +40,8 @@ Result<void> BlobDraft::append(std::string_view bytes) {
   if (bytes.size() > bytes_max_ - bytes_)
     return fail(Errc::protocol,
                 digest_.empty() ? "a blob may hold " + std::to_string(bytes_max_) + " bytes at most"
-                                : digest_ + ": holds more than the " + std::to_string(bytes_max_) +
-                                      " bytes in its manifest");
+                                : digest_ + ": contains more than the " +
+                                      std::to_string(bytes_max_) + " bytes in its manifest");
   sum_.add(bytes);
   const Result<void> written = write_all(file_.get(), bytes);
   if (!written) return written.error().in(path_);
@@ -61,7 +61,7 @@ Result<void> BlobDraft::commit() {
   const std::string is = "sha256:" + hex(aws::view_of(sum_.finish()));
   if (is != digest_)
     return fail(Errc::protocol, digest_ + ": " + std::to_string(bytes_) +
-                                    " bytes were received with another digest, " + is);
+                                    " bytes were received, with the wrong digest " + is);
   if (::fsync(file_.get()) != 0) return fail_errno(path_);
   if (::rename(part_.c_str(), path_.c_str()) != 0) return fail_errno(path_);
   file_.reset();

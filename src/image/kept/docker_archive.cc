@@ -105,7 +105,8 @@ Result<Fd> plain_tar(const std::string& path) {
   if (!packed) return file;
   const std::string folder = std::filesystem::absolute(path).parent_path();
   Fd tar(::open(folder.c_str(), O_RDWR | O_TMPFILE | O_CLOEXEC, 0600));
-  if (!tar) return fail_errno("is compressed, and cannot be decompressed next to it");
+  if (!tar)
+    return fail_errno("is compressed; cannot create a file next to it to decompress it into");
   const std::shared_ptr<Budget> budget = TRY(budget_for(folder));
   std::unique_ptr<Bytes> bytes = unpacked(counted(bytes_of(std::move(file)), *budget));
   bytes = read_ahead(metered(std::move(bytes), *budget));
@@ -163,7 +164,7 @@ Result<void> DockerArchive::list() {
     }
     members_.try_emplace(name, std::move(member));
     if (members_.size() > members_max)
-      return damaged("holds more than " + std::to_string(members_max) + " members");
+      return damaged("contains more than " + std::to_string(members_max) + " entries");
   }
   return {};
 }
@@ -175,12 +176,11 @@ Result<std::string> DockerArchive::real_name(const std::string& name) const {
     const auto member = members_.find(at);
     if (member == members_.end())
       return damaged("has no " + packing::shown(name) +
-                     ": docker save did not write it, or it is "
-                     "cut short");
+                     ": docker save did not write it, or it is truncated");
     if (!member->second.is_link) return at;
     at = member->second.target;
   }
-  return damaged(packing::shown(name) + ": links in a circle");
+  return damaged(packing::shown(name) + ": its links form a loop");
 }
 
 Result<std::unique_ptr<Bytes>> DockerArchive::open_member(const std::string& name) const {
@@ -198,7 +198,7 @@ Result<std::string> DockerArchive::read_member(const std::string& name) const {
     if (piece.empty()) return text;
     text += piece;
     if (text.size() > document_bytes_max)
-      return damaged(packing::shown(name) + " holds more than " +
+      return damaged(packing::shown(name) + " contains more than " +
                      std::to_string(document_bytes_max) + " bytes");
   }
 }

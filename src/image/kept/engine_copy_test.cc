@@ -74,8 +74,8 @@ TEST_CASE("engine copy: why it failed, and what to do") {
       {"Getting image\n" + start + "a \\\"b\\\" c\\x1b[2J\"\n", Errc::system, "skopeo: 'a \"b\" c"},
       {"skopeo: no such option\nusage\n", Errc::system, "skopeo: 'usage'"},
       {"\xff\x1b[2J\n", Errc::system, "skopeo: '\\xff\\x1b[2J'"},
-      {"", Errc::system, "it failed, and said nothing"},
-      {start, Errc::system, "it failed, and said nothing"},
+      {"", Errc::system, "it failed without a message"},
+      {start, Errc::system, "it failed without a message"},
       {start + "\\", Errc::system, "skopeo: '\\"},
   };
   for (const auto& c : cases) {
@@ -138,7 +138,7 @@ TEST_CASE("engine copy: an image that skopeo copied is imported under the engine
   const Result<Imported> damaged = import_with(other, copy);
   REQUIRE(!damaged);
   CHECK(damaged.error().text.find("docker-daemon:docker.io/library/box:v1: ") == 0);
-  CHECK_MESSAGE(damaged.error().text.find("is not what its digest") != std::string::npos,
+  CHECK_MESSAGE(damaged.error().text.find("does not match its digest") != std::string::npos,
                 damaged.error().text);
 }
 

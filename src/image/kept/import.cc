@@ -50,7 +50,7 @@ Result<std::string> read_plain(const std::string& path) {
 Result<std::string> read_document(const std::string& blobs, const Descriptor& descriptor) {
   std::string bytes = TRY(read_plain(blob_path(blobs, descriptor.digest)));
   if (digest_of(bytes) != descriptor.digest)
-    return fail(Errc::protocol, "blob " + descriptor.digest + " is not what its digest says");
+    return fail(Errc::protocol, "blob " + descriptor.digest + " does not match its digest");
   return bytes;
 }
 
@@ -92,7 +92,7 @@ Result<std::string> manifest_in(const std::string& folder, const std::string& ta
     if (std::holds_alternative<Manifest>(read)) return bytes;
     next = TRY(choose(std::get<Index>(read), this_platform()));
   }
-  return fail(Errc::protocol, "indexes in indexes, more than " + std::to_string(indexes_max));
+  return fail(Errc::protocol, "image indexes nested deeper than " + std::to_string(indexes_max));
 }
 
 /// By where it lies, whatever it is called there.
@@ -109,7 +109,8 @@ Result<Imported> add_from_blobs(Store& store, const Source& source, const std::s
                                 AddOptions options) {
   const std::variant<Manifest, Index> read = TRY(manifest_from(manifest));
   const Manifest* one = std::get_if<Manifest>(&read);
-  if (one == nullptr) return fail(Errc::protocol, "the manifest is a list of images, not one");
+  if (one == nullptr)
+    return fail(Errc::protocol, "the manifest is a list of images, expected a single image");
   const std::string config = TRY(read_document(blobs, one->config));
   options.open = [&](const Descriptor& layer, std::size_t) -> Result<std::unique_ptr<Bytes>> {
     const std::string path = blob_path(blobs, layer.digest);

@@ -58,10 +58,11 @@ TEST_CASE("image import: a layout folder that is damaged is refused, one line th
       {"index.json", "{}", "expected config and layers"},
       {"index.json", R"({"manifests":[]})", "there is no image"},
       {"index.json", "\xff", "not JSON"},
-      {"blobs/sha256/" + digest_of(image.manifest).substr(7), "{}", "is not what its digest"},
-      {"blobs/sha256/" + digest_of(image.config).substr(7), "{}", "is not what its digest"},
-      {"blobs/sha256/" + layer.substr(7), image.layers[0] + "x", "is not what its digest"},
-      {"blobs/sha256/" + layer.substr(7), image.layers[0].substr(0, 40), "is not what its digest"},
+      {"blobs/sha256/" + digest_of(image.manifest).substr(7), "{}", "does not match its digest"},
+      {"blobs/sha256/" + digest_of(image.config).substr(7), "{}", "does not match its digest"},
+      {"blobs/sha256/" + layer.substr(7), image.layers[0] + "x", "does not match its digest"},
+      {"blobs/sha256/" + layer.substr(7), image.layers[0].substr(0, 40),
+       "does not match its digest"},
       {"blobs/sha256/" + layer.substr(7), "", "layer " + layer},
   };
   for (const auto& c : cases) {
@@ -183,20 +184,20 @@ TEST_CASE("image import: an archive that docker save did not write") {
       {Tar().file("manifest.json", list).file("c.json", "{}").file("l.tar", "").bytes(),
        "expected rootfs"},
       {Tar().file("manifest.json", list).file("c.json", image.config).file("l.tar", "x").bytes(),
-       "is not what its digest"},
+       "does not match its digest"},
       {Tar()
            .file("manifest.json", list)
            .file("c.json", image.config)
            .file("l.tar", Tar().file("a", "2").bytes())
            .bytes(),
-       "is not what its digest"},
+       "does not match its digest"},
       {Tar()
            .file("manifest.json", manifest_json({"l.tar", "l.tar"}, {}))
            .file("c.json", image.config)
            .file("l.tar", image.plain[0])
            .bytes(),
        "has 2 layers, its configuration 1"},
-      {Tar().symlink("manifest.json", "manifest.json").bytes(), "links in a circle"},
+      {Tar().symlink("manifest.json", "manifest.json").bytes(), "its links form a loop"},
       {Tar().file(std::string(5000, 'n'), "").bytes(), "has a path of 5000 bytes; the limits are"},
       {Tar().symlink("l", std::string(5000, 'n')).bytes(), "has a path of 5000 bytes"},
       {Tar()

@@ -53,10 +53,11 @@ Result<Store::Parsed> Store::Parsed::from(const std::string& manifest_bytes,
                                           const std::string& config_bytes) {
   const std::variant<Manifest, Index> read = TRY(manifest_from(manifest_bytes));
   const Manifest* manifest = std::get_if<Manifest>(&read);
-  if (manifest == nullptr) return fail(Errc::protocol, "the manifest is a list of images, not one");
+  if (manifest == nullptr)
+    return fail(Errc::protocol, "the manifest is a list of images, expected a single image");
   if (digest_of(config_bytes) != manifest->config.digest)
     return fail(Errc::protocol,
-                "the configuration is not what its digest " + manifest->config.digest + " says");
+                "the configuration does not match its digest " + manifest->config.digest + " says");
   const ImageConfig config = TRY(config_from(config_bytes));
   if (config.diff_ids.size() != manifest->layers.size())
     return fail(Errc::protocol, "the manifest has " + std::to_string(manifest->layers.size()) +

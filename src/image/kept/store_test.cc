@@ -169,7 +169,7 @@ TEST_CASE("image store: mismatched documents and layers are refused, and nothing
       document_of({{digest_of(liar.config), liar.config.size(), ""},
                    {{digest_of(other.layers[0]), 1, ""}, {digest_of(other.layers[1]), 1, ""}}});
   liar.layers = other.layers;
-  CHECK(text(place.add(box, liar)).find("is not what its digest") != std::string::npos);
+  CHECK(text(place.add(box, liar)).find("does not match its digest") != std::string::npos);
   TestImage fewer = two_layers("1");
   fewer.manifest = document_of({{digest_of(fewer.config), fewer.config.size(), ""}, {}});
   CHECK(text(place.add(box, fewer)) == "the manifest has 0 layers, the configuration 2");
@@ -200,7 +200,7 @@ TEST_CASE(
     REQUIRE(!added);
     CHECK(added.error().code == Errc::protocol);
     CHECK(added.error().text == "layer " + digest_of(layer) + ": 'noise': " +
-                                    (cut ? "is cut short in the middle of its gzip data"
+                                    (cut ? "is truncated in the middle of its gzip data"
                                          : "is damaged: gzip: incorrect data check"));
     CHECK(place.count("layers") == 0);
   }
@@ -340,7 +340,7 @@ TEST_CASE("image store: knowing a layer's digests is not enough, a source must d
   CHECK(add(with_layers({"junk", "more junk"})).error().code == Errc::protocol);
   // More than the layer's own length is not read.
   const std::string longer = packing::gzipped(image.plain[0] + std::string(1 << 20, '\0'));
-  CHECK(add(with_layers({longer, longer})).error().text.find("holds more than") !=
+  CHECK(add(with_layers({longer, longer})).error().text.find("contains more than") !=
         std::string::npos);
   CHECK(add(with_layers({image.layers[0], "junk"})).error().code == Errc::protocol);
   CHECK(!place.find(name)->has_value());

@@ -61,7 +61,7 @@ class CheckedBytes final : public Bytes {
       is_ = "sha256:" + hex(aws::view_of(sum_.finish()));
     }
     // However often the end is asked for: a reader may pass over an error once.
-    if (is_ != digest_) return damaged("is not what its digest " + digest_ + " says, but " + is_);
+    if (is_ != digest_) return damaged("does not match its digest " + digest_ + ", but is " + is_);
     return std::string_view();
   }
 
@@ -120,7 +120,7 @@ class ByZlib final : public Unpacker {
     stream_.avail_out = static_cast<uInt>(piece.size());
     while (stream_.avail_out > 0) {
       std::string_view in = TRY(source.rest());
-      if (in.empty() && in_member_) return damaged("is cut short in the middle of its gzip data");
+      if (in.empty() && in_member_) return damaged("is truncated in the middle of its gzip data");
       // Zeros or garbage behind the last member are what tapes leave; gzip(1) passes over them.
       if (in.empty() || (!in_member_ && any_ && in[0] != '\x1f')) {
         TRY(source.drain());
@@ -171,7 +171,7 @@ class Unzstd final : public Unpacker {
       source.take(in.pos);
       in_frame_ = status != 0;
       if (rest.empty() && in_frame_ && out.pos == before)
-        return damaged("is cut short in the middle of its zstd data");
+        return damaged("is truncated in the middle of its zstd data");
     }
     return out.pos;
   }

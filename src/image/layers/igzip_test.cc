@@ -70,7 +70,7 @@ TEST_CASE("igzip: packed bytes are read to their end, and a read error is report
   const std::string odd = packed.substr(0, 100) + std::string(4u << 20, 'x');
   for (const std::string& bytes : {packed, odd}) {
     const std::string got = all_of(*by_igzip(checked(file_of(scratch, bytes), wrong)));
-    CHECK(got.starts_with("error: is not what its digest " + wrong));
+    CHECK(got.starts_with("error: does not match its digest " + wrong));
   }
 }
 

@@ -94,7 +94,7 @@ class Unpacking {
 };
 
 Error Unpacking::too_much() const {
-  return damaged("holds more than " + std::to_string(limits_.bytes_max) + " bytes unpacked");
+  return damaged("contains more than " + std::to_string(limits_.bytes_max) + " bytes unpacked");
 }
 
 Result<std::string_view> Unpacking::next_bytes() {
@@ -150,14 +150,15 @@ Result<LayerReport> Unpacking::run() {
   }
   TRY(tree_.finish());
   if (tree_.strangers() > 0)
-    report_.said.push_back(std::to_string(tree_.strangers()) +
-                           " files are root's in place of an owner whose id you do not have here");
+    report_.said.push_back(
+        std::to_string(tree_.strangers()) +
+        " files belong to root, because you do not have the ids of their owners here");
   return report_;
 }
 
 Result<void> Unpacking::take(archive_entry* entry) {
   if (++report_.entries > limits_.entries_max)
-    return damaged("holds more than " + std::to_string(limits_.entries_max) + " members");
+    return damaged("contains more than " + std::to_string(limits_.entries_max) + " entries");
   TRY(meter_.tick());
   const std::string_view name = TRY(checked_path(::archive_entry_pathname(entry)));
   const LayerTree::Parts path = inside(name);
@@ -181,7 +182,7 @@ Result<bool> Unpacking::take_whiteout(const LayerTree::Parts& path) {
   } else if (!name.starts_with(whiteout_own)) {
     const std::string hidden = name.substr(whiteout_start.size());
     if (hidden.empty() || hidden == "." || hidden == "..")
-      return damaged("has a whiteout of nothing: " + packing::shown(join(path, "/")));
+      return damaged("has a whiteout without a name: " + packing::shown(join(path, "/")));
     LayerTree::Parts target = folder;
     target.push_back(hidden);
     TRY(tree_.hide(target));
@@ -193,7 +194,7 @@ Result<Attributes> Unpacking::attributes_of(archive_entry* entry) const {
   const std::int64_t user = ::archive_entry_uid(entry);
   const std::int64_t group = ::archive_entry_gid(entry);
   if (user < 0 || user > id_max || group < 0 || group > id_max)
-    return damaged("has an owner that no kernel knows");
+    return damaged("has an invalid owner");
   Attributes attributes{static_cast<uid_t>(user),
                         static_cast<gid_t>(group),
                         ::archive_entry_perm(entry) & 07777u,
@@ -319,7 +320,7 @@ Result<void> check_layer(std::unique_ptr<Bytes> bytes, const std::string& diff_i
     if (piece.empty()) return {};
     count += piece.size();
     if (count > limits.bytes_max)
-      return damaged("holds more than " + std::to_string(limits.bytes_max) + " bytes unpacked");
+      return damaged("contains more than " + std::to_string(limits.bytes_max) + " bytes unpacked");
   }
 }
 

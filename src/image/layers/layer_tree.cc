@@ -199,7 +199,7 @@ Result<std::optional<LayerTree::Below>> LayerTree::below(const Parts& path) cons
 
 Result<void> LayerTree::follow(Place& place, const std::string& target,
                                std::deque<std::string>& names, int& links) const {
-  if (++links > links_max) return invalid_entry(place.at, ": links in a circle");
+  if (++links > links_max) return invalid_entry(place.at, ": its links form a loop");
   if (target.starts_with('/')) {
     place.at.clear();
     place.folder = TRY(open_real({}));
@@ -332,7 +332,7 @@ Result<void> LayerTree::finish_file(int file, const Parts& path, const Attribute
 
 Result<void> LayerTree::make_link(const Parts& path, const std::string& target,
                                   const Attributes& attributes) {
-  if (target.empty()) return invalid_entry(path, " is a link to nothing");
+  if (target.empty()) return invalid_entry(path, " is a link with an empty target");
   TRY(budget_.write(name_bytes + (target.size() < in_inode_bytes ? 0 : block_bytes)));
   const Place* parent = TRY(parent_of(path));
   TRY(clear_name(*parent, path.back(), false));
@@ -362,7 +362,7 @@ Result<void> LayerTree::copy_up(const Place& parent, const std::string& name, co
     return make_link(here, target, attributes);
   }
   if (!S_ISREG(from.status.st_mode))
-    return invalid_entry(here, " is not a file that could have two names");
+    return invalid_entry(here, " cannot have a hard link: it is not a regular file");
   const Fd source(
       ::openat(from.folder.get(), from.name.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
   if (!source) return fail_errno(path_text(here));

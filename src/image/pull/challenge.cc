@@ -68,7 +68,7 @@ Result<std::string> Cursor::quoted() {
     value += c;
     skip();
   }
-  if (at_end()) return invalid_challenge("a '\"' without its end");
+  if (at_end()) return invalid_challenge("missing closing '\"'");
   skip();
   return value;
 }
@@ -118,7 +118,7 @@ Result<std::vector<Challenge>> challenges_from(std::string_view header) {
     if (++parameters > parameters_max) return invalid_challenge("too many parameters");
     const std::string value = TRY(value_of(cursor));
     if (!found.back().parameters.emplace(word, value).second)
-      return invalid_challenge("a parameter given twice");
+      return invalid_challenge("a parameter appears twice");
     cursor.skip_space();
     if (!cursor.at_end() && !cursor.at(',')) return invalid_challenge("no comma after a parameter");
   }
@@ -135,7 +135,7 @@ Result<std::string> token_from(std::string_view answer) {
         std::all_of(token.begin(), token.end(), [](char c) { return c > ' ' && c < '\x7f'; });
     if (token.empty()) continue;
     if (!plain || token.size() > token_bytes_max)
-      return fail(Errc::protocol, "its token does not fit into a header");
+      return fail(Errc::protocol, "its token is too long or contains invalid characters");
     return token;
   }
   return fail(Errc::protocol, "its response has no token");

@@ -28,7 +28,7 @@ loop::Task<Result<std::string>> read_answer(loop::Loop& loop, int fd, TimePoint 
   loop::Watch watch(loop, fd);
   while (true) {
     const bool readable = co_await watch.readable(deadline);
-    if (!readable) co_return fail(Errc::timeout, "it did not answer in time");
+    if (!readable) co_return fail(Errc::timeout, "it did not respond in time");
     const ssize_t count = ::read(fd, piece.data(), piece.size());
     if (count < 0 && (errno == EINTR || errno == EAGAIN)) continue;
     if (count < 0) co_return fail_errno("read");

@@ -87,7 +87,7 @@ Result<std::string> helper_in(const Json& json, const std::vector<std::string>& 
     }
   if (!helper.empty() && !is_helper(helper))
     return fail(Errc::invalid_input,
-                "a helper is named by letters, digits, '-', '_' and '.', as in "
+                "invalid helper name; expected letters, digits, '-', '_' and '.', as in "
                 "docker-credential-NAME");
   return helper;
 }

@@ -125,8 +125,8 @@ loop::Task<Result<FoundManifest>> find_manifest(Registry& registry, Reference im
     which = chosen->digest;
     found.indexes.insert(found.indexes.begin(), *std::move(bytes));
   }
-  co_return fail(Errc::protocol,
-                 to_text(image) + ": indexes in indexes, more than " + std::to_string(indexes_max));
+  co_return fail(Errc::protocol, to_text(image) + ": image indexes nested deeper than " +
+                                     std::to_string(indexes_max));
 }
 
 loop::Task<Result<std::string>> bring_config(Registry& registry, Descriptor config) {

@@ -118,7 +118,7 @@ Result<void> Transfer::verify() {
                                     std::to_string(total_));
   const std::string got = digest_text(hash_.finish());
   if (got == digest_) return {};
-  return fail(Errc::protocol, "wrong bytes: they hash to " + got);
+  return fail(Errc::protocol, "wrong digest: " + got);
 }
 
 /// What came of one try.
@@ -148,7 +148,7 @@ Result<void> check_manifest(const RegistryAnswer& answer, const std::string& whi
   const std::string got = digest_text(aws::sha256(answer.text));
   const std::string told = answer.head.value("Docker-Content-Digest");
   const bool wrong = (is_digest(which) && got != which) || (is_digest(told) && got != told);
-  if (wrong) return fail(Errc::protocol, "wrong bytes: its manifest hashes to " + got);
+  if (wrong) return fail(Errc::protocol, "wrong digest of the manifest: " + got);
   return {};
 }
 

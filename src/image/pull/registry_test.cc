@@ -222,7 +222,8 @@ TEST_CASE("image registry: a manifest is fetched by tag and by digest, and must 
   const Result<std::string> wrong = manifest(fake, digest("other"));
   REQUIRE(!wrong);
   CHECK(wrong.error().code == Errc::protocol);
-  CHECK(wrong.error().text.find("hashes to " + digest(bytes)) != std::string::npos);
+  CHECK(wrong.error().text.find("wrong digest of the manifest: " + digest(bytes)) !=
+        std::string::npos);
   const Result<std::string> none = manifest(fake, "v2");
   REQUIRE(!none);
   CHECK(none.error().code == Errc::not_found);
@@ -296,7 +297,7 @@ TEST_CASE("image registry: a blob that is not what the manifest says is refused"
     std::size_t endless;
     const char* want;
   } const cases[] = {
-      {"corrupt", "X" + bytes.substr(1), 0, "wrong bytes: they hash to sha256:"},
+      {"corrupt", "X" + bytes.substr(1), 0, "wrong digest: sha256:"},
       {"longer", bytes + "X", 0, "the registry has 300001 bytes, the manifest says 300000"},
       {"shorter", bytes.substr(1), 0, "the registry has 299999 bytes, the manifest says 300000"},
       {"endless", "X", 1u << 30, "received more than the 300000 bytes"},

@@ -122,11 +122,11 @@ struct Refused {
   std::string_view name;
   std::string_view why;
 };
-constexpr std::string_view hosts_are_given = "the hosts are the job's";
-constexpr std::string_view no_ssh = "every host starts its own share, there is no ssh";
+constexpr std::string_view hosts_are_given = "muster sets the hosts";
+constexpr std::string_view no_ssh = "each host starts its own processes, without ssh";
 constexpr std::string_view all_devices =
-    "every host takes part; --num_gpus says with how many processes";
-constexpr std::string_view not_elastic = "the job's hosts are fixed, a lost one ends the job";
+    "all hosts take part; --num_gpus sets the number of processes";
+constexpr std::string_view not_elastic = "the job's hosts are fixed; a lost host ends the job";
 constexpr std::string_view own_word = "muster sets it";
 constexpr std::array<Refused, 23> refused = {{
     {"-H", hosts_are_given},
@@ -148,10 +148,10 @@ constexpr std::array<Refused, 23> refused = {{
     {"--master_addr", own_word},
     {"--node_rank", own_word},
     {"--world_info", own_word},
-    {"--save_pid", "muster ends what it started"},
-    {"--autotuning", "the autotuner starts jobs of its own"},
-    {"--venv_script", "the job's interpreter runs everything"},
-    {"-m", "DeepSpeed calls it --module"},
+    {"--save_pid", "muster ends the processes that it started"},
+    {"--autotuning", "the autotuner starts its own jobs"},
+    {"--venv_script", "the job's interpreter runs all scripts"},
+    {"-m", "use DeepSpeed's --module"},
 }};
 
 /// Refuses an unknown option before the script. Error: `invalid_input`.
@@ -162,7 +162,7 @@ Result<void> check_script(const Args& words) {
   if (name.starts_with("--")) std::replace(name.begin() + 2, name.end(), '-', '_');
   for (const Refused& option : refused)
     if (name == option.name)
-      return fail(Errc::invalid_input, name + " cannot be given: " + std::string(option.why));
+      return fail(Errc::invalid_input, name + " is not allowed: " + std::string(option.why));
   const std::string given = to_utf8(word.substr(0, word.find('=')));
   return fail(Errc::invalid_input, "unknown flag \"" + given + "\"");
 }
@@ -181,10 +181,10 @@ Result<Request> request_of(OperatorLine line) {
     request.options.push_back(name + (takes_value ? "=" + line.text(name) : ""));
     if (request.direct)
       return fail(Errc::invalid_input,
-                  std::string("--launcher direct has no DeepSpeed to give ") + name + " to");
+                  std::string("--launcher direct does not use DeepSpeed; omit ") + name);
   }
   if (request.module && request.no_python)
-    return fail(Errc::invalid_input, "--module and --no_python exclude each other");
+    return fail(Errc::invalid_input, "--module and --no_python cannot be combined");
   if (request.port > port_max)
     return fail(Errc::invalid_input, "--master_port is " + std::to_string(request.port) +
                                          ", expected 1 to " + std::to_string(port_max));

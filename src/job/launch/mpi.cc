@@ -41,7 +41,7 @@ Result<void> check_counts(const Inputs& inputs, const CustomOptions& custom) {
     return fail(Errc::invalid_input, "sagemaker_mpi_num_processes is " + std::to_string(total) +
                                          ", but " + std::to_string(inputs.hosts.size()) +
                                          " hosts with " + std::to_string(slots) +
-                                         " processes each hold " + std::to_string(all) +
+                                         " processes each can run at most " + std::to_string(all) +
                                          " (custom option -oversubscribe allows more)");
   return {};
 }

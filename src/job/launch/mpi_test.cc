@@ -389,7 +389,7 @@ TEST_CASE("mpi: an impossible job is refused in one clear line") {
       {"no ranks", [](Inputs& i, Options&) { i.processes = 0; },
        "sagemaker_mpi_num_processes is 0"},
       {"more ranks than slots", [](Inputs& i, Options&) { i.processes = 7; },
-       "is 7, but 3 hosts with 2 processes each hold 6"},
+       "is 7, but 3 hosts with 2 processes each can run at most 6"},
       {"a host that splits the list", [](Inputs& i, Options&) { i.hosts[1] = "a,b"; },
        "host \"a,b\""},
       {"a host that is an option", [](Inputs& i, Options&) { i.hosts[1] = "-x"; }, "host \"-x\""},

@@ -53,7 +53,7 @@ constexpr std::array refused_parameters = {
     RefusedParameter{"prte_default_dash_host", hosts_are_ours},
     RefusedParameter{"prte_max_vm_size", hosts_are_ours},
     RefusedParameter{"prte_fwd_environment", variables_are_hosts},
-    RefusedParameter{"mca_base_env_list", "mpirun refuses it beside -x; use -x"},
+    RefusedParameter{"mca_base_env_list", "mpirun rejects it together with -x; use -x"},
 };
 
 Error invalid_options(const std::string& what) {
@@ -160,7 +160,7 @@ class Reader {
     // mpirun hands values to its daemons as "VALUE" and escapes nothing in it.
     if (value.find('"') != std::string::npos)
       return invalid_options("-mca " + name +
-                             ": its value holds a '\"', which mpirun cannot pass on");
+                             ": its value contains a '\"', which mpirun cannot pass on");
     const auto [at, added] = found_.mca.emplace(name, value);
     if (!added && at->second != value)
       return invalid_options("-mca " + name + " is given twice, as " + at->second + " and as " +
@@ -177,8 +177,10 @@ class Reader {
     if (name.empty())
       return invalid_options("-x \"" + to_utf8(text) + "\" requires NAME or NAME=VALUE");
     if (is_hydra(flavour_) && name.find(',') != std::string::npos)
-      return invalid_options("-x " + to_utf8(name) + ": hydra takes no ',' in a variable's name");
-    if (name.starts_with("MUSTER_")) return refused("-x " + name, "the name is muster's own");
+      return invalid_options("-x " + to_utf8(name) +
+                             ": hydra does not support ',' in the names of variables");
+    if (name.starts_with("MUSTER_"))
+      return refused("-x " + name, "the name is reserved for muster");
     if (equals == std::string::npos)
       found_.exported[name] = std::nullopt;
     else
@@ -245,7 +247,7 @@ Result<Args> split_quoted(std::string_view text) {
 }
 
 Result<CustomOptions> parse_custom_options(std::string_view text, const MpiFlavour& flavour) {
-  if (text.find('\0') != std::string_view::npos) return invalid_options("holds a NUL");
+  if (text.find('\0') != std::string_view::npos) return invalid_options("contains NUL");
   Args words = TRY(split_quoted(text));
   return Reader(std::move(words), flavour).read();
 }

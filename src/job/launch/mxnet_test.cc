@@ -204,7 +204,7 @@ TEST_CASE("mxnet: an invalid request is refused in one line") {
       {"an empty program", hosts_of(2), program(0, 0, {""}), "expected a program to run"},
       {"no port", no_port, program(),
        "host \"algo-1\" offered 0 free ports, the scheduler needs 1"},
-      {"a host twice", twice, program(), "host \"algo-1\" is twice among the job's hosts"},
+      {"a host twice", twice, program(), "host \"algo-1\" appears twice among the job's hosts"},
       {"not among the hosts", hosts_of(2, 3), program(),
        "this host, \"algo-3\", is not among the job's hosts"},
       {"no hosts", {}, program(), "this host, \"\", is not among the job's hosts"},

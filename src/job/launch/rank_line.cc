@@ -56,7 +56,7 @@ Result<TorchScript> torch_script(const std::string& python, const Args& options,
   const bool runs_path = is_set(options, env, run_path_flag);
   const bool no_python = is_set(options, env, no_python_flag) && !runs_path;
   if (module && no_python)
-    return fail(Errc::invalid_input, "--module and --no-python exclude each other");
+    return fail(Errc::invalid_input, "--module and --no-python cannot be combined");
   TorchScript result;
   for (const std::string& word : options)
     if (!is_script_flag(word)) result.agent_options.push_back(word);

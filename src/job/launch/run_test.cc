@@ -65,7 +65,7 @@ TEST_CASE("run: an invalid request is refused in one line") {
   } const cases[] = {
       {"no command", hosts_of(2), {}, "expected a command to run"},
       {"empty command", hosts_of(2), {""}, "expected a command to run"},
-      {"a host twice", twice, {"a"}, "host \"algo-2\" is twice among the job's hosts"},
+      {"a host twice", twice, {"a"}, "host \"algo-2\" appears twice among the job's hosts"},
       {"not among the hosts",
        stranger,
        {"a"},

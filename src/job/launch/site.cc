@@ -15,7 +15,7 @@ Result<int> place_of_self(const Site& site) {
     if (host.name == site.self) place = static_cast<int>(seen.size());
     if (!seen.insert(host.name).second)
       return fail(Errc::invalid_input,
-                  "host \"" + to_utf8(host.name) + "\" is twice among the job's hosts");
+                  "host \"" + to_utf8(host.name) + "\" appears twice among the job's hosts");
   }
   if (place < 0)
     return fail(Errc::invalid_input,
@@ -51,7 +51,7 @@ Result<int> even_processes(const Site& site, const std::string& flag) {
   const Site::Host& first = site.hosts.front();
   for (const Site::Host& host : site.hosts)
     if (host.gpus != first.gpus)
-      return fail(Errc::invalid_input, has(first) + ", " + has(host) + ": say " + flag);
+      return fail(Errc::invalid_input, has(first) + ", " + has(host) + "; set " + flag);
   return std::max(first.gpus, 1);
 }
 
@@ -67,8 +67,8 @@ Result<std::vector<int>> process_counts(const Site& site, std::optional<int> ask
   const auto with = std::find_if(site.hosts.begin(), site.hosts.end(), has_gpus);
   const auto without = std::find_if_not(site.hosts.begin(), site.hosts.end(), has_gpus);
   if (with != site.hosts.end() && without != site.hosts.end())
-    return fail(Errc::invalid_input, to_utf8(without->name) + " has no GPU, and " +
-                                         to_utf8(with->name) + " has: say " + flag);
+    return fail(Errc::invalid_input, to_utf8(without->name) + " has no GPU, but " +
+                                         to_utf8(with->name) + " has; set " + flag);
   for (const Site::Host& host : site.hosts) counts.push_back(std::max(host.gpus, 1));
   return counts;
 }

@@ -89,7 +89,7 @@ Result<void> check_arguments(const Args& argv) {
     const std::string name = word.substr(0, word.find('='));
     if (std::find(flags.begin(), flags.end(), name) != flags.end())
       return fail(Errc::invalid_input, "the trainer's argument " + name +
-                                           " cannot be given: muster sets it for each task");
+                                           " is not allowed: muster sets it for each task");
   }
   return {};
 }

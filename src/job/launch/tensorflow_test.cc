@@ -205,7 +205,7 @@ TEST_CASE("tensorflow: an own TF_CONFIG gives way, own GPUs stand but for parame
 
 TEST_CASE("tensorflow: an invalid request is refused in one line") {
   const auto owned = [](const std::string& flag) {
-    return "the trainer's argument " + flag + " cannot be given: muster sets it for each task";
+    return "the trainer's argument " + flag + " is not allowed: muster sets it for each task";
   };
   Site twice = hosts_of(2);
   twice.hosts[1].name = "algo-1";
@@ -240,7 +240,8 @@ TEST_CASE("tensorflow: an invalid request is refused in one line") {
        "host \"algo-2\" offered 1 free ports, TensorFlow needs 2"},
       {"no ports", few, trainer({9, 1}),
        "host \"algo-2\" offered 1 free ports, TensorFlow needs 2"},
-      {"a host twice", twice, trainer({1, 1}), "host \"algo-1\" is twice among the job's hosts"},
+      {"a host twice", twice, trainer({1, 1}),
+       "host \"algo-1\" appears twice among the job's hosts"},
       {"not among the hosts", hosts_of(2, 4), trainer({1, 1}),
        "this host, \"algo-4\", is not among the job's hosts"},
       {"no hosts", {}, trainer({1, 1}), "this host, \"\", is not among the job's hosts"},

@@ -62,8 +62,7 @@ Result<void> check_owned(const std::string& word, std::string_view option, std::
                                          " MIN:MAX is not supported: a lost host ends the job; "
                                          "sm fit --spares and --retries start it again");
   if (option != standalone_flag)
-    return fail(Errc::invalid_input,
-                given + " cannot be given: muster sets " + std::string(option));
+    return fail(Errc::invalid_input, given + " is not allowed: muster sets " + std::string(option));
   if (hosts == 1) return {};
   return fail(Errc::invalid_input, given + " supports one host only, and this job has " +
                                        std::to_string(hosts) +
@@ -134,9 +133,9 @@ HostProgram agent(const TorchrunRequest& request, const TorchScript& script, con
 
 Result<void> check_direct(const TorchScript& script) {
   if (script.agent_options.empty()) return {};
-  return fail(Errc::invalid_input, "--launcher direct has no torchrun to give " +
+  return fail(Errc::invalid_input, "--launcher direct does not use torchrun; omit " +
                                        to_utf8(script.agent_options.front()) +
-                                       " to; it takes -m, --no-python and --run-path");
+                                       "; it supports -m, --no-python and --run-path");
 }
 
 /// The variables that torchrun 2.0.1 sets for its processes, and NODE_RANK, which some libraries

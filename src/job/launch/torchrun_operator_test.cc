@@ -185,7 +185,7 @@ TEST_CASE("torchrun operator: --standalone says of one host what it is") {
 
 TEST_CASE("torchrun operator: an invalid line is refused in one line") {
   const auto owned = [](const std::string& given, const std::string& option) {
-    return given + " cannot be given: muster sets " + option;
+    return given + " is not allowed: muster sets " + option;
   };
   const auto elastic = [](const std::string& given) {
     return given +
@@ -232,19 +232,20 @@ TEST_CASE("torchrun operator: an invalid line is refused in one line") {
        "--nproc-per-node is \"auto\", expected 1 to 1024"},
       {"nothing", hosts_of(2), script({"--nproc_per_node"}), "--nproc-per-node: expected a value"},
       {"some hosts with GPUs", site_of({8, 0, 8}, "algo-1"), script(),
-       "algo-2 has no GPU, and algo-1 has: say --nproc-per-node"},
+       "algo-2 has no GPU, but algo-1 has; set --nproc-per-node"},
       {"the same seen from the other", site_of({8, 0, 8}, "algo-2"), script(),
-       "algo-2 has no GPU, and algo-1 has: say --nproc-per-node"},
+       "algo-2 has no GPU, but algo-1 has; set --nproc-per-node"},
       {"no script", hosts_of(2), script({}, {}, {}), "expected a script to run"},
       {"no free port", no_port, script(), "host \"algo-1\" offered 0 free ports, torchrun needs 1"},
-      {"a host twice", twice, script(), "host \"algo-1\" is twice among the job's hosts"},
+      {"a host twice", twice, script(), "host \"algo-1\" appears twice among the job's hosts"},
       {"not among the hosts", hosts_of(2, 3), script(),
        "this host, \"algo-3\", is not among the job's hosts"},
       {"an agent's option without agent", hosts_of(2), direct(script({"--max-restarts", "2"})),
-       "--launcher direct has no torchrun to give --max-restarts to; it takes -m, --no-python and "
+       "--launcher direct does not use torchrun; omit --max-restarts; it supports -m, --no-python "
+       "and "
        "--run-path"},
       {"module and no Python", hosts_of(2), direct(script({"-m", "--no_python"})),
-       "--module and --no-python exclude each other"},
+       "--module and --no-python cannot be combined"},
       {"owned, without agent", hosts_of(2), direct(script({"--nnodes=2"})),
        owned("--nnodes", "--nnodes")},
   };

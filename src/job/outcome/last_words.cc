@@ -31,59 +31,62 @@ struct Hint {
 };
 constexpr std::array hints = {
     Hint{"All nodes which are allocated for this job are already filled",
-         "mpirun starts no more processes than -H HOST:N says, and SM_NUM_GPUS is 0 on a host "
-         "without GPUs: say -H \"$SM_CURRENT_HOST:4\", or use sm mpirun, which counts for you"},
+         "mpirun starts at most N processes for -H HOST:N, and SM_NUM_GPUS is 0 on a host without "
+         "GPUs: write -H \"$SM_CURRENT_HOST:4\", or use sm mpirun, which sets the number"},
     Hint{"There are not enough slots available in the system",
-         "mpirun counts a host's slots as -H HOST:N says: name as many as -np, or use sm mpirun, "
-         "which counts for you"},
+         "mpirun uses only the slots in -H HOST:N: list as many as -np requests, or use sm mpirun, "
+         "which sets the number"},
     Hint{": No module named mpi4py",
-         "MPI runs a Python script by python -m mpi4py: name an interpreter that has it (sm fit "
-         "--python PROGRAM), or pip install mpi4py for the job's"},
+         "muster runs Python scripts under MPI with python -m mpi4py: choose an interpreter that "
+         "has mpi4py (sm fit --python PROGRAM), or install it in the job's Python (pip install "
+         "mpi4py)"},
     Hint{"ModuleNotFoundError: No module named",
-         "name the interpreter that has it (sm fit --python), or list it in a requirements.txt "
-         "beside the script; sm doctor --python PROGRAM says what an interpreter has"},
+         "choose an interpreter that has the module (sm fit --python), or list it in a "
+         "requirements.txt next to the script; sm doctor --python PROGRAM shows what an "
+         "interpreter has"},
     Hint{"Address already in use",
-         "something on this host has the port already: let the system choose one (port 0), or use "
-         "MASTER_PORT and what else the launcher gives"},
+         "another program on this host uses the port: let the system choose one (port 0), or use "
+         "MASTER_PORT and the other variables the launcher sets"},
     Hint{"CUDA out of memory",
-         "the GPU's memory is full: a smaller batch, or fewer processes on each GPU "
+         "the GPU's memory is full: use a smaller batch, or fewer processes per GPU "
          "(--processes-per-host)"},
     Hint{"torch.OutOfMemoryError",
-         "the GPU's memory is full: a smaller batch, or fewer processes on each GPU "
+         "the GPU's memory is full: use a smaller batch, or fewer processes per GPU "
          "(--processes-per-host)"},
     Hint{"libcuda.so.1: cannot open shared object file",
-         "this host was given no GPU, or the machine has no driver: sm doctor says which; sm fit "
-         "--gpus N gives some"},
+         "this host has no GPU, or the machine has no driver: sm doctor shows which; sm fit --gpus "
+         "N requests GPUs"},
     Hint{"unable to write to file </torch_",
-         "/dev/shm is full: a larger one by sm fit --shm-size, or num_workers=0 in the DataLoader"},
+         "/dev/shm is full: enlarge it with sm fit --shm-size, or set num_workers=0 in the "
+         "DataLoader"},
     Hint{"No space left on device",
-         "a file system of the host is full: what is large belongs on its disk (/opt/ml, "
-         "--volume-size), not in /tmp or /dev/shm, which are memory"},
+         "a file system of the host is full: write large files to its disk (/opt/ml, "
+         "--volume-size), not to /tmp or /dev/shm, which are in memory"},
     Hint{"Disk quota exceeded",
-         "a file system of the host is full: what is large belongs on its disk (/opt/ml, "
-         "--volume-size), not in /tmp or /dev/shm, which are memory"},
-    Hint{"MemoryError", "the host's memory is full: a larger limit (--memory), or less at a time"},
+         "a file system of the host is full: write large files to its disk (/opt/ml, "
+         "--volume-size), not to /tmp or /dev/shm, which are in memory"},
+    Hint{"MemoryError",
+         "the host's memory is full: raise the limit (--memory), or process less data at a time"},
     Hint{"Cannot allocate memory",
-         "the host's memory is full: a larger limit (--memory), or less at a time"},
+         "the host's memory is full: raise the limit (--memory), or process less data at a time"},
     Hint{"KeyError: 'SM_CHANNEL_",
-         "the job has no such channel: name it by --input NAME=DIR, or as the job's request does"},
+         "the job has no such channel: add it with --input NAME=DIR, or use a channel name from "
+         "the job's request"},
     Hint{"No such file or directory: '/opt/ml/input/data/",
-         "the job has no such channel or file: name it by --input NAME=DIR; os.listdir of "
-         "/opt/ml/input/data says what is there"},
+         "the job has no such channel or file: add it with --input NAME=DIR, or list "
+         "/opt/ml/input/data to see what exists"},
     Hint{"EOFError: EOF when reading a line",
-         "jobs have no keyboard: what is asked for belongs into hyperparameters"},
+         "jobs have no keyboard: pass the value as a hyperparameter"},
     Hint{"Inappropriate ioctl for device",
-         "jobs have no terminal: what needs one (input, a debugger, a screen's size) does not "
-         "work there"},
+         "jobs have no terminal: input, debuggers and the terminal's size are not available"},
     Hint{
         "Read-only file system",
-        "write below /opt/ml/model, /opt/ml/output or /tmp: what else a host has may be read-only"},
-    Hint{
-        "PermissionError: [Errno 13]",
-        "the host's user may not do that there: write below /opt/ml/model, /opt/ml/output or /tmp"},
+        "write to /opt/ml/model, /opt/ml/output or /tmp: other folders of a host can be read-only"},
+    Hint{"PermissionError: [Errno 13]",
+         "the host's user has no permission there: write to /opt/ml/model, /opt/ml/output or /tmp"},
     Hint{"Temporary failure in name resolution",
-         "this host reaches no other machine: jobs with --network none have no outside; sm "
-         "doctor says whether this machine has one"},
+         "this host cannot reach other machines: jobs with --network none have no outside network; "
+         "sm doctor shows whether this machine has one"},
 };
 
 bool begins_character(char byte) {

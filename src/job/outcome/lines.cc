@@ -28,27 +28,30 @@ int rank_of_lines(std::string_view payload) {
 }
 
 Result<Lines> lines_from(std::string_view payload) {
-  if (payload.size() < header_bytes) return fail(Errc::protocol, "lines cut short");
-  if (payload.size() > header_bytes + line_bytes_max) return fail(Errc::protocol, "lines too long");
+  if (payload.size() < header_bytes) return fail(Errc::protocol, "lines: truncated");
+  if (payload.size() > header_bytes + line_bytes_max)
+    return fail(Errc::protocol, "lines: too long");
   Lines lines;
   lines.rank = static_cast<int>(static_cast<std::uint32_t>(number_at(payload, 0, 4)));
   if (payload[4] != static_cast<char>(Stream::out) && payload[4] != static_cast<char>(Stream::err))
-    return fail(Errc::protocol, "lines of an unknown stream");
+    return fail(Errc::protocol, "lines: unknown stream");
   lines.stream = static_cast<Stream>(payload[4]);
   const int flags = payload[5];
   if ((flags & ~(flag_part | flag_alone | flag_steps)) != 0)
-    return fail(Errc::protocol, "lines with unknown flags");
+    return fail(Errc::protocol, "lines: unknown flags");
   lines.part = (flags & flag_part) != 0;
   lines.alone = (flags & flag_alone) != 0;
   lines.steps = (flags & flag_steps) != 0;
-  if (lines.part && lines.steps) return fail(Errc::protocol, "a piece of a line with its end");
+  if (lines.part && lines.steps)
+    return fail(Errc::protocol, "lines: a part of a line that is marked as its end");
   lines.bytes = payload.substr(header_bytes);
-  if (lines.rank < -1) return fail(Errc::protocol, "lines of a rank below 0");
+  if (lines.rank < -1) return fail(Errc::protocol, "lines: negative rank");
   // Who shows lines puts a tag before each: one that is hidden in a piece would get none.
   const bool has_end = lines.bytes.find('\n') != std::string::npos;
-  if (lines.part && has_end) return fail(Errc::protocol, "a piece of a line with the line's end");
+  if (lines.part && has_end)
+    return fail(Errc::protocol, "lines: a part of a line contains a line end");
   if (!lines.part && !lines.bytes.empty() && lines.bytes.back() != '\n')
-    return fail(Errc::protocol, "lines without the last one's end");
+    return fail(Errc::protocol, "lines: no line end at the end");
   return lines;
 }
 

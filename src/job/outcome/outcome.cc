@@ -112,7 +112,7 @@ Result<Outcome> outcome_from(const Json& json) {
 
 Result<Verdict> verdict_from(const Json& json) {
   if (!json.is_object() || !json.contains("outcome"))
-    return fail(Errc::protocol, "a verdict without outcome");
+    return fail(Errc::protocol, "a verdict without an outcome");
   Verdict verdict;
   verdict.outcome = TRY(outcome_from(json["outcome"]));
   verdict.host = TRY(member<std::string>(json, "host", ""));

@@ -38,7 +38,7 @@ const NumberField numbers[] = {{"clock_unix_ms", &HostFacts::clock_unix_ms},
                                {"port", &HostFacts::port}};
 
 Error misfit(const std::string& what) {
-  return fail(Errc::protocol, "preflight: a host's facts do not fit: " + what);
+  return fail(Errc::protocol, "preflight: invalid information about a host: " + what);
 }
 
 std::string bounded(const Json& value) {

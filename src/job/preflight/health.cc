@@ -37,7 +37,7 @@ std::string health_text(const HostFacts& facts, const std::vector<Finding>& find
 
 Result<Health> health_from(std::string_view text) {
   const Json json = TRY(parse_json(text));
-  const auto invalid = [] { return fail(Errc::invalid_input, "no record of a preflight"); };
+  const auto invalid = [] { return fail(Errc::invalid_input, "not a preflight record"); };
   if (!json.is_object() || !json.contains("time") || !json["time"].is_string()) return invalid();
   const std::optional<UnixMillis> at = parse_iso_date(json["time"].get<std::string>());
   if (!at || !json.contains("findings") || !json["findings"].is_array()) return invalid();
@@ -72,7 +72,7 @@ Result<void> keep_health(const std::string& folder, const std::vector<HostFacts>
 Result<void> keep_record(const std::string& folder, const std::string& name,
                          const std::string& record) {
   TRY(health_from(record));
-  if (!is_plain(name)) return fail(Errc::invalid_input, "not a node name: " + to_utf8(name));
+  if (!is_plain(name)) return fail(Errc::invalid_input, "invalid node name: " + to_utf8(name));
   TRY(make_folders(folder, 0700));
   const std::vector<std::string> kept = TRY(names_in(folder));
   const std::string file = name + std::string(suffix);

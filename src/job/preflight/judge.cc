@@ -227,8 +227,8 @@ class Judge {
       if (view.is_own) continue;
       if (view.addresses.empty()) {
         add(Level::error, "name", {view.viewer},
-            named(view.viewer) + " does not know the name " + host.host +
-                ": /etc/hosts or the name server there");
+            named(view.viewer) + " cannot resolve the name " + host.host +
+                "; check /etc/hosts and the name server there");
       } else if (right != views.end()) {
         add(Level::error, "name", {view.viewer},
             host.host + " is " + join(view.addresses, ", ") + " on " + named(view.viewer) +
@@ -257,7 +257,7 @@ class Judge {
         if (!is_loopback(addresses)) there.push_back(name);
       add(Level::error, "interface", {host.host},
           name_of(host) + " has no network interface \"" + host.interface +
-              "\" with an address, which it is to use; it has " +
+              "\" with an address, which it is configured to use; it has " +
               (there.empty() ? "none" : listed(there)));
     }
     if (findings_of("interface") + findings_of("ipv6") == 0) subnets();
@@ -315,7 +315,7 @@ class Judge {
       const std::string& there = common->second.interfaces.at(host.host);
       if (there == host.interface) continue;
       add(Level::warning, "interface", {host.host},
-          name_of(host) + " is to use " + host.interface + ", outside of the subnet " +
+          name_of(host) + " is configured to use " + host.interface + ", outside the subnet " +
               common->first + " that all hosts share; there it has " + there);
     }
   }

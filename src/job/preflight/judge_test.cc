@@ -131,7 +131,8 @@ TEST_CASE("a name that means another address somewhere is an error of that host"
         "algo-2 (node2)\n");
   hosts[2].names["algo-1"] = {};
   CHECK(told(judge(hosts, {}, {})) ==
-        "E algo-3 (node3) does not know the name algo-1: /etc/hosts or the name server there\n");
+        "E algo-3 (node3) cannot resolve the name algo-1; check /etc/hosts and the name server "
+        "there\n");
 }
 
 TEST_CASE("a name that means the same foreign address to all may be NAT: a warning") {
@@ -258,11 +259,12 @@ TEST_CASE("judge: the interface that a host is to use is there, and in the subne
   CHECK(judged(hosts).empty());
   hosts[1].interface = "eth0";
   CHECK(judged(hosts).find("algo-2 (node2) has no network interface \"eth0\" with an address, "
-                           "which it is to use; it has ens5") != std::string::npos);
+                           "which it is configured to use; it has ens5") != std::string::npos);
   hosts = with_interfaces(3);
   hosts[2].interface = "eth1";
-  CHECK(judged(hosts).find("algo-3 (node3) is to use eth1, outside of the subnet 10.0.0.0/24 that "
-                           "all hosts share; there it has eth0") != std::string::npos);
+  CHECK(judged(hosts).find(
+            "algo-3 (node3) is configured to use eth1, outside the subnet 10.0.0.0/24 that "
+            "all hosts share; there it has eth0") != std::string::npos);
   // Two subnets with a way between them.
   hosts = alike(2);
   hosts[0].interfaces = {{"eth0", {"10.0.0.1/24"}}, {"docker0", {"172.17.0.1/16"}}};

@@ -44,7 +44,7 @@ Result<std::string> text_member(const PyValue& object, const char* name,
   const PyValue* value = object.find(name);
   if (value == nullptr || value->is_null()) return standard;
   if (value->is_text()) return value->text;
-  return expected(path + ": \"" + name + "\"", "a text");
+  return expected(path + ": \"" + name + "\"", "a string");
 }
 
 Result<std::vector<InstanceGroup>> group_list(const PyValue& source, const std::string& path) {

@@ -39,7 +39,7 @@ class Parser {
     skip_space();
     PyValue value = TRY(this->value(0));
     skip_space();
-    if (at_ != text_.size()) return expected("the end");
+    if (at_ != text_.size()) return expected("the end of the text");
     return value;
   }
 
@@ -211,7 +211,7 @@ class Parser {
         ++at_;
         TRY(unicode_escape(out));
       } else {
-        return expected("one of the escapes that JSON knows");
+        return expected("a valid JSON escape");
       }
     }
   }

@@ -37,7 +37,7 @@ TEST_CASE("python json: an error says where and what was expected") {
       {"[1, 2", "line 1, column 6: expected ',' or ']'"},
       {"{\"a\": tru}", "line 1, column 7: expected a JSON value"},
       {"\"a\nb\"", "line 1, column 3: expected an escape"},
-      {"1 2", "line 1, column 3: expected the end"},
+      {"1 2", "line 1, column 3: expected the end of the text"},
   };
   for (const auto& c : cases) {
     CAPTURE(c.text);

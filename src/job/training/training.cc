@@ -151,7 +151,7 @@ Result<Args> script_args(const Env& env) {
   if (found == env.end()) return args;
   const Result<PyValue> list = python_loads(found->second);
   const Error wrong =
-      fail(Errc::invalid_input, "MUSTER_SCRIPT_ARGS: expected a JSON list of texts");
+      fail(Errc::invalid_input, "MUSTER_SCRIPT_ARGS: expected a JSON list of strings");
   if (!list || !list->is_list()) return wrong;
   for (const PyValue& item : list->items) {
     if (!item.is_text() || item.text.find('\0') != std::string::npos) return wrong;

@@ -64,7 +64,7 @@ Result<void> check_ids(const char* list, const char* field, const std::vector<Th
     if (!fits || !job::only_has(thing.id, "-"))
       return expected(at(list, thing.id) + "." + field, "1 to 64 letters, digits and '-'");
     if (!seen.insert(thing.id).second)
-      return expected(at(list, thing.id) + "." + field, "an id that no other has");
+      return expected(at(list, thing.id) + "." + field, "a unique ID");
   }
   return {};
 }
@@ -79,7 +79,7 @@ Result<void> check_ports(const std::string& field, const Rule& rule) {
   TRY(check_number(field + ".ToPort", rule.to_port, port_max));
   const bool all = rule.from_port == -1 && rule.to_port == -1;
   if (all || (rule.from_port >= 0 && rule.from_port <= rule.to_port)) return {};
-  return expected(field + ".ToPort", "no port below FromPort");
+  return expected(field + ".ToPort", "at least FromPort");
 }
 
 Result<void> check_protocol(const std::string& field, const Rule& rule) {
@@ -117,13 +117,13 @@ Result<void> check_subnet(const Subnet& subnet, const Networks& networks) {
   const AddressBlock block = *block_from(subnet.cidr);
   if (!contains(*block_from(vpc->cidr), block))
     return expected(field + ".CidrBlock",
-                    "a part of " + vpc->id + "'s " + vpc->cidr + ", got " + subnet.cidr);
+                    "a block within " + vpc->cidr + " of " + vpc->id + ", got " + subnet.cidr);
   for (const Subnet& other : networks.subnets)
     if (other.id < subnet.id && other.vpc == subnet.vpc) {
       const Result<AddressBlock> its = block_from(other.cidr);
       if (its && overlap(*its, block))
         return expected(field + ".CidrBlock",
-                        "addresses that " + other.id + " has not, got " + subnet.cidr);
+                        "a block that does not overlap " + other.id + ", got " + subnet.cidr);
     }
   return {};
 }

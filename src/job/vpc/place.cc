@@ -82,7 +82,7 @@ std::vector<std::string> unknown_ids(const Networks& networks, const VpcConfig& 
 Result<job::VpcPlace> place_of(const Networks& networks, const VpcConfig& config) {
   const std::vector<std::string> unknown = unknown_ids(networks, config);
   if (!unknown.empty() || config.subnets.empty())
-    return fail(Errc::not_found, "there is no " + join(unknown, ", ") + " here");
+    return fail(Errc::not_found, "unknown subnets or security groups: " + join(unknown, ", "));
   const std::string id = subnet_of(networks, config.subnets.front())->vpc;
   const auto other = [&](const std::string& what, const std::string& vpc) {
     return fail(Errc::invalid_input, what + " is in " + vpc + ", " + config.subnets.front() +

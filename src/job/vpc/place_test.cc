@@ -48,7 +48,7 @@ TEST_CASE("place: ids that there are not, and of another VPC") {
         std::vector<std::string>{"s-2", "sg-3"});
   const Error unknown = place_of(networks({}), {{"s-2"}, {"sg-1"}}).error();
   CHECK(unknown.code == Errc::not_found);
-  CHECK(unknown.text == "there is no s-2 here");
+  CHECK(unknown.text == "unknown subnets or security groups: s-2");
   CHECK(place_of(networks({}), {{"subnet-1", "subnet-9"}, {"sg-1"}}).error().text ==
         "subnet-9 is in vpc-2, subnet-1 in vpc-1; expected subnets and groups of one VPC");
   const Error other = place_of(networks({}), {{"subnet-1"}, {"sg-9"}}).error();

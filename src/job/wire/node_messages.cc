@@ -204,7 +204,7 @@ Result<NodeJob> node_job_from(std::string_view text) {
   fields.text("archive", job.archive);
   fields.text("archive_digest", job.archive_digest);
   const Json* const spec = fields.object("spec");
-  if (spec == nullptr) fields.note("spec", "it to be there");
+  if (spec == nullptr) fields.note("spec", "a value");
   fields.flag("light", job.light);
   fields.integer("rollcall_port", job.rollcall_port);
   std::int64_t kill_wait = job.kill_wait.count();
@@ -228,7 +228,7 @@ Result<NodeJob> node_job_from(std::string_view text) {
   const bool is_stored = job.spec.image && job.spec.image->tool.empty();
   if (job.image.has_value() != is_stored || (job.image && job.light))
     return fail(Errc::invalid_input,
-                "image: expected it for containers of an image, and no others");
+                "image: expected an image if hosts are containers, otherwise none");
   return job;
 }
 
@@ -268,7 +268,7 @@ Result<NodeHello> node_hello_from(std::string_view payload) {
   if (!is_ipv4(hello.address)) return invalid_message(name, "address is not an IPv4 address");
   const std::string state = TRY(line_at(name, json, "state"));
   const auto found = std::find(std::begin(state_names), std::end(state_names), state);
-  if (found == std::end(state_names)) return invalid_message(name, "no field state that there is");
+  if (found == std::end(state_names)) return invalid_message(name, "unknown state");
   hello.state = static_cast<NodeState>(found - std::begin(state_names));
   const Json lacks = json.value("lacks", Json::array());
   if (!lacks.is_array() || lacks.size() > layers_max)
@@ -317,11 +317,12 @@ Result<NodeBegin> node_begin_from(std::string_view payload) {
   if (json.contains("preempt_grace_ms"))
     begin.preempt_grace = TRY(span_at(name, json, "preempt_grace_ms", stop_grace_max));
   for (const Json& entry : *hosts) {
-    if (!entry.is_object()) return invalid_message(name, "no field hosts of objects");
+    if (!entry.is_object())
+      return invalid_message(name, "hosts contains an item that is not an object");
     HostAddress& host = begin.hosts.emplace_back();
     host.name = TRY(line_at(name, entry, "name"));
     host.address = TRY(line_at(name, entry, "address"));
-    if (!is_job_name(host.name)) return invalid_message(name, "no field name that a host has");
+    if (!is_job_name(host.name)) return invalid_message(name, "invalid host name");
     if (!is_ipv4(host.address)) return invalid_message(name, host.name + " has no IPv4 address");
   }
   return begin;
@@ -474,7 +475,7 @@ Result<NodeEnded> node_ended_from(std::string_view payload) {
   NodeEnded ended;
   ended.outcome = TRY(outcome_from(*outcome));
   if (!is_line(ended.outcome.text, line_bytes_max))
-    return invalid_message(name, "its text is not a short line");
+    return invalid_message(name, "text is not a short line");
   ended.ago = TRY(span_at(name, json, "ago_ms", ago_max));
   return ended;
 }

@@ -72,7 +72,7 @@ Result<std::int64_t> number(const Json& json, const char* name) {
 Result<std::string> text(const Json& json, const char* name) {
   const auto found = json.find(name);
   if (found == json.end()) return std::string();
-  if (!found->is_string()) return invalid_stacks("texts");
+  if (!found->is_string()) return invalid_stacks("strings");
   return shortened(found->get_ref<const std::string&>());
 }
 
@@ -98,7 +98,7 @@ Result<ThreadStack> thread_from(const Json& json) {
   thread.name = TRY(text(json, "name"));
   thread.runs = json.value("runs", Json()) == true;
   const Json& calls = list(json, "calls");
-  if (calls.size() > stack_calls_max) return invalid_stacks("at most 100 calls of a thread");
+  if (calls.size() > stack_calls_max) return invalid_stacks("at most 100 calls in a thread");
   for (const Json& each : calls) thread.calls.push_back(TRY(call_from(each)));
   thread.place = TRY(number(json, "place"));
   thread.state = TRY(number(json, "state"));
@@ -123,7 +123,7 @@ Result<ProcessStacks> process_from(const Json& json) {
   process.stopped = json.value("stopped", Json()) == true;
   process.trouble = TRY(text(json, "trouble"));
   const Json& threads = list(json, "threads");
-  if (threads.size() > stack_threads_max) return invalid_stacks("at most 64 threads of a process");
+  if (threads.size() > stack_threads_max) return invalid_stacks("at most 64 threads in a process");
   for (const Json& each : threads) process.threads.push_back(TRY(thread_from(each)));
   return process;
 }
@@ -215,7 +215,7 @@ Result<HostStacks> host_stacks_from_json(const Json& json) {
   stacks.trouble = TRY(text(json, "trouble"));
   const Json& processes = list(json, "processes");
   if (processes.size() > stack_processes_max)
-    return invalid_stacks("at most 256 processes of a host");
+    return invalid_stacks("at most 256 processes on a host");
   for (const Json& each : processes) stacks.processes.push_back(TRY(process_from(each)));
   return stacks;
 }

@@ -61,7 +61,7 @@ Result<HostTimeline> host_from(const Json& json) {
   host.attempt = static_cast<int>(TRY(number_at(json, "attempt", 1)));
   host.input_bytes = TRY(number_at(json, "input_bytes", -1));
   if (!json.contains("points") || !json["points"].is_array())
-    return invalid_timeline("expected the points of " + host.host);
+    return invalid_timeline("no points of " + host.host);
   for (const Json& each : json["points"]) {
     if (!each.is_object() || !each.contains("point") || !each["point"].is_string() ||
         !each.contains("ms") || !each["ms"].is_number_integer())

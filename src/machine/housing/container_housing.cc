@@ -66,7 +66,7 @@ Result<void> ContainerHousing::build() {
     made = put_together(container::ids_from(static_cast<std::uint32_t>(spec_.first_id)));
   if (!made) {
     context_.log("warning",
-                 "no user namespace: root of this host is root of the machine by number (" +
+                 "no user namespace: root in this host has the user ID of the machine's root (" +
                      made.error().text + ")");
     ids_ = {};
     namespaces_ = {};
@@ -215,10 +215,11 @@ Result<void> ContainerHousing::show(const container::Facts& facts) {
 void ContainerHousing::tell_lesser_shm(const container::HostLimits& limits) {
   if (spec_.spec.shm_bytes <= job::shm_bytes_default || limits.shm_bytes >= spec_.spec.shm_bytes)
     return;
-  context_.log("warning", "/dev/shm has " + std::to_string(limits.shm_bytes >> 20) +
-                              " MiB, not the " + std::to_string(spec_.spec.shm_bytes >> 20) +
-                              " MiB that were asked for: at most a quarter of the host's part of "
-                              "memory");
+  context_.log(
+      "warning",
+      "/dev/shm has " + std::to_string(limits.shm_bytes >> 20) + " MiB, not the " +
+          std::to_string(spec_.spec.shm_bytes >> 20) +
+          " MiB that were requested: the limit is a quarter of the host's share of memory");
 }
 
 Result<void> ContainerHousing::furnish(const std::vector<std::string>& staged) {

@@ -120,7 +120,7 @@ loop::Task<> Agent::look_around() {
   if (!container::known_containers().empty()) co_await steward_.sweep();
   if (lack)
     co_return end(job::Outcome::failed(options_.node + ": cannot create a container: " + *lack +
-                                       "; --slurm hosts=light needs none of it"));
+                                       "; --slurm hosts=light does not need it"));
   if (!job_.image) co_return;
   const auto list = [image = *job_.image] { return lacking_layers(image); };
   Result<std::vector<int>> layers = co_await loop::in_thread(loop_, list);
@@ -133,7 +133,7 @@ void Agent::look_for_tool(const job::Image& image) {
   const Result<std::string> found = container::find_tool(image.tool, options_.env);
   if (!found)
     end(job::Outcome::failed(options_.node + ": " + image.tool +
-                             " is not installed there, which is to open the job's image"));
+                             " is not installed there, but must open the job's image"));
   else if (image.name.starts_with('/') && ::access(image.name.c_str(), R_OK) != 0)
     end(job::Outcome::failed(options_.node + ": " + errno_text(image.name)));
 }
@@ -156,7 +156,7 @@ std::string Agent::why_over() const {
   switch (state()) {
     case job::NodeState::waiting:
       return job::is_spare(options_.host) ? "no contact with the engine for too long"
-                                          : "the start signal did not come in time";
+                                          : "the start signal was not received in time";
     case job::NodeState::running:
       return "no contact with the engine for too long";
     case job::NodeState::ended:

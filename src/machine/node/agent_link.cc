@@ -65,7 +65,7 @@ loop::Task<bool> Agent::connect() {
       continue;
     }
     if (!is_ipv4(peer->own_address)) {
-      complain("the engine at " + where + " is reached by IPv6 alone; hosts need IPv4");
+      complain("the engine at " + where + " can only be reached by IPv6; hosts require IPv4");
       continue;
     }
     std::shared_ptr<loop::Channel> channel = std::move(peer->channel);
@@ -159,7 +159,7 @@ Result<void> Agent::hear(const Frame& frame) {
     case Message::node_have: {
       const std::uint64_t have = TRY(job::node_have_from(frame.payload));
       if (have < said_.have || have > said_.journal_bytes)
-        return fail(Errc::protocol, "it has bytes of the journal that were not sent");
+        return fail(Errc::protocol, "it reports more journal bytes than were sent");
       said_.have = have;
       break;
     }
@@ -202,7 +202,7 @@ Result<void> Agent::hear(const Frame& frame) {
       over("");
       break;
     default:
-      return fail(Errc::protocol, "a message of type " + std::to_string(frame.type));
+      return fail(Errc::protocol, "unexpected message of type " + std::to_string(frame.type));
   }
   changed_.notify();
   return {};

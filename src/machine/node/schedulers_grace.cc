@@ -29,11 +29,11 @@ std::chrono::milliseconds SchedulersGrace::preempted() const {
 
 std::string SchedulersGrace::note() const {
   if (ordinary() == asked) return {};
-  std::string note = "a stop leaves processes " + seconds_of(ordinary()) + " to end, not the " +
-                     seconds_of(asked) + " of the job: Slurm's KillWait is " +
-                     seconds_of(kill_wait);
+  std::string note = "on a stop, processes have " + seconds_of(ordinary()) +
+                     " to exit instead of the " + seconds_of(asked) +
+                     " of the job: Slurm's KillWait is " + seconds_of(kill_wait);
   if (preempted() > ordinary())
-    note += "; " + seconds_of(preempted()) + " where the job is preempted, since GraceTime is " +
+    note += "; " + seconds_of(preempted()) + " if the job is preempted, because GraceTime is " +
             seconds_of(more);
   return note;
 }

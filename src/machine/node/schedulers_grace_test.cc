@@ -14,13 +14,14 @@ TEST_CASE("schedulers_grace: the smaller of the job's and the scheduler's, which
   CHECK(cut.ordinary() == 26s);
   CHECK(cut.preempted() == 26s);
   CHECK(cut.note() ==
-        "a stop leaves processes 26 s to end, not the 120 s of the job: Slurm's KillWait is 30 s");
+        "on a stop, processes have 26 s to exit instead of the 120 s of the job: Slurm's KillWait "
+        "is 30 s");
 
   const SchedulersGrace preemptible{120s, 30s, 60s};
   CHECK(preemptible.ordinary() == 26s);
   CHECK(preemptible.preempted() == 86s);
   CHECK(preemptible.note() ==
-        cut.note() + "; 86 s where the job is preempted, since GraceTime is 60 s");
+        cut.note() + "; 86 s if the job is preempted, because GraceTime is 60 s");
 }
 
 TEST_CASE("schedulers_grace: a scheduler that kills at once leaves nothing") {

@@ -129,9 +129,8 @@ class Sampling {
     stacks.net_bytes = net_bytes_;
     for (const Found& each : found_) stacks.processes.push_back(each.told);
     if (without_native_ > 0)
-      stacks.trouble = "calls below Python's could not be read of " +
-                       std::to_string(without_native_) + " of its processes (" + why_not_native_ +
-                       ")";
+      stacks.trouble = "native calls could not be read in " + std::to_string(without_native_) +
+                       " of its processes (" + why_not_native_ + ")";
     return stacks;
   }
 
@@ -175,7 +174,7 @@ class Sampling {
     }
     if (is_merged || numbers.empty()) return;
     if (without_native_++ == 0)
-      why_not_native_ = native.trouble.empty() ? "Python's are not among them" : native.trouble;
+      why_not_native_ = native.trouble.empty() ? "Python calls are missing" : native.trouble;
   }
 
   /// Whether one of the threads makes progress: soon afterwards it is in other calls, or on a third

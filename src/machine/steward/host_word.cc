@@ -43,7 +43,7 @@ Result<std::optional<std::string>> HostWord::taken(const Frame& frame) {
     case job::Message::lines:
       // Who follows the job keeps something for each rank that has a line.
       if (TRY(job::lines_from(frame.payload)).rank >= job::ranks_max)
-        return fail(Errc::protocol, "lines of a rank beyond " + std::to_string(job::ranks_max));
+        return fail(Errc::protocol, "lines of a rank above " + std::to_string(job::ranks_max));
       return std::optional(frame.payload);
     case job::Message::outcome:
       return word(frame, false);
@@ -71,7 +71,7 @@ Result<std::optional<std::string>> HostWord::word(const Frame& frame, bool of_th
                                            : "an outcome of another host's process");
   // A journal's reader takes the outcome of "host" for the steward's own, from the kernel.
   if (!of_the_job && verdict.process == "host")
-    return fail(Errc::protocol, "an outcome of the host itself, which only its steward reports");
+    return fail(Errc::protocol, "an outcome of the host itself, which only its steward may report");
   bound(verdict);
   std::string text = to_text(job::to_json(verdict));
   if (bytes_ + text.size() > bytes_max)
@@ -103,7 +103,7 @@ Result<std::optional<std::string>> HostWord::health(const Frame& frame) {
 Result<std::optional<std::string>> HostWord::mark(const Frame& frame) {
   const job::Moment moment = TRY(job::moment_from(frame.payload));
   if (!job::is_hosts_own(moment.mark))
-    return fail(Errc::protocol, "a mark that only its steward makes");
+    return fail(Errc::protocol, "a mark that only its steward may send");
   if (!marked_.insert(moment.mark).second) return std::optional<std::string>();
   return std::optional(job::encode(job::Moment{moment.mark}));
 }

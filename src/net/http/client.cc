@@ -108,7 +108,7 @@ loop::Task<Result<void>> Response::read_body(Body body, const OnBody& on_body) {
     if (!filled) co_return filled.error();
     if (*filled) continue;
     if (body.framing() == Body::Framing::to_end) break;
-    co_return fail(Errc::closed, "the connection ended before the body did");
+    co_return fail(Errc::closed, "the connection ended before the end of the body");
   }
   co_return Result<void>();
 }
@@ -125,7 +125,7 @@ loop::Task<Result<void>> Response::read(bool without_body, const OnBody& on_body
     keep_alive_ = answer->keep_alive && connection_.unread().empty();
     co_return Result<void>();
   }
-  co_return fail(Errc::protocol, "invalid HTTP response: only interim ones");
+  co_return fail(Errc::protocol, "invalid HTTP response: only interim responses");
 }
 
 loop::Task<Result<bool>> send_file(ClientConnection& connection, FilePart part, Duration idle_max,

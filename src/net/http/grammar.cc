@@ -77,7 +77,7 @@ Result<void, BadHead> read_known(std::string_view name, std::string_view value, 
     std::uint64_t bytes = 0;
     const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), bytes);
     if (error != std::errc() || end != value.data() + value.size() || (bytes >> 62) != 0)
-      return bad_head("bad Content-Length");
+      return bad_head("invalid Content-Length");
     if (++known.lengths > 1) return bad_head("two Content-Length headers");
     known.body_bytes = bytes;
   } else if (same_letters(name, "transfer-encoding")) {
@@ -108,7 +108,7 @@ Result<void, BadHead> read_fields(std::string_view lines, bool http11, Fields& f
     fields.emplace_back(line.substr(0, colon), value);
     TRY(read_known(line.substr(0, colon), value, known));
   }
-  if (known.chunked && known.lengths > 0) return bad_head("both a length and chunks");
+  if (known.chunked && known.lengths > 0) return bad_head("both Content-Length and chunks");
   if (known.chunked && !http11) return bad_head("chunks in HTTP/1.0");  // RFC 9112 section 6.1.
   return {};
 }
@@ -123,16 +123,16 @@ std::string_view lines_behind(std::string_view text, std::size_t first) {
 Result<void, BadHead> read_request_line(std::string_view line, ParsedRequest& head) {
   const std::size_t first = line.find(' ');
   const std::size_t last = line.rfind(' ');
-  if (first == std::string_view::npos || first == last) return bad_head("no request line");
+  if (first == std::string_view::npos || first == last) return bad_head("missing request line");
   head.incoming.method = line.substr(0, first);
   head.incoming.target = line.substr(first + 1, last - first - 1);
   const std::string_view version = line.substr(last + 1);
   if (!is_token(head.incoming.method) || head.incoming.method.size() > 32)
-    return bad_head("bad method");
+    return bad_head("invalid method");
   const std::string_view target = head.incoming.target;
   if (target.empty() || target.find(' ') != std::string_view::npos ||
       std::any_of(target.begin(), target.end(), is_control))
-    return bad_head("bad target");
+    return bad_head("invalid target");
   if (version != "HTTP/1.1" && version != "HTTP/1.0")
     return BadHead{version.starts_with("HTTP/") ? 505 : 400, "not HTTP/1.1"};
   head.http11 = head.keep_alive = version == "HTTP/1.1";
@@ -143,9 +143,9 @@ Result<void, BadHead> read_request_line(std::string_view line, ParsedRequest& he
 Result<void, BadHead> strip_origin(std::string_view& target, std::string_view& authority) {
   if (target.front() == '/' || target == "*") return {};
   const std::size_t scheme = target.find("://");
-  if (scheme > scheme_bytes_max) return bad_head("bad target");  // Also where there is none.
+  if (scheme > scheme_bytes_max) return bad_head("invalid target");  // Also where there is none.
   const std::size_t slash = target.find('/', scheme + 3);
-  if (slash == std::string_view::npos) return bad_head("bad target");
+  if (slash == std::string_view::npos) return bad_head("invalid target");
   authority = target.substr(scheme + 3, slash - scheme - 3);
   target.remove_prefix(slash);
   return {};
@@ -261,7 +261,7 @@ Result<ChunkDecoder::Step> ChunkDecoder::line(std::string_view bytes) {
   if (std::any_of(text.begin(), text.end(), is_control))
     return fail(Errc::protocol, "a control character between chunks");
   if (state_ == State::data_end) {
-    if (!text.empty()) return fail(Errc::protocol, "a chunk is longer than it says");
+    if (!text.empty()) return fail(Errc::protocol, "a chunk is longer than its size");
     state_ = State::size;
     return step;
   }

@@ -12,8 +12,8 @@ namespace muster::http {
 /// Pure: HTTP/1.1 messages as bytes, read by the server and by the client with one grammar.
 ///
 /// Source: RFC 9112. Strict where leniency lets two readers see two messages: no line folding, no
-/// space before a colon, no bare CR, not both a length and chunks, no length given twice. What
-/// Boost.Beast takes of that: docs/decisions/0013-s3-server.md.
+/// space before a colon, no bare CR, not both Content-Length and chunks, no length given twice.
+/// What Boost.Beast takes of that: docs/decisions/0013-s3-server.md.
 
 /// Where the head in `bytes` ends (behind its empty line); 0: not all there yet. `from`: how many
 /// bytes earlier calls have seen already.

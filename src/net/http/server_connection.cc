@@ -306,7 +306,7 @@ loop::Task<bool> ServerConnection::receive_head() {
       deadline = in(options.head_max);
     }
     if (!may_begin_request(unread())) {
-      const BadHead bad{400, "this is no HTTP; a server without TLS is asked by http://"};
+      const BadHead bad{400, "not an HTTP request; use http:// for a server without TLS"};
       const bool kept = co_await refuse(bad);
       co_return kept;
     }

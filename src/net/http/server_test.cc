@@ -265,7 +265,7 @@ TEST_CASE("http_server: malformed requests are refused") {
       {"two hosts", "GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", "400"},
       {"two lengths", "GET / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\n",
        "400"},
-      {"length and chunks",
+      {"Content-Length and chunks",
        "PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n",
        "400"},
       {"chunks in HTTP/1.0",

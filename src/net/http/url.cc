@@ -56,7 +56,8 @@ Result<Url> parse_url(std::string_view text) {
   else
     return fail(Errc::invalid_input, "not a URL: expected http://… or https://…");
   if (!std::all_of(text.begin(), text.end(), is_url_byte))
-    return fail(Errc::invalid_input, "not a URL: it has a space, a fragment or the like");
+    return fail(Errc::invalid_input,
+                "not a URL: it contains a space, a fragment or an invalid character");
   text.remove_prefix(url.origin.tls ? 8 : 7);
   const std::size_t target_at = std::min(text.find_first_of("/?"), text.size());
   if (text.substr(0, target_at).find('@') != std::string_view::npos)

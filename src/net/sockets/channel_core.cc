@@ -55,7 +55,7 @@ Task<Result<Frame>> ChannelCore::receive(std::shared_ptr<ChannelCore> core) {
     core->read_some();
     if (!core->wanted_) continue;
     const bool ready = co_await core->ready(*std::exchange(core->wanted_, std::nullopt));
-    if (!ready && !core->closed_) co_return fail(Errc::system, "the socket cannot be waited for");
+    if (!ready && !core->closed_) co_return fail(Errc::system, "cannot wait on the socket");
     core->read_since_turn_ = 0;
   }
   co_return closed_error();
@@ -143,7 +143,7 @@ Task<void> ChannelCore::pump() {
     if (attempt.kind == Wire::Kind::want_read || attempt.kind == Wire::Kind::want_write) {
       turn = 0;
       const bool is_ready = co_await ready(attempt.kind);
-      if (!is_ready) stop_writing(fail(Errc::system, "the socket cannot be waited for"));
+      if (!is_ready) stop_writing(fail(Errc::system, "cannot wait on the socket"));
       continue;
     }
     if (attempt.kind != Wire::Kind::done) {

@@ -53,8 +53,8 @@ Result<void> add(const Edits& edits, job::HostDevices& devices) {
     if (same == devices.nodes.end())
       devices.nodes.push_back({node.outside, node.inside});
     else if (same->outside != node.outside)
-      return fail(Errc::invalid_input, "both " + same->outside + " and " + node.outside +
-                                           " are to be " + node.inside + " of one host");
+      return fail(Errc::invalid_input, same->outside + " and " + node.outside + " would both be " +
+                                           node.inside + " in one host");
   }
   for (const job::DeviceMount& mount : edits.mounts)
     if (std::none_of(devices.mounts.begin(), devices.mounts.end(),
@@ -164,8 +164,9 @@ Result<std::vector<Gpu>> numbered(const std::vector<Gpu>& gpus, const std::vecto
       return fail(
           Errc::invalid_input,
           "GPU " + std::to_string(number) +
-              (count == 0 ? ": not found in a CDI file or as a device file"
-                          : ": it has several parts, and the number does not say which one"));
+              (count == 0
+                   ? ": not found in a CDI file or as a device file"
+                   : ": it has several parts, and the number does not identify one of them"));
     found.push_back(*std::find_if(gpus.begin(), gpus.end(), is_it));
   }
   return found;

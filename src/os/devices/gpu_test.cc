@@ -72,7 +72,7 @@ TEST_CASE("gpus: without files NVIDIA's plain device files count") {
 TEST_CASE("gpus: two that want different devices at one place do not go together") {
   const Gpu a{"a.b/gpu=0", "a.b/gpu", {.nodes = {{"/x/0", "/dev/gpu"}}}, {}};
   const Gpu b{"a.b/gpu=1", "a.b/gpu", {.nodes = {{"/x/1", "/dev/gpu"}}}, {}};
-  CHECK(given({a, b}).error().text == "both /x/0 and /x/1 are to be /dev/gpu of one host");
+  CHECK(given({a, b}).error().text == "/x/0 and /x/1 would both be /dev/gpu in one host");
 }
 
 TEST_CASE("gpus: the driver's libraries stand in the loader's cache") {
@@ -107,7 +107,7 @@ TEST_CASE("gpus: numbers are the vendor's, else those of device files") {
                       {device("0:0", {"/dev/nvidia0", "/dev/nvidia-caps/nvidia-cap12"}),
                        device("0:1", {"/dev/nvidia0", "/dev/nvidia-caps/nvidia-cap21"})}};
   CHECK(numbered(*gpus_in({{"/etc/cdi/a.yaml", 1, parts}}), {0}).error().text ==
-        "GPU 0: it has several parts, and the number does not say which one");
+        "GPU 0: it has several parts, and the number does not identify one of them");
 }
 
 }  // namespace

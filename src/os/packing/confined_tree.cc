@@ -72,7 +72,8 @@ Result<void> Tree::step(Walked& walked, const std::string& name, bool make,
   }
   if (S_ISLNK(status.st_mode)) {
     // A loop leads nowhere, so not outside either.
-    if (++links > links_max) return fail(Errc::invalid_input, shown(name) + ": links in a circle");
+    if (++links > links_max)
+      return fail(Errc::invalid_input, shown(name) + ": its links form a loop");
     const std::string target = TRY(link_target(folder, name));
     std::deque<std::string> rest = path_names(target);
     if (target.starts_with('/')) {
@@ -171,7 +172,7 @@ Result<LeftOut> Tree::make_folder(const Parts& path) {
 Result<LeftOut> Tree::make_link(const Parts& path, const std::string& target) {
   const Walked* parent = TRY(parent_of(path));
   if (!parent->inside) return outside();
-  if (target.empty()) return LeftOut{"a link to nothing"};
+  if (target.empty()) return LeftOut{"a link with an empty target"};
   const int folder = parent->folder.get();
   Parts at = parent->at;
   at.push_back(path.back());

@@ -52,7 +52,7 @@ Unpacking::Unpacking(GzipReader reader, Tree tree, const UnpackLimits& limits)
       tar_([this] { return next_bytes(); }) {}
 
 Error Unpacking::too_much() const {
-  return fail(Errc::invalid_input, "holds more than " + std::to_string(bytes_max_) +
+  return fail(Errc::invalid_input, "contains more than " + std::to_string(bytes_max_) +
                                        " bytes unpacked (MUSTER_CODE_BYTES_MAX sets the limit)");
 }
 
@@ -90,13 +90,13 @@ Result<void> Unpacking::read_rest() {
 Result<void> Unpacking::take(archive_entry* entry) {
   if (++entries_ > limits_.entries_max)
     return fail(Errc::invalid_input,
-                "holds more than " + std::to_string(limits_.entries_max) + " members");
+                "contains more than " + std::to_string(limits_.entries_max) + " entries");
   const char* raw = ::archive_entry_pathname(entry);
   const std::string name = raw != nullptr ? raw : "";
   const Placed place = placed(name);
   if (place.parts.empty()) {
     const bool plain = name == "." || name == "./";  // The folder itself, of `tar -C folder .`
-    if (!plain) say(shown(name) + " left out: nothing of its name is left");
+    if (!plain) say(shown(name) + " left out: its name is empty");
     return {};
   }
   const LeftOut left_out = TRY(make(entry, place.parts));
@@ -162,7 +162,7 @@ Result<void> Unpacking::write_data(int file, std::uint64_t size, const std::stri
     if (status == ARCHIVE_EOF) break;
     if (status != ARCHIVE_OK && status != ARCHIVE_WARN) return tar_.error("is damaged");
     if (at < 0 || count > size || static_cast<std::uint64_t>(at) > size - count)
-      return fail(Errc::invalid_input, "is damaged: " + name + " is longer than it says");
+      return fail(Errc::invalid_input, "is damaged: " + name + " is longer than its recorded size");
     const char* bytes = static_cast<const char*>(block);
     while (count > 0) {
       const ssize_t put = ::pwrite(file, bytes, count, at);

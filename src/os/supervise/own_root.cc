@@ -65,7 +65,7 @@ std::optional<Mappers> find_mappers(const User& user, pid_t pid, const Env& env,
     const std::optional<IdRange> range =
         subordinate_ids(read_file(file).value_or(""), user.name, user.uid);
     if (!range) {
-      why = std::string(file) + " has none for you";
+      why = std::string(file) + " contains no range for you";
       return std::nullopt;
     }
     count = std::min(count, range->count);

@@ -103,7 +103,7 @@ loop::Task<Result<Programs::Done>> Programs::run(Command command, Duration limit
   }
   reaper_->signal_group(pid, SIGKILL);
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(limit).count();
-  co_return fail(Errc::timeout, name + ": not done within " + std::to_string(seconds) + " s");
+  co_return fail(Errc::timeout, name + ": timed out after " + std::to_string(seconds) + " s");
 }
 
 }  // namespace muster::supervise

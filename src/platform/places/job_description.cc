@@ -10,8 +10,7 @@ namespace muster::places {
 namespace {
 
 constexpr const char* lost_reason =
-    "lost: the process that carried the job was killed, and its hosts with it; its log goes as far "
-    "as it was written";
+    "lost: the process that ran the job was killed, and its hosts with it; the log ends there";
 
 /// AWS's JSON has times as seconds since 1970.
 double seconds_of(UnixMillis time) {

@@ -234,7 +234,8 @@ Result<FoundJob> find_job(const std::string& state, const std::string& name) {
   if (!text) return fail(Errc::not_found, "there is no job " + to_utf8(name) + " on this machine");
   Result<Json> json = parse_json(*text);
   if (!json || !json->is_object())
-    return fail(Errc::not_found, folder + ": the job's record is damaged; sm clean --all drops it");
+    return fail(Errc::not_found,
+                folder + ": the job's record is damaged; sm clean --all removes it");
   return found(name, folder, *std::move(json));
 }
 
@@ -244,7 +245,7 @@ Result<FoundJob> find_again(const std::string& state, const FoundJob& job) {
     return one.description.value("CreationTime", Json());
   };
   if (created(now) != created(job))
-    return fail(Errc::not_found, job.name + " has ended, and a later job has its name");
+    return fail(Errc::not_found, job.name + " has ended, and a later job uses its name");
   return now;
 }
 

@@ -11,12 +11,12 @@ namespace muster::places {
 
 std::vector<std::string> lacks(const Rootless& rootless) {
   std::vector<std::string> all = {
-      "no limits of memory and processors, and none of disk (VolumeSizeInGB)",
-      "the machine's own files belong to \"nobody\" in hosts and cannot be changed"};
+      "no limits on memory, processors and disk (VolumeSizeInGB)",
+      "the machine's own files belong to \"nobody\" in hosts and are read-only"};
   if (!rootless.why_one_id.empty())
-    all.push_back("hosts have one user, root, who is you (" + rootless.why_one_id + ")");
+    all.push_back("hosts have one user: root, with your user ID (" + rootless.why_one_id + ")");
   if (!rootless.why_no_outside.empty())
-    all.push_back("jobs reach nothing outside (" + rootless.why_no_outside + ")");
+    all.push_back("jobs have no outside network (" + rootless.why_no_outside + ")");
   return all;
 }
 

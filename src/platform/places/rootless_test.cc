@@ -10,7 +10,8 @@ TEST_CASE("rootless: only the missing parts are reported") {
   CHECK(lacks(most).size() == 2);
   const Rootless least{1, "newuidmap is not installed", "nft is not installed"};
   CHECK(lacks(least).size() == 4);
-  CHECK(lacks(least)[2] == "hosts have one user, root, who is you (newuidmap is not installed)");
+  CHECK(lacks(least)[2] ==
+        "hosts have one user: root, with your user ID (newuidmap is not installed)");
 }
 
 }  // namespace

@@ -71,7 +71,7 @@ Result<std::string> setting_text(const std::string& name, const Json& value) {
   if (name.starts_with(preflight_name) && value.is_number()) return to_text(value);
   if (value.is_string()) return value.get<std::string>();
   if (value == Json(true)) return std::string();
-  return fail(Errc::invalid_input, "expected a text, or true for an option without value");
+  return fail(Errc::invalid_input, "expected a string, or true for an option without a value");
 }
 
 }  // namespace

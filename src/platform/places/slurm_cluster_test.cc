@@ -47,7 +47,7 @@ TEST_CASE("slurm cluster: an unknown setting is refused by name") {
       {R"([])", "expected an object"},
       {R"({"wrap": "rm -rf /"})", "option --wrap"},
       {R"({"partition": "a b"})", "partition 'a b'"},
-      {R"({"partition": 7})", "partition: expected a text"},
+      {R"({"partition": 7})", "partition: expected a string"},
       {R"({"hosts": "docker"})", "hosts: expected light, container, apptainer or"},
       {R"({"folder": "cache"})", "folder: expected an absolute path"},
       {R"({"sm": "sm"})", "sm: expected an absolute path"},

@@ -48,7 +48,7 @@ Result<std::optional<job::Image>> image_on_nodes(const std::optional<SlurmCluste
   const auto refuse = [&](const char* what) {
     return fail(Errc::invalid_input,
                 "image " + wish.name + ": " + tool +
-                    " opens it on the nodes, with their logins, and keeps no " + what +
+                    " opens it on the nodes with their own logins, and cannot apply the " + what +
                     " of this server's config");
   };
   if (!wish.policy.empty()) return refuse("policy (jobs.image_policy)");

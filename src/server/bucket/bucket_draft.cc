@@ -112,7 +112,7 @@ Result<void> check_room(int fd, std::uint64_t bytes, std::uint64_t free_min) {
   if (bytes <= free && free - bytes >= free_min) return {};
   return fail(Errc::closed,
               "No space left: " + bytes_text(free) + " of the disk are free" +
-                  (free_min > 0 ? ", and " + bytes_text(free_min) + " stay free" : ""));
+                  (free_min > 0 ? ", of which " + bytes_text(free_min) + " must stay free" : ""));
 }
 
 Result<void> sync_folder_of(int place, const std::string& name) {

@@ -47,10 +47,10 @@ Result<void, aws::Refusal> Budget::fits(const Amount& more) const {
     over = bytes_text(most_.bytes) + ", of which " + bytes_text(there.bytes) +
            " are used; this needs " + bytes_text(more.bytes) + " more";
   else if (most_.files > 0 && more.files > 0 && there.files + more.files > most_.files)
-    over = std::to_string(most_.files) + " objects and parts of uploads, which are there";
+    over = std::to_string(most_.files) + " objects and parts of uploads, all of which are used";
   if (over.empty()) return {};
   return aws::Refusal{"QuotaExceeded",
-                      "This key's places may hold " + over +
+                      "The quota of this key's places is " + over +
                           ". Delete objects, ask for a larger VolumeSizeInGB, or ask for a larger "
                           "jobs.s3_budget_gib in the server's config.",
                       403,

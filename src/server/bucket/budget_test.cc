@@ -122,7 +122,8 @@ TEST_CASE("budget: the refusal has the figures, and a code that clients do not r
   REQUIRE(!bytes);
   CHECK(bytes.error().status == 403);
   CHECK(bytes.error().message ==
-        "This key's places may hold 10.0 MiB, of which 9.0 MiB are used; this needs 2.0 MiB more. "
+        "The quota of this key's places is 10.0 MiB, of which 9.0 MiB are used; this needs 2.0 MiB "
+        "more. "
         "Delete objects, ask for a larger VolumeSizeInGB, or ask for a larger jobs.s3_budget_gib "
         "in the server's config.");
   CHECK(lab.put("job/b", 0) == "put");
@@ -130,7 +131,7 @@ TEST_CASE("budget: the refusal has the figures, and a code that clients do not r
   lab.bucket->hold(third, lab.budget, "job/c");
   const auto files = third.grow(0);
   REQUIRE(!files);
-  CHECK(files.error().message.find("2 objects and parts of uploads, which are there") !=
+  CHECK(files.error().message.find("2 objects and parts of uploads, all of which are used") !=
         std::string::npos);
 }
 
@@ -228,7 +229,7 @@ TEST_CASE("draft: a minimum of the disk stays free, also counting announced byte
   const aws::Refusal refusal = disk_failure(added.error());
   CHECK(refusal.status == 507);
   CHECK(refusal.message.starts_with("The server's disk is full: "));
-  CHECK(refusal.message.ends_with(" of the disk are free, and 1048576.0 TiB stay free."));
+  CHECK(refusal.message.ends_with(" of the disk are free, of which 1048576.0 TiB must stay free."));
   Draft small = lab.bucket->draft(all);
   REQUIRE(small.add("x"));
   CHECK(small.seal({}).error().code == Errc::closed);

@@ -90,7 +90,7 @@ Result<Json, aws::Refusal> Functions::call(const std::string& function, const Js
   const auto found = calls.find(function);
   if (found != calls.end()) return (this->*found->second)(argument);
   if (function == "Fn::ImportValue")
-    return template_error("muster has no Fn::ImportValue: hand the value over as a parameter");
+    return template_error("Fn::ImportValue is not supported: pass the value as a parameter");
   // A property may be called so; its values are not of a condition here.
   if (function == "Condition")
     return template_error("a Condition is used where a value is expected");
@@ -245,7 +245,8 @@ Result<Json, aws::Refusal> Functions::find_in_map(const Json& argument) {
   TRY(spend(weight_of(*here)));
   // Mappings hold texts and lists of them; a function in one is not carried out.
   if (const std::optional<std::string> found = as_text(*here)) return Json(*found);
-  if (!here->is_array()) return template_error("Fn::FindInMap: mapping values are texts or lists");
+  if (!here->is_array())
+    return template_error("Fn::FindInMap: mapping values must be strings or lists");
   Json made = Json::array();
   for (const Json& each : *here) made.push_back(as_text(each).value_or(""));
   return made;

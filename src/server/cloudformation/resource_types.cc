@@ -40,7 +40,7 @@ bool has_word(std::string_view words, std::string_view word) {
 /// Required properties whose value is AWS::NoValue, or no text where one is expected.
 Checked check_text(const std::string& resource, const Json& properties, const char* name) {
   if (!member_text(properties, name).empty()) return {};
-  return refused(resource, std::string(name) + " must be a text that is not empty");
+  return refused(resource, std::string(name) + " must be a non-empty string");
 }
 
 /// A port as text; -1 where it is not given.
@@ -302,10 +302,9 @@ Result<Made, aws::Refusal> Maker::make_rule(const Resource& resource, const Json
   const auto group = std::find_if(made_.groups.begin(), made_.groups.end(),
                                   [&](const vpc::SecurityGroup& each) { return each.id == of; });
   if (group == made_.groups.end())
-    return refused(
-        resource.name,
-        "GroupId: " + of +
-            " is not a security group of this template: its rules belong where it was created");
+    return refused(resource.name,
+                   "GroupId: " + of +
+                       " is not a security group of this template; add rules where it was created");
   if (const std::optional<vpc::Rule> rule = TRY(rule_from(resource.name, properties, is_ingress)))
     (is_ingress ? group->ingress : group->egress).push_back(*rule);
   return Made{id, {{"Id", id}}};
@@ -314,11 +313,12 @@ Result<Made, aws::Refusal> Maker::make_rule(const Resource& resource, const Json
 Result<Made, aws::Refusal> Maker::make_endpoint(const Resource& resource, const Json& properties,
                                                 const std::string& id) {
   if (!member_text(properties, "ServiceName").ends_with(".s3"))
-    return refused(resource.name, "ServiceName: muster has endpoints for S3 alone, got " +
+    return refused(resource.name, "ServiceName: muster supports endpoints only for S3, got " +
                                       member_text(properties, "ServiceName"));
   const std::string type = member_text(properties, "VpcEndpointType");
   if (!type.empty() && type != "Gateway")
-    return refused(resource.name, "VpcEndpointType: an endpoint for S3 is a Gateway, got " + type);
+    return refused(resource.name,
+                   "VpcEndpointType: an endpoint for S3 must be a Gateway, got " + type);
   return make_other(resource, properties, id);
 }
 

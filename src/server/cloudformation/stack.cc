@@ -182,7 +182,7 @@ Result<Stack> stack_from(const Json& json) {
           {each.at("Key").get<std::string>(), each.at("Value").get<std::string>(),
            each.at("Description").get<std::string>(), each.at("ExportName").get<std::string>()});
   } catch (const Json::exception&) {
-    return fail(Errc::invalid_input, "a stack that cannot be read");
+    return fail(Errc::invalid_input, "an unreadable stack");
   }
   return stack;
 }

@@ -83,7 +83,7 @@ Checked check_sections(const Json& json) {
   if (!unknown.empty())
     return invalid("Invalid template property or properties [" + join(unknown, ", ") + "]");
   for (const char* name : {"Transform", "Rules", "Hooks"})
-    if (json.contains(name)) return bad_format(std::string(name) + ": muster has none of it");
+    if (json.contains(name)) return bad_format(std::string(name) + ": not supported");
   if (json.contains("AWSTemplateFormatVersion") && json["AWSTemplateFormatVersion"] != "2010-09-09")
     return invalid("Template format error: " + to_text(json["AWSTemplateFormatVersion"]) +
                    " is not a supported value for AWSTemplateFormatVersion.");

@@ -53,9 +53,9 @@ Result<std::shared_ptr<const re2::RE2>> expression_from(std::string_view text) {
   options.set_max_mem(expression_memory_max);
   auto made =
       std::make_shared<const re2::RE2>(re2::StringPiece(inside.data(), inside.size()), options);
-  if (!made->ok()) return invalid_filter("the regular expression cannot be read: " + made->error());
+  if (!made->ok()) return invalid_filter("invalid regular expression: " + made->error());
   if (made->ProgramSize() > expression_instructions_max)
-    return invalid_filter("the regular expression repeats too much");
+    return invalid_filter("the regular expression has too many repetitions");
   return made;
 }
 
@@ -76,7 +76,7 @@ Result<std::string> take_word(std::string_view& text) {
     if (text[i] == '\\' && i + 1 < text.size()) ++i;
     word += text[i];
   }
-  return invalid_filter("a quote that does not end");
+  return invalid_filter("missing closing quote");
 }
 
 }  // namespace

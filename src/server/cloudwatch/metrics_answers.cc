@@ -112,7 +112,8 @@ Result<std::vector<MetricSecond>> Series::buckets(const Json& metric, const Json
 aws::Refusal refusal(const Error& error) {
   if (error.code != Errc::unsupported) return api::internal_failure(error);
   return {"InvalidParameterCombination",
-          "The metrics have more than 20,000,000 rows there. You may reduce the time range."};
+          "The metrics have more than 20,000,000 rows in this time range. You may reduce the time "
+          "range."};
 }
 
 api::Answer get_statistics(Series& series, const Json& input) {
@@ -136,7 +137,7 @@ api::Answer get_data(Series& series, const Json& input) {
     const Json* wanted = api::object_of(query, "MetricStat");
     const Json* metric = wanted == nullptr ? nullptr : api::object_of(*wanted, "Metric");
     if (metric == nullptr)
-      return aws::Refusal{"ValidationError", "muster serves metrics, not expressions on them"};
+      return aws::Refusal{"ValidationError", "muster does not support metric expressions"};
     const Result<std::vector<MetricSecond>> found =
         series.buckets(*metric, input, api::integer_of(*wanted, "Period").value_or(60));
     if (!found) return refusal(found.error());
@@ -228,7 +229,7 @@ api::Answer Metrics::list(const Json& input) {
   const std::string token = api::text_of(input, "NextToken");
   const std::optional<Json> place = token.empty() ? Json("") : api::place_of(token);
   if (!place || !place->is_string())
-    return aws::Refusal{"InvalidNextToken", "The NextToken is not one of this request's."};
+    return aws::Refusal{"InvalidNextToken", "The NextToken does not belong to this request."};
   const std::string name = api::text_of(input, "MetricName");
   const Result<std::vector<store::MetricSample>> samples =
       store_.final_metrics(job, place->get<std::string>(), listed_max + 1);

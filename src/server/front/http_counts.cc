@@ -30,12 +30,12 @@ void HttpCounts::write(Exposition& to) const {
       to.sample({{"service", service}, {"status", status}},
                 static_cast<double>(weights.by_class[i]));
     }
-  to.family("muster_http_request_seconds_total", "counter", "Time that requests took, summed.");
+  to.family("muster_http_request_seconds_total", "counter", "Total time of requests.");
   for (const auto& [service, weights] : all) to.sample({{"service", service}}, weights.seconds);
   to.family("muster_http_received_bytes_total", "counter", "Bytes of requests' bodies.");
   for (const auto& [service, weights] : all)
     to.sample({{"service", service}}, static_cast<double>(weights.received_bytes));
-  to.family("muster_http_sent_bytes_total", "counter", "Bytes of answers.");
+  to.family("muster_http_sent_bytes_total", "counter", "Bytes of responses.");
   for (const auto& [service, weights] : all)
     to.sample({{"service", service}}, static_cast<double>(weights.sent_bytes));
 }

@@ -81,7 +81,7 @@ Result<store::Store> open_store(const std::string& data, bool make) {
 Result<Json> tell_of_change(const std::string& data) {
   Result<Json> told = tell_server(data, Json{{"do", "reload keys"}});
   if (told) return told;
-  return told.error().in("the store is changed, but the running server could not be notified");
+  return told.error().in("the store was changed, but the running server could not be notified");
 }
 
 Json to_json(const store::AccessKey& key) {
@@ -92,10 +92,11 @@ Json to_json(const store::AccessKey& key) {
 
 /// On standard error: the lines themselves are for a shell.
 void explain_key(bool server_runs) {
-  static_cast<void>(say_line(STDERR_FILENO, "sm key",
-                             std::string("a key was made, and is shown this once; these lines "
-                                         "make AWS's clients use ") +
-                                 (server_runs ? "the server" : "the server once it runs")));
+  static_cast<void>(say_line(
+      STDERR_FILENO, "sm key",
+      std::string(
+          "created a key, which is shown only once; these lines configure AWS clients for ") +
+          (server_runs ? "the server" : "the server once it is running")));
   static_cast<void>(say_line(STDERR_FILENO, "sm key",
                              "with them set, SageMaker's SDKs also need a file: eval \"$(sm env "
                              "--client --write ~/muster-sagemaker.yaml)\"; for notebooks add "

@@ -43,7 +43,7 @@ double open_descriptors() {
 }  // namespace
 
 void write_process(Exposition& to) {
-  to.family("muster_build_info", "gauge", "Which muster this is.");
+  to.family("muster_build_info", "gauge", "Version of muster.");
   to.sample({{"version", MUSTER_VERSION}}, 1);
   struct rusage used {};
   ::getrusage(RUSAGE_SELF, &used);
@@ -55,7 +55,7 @@ void write_process(Exposition& to) {
   }
   to.family("process_open_fds", "gauge", "Open descriptors of the server.");
   to.sample({}, open_descriptors());
-  to.family("process_start_time_seconds", "gauge", "When the server started, since 1970.");
+  to.family("process_start_time_seconds", "gauge", "Start time of the server, since 1970.");
   to.sample({}, static_cast<double>(started.count()) / 1e3);
 }
 

@@ -516,7 +516,7 @@ loop::Task<void> until_told(Server& server) {
     reopen_log(server);
     signal = co_await signals.next();
   }
-  server.log.info("stopping: calls under way are answered, jobs go on");
+  server.log.info("stopping: requests in progress are completed; jobs continue");
   if (server.web) server.web->stop();
   co_await server.http->stop(Clock::now() + stop_grace);
   server.loop.stop();
@@ -541,7 +541,7 @@ int server_main(const Args& args, const Env& given) {
   Result<ServerConfig> config = load(flags, env);
   if (!config) return fail_with(config.error());
   warn_of_interpreters(*config);
-  if (flags.check) return write_all(STDOUT_FILENO, "the config is fine\n") ? 0 : exit_platform;
+  if (flags.check) return write_all(STDOUT_FILENO, "the config is valid\n") ? 0 : exit_platform;
   make_absolute(*config);
   if (const Result<void> own = check_own_folder(config->data); !own)
     return fail_with(own.error().in("data"));
@@ -565,7 +565,7 @@ int server_main(const Args& args, const Env& given) {
   std::string hello = "muster listens on " + url + ", data in " + server.config.data + "\n";
   if (server.made_key)
     hello +=
-        "\nA key was made. These lines make AWS's clients use this server:\n\n" +
+        "\nCreated an access key. These lines configure AWS clients for this server:\n\n" +
         export_lines(*server.made_key, client_settings(server.config, server.http->port())) +
         "\nSageMaker's SDKs also need this variable and the file that it names:\n\n"
         "export SAGEMAKER_USER_CONFIG_OVERRIDE=" +

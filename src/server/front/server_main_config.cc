@@ -20,7 +20,7 @@ Result<void> set_listen(ServerConfig& config, const std::string& listen) {
   const std::string port_text = colon == std::string::npos ? "" : listen.substr(colon + 1);
   const std::optional<std::uint16_t> port =
       port_text == "0" ? std::optional<std::uint16_t>(0) : parse_port(port_text);
-  if (!port) return expected("listen: \"" + listen + "\"", "ADDRESS:PORT, say 127.0.0.1:7700");
+  if (!port) return expected("listen: \"" + listen + "\"", "ADDRESS:PORT, e.g. 127.0.0.1:7700");
   config.host = listen.substr(0, colon);
   if (config.host.size() > 2 && config.host.front() == '[' && config.host.back() == ']')
     config.host = config.host.substr(1, config.host.size() - 2);
@@ -30,7 +30,7 @@ Result<void> set_listen(ServerConfig& config, const std::string& listen) {
 }
 
 Result<void> set_text(std::string& value, const Json& json, const std::string& name) {
-  if (!json.is_string()) return expected(name, "a text");
+  if (!json.is_string()) return expected(name, "a string");
   value = json.get<std::string>();
   return {};
 }
@@ -65,7 +65,7 @@ Result<void> set_access_keys(ServerConfig& config, const Json& json) {
     ConfigKey& key = config.keys.emplace_back();
     for (const auto& [name, value] : each.items()) {
       if (name != "id" && name != "secret_file")
-        return expected(where + "." + name, "id or secret_file as its name");
+        return expected(where + "." + name, "the key id or secret_file");
       TRY(set_text(name == "id" ? key.id : key.secret_file, value, where + "." + name));
     }
     if (key.id.empty() || key.secret_file.empty())
@@ -171,7 +171,7 @@ Result<void> set_key(ServerConfig& config, const std::string& name, const Json& 
     names.emplace_back(key.name);
   }
   return fail(Errc::invalid_input,
-              "\"" + name + "\" is not a key of the config; it has " + join(names, ", "));
+              "\"" + name + "\" is not a key of the config; its keys are " + join(names, ", "));
 }
 
 /// The text with spaces for comments, from // to the end of a line: places in it stay what they

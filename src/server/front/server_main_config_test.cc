@@ -15,7 +15,7 @@ TEST_CASE("config: the form of keys is checked") {
   CHECK(why(R"({"keys": [1]})").find("keys[0]: expected") == 0);
   CHECK(why(R"({"keys": [{"id": "a"}]})").find("keys[0]: expected both") == 0);
   CHECK(why(R"({"keys": [{"id": "a", "secret": "b"}]})").find("keys[0].secret: expected") == 0);
-  CHECK(why(R"({"keys": [{"id": 1, "secret_file": "b"}]})") == "keys[0].id: expected a text");
+  CHECK(why(R"({"keys": [{"id": 1, "secret_file": "b"}]})") == "keys[0].id: expected a string");
 }
 
 }  // namespace

@@ -95,7 +95,7 @@ void Service::write(Exposition& to) {
       to.sample({{"status", store::status_name(status)}}, static_cast<double>(count));
   to.family("muster_jobs_waiting", "gauge", "Jobs that wait for free hosts.");
   to.sample({}, static_cast<double>(runner_.waiting()));
-  to.family("muster_jobs_hanging", "gauge", "Jobs that were found to hang and still do.");
+  to.family("muster_jobs_hanging", "gauge", "Jobs that hang.");
   to.sample({}, static_cast<double>(runner_.hanging()));
   const jobs::JobCounts& counts = runner_.counts();
   to.family("muster_job_restarts_total", "counter", "Attempts of jobs beyond their first.");

@@ -52,8 +52,8 @@ Result<void> check_tls(const ServerConfig& config, const Env& env) {
   const Result<void> fits = http::check_certificate(config.certificate, config.key, *roots, host);
   if (fits) return {};
   if (fits.error().code != Errc::denied) return fail(Errc::invalid_input, fits.error().text);
-  return fail(Errc::invalid_input, "tls_certificate: as " + host +
-                                       " it is not trusted: " + fits.error().text +
+  return fail(Errc::invalid_input, "tls_certificate: not trusted for the name " + host + ": " +
+                                       fits.error().text +
                                        "; `name` is the name that clients use for the server, "
                                        "`tls_ca` the CA certificate that it is checked against");
 }

@@ -106,7 +106,7 @@ Result<JobConfig::Instance> instance_at(const Json& json, const std::string& key
     else if (name == "gpus")
       instance.gpus = static_cast<int>(number);
     else
-      return expected_key(key + "." + name, "cpus, memory_gib or gpus as its name");
+      return expected_key(key + "." + name, "one of the keys cpus, memory_gib, gpus");
   }
   return instance;
 }
@@ -119,8 +119,7 @@ Result<std::vector<JobConfig::Image>> images_at(const Json& json) {
     if (!value.is_object())
       return expected_key("images." + name, "an object, {\"python\": PATH} or {}");
     for (const auto& [field, text] : value.items()) {
-      if (field != "python")
-        return expected_key("images." + name + "." + field, "python as its name");
+      if (field != "python") return expected_key("images." + name + "." + field, "the key python");
       image.python = TRY(text_at(text, "images." + name + ".python"));
     }
     images.push_back(std::move(image));
@@ -318,7 +317,7 @@ Result<JobConfig::CredentialsProvider> provider_at(const Json& json, const std::
       if (!value.is_array()) return expected_key(place, "a list, e.g. [\"registry.lab:5000\"]");
       for (const Json& each : value) provider.registries.push_back(TRY(text_at(each, place)));
     } else {
-      return expected_key(place, "registries or logins as its name");
+      return expected_key(place, "the key registries or logins");
     }
   }
   for (const std::string& registry : provider.registries)
@@ -385,7 +384,7 @@ Result<void> set_key(JobConfig& config, const std::string& name, const Json& jso
     if (name == key.name) return key.set(config, json);
     names.emplace_back(key.name);
   }
-  return expected_key(name, join(names, ", ") + " as its name");
+  return expected_key(name, "one of the keys " + join(names, ", "));
 }
 
 }  // namespace
@@ -481,8 +480,8 @@ std::vector<std::string> missing_interpreters(
   std::vector<std::string> lines;
   const auto look = [&](const std::string& key, const std::string& python) {
     if (python.find('/') != std::string::npos && !is_program(python))
-      lines.push_back("jobs." + key + ": there is no program " + python +
-                      "; until there is, its jobs fail");
+      lines.push_back("jobs." + key + ": program not found: " + python +
+                      "; jobs that need it will fail");
   };
   look("python", config.python);
   for (const JobConfig::Image& image : config.images)

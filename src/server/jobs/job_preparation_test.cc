@@ -124,7 +124,7 @@ TEST_CASE_FIXTURE(Bench, "preparation: hosts go where VpcConfig says, as network
   REQUIRE(nowhere);
   CHECK(!nowhere->vpc);
   REQUIRE(!nowhere->notes.empty());
-  CHECK(nowhere->notes.back().find("VpcConfig is taken without effect") == 0);
+  CHECK(nowhere->notes.back().find("VpcConfig has no effect") == 0);
   vpc::Networks networks{
       .vpcs = {{"vpc-1", "10.0.0.0/16"}},
       .subnets = {{"subnet-1", "vpc-1", "10.0.1.0/24", ""}},

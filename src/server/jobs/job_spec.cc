@@ -62,8 +62,7 @@ void keep_from_proxy(Env& environment, const std::string& endpoint) {
 Result<void, aws::Refusal> check_request(const api::JobRequest& request, const JobConfig& config) {
   if (request.image.empty())
     return api::invalid(
-        "AlgorithmSpecification.TrainingImage is missing: this server has no algorithms "
-        "by name");
+        "AlgorithmSpecification.TrainingImage is missing; AlgorithmName is not supported");
   TRY(training_image(request.image, request.credentials_provider, config));
   if (request.spec.environment.contains(hang_variable) && !hang_after_in(request.spec.environment))
     return api::invalid("Environment MUSTER_HANG_AFTER: expected seconds, 0 or 10 to 2419200");
@@ -71,7 +70,7 @@ Result<void, aws::Refusal> check_request(const api::JobRequest& request, const J
     if (!config.instance(group.type))
       return api::invalid("InstanceType " + group.type + ": this server has " +
                           config.known_types() +
-                          " and AWS's own; see `jobs.instance_types` in its config");
+                          " and AWS's types; see `jobs.instance_types` in its config");
   for (const job::HostGroup& group : groups_of(request.spec))
     if (group.type == "local_gpu" && config.instance(group.type)->gpus == 0)
       return api::invalid("InstanceType local_gpu: this machine has no GPU available for hosts");

@@ -182,10 +182,10 @@ TEST_CASE("job spec: unavailable resources are named") {
            "763104351884.dkr.ecr.us-east-1.amazonaws.com/pytorch-training:2.0-cpu-py310"}})",
        "`jobs.images` of its config"},
       {"no image", "{}", R"({"AlgorithmSpecification": {"TrainingImage": null}})",
-       "no algorithms by name"},
+       "AlgorithmName is not supported"},
       {"an unknown type", R"({"instance_types": {"ml.small": {}}})",
        R"({"ResourceConfig": {"InstanceType": "ml.huge"}})",
-       "InstanceType ml.huge: this server has local, ml.small and AWS's own; "},
+       "InstanceType ml.huge: this server has local, ml.small and AWS's types; "},
       {"the type that sm submit asks for, which the config does not name",
        R"({"instance_types": {"ml.small": {}}})",
        R"({"ResourceConfig": {"InstanceType": "local"}})", ""},
@@ -452,8 +452,8 @@ TEST_CASE(
   const auto there = [](const std::string& path) { return path == "/there"; };
   CHECK(missing_interpreters(config, there) ==
         std::vector<std::string>{
-            "jobs.python: there is no program /nope/python; until there is, its jobs fail",
-            "jobs.images.c*.python: there is no program /c; until there is, its jobs fail"});
+            "jobs.python: program not found: /nope/python; jobs that need it will fail",
+            "jobs.images.c*.python: program not found: /c; jobs that need it will fail"});
   CHECK(missing_interpreters(config_of("{}"), there).empty());
 }
 
@@ -517,7 +517,8 @@ TEST_CASE("job config: an invalid value is one clear line") {
       {R"({"instance_types": {"a": {"cpus": -1}}})", "jobs.instance_types.a.cpus: expected a num"},
       {R"({"instance_types": {"a": {"cpus": 0.001}}})", "jobs.instance_types.a.cpus: expected 0 ("},
       {R"({"instance_types": {"a": {"cpus": 1001}}})", "jobs.instance_types.a.cpus: expected 0 ("},
-      {R"({"instance_types": {"a": {"cores": 1}}})", "jobs.instance_types.a.cores: expected cpus"},
+      {R"({"instance_types": {"a": {"cores": 1}}})",
+       "jobs.instance_types.a.cores: expected one of the keys cpus"},
       {R"({"instance_types": {"a": 1}})", "jobs.instance_types.a: expected an object"},
       {R"({"capacity": {"gpus": "x"}})", "jobs.capacity.gpus: expected a number"},
       {R"({"capacity": 1})", "jobs.capacity: expected an object"},
@@ -558,7 +559,7 @@ TEST_CASE("job config: an invalid value is one clear line") {
       {R"({"credentials_providers": {"arn:a": {"registries": ["*"], "logins": "/a"}}})",
        "jobs.credentials_providers.arn:a.registries: expected registries, e.g."},
       {R"({"credentials_providers": {"arn:a": {"program": "/a"}}})",
-       "jobs.credentials_providers.arn:a.program: expected registries or logins as its name"},
+       "jobs.credentials_providers.arn:a.program: expected the key registries or logins"},
       {R"({"image_policy": "policy.json"})", "jobs.image_policy: expected an absolute path"},
       {R"({"network": "host"})", "jobs.network: expected \"nat\" or \"none\""},
       {R"({"pip_conf": "pip.conf"})", "jobs.pip_conf: expected an absolute path"},

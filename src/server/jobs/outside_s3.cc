@@ -12,8 +12,8 @@ namespace {
 
 constexpr const char* profile = "default";
 constexpr const char* elsewhere =
-    "This server keeps no objects: its config names another S3, which AWS_ENDPOINT_URL_S3 of a "
-    "client has to name, too.";
+    "This server stores no objects: its config names another S3 server. Set AWS_ENDPOINT_URL_S3 of "
+    "the client to that server.";
 
 }  // namespace
 
@@ -29,10 +29,10 @@ Result<OutsideS3> outside_s3_from(const Json& json) {
                                : name == "ca_file"          ? &s3.ca_file
                                                             : nullptr;
     if (field == nullptr)
-      return fail(Errc::invalid_input, "s3." + name +
-                                           ": expected endpoint, region, credentials_file or "
-                                           "ca_file as its name");
-    if (!value.is_string()) return fail(Errc::invalid_input, "s3." + name + ": expected a text");
+      return fail(
+          Errc::invalid_input,
+          "s3." + name + ": expected one of the keys endpoint, region, credentials_file, ca_file");
+    if (!value.is_string()) return fail(Errc::invalid_input, "s3." + name + ": expected a string");
     *field = value.get<std::string>();
   }
   const Result<http::Url> url = http::parse_url(s3.endpoint);

@@ -33,8 +33,8 @@ TEST_CASE("outside S3: an invalid value is one clear line that names the key") {
     const char* want;
   } const cases[] = {
       {"[]", "s3: expected an object"},
-      {R"({"bucket": "b"})", "s3.bucket: expected endpoint, region"},
-      {R"({"endpoint": 1})", "s3.endpoint: expected a text"},
+      {R"({"bucket": "b"})", "s3.bucket: expected one of the keys endpoint, region"},
+      {R"({"endpoint": 1})", "s3.endpoint: expected a string"},
       {R"({"endpoint": "s3.example", "credentials_file": "/k"})", "s3.endpoint: "},
       {R"({"credentials_file": "/k"})", "s3.endpoint: "},
       {R"({"endpoint": "http://a/?x=1", "credentials_file": "/k"})",

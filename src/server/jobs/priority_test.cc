@@ -31,7 +31,7 @@ TEST_CASE("priority: a key gives no more than the config lets it") {
       *job_config_from(Json::parse(R"({"priority_max": {"*": 5, "NIGHT*": 0, "NIGHTOWL": 7}})"));
   CHECK(asked(config, "AK", {{"muster:priority", "5"}}) == "5");
   CHECK(asked(config, "AK", {{"muster:priority", "6"}}) ==
-        "ValidationException: Tag muster:priority: this access key may give at most 5, got 6; see "
+        "ValidationException: Tag muster:priority: the limit of this access key is 5, got 6; see "
         "jobs.priority_max in the server's config");
   CHECK(asked(config, "NIGHT1", {{"muster:priority", "0"}}) == "0");
   CHECK(asked(config, "NIGHT1", {{"muster:priority", "1"}}).starts_with("ValidationException"));

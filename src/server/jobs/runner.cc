@@ -195,7 +195,7 @@ Result<void> Runner::take_up(const store::Job& job) {
                          .started = *job.state.training_start,
                          .ended = std::nullopt});
   active_[job.name] = std::make_unique<Active>(loop_, *std::move(request));
-  log_.info(job.name + ": taken up, its hosts were started by an earlier server");
+  log_.info(job.name + ": resumed; its hosts were started by an earlier server");
   tasks_.start(carry(job.name, true));
   return {};
 }
@@ -340,7 +340,7 @@ platform::Reach Runner::reach() const {
 void Runner::stop(const std::string& name) {
   const bool is_behind = after_.erase(name) > 0;
   if (!is_behind && queue_.runs(name)) {
-    log_.info(name + ": is asked to stop");
+    log_.info(name + ": stop requested");
     active_.at(name)->requests.stop();
     return;
   }

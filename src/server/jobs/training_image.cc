@@ -12,8 +12,8 @@ namespace {
 constexpr std::string_view note_start = "runs image ";
 constexpr std::string_view between = ", ";
 constexpr std::string_view engines_are_not_asked =
-    "is an image of an engine of the server's machine, which no job reaches; push it to this "
-    "server and name it as it was pushed";
+    "is in a Docker engine of the server's machine, which jobs cannot use; push it to this server "
+    "and use the pushed name";
 
 aws::Refusal invalid_image(const std::string& asked, const std::string& why) {
   return api::invalid("TrainingImage " + asked + ": " + why);
@@ -39,9 +39,9 @@ bool names_registry(std::string_view pattern, const std::string& registry) {
 }
 
 std::string not_served(const JobConfig& config) {
-  return std::string("is not an image of this server, which has ") +
-         (config.aws_images ? "`host` and AWS's own framework images, both as this machine"
-                            : "those that `jobs.images` of its config names") +
+  return std::string("is not an image of this server; it has ") +
+         (config.aws_images ? "`host` and AWS's framework images, which use this machine's files"
+                            : "the images in `jobs.images` of its config") +
          (config.registries.empty() ? "; `jobs.registries` of its config lists no others"
                                     : ", and images that `jobs.registries` of its config lists");
 }
@@ -62,7 +62,7 @@ Result<void, aws::Refusal> give_login(job::ImageWish& image, const std::string& 
   if (arn.empty()) return {};
   const auto provider = config.credentials_providers.find(arn);
   if (provider == config.credentials_providers.end())
-    return bad_provider(arn, "this server has no login by that name: \"" + arn +
+    return bad_provider(arn, "this server has no login with this name: \"" + arn +
                                  "\": {\"registries\": [\"" + registry +
                                  "\"], \"logins\": \"/etc/muster/team-logins.json\"} in "
                                  "`jobs.credentials_providers` of its config gives one");
@@ -76,9 +76,9 @@ Result<void, aws::Refusal> give_login(job::ImageWish& image, const std::string& 
 /// For an image that is pulled from nowhere.
 Result<void, aws::Refusal> expect_no_provider(const std::string& asked, const std::string& arn) {
   if (arn.empty()) return {};
-  return bad_provider(arn, "TrainingImage " + asked +
-                               " needs no login, it is on this server; leave "
-                               "TrainingRepositoryAuthConfig out");
+  return bad_provider(
+      arn, "TrainingImage " + asked +
+               " is on this server and needs no login; omit TrainingRepositoryAuthConfig");
 }
 
 }  // namespace

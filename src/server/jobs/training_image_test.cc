@@ -48,11 +48,11 @@ TEST_CASE("training image: the config decides which images run, and from which r
       {"a file of the server", R"({"registries": ["*"]})", "oci:/etc",
        "expected the name of an image in a registry"},
       {"an engine's image", R"({"registries": ["*"]})", "docker-daemon:box",
-       "TrainingImage docker-daemon:box: is an image of an engine of the server's machine"},
+       "TrainingImage docker-daemon:box: is in a Docker engine of the server's machine"},
       {"an engine's image without any list", "{}", "docker-daemon:5000/box:v1",
-       "which no job reaches; push it to this server"},
+       "which jobs cannot use; push it to this server"},
       {"podman's", R"({"registries": ["*/*"]})", "containers-storage:localhost/box",
-       "an engine of the server's machine"},
+       "a Docker engine of the server's machine"},
       {"a registry that is called as an engine", R"({"registries": ["docker-daemon:5000/*"]})",
        "docker://docker-daemon:5000/box:v1", "image docker://docker-daemon:5000/box:v1 anywhere"},
   };
@@ -132,7 +132,7 @@ TEST_CASE("training image: a job's login is the one it names, and for its regist
   } refused[] = {
       {"other.lab/box", team.c_str(), "its login is for reg.lab, not for other.lab"},
       {"reg.lab/box", "arn:aws:lambda:us-east-1:000000000000:function:none",
-       "none: this server has no login by that name: \"arn:aws:lambda"},
+       "none: this server has no login with this name: \"arn:aws:lambda"},
       {"127.0.0.1:7700/lab:v1", team.c_str(), "needs no login"},
       {"elsewhere.lab/box", team.c_str(), "`jobs.registries` of its config lists"},
   };

@@ -62,7 +62,7 @@ TEST_CASE("VPC of a job: ids that there are not, by what the config says") {
 
 TEST_CASE("VPC of a job: if it has no effect, the log says so") {
   CHECK(no_vpc_note(asking("subnet-7", "sg-all"), networks())
-            .find("VpcConfig is taken without effect: this server has no subnet-7; ") == 0);
+            .find("VpcConfig has no effect: this server has no subnet-7; ") == 0);
 }
 
 TEST_CASE("VPC of a job: a job that cannot run is refused by name") {

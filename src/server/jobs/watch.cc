@@ -179,9 +179,9 @@ loop::Task<> Watch::store_end() {
   co_await until_stored(context_.loop, context_.reserve, context_.log, job_, at_end_.keep_journals);
   co_await scrape_all(context_, job_);
   if (const std::uint64_t left_out = context_.metrics.left_out(job_); left_out > 0)
-    context_.log.warning(job_ + ": " + std::to_string(left_out) +
-                         " lines of its log gave no metrics: its expressions make too much work "
-                         "of them");
+    context_.log.warning(
+        job_ + ": " + std::to_string(left_out) +
+        " lines of its log were not searched for metrics: its regular expressions take too long");
   std::function<Result<void>()> tell_all = [this] { return tell(); };
   co_await until_stored(context_.loop, context_.reserve, context_.log, job_, std::move(tell_all));
   store::JobFinish end = *std::exchange(end_, std::nullopt);

@@ -158,7 +158,7 @@ api::Answer page_of(const Json& input, const Kind& kind, const Json& things) {
     const std::optional<Json> place = api::place_of(token);
     start = place ? api::integer_of(*place, kind.list).value_or(-1) : -1;
     if (start < 0)
-      return aws::Refusal{"InvalidNextToken", "The NextToken is not one of this request's."};
+      return aws::Refusal{"InvalidNextToken", "The NextToken does not belong to this request."};
   }
   const auto count = static_cast<std::int64_t>(things.size());
   const std::int64_t end =

@@ -68,11 +68,11 @@ Result<Repository, Refusal> existing(const Ask& ask, const std::string& name) {
 api::Answer create(const Ask& ask) {
   const std::string name = ask.name();
   if (!image::is_repository_name(name))
-    return bad_parameter("'repositoryName': muster takes names of 2 to " +
+    return bad_parameter("'repositoryName': expected a name of 2 to " +
                          std::to_string(image::repository_name_bytes_max) + " characters");
   const std::string tags = api::text_of(ask.input, "imageTagMutability");
   if (!tags.empty() && tags != "MUTABLE" && tags != "IMMUTABLE")
-    return bad_parameter("'imageTagMutability': muster knows MUTABLE and IMMUTABLE");
+    return bad_parameter("'imageTagMutability': expected MUTABLE or IMMUTABLE");
   const Repository made{.name = name, .created = ask.now, .fixed_tags = tags == "IMMUTABLE"};
   bool was_there = false;
   const Result<void> done = ask.store.repositories().change(
@@ -433,7 +433,7 @@ loop::Task<api::Answer> Ecr::operate(api::Request request) {
   if (request.operation == "GetAuthorizationToken") {
     const std::shared_ptr<const access::AccessKey> key =
         keys_.find(request.signer.empty() ? request.access_key : request.signer);
-    if (!key) co_return Refusal{"UnrecognizedClientException", "The key is gone."};
+    if (!key) co_return Refusal{"UnrecognizedClientException", "The key was deleted."};
     co_return authorize(*key, options_.url.substr(0, name) + host, options_.now());
   }
   const auto work = [&, registry = &registry_, last = last_, realm = options_.realm,

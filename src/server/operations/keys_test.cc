@@ -74,7 +74,8 @@ TEST_CASE("keys: the error names the invalid key of the config") {
   CHECK(why({{"AKIA1", secret}, {"AKIA1", secret}}).find("keys[1].id: AKIA1") == 0);
   CHECK(why({{"A-1", secret}}).find("keys[0]: ") == 0);
   CHECK(why({{"AKIA1", "/none"}}).find("keys[0].secret_file: /none") == 0);
-  CHECK(why({{"AKIA1", secret_in(folder, "short")}}).find("keys[0]: AKIA1: a secret key") == 0);
+  CHECK(why({{"AKIA1", secret_in(folder, "short")}}).find("keys[0]: AKIA1: invalid secret key") ==
+        0);
 }
 
 TEST_CASE("keys: the ring follows the store, the config's stay, jobs' are not touched") {

@@ -68,7 +68,7 @@ Result<void, aws::Refusal> add_own_filters(const Json& input, store::JobQuery& q
   if (type != input.end()) {
     query.instance_type_contains = api::text_of(input, "MusterInstanceType");
     if (!type->is_string() || query.instance_type_contains.size() > instance_type_bytes_max)
-      return api::invalid("MusterInstanceType is a part of an instance type's name.");
+      return api::invalid("MusterInstanceType must be a part of the name of an instance type.");
   }
   if (!input.contains("MusterTag")) return {};
   const Json* tag = api::object_of(input, "MusterTag");
@@ -79,7 +79,7 @@ Result<void, aws::Refusal> add_own_filters(const Json& input, store::JobQuery& q
   if (query.tag_key.empty() || query.tag_key.size() > tag_key_bytes_max ||
       has_value != query.tag_value.has_value() ||
       query.tag_value.value_or("").size() > tag_value_bytes_max)
-    return api::invalid("MusterTag has the Key of a tag and, if it matters, its Value.");
+    return api::invalid("MusterTag: expected the Key of a tag and, optionally, its Value.");
   return {};
 }
 
@@ -103,7 +103,7 @@ Result<store::JobQuery, aws::Refusal> query_of(const Json& input) {
   const std::optional<Json> place = api::place_of(token);
   if (!place || api::integer_of(*place, "sort") != static_cast<std::int64_t>(query.sort_by) ||
       api::flag_of(*place, "descending") != query.descending)
-    return api::invalid("The NextToken is not one of this request's.");
+    return api::invalid("The NextToken does not belong to this request.");
   query.after = {api::text_of(*place, "key"), api::integer_of(*place, "number").value_or(0)};
   return query;
 }
@@ -254,7 +254,7 @@ api::Answer Operations::stop(const api::Request& request) {
   if (store::is_terminal(status)) return in_status(status);
   const auto now = request.input.find("MusterNow");
   if (now != request.input.end() && !now->is_boolean())
-    return api::invalid("MusterNow is true or false.");
+    return api::invalid("MusterNow must be true or false.");
   const bool at_once = now != request.input.end() && *now == true;
   if (status == store::Status::stopping) {
     if (at_once) jobs_.kill((*job)->name);
@@ -322,7 +322,7 @@ api::Answer Operations::add_tags(const api::Request& request) {
 api::Answer Operations::list_tags(const api::Request& request) {
   const std::string arn = TRY(tagged(request));
   if (!api::text_of(request.input, "NextToken").empty())
-    return api::invalid("The NextToken is not one of this request's.");
+    return api::invalid("The NextToken does not belong to this request.");
   const Result<store::Tags> tags = store_.tags(arn);
   if (!tags) return api::internal_failure(tags.error());
   return Json{{"Tags", to_json(*tags)}};  // All of them: they are fewer than a page.

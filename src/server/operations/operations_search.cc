@@ -51,7 +51,7 @@ struct Search {
 };
 
 aws::Refusal wrong_token() {
-  return api::invalid("The NextToken is not one of this request's.");
+  return api::invalid("The NextToken does not belong to this request.");
 }
 
 /// None: no index has jobs in that order.

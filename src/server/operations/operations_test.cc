@@ -252,8 +252,8 @@ TEST_CASE("operations: lists of a tag and of an instance type") {
   CHECK(names(R"({"MusterTag": {"Key": "team"}})") == "a b ");
   CHECK(names(R"({"MusterTag": {"Key": "team", "Value": "y=z"}})") == "b ");
   CHECK(names(R"({"MusterTag": {"Key": "team", "Value": "%"}})").empty());
-  const std::string no_type = "MusterInstanceType is a part of an instance type's name.";
-  const std::string no_tag = "MusterTag has the Key of a tag and, if it matters, its Value.";
+  const std::string no_type = "MusterInstanceType must be a part of the name of an instance type.";
+  const std::string no_tag = "MusterTag: expected the Key of a tag and, optionally, its Value.";
   CHECK(names(R"({"MusterInstanceType": ["g5"]})") == no_type);
   CHECK(names((R"({"MusterInstanceType": ")" + std::string(65, 'x') + "\"}").c_str()) == no_type);
   CHECK(names(R"({"MusterTag": "team"})") == no_tag);
@@ -292,7 +292,7 @@ TEST_CASE("operations: a stop that may not wait ends the grace, also of a job th
   CHECK(stop("a", true) == Json::object());
   CHECK(stop("b", true) == Json::object());
   CHECK(world.jobs.calls == "stop a; kill a; stop b; kill b; ");
-  CHECK(stop("a", "yes").at("message") == "MusterNow is true or false.");
+  CHECK(stop("a", "yes").at("message") == "MusterNow must be true or false.");
 }
 
 TEST_CASE("operations: lists are paged, filtered and sorted") {

@@ -39,8 +39,8 @@ Result<std::string, aws::Refusal> previous_value(const std::string& key,
       cloudformation::read_template(api::text_of(before, "TemplateBody"));
   if (!made || cloudformation::is_secret(*made, key))
     return invalid(start +
-                   "muster does not keep values of NoEcho parameters: specify the value again in "
-                   "place of usePreviousValue");
+                   "muster does not keep values of NoEcho parameters: specify the value again "
+                   "instead of usePreviousValue");
   return old->second;
 }
 
@@ -71,9 +71,7 @@ std::string token_of(const api::Request& request, const char* member) {
 
 Result<std::string, aws::Refusal> template_in(const Json& input, const Json& before) {
   if (!api::text_of(input, "TemplateURL").empty())
-    return invalid(
-        "TemplateURL: muster reads templates that come with the call alone: give the "
-        "text as TemplateBody");
+    return invalid("TemplateURL is not supported: pass the template as TemplateBody");
   const bool previous = api::flag_of(input, "UsePreviousTemplate");
   const std::string text = api::text_of(previous ? before : input, "TemplateBody");
   if (text.empty()) return invalid("Either Template URL or Template Body must be specified.");

@@ -122,11 +122,11 @@ Result<cloudformation::Stack, aws::Refusal> Stacks::whole(
   stack.networks = cloudformation::only(networks_, own);
   const std::string start = "Stack [" + kept.row.name + "] cannot be updated: ";
   if (cloudformation::ids_of(stack.networks) != own)
-    return invalid(start + "it is left out, since its networks do not fit the config's");
+    return invalid(start + "it is left out, because its networks conflict with the config");
   Result<cloudformation::Stack, aws::Refusal> whole = cloudformation::with_digests(
       std::move(stack), api::text_of(kept.request, "TemplateBody"), options);
   if (!whole)
-    return invalid(start + "it was made by an older muster, and " + whole.error().message);
+    return invalid(start + "it was created by an older muster, and " + whole.error().message);
   return whole;
 }
 

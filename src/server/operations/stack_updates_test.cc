@@ -243,7 +243,7 @@ TEST_CASE("stacks: values of NoEcho parameters are not kept for an update") {
                  {{"StackName", "net"}, {"UsePreviousTemplate", true}, {"Parameters", previous}})
             .at("message") ==
         "Invalid input for parameter key Word. muster does not keep values of NoEcho parameters: "
-        "specify the value again in place of usePreviousValue");
+        "specify the value again instead of usePreviousValue");
 }
 
 /// Takes out of the store what stacks of an older muster lack.
@@ -272,7 +272,7 @@ TEST_CASE("stacks: one created before muster had updates can be updated") {
   make_older(secret);
   CHECK(secret.ask("UpdateStack", {{"StackName", "net"}, {"TemplateBody", net_template}})
             .at("message") ==
-        "Stack [net] cannot be updated: it was made by an older muster, and the values of its "
+        "Stack [net] cannot be updated: it was created by an older muster, and the values of its "
         "NoEcho parameters are not kept");
 }
 
@@ -290,8 +290,8 @@ TEST_CASE("stacks: one that is left out is not updated, and holds up no deletion
                                              ""}));
   };
   CHECK(ask("UpdateStack", "own").at("message") ==
-        "Stack [own] cannot be updated: it is left out, since its networks do not fit the "
-        "config's");
+        "Stack [own] cannot be updated: it is left out, because its networks conflict with the "
+        "config");
   CHECK(ask("DeleteStack", "net").empty());
   CHECK(ask("DeleteStack", "own").empty());
   CHECK(without.networks().empty());

@@ -97,7 +97,7 @@ api::Answer Stacks::operate(const api::Request& request) {
     return aws::Refusal{"InvalidAction",
                         "muster does not serve cloudformation:" + request.operation};
   if (!api::text_of(request.input, "NextToken").empty())
-    return invalid("The NextToken is not one of this request's.");
+    return invalid("The NextToken does not belong to this request.");
   return (this->*handler->second)(request);
 }
 
@@ -117,7 +117,7 @@ api::Answer Stacks::create(const api::Request& request) {
   const std::string name = api::text_of(request.input, "StackName");
   TRY(check_stack_name(name));
   if (api::flag_of(request.input, "EnableTerminationProtection"))
-    return invalid("EnableTerminationProtection: muster has none");
+    return invalid("EnableTerminationProtection is not supported");
   const std::string token = token_of(request, "ClientRequestToken");
   if (const Kept* const other = living(name)) {
     if (!token.empty() && other->row.token == token) return Json{{"StackId", other->row.arn}};
@@ -152,7 +152,7 @@ api::Answer Stacks::remove(const api::Request& request) {
   const Result<Kept, aws::Refusal> found = named(api::text_of(request.input, "StackName"));
   if (!found || found->row.deleted) return Json::object();  // As CloudFormation answers.
   if (!api::elements(request.input, "RetainResources").empty())
-    return invalid("RetainResources: a stack here is deleted whole");
+    return invalid("RetainResources is not supported: a stack is deleted completely");
   const std::string use = TRY(use_of(ids_in(found->row.networks), found->row.arn));
   if (!use.empty())
     return invalid("Stack [" + found->row.name + "] cannot be deleted while " + use);
@@ -230,8 +230,7 @@ api::Answer Stacks::list_resources(const api::Request& request) {
 
 /// A text's, or a stack's.
 api::Answer Stacks::summarize_template(const api::Request& request) {
-  if (request.input.contains("StackSetName"))
-    return invalid("StackSetName: muster has no stack sets");
+  if (request.input.contains("StackSetName")) return invalid("StackSetName is not supported");
   std::string text;
   if (const std::string name = api::text_of(request.input, "StackName"); !name.empty()) {
     if (request.input.contains("TemplateBody") || request.input.contains("TemplateURL"))

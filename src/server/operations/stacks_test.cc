@@ -58,11 +58,11 @@ TEST_CASE("stacks: templates and resources are described") {
     const char* message;
   } bad[] = {
       {"ValidateTemplate", {{"TemplateBody", "{"}}, "Template format error: JSON not well-formed."},
-      {"ValidateTemplate", {{"TemplateURL", "https://s3/x"}}, "TemplateURL: muster reads"},
+      {"ValidateTemplate", {{"TemplateURL", "https://s3/x"}}, "TemplateURL is not supported"},
       {"GetTemplateSummary", Json::object(), "Either Template URL or Template Body must"},
       {"GetTemplateSummary", {{"StackName", "net"}, {"TemplateBody", net_template}}, "Only one of"},
       {"GetTemplateSummary", {{"StackName", "no"}}, "Stack with id no does not exist"},
-      {"GetTemplateSummary", {{"StackSetName", "s"}}, "StackSetName: muster has no"},
+      {"GetTemplateSummary", {{"StackSetName", "s"}}, "StackSetName is not supported"},
       {"ListStackResources", {{"StackName", "no"}}, "Stack with id no does not exist"},
   };
   for (const auto& c : bad) {
@@ -98,10 +98,12 @@ TEST_CASE("stacks: a refused creation leaves nothing") {
     const char* message;
   } cases[] = {
       {"a name", {{"StackName", "1net"}}, "1 validation error detected: Value '1net' at"},
-      {"a URL", {{"TemplateURL", "https://s3/x"}}, "TemplateURL: muster reads templates that"},
+      {"a URL", {{"TemplateURL", "https://s3/x"}}, "TemplateURL is not supported"},
       {"no template", {{"TemplateBody", nullptr}}, "Either Template URL or Template Body must"},
       {"a bad one", {{"TemplateBody", "{"}}, "Template format error: JSON not well-formed. (line"},
-      {"a lock", {{"EnableTerminationProtection", true}}, "EnableTerminationProtection: muster"},
+      {"a lock",
+       {{"EnableTerminationProtection", true}},
+       "EnableTerminationProtection is not supported"},
       {"a parameter",
        {{"Parameters", {{{"ParameterKey", "No"}, {"ParameterValue", "1"}}}}},
        "Parameters: [No] do not exist in the template"},

@@ -32,7 +32,7 @@ Answered link(image::Store& store, const std::string& name, const std::string& d
   return edit_repository(store, name, now, [&](image::Repository& repository) -> Answered {
     if (repository.blobs.size() >= entries_max && !repository.blobs.contains(digest))
       return aws::Refusal{"DENIED", "the repository has " + std::to_string(entries_max) +
-                                        " blobs already: delete images, and prune"};
+                                        " blobs already: delete images, then run sm image prune"};
     repository.blobs[digest] = now;
     return {};
   });
@@ -75,11 +75,11 @@ Answered check_chunk(const RegistryCall& call, const Upload& upload) {
   if (!text) return {};
   const std::optional<ByteRange> range = read_content_range(*text);
   if (range && incoming.body_bytes && *incoming.body_bytes != range->last - range->first + 1)
-    return aws::Refusal{"SIZE_INVALID", "Content-Length is not what Content-Range says"};
+    return aws::Refusal{"SIZE_INVALID", "Content-Length does not match Content-Range"};
   if (range && range->first == upload.draft.bytes()) return {};
   return aws::Refusal{
       "BLOB_UPLOAD_INVALID",
-      "the chunk does not begin where the upload is: " + range_of(upload) + " has come",
+      "the chunk must start where the upload ended: the server has " + range_of(upload),
       416,
       {{"Location", place_of(upload)}, {"Range", range_of(upload)}}};
 }
@@ -189,7 +189,7 @@ Task<Answered> delete_blob(RegistryCall& call) {
               if (named == route.digest)
                 return aws::Refusal{
                     "UNSUPPORTED",
-                    "the manifest " + manifest + " names the blob: delete the manifest first", 405};
+                    "the manifest " + manifest + " uses the blob: delete the manifest first", 405};
           repository.blobs.erase(route.digest);
           return {};
         });

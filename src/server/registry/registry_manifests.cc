@@ -40,7 +40,7 @@ Result<Came, aws::Refusal> judged(std::string bytes, std::string_view content_ty
   if (!read) return invalid(read.error().text);
   came.read = *std::move(read);
   if (image::is_index_type(came.media_type) != std::holds_alternative<image::Index>(came.read))
-    return invalid("Content-Type says another kind of document than the manifest is");
+    return invalid("Content-Type does not match the manifest");
   came.bytes = std::move(bytes);
   return came;
 }
@@ -117,7 +117,7 @@ Task<Answered> put_manifest(RegistryCall& call) {
   Result<std::string> bytes = co_await http::read_whole(call.exchange, image::document_bytes_max);
   if (!bytes && bytes.error().code == Errc::invalid_input)
     co_return aws::Refusal{"MANIFEST_INVALID", "a manifest can have at most 4 MiB", 413};
-  if (!bytes) co_return invalid("it did not come whole: " + bytes.error().text);
+  if (!bytes) co_return invalid("it was not received completely: " + bytes.error().text);
   const std::string_view type = call.exchange.request().value("content-type").value_or("");
   Result<Came, aws::Refusal> judgement = judged(*std::move(bytes), type, call.route.digest);
   if (!judgement) co_return judgement.error();

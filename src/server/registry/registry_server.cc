@@ -76,7 +76,7 @@ Task<Answered> send(RegistryCall& call, http::Reply reply) {
 aws::Refusal storage_failure(const Error& error) {
   if (error.text.find("No space left") != std::string::npos ||
       error.text.find("Disk quota") != std::string::npos)
-    return {"UNKNOWN", "the registry's disk is full: sm image prune on its machine makes room",
+    return {"UNKNOWN", "the registry's disk is full; sm image prune on its machine frees space",
             507};
   return {"UNKNOWN", "the registry cannot read or write its store: " + error.text, 500};
 }

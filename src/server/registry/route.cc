@@ -133,9 +133,10 @@ Result<Route, aws::Refusal> read_route(const aws::RequestHead& head) {
     const auto end = words.end() - static_cast<std::ptrdiff_t>(tail->words);
     route.repository = join(Words(words.begin(), end), "/");
     if (!image::is_repository_name(route.repository))
-      return aws::Refusal{"NAME_INVALID",
-                          "expected a repository's name of 2 to 200 small letters and digits, with "
-                          "'/', '.', '_' and '-' between them"};
+      return aws::Refusal{
+          "NAME_INVALID",
+          "expected a repository name of 2 to 200 lower-case letters and digits, with "
+          "'/', '.', '_' and '-' between them"};
     if (route.kind != Kind::tags && route.kind != Kind::uploads)
       TRY(read_last(route, words.back()));
   }

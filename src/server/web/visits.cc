@@ -33,7 +33,7 @@ Result<std::string> Visits::issue_pass(const std::string& key, UnixMillis now) {
   const std::lock_guard lock(mutex_);
   forget_old(now);
   if (passes_.size() >= passes_max)
-    return fail(Errc::denied, "too many links to the web page wait to be used");
+    return fail(Errc::denied, "too many unused links to the web page");
   std::string secret = fresh_secret();
   passes_.insert_or_assign(hash_of(secret), Pass{key, now + pass_lasts});
   return secret;

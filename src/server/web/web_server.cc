@@ -78,7 +78,7 @@ std::string cookie_text(const http::Incoming& incoming, const std::string& secre
 /// Why a request is not looked at any further; empty: it is.
 std::string strangeness(const http::Incoming& incoming, const std::vector<std::string>& names) {
   if (!web::is_own_host(host_of(incoming), names))
-    return "this server is not known by that name; page_names of its config lists them";
+    return "this server does not use this host name; page_names of its config lists its names";
   return {};
 }
 
@@ -99,7 +99,8 @@ Task<void> WebServer::answer(http::Exchange& exchange) {
   const bool reads = incoming.method == "GET" || incoming.method == "HEAD";
   if (route.wanted == web::Wanted::call)
     co_return co_await answer_call(exchange, std::move(route.name));
-  if (!reads) co_return co_await refuse(exchange, 405, "only calls of the page are sent so");
+  if (!reads)
+    co_return co_await refuse(exchange, 405, "only calls of the page can use this method");
   if (head.path() == "/ui" || head.path() == "/") {
     http::Reply reply = fresh_reply(308, "no-cache");
     reply.headers.emplace_back("Location", "/ui/");
@@ -109,7 +110,7 @@ Task<void> WebServer::answer(http::Exchange& exchange) {
   const bool is_view = route.wanted == web::Wanted::view;
   const web::WebFile* file = web::find_web_file(is_view ? "index.html" : route.name);
   if (route.wanted == web::Wanted::nothing || file == nullptr)
-    co_return co_await refuse(exchange, 404, "the page has no such address");
+    co_return co_await refuse(exchange, 404, "page not found");
   co_await send_file(exchange, *file, !is_view);
 }
 
@@ -149,15 +150,15 @@ Task<void> WebServer::begin_visit(http::Exchange& exchange, const std::string& n
     co_return co_await let_in(exchange, *std::move(key));
   }
   if (!secrets_may_pass(exchange.request()))
-    co_return co_await refuse(exchange, 403,
-                              "access keys are not taken over a network without TLS; sm ui makes "
-                              "a link");
+    co_return co_await refuse(
+        exchange, 403,
+        "access keys are not accepted over a network without TLS; use the link of sm ui");
   const std::shared_ptr<const access::AccessKey> key =
       options_.keys.find(api::text_of(input, "id"));
   const std::string secret = api::text_of(input, "secret");
   const bool good = key && aws::same_bytes(key->secret, secret) && !key->policy.limited &&
                     key->session_token.empty();
-  if (!good) co_return co_await refuse(exchange, 403, "no user has this key with this secret");
+  if (!good) co_return co_await refuse(exchange, 403, "unknown access key or wrong secret");
   std::string id = key->id;
   co_await let_in(exchange, std::move(id));
 }
@@ -203,9 +204,9 @@ Task<void> WebServer::answer_call(http::Exchange& exchange, std::string name) {
   const std::optional<std::string_view> site = incoming.value("sec-fetch-site");
   const bool own = only_reads ? !site || *site == "same-origin"
                               : web::is_from_own_page(head_of(incoming), incoming.tls);
-  if (!own) co_return co_await refuse(exchange, 403, "only the page itself may ask this");
+  if (!own) co_return co_await refuse(exchange, 403, "only the page itself can make this call");
   if (!only_reads && incoming.method != "POST")
-    co_return co_await refuse(exchange, 405, "calls of the page are POST");
+    co_return co_await refuse(exchange, 405, "calls of the page use POST");
   std::optional<web::Visit> visit = visit_of(exchange);
   const bool begins = name == "enter" || name == "login";
   if (!visit && !begins) {
@@ -218,12 +219,12 @@ Task<void> WebServer::answer_call(http::Exchange& exchange, std::string name) {
   if (is_usage) co_return co_await download_usage(exchange);
   if (is_object) co_return co_await download_object(exchange, visit->key);
   if (visit && !exchange.proved(visit->key, {}))
-    co_return co_await refuse(exchange, 503, "the server has too much to do");
+    co_return co_await refuse(exchange, 503, "the server is overloaded");
   const Result<std::string> body = co_await http::read_whole(exchange, call_bytes_max);
-  if (!body) co_return co_await refuse(exchange, 413, "the call is too large, or broke off");
+  if (!body) co_return co_await refuse(exchange, 413, "the call is too large or incomplete");
   Result<Json> input = body->empty() ? Json::object() : parse_json(*body);
   if (!input || !input->is_object())
-    co_return co_await refuse(exchange, 400, "a call is a JSON object");
+    co_return co_await refuse(exchange, 400, "a call must be a JSON object");
   if (begins) co_return co_await begin_visit(exchange, name, *input);
   if (name == "leave") {
     visits_.end(visit->id, visit->key);
@@ -232,8 +233,7 @@ Task<void> WebServer::answer_call(http::Exchange& exchange, std::string name) {
     co_return co_await send_json(exchange, 200, std::move(json), std::move(cookie));
   }
   const auto handler = handlers().find(name);
-  if (handler == handlers().end())
-    co_return co_await refuse(exchange, 404, "the page has no such call");
+  if (handler == handlers().end()) co_return co_await refuse(exchange, 404, "unknown call");
   Call call{exchange, *std::move(visit), std::move(name), *std::move(input)};
   Result<Json, aws::Refusal> answer = co_await (this->*handler->second)(call);
   if (!answer) co_return co_await refuse(exchange, answer.error().status, answer.error().message);

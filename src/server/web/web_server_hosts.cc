@@ -37,7 +37,7 @@ bool is_measure(const std::string& name) {
 Result<Wanted> wanted_in(const Json& input) {
   Wanted wanted{api::text_of(input, "job"), api::text_of(input, "measure"),
                 api::integer_of(input, "skip").value_or(0)};
-  if (!is_measure(wanted.measure)) return fail(Errc::invalid_input, "hosts have no such measure");
+  if (!is_measure(wanted.measure)) return fail(Errc::invalid_input, "unknown measure");
   if (wanted.skip < 0)
     return fail(Errc::invalid_input, "no more hosts can be left out than there are");
   wanted.range = TRY(chart_range(input, 2000, "2,000"));

@@ -51,7 +51,7 @@ Task<Result<Json, aws::Refusal>> WebServer::make_key(Call& call) {
                            403};
   const auto comment = call.input.find("comment");
   if (comment != call.input.end() && !comment->is_string())
-    co_return api::invalid("comment: expected a text");
+    co_return api::invalid("comment: expected a string");
   std::function<Result<Json>()> work = [this, text = api::text_of(call.input, "comment"),
                                         maker = call.visit.key]() -> Result<Json> {
     const store::AccessKey key = TRY(options_.state.keys->make(text, options_.now(), maker));

@@ -165,7 +165,7 @@ Task<Result<Json, aws::Refusal>> WebServer::search_log(Call& call) {
   options.set_case_sensitive(!api::flag_of(call.input, "any_case"));
   options.set_literal(!api::flag_of(call.input, "expression"));
   const re2::RE2 wanted(pattern, options);
-  if (!wanted.ok()) co_return api::invalid("not an expression of RE2: " + wanted.error());
+  if (!wanted.ok()) co_return api::invalid("invalid regular expression: " + wanted.error());
   const auto part = [&call](const char* name) { return api::text_of(call.input, name); };
   const Result<LogWish, aws::Refusal> wish = log_wish(part);
   if (!wish) co_return wish.error();

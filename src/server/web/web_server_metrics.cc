@@ -30,7 +30,7 @@ struct Wanted {
 Result<Wanted> wanted_in(const Json& input) {
   Wanted wanted{api::text_of(input, "job"), api::text_of(input, "name")};
   if (wanted.name.empty() || wanted.name.size() > name_bytes_max)
-    return fail(Errc::invalid_input, "a metric's name has 1 to 255 bytes");
+    return fail(Errc::invalid_input, "a metric's name must have 1 to 255 bytes");
   wanted.range = TRY(chart_range(input, 2000, "2,000"));
   return wanted;
 }
@@ -97,7 +97,7 @@ Result<ChartRange> chart_range(const Json& input, std::int64_t buckets_max,
                          .buckets = api::integer_of(input, "buckets").value_or(0)};
   if (range.from < 0 || range.to > second_max || range.from >= range.to)
     return fail(Errc::invalid_input,
-                "from and to are seconds since 1970, the first before the other");
+                "from and to must be seconds since 1970, and from must be before to");
   if (range.buckets < 1 || range.buckets > buckets_max)
     return fail(Errc::invalid_input, "1 to " + most_as_text + " buckets are made");
   return range;

@@ -138,7 +138,8 @@ Task<Result<Json, aws::Refusal>> WebServer::contents(Call& call) {
   Result<Json, aws::Refusal> description =
       co_await describe(call.exchange, api::text_of(call.input, "job"), call.visit.key);
   if (!description) co_return description.error();
-  if (options_.buckets == nullptr) co_return api::invalid("the job's objects are elsewhere");
+  if (options_.buckets == nullptr)
+    co_return api::invalid("the job's objects are on another S3 server");
   const auto work = [this, places = places_of(*description), place, name]() -> Result<Json> {
     std::optional<bucket::OpenedObject> object =
         TRY(open_object(*options_.buckets, places, place, name, false));

@@ -33,7 +33,7 @@ Result<job::MetricDefinitions, aws::Refusal> definition_of(const Json& descripti
       if (!made) return api::invalid(made.error().text);
       return *std::move(made);
     }
-  return api::invalid("the job defines no metric of that name");
+  return api::invalid("the job has no metric with this name");
 }
 
 Json rows_of(const cloudwatch::RankCells& cells) {
@@ -89,7 +89,7 @@ Result<Json> WebServer::read_ranks(Book& book, const job::MetricDefinitions& def
 Task<Result<Json, aws::Refusal>> WebServer::ranks(Call& call) {
   const std::string job = api::text_of(call.input, "job");
   const std::int64_t first = api::integer_of(call.input, "first").value_or(0);
-  if (first < 0) co_return api::invalid("lines are counted from 0");
+  if (first < 0) co_return api::invalid("line numbers start at 0");
   const Result<ChartRange> range = chart_range(call.input, 400, "400");
   if (!range) co_return api::invalid(range.error().text);
   const Result<Json, aws::Refusal> described =

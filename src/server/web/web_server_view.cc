@@ -64,15 +64,16 @@ Result<LogWish, aws::Refusal> log_wish(const std::function<std::string(const cha
   if (const std::string rank = part("rank"); !rank.empty()) {
     const std::optional<std::int64_t> number = parse_integer(rank);
     if (!number || *number < 0 || *number > job::tagged_rank_most)
-      return api::invalid("a rank is a number from 0");
+      return api::invalid("a rank must be 0 or higher");
     wish.filter.rank = static_cast<int>(*number);
   }
   const std::string stream = part("stream");
   for (const job::Stream each : {job::Stream::out, job::Stream::err})
     if (stream == job::stream_name(each)) wish.filter.stream = each;
-  if (!stream.empty() && !wish.filter.stream) return api::invalid("a stream is stdout or stderr");
+  if (!stream.empty() && !wish.filter.stream)
+    return api::invalid("a stream must be stdout or stderr");
   const std::optional<cloudwatch::Level> level = cloudwatch::level_named(part("level"));
-  if (!level) return api::invalid("a level is debug, info, warning or error");
+  if (!level) return api::invalid("a level must be debug, info, warning or error");
   wish.filter.least = *level;
   wish.folds = !part("fold").empty();
   return wish;
