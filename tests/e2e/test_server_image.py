@@ -222,6 +222,15 @@ def test_an_image_that_the_registry_has_not_fails_the_job_with_its_words(world):
     assert "sm explain" not in reason
 
 
+def test_a_registry_that_is_down_is_not_the_fault_of_the_job(world):
+    made = image()
+    name = world.registry.add("team/box", "v1", made)
+    world.registry.fault(digest(made.layers[0]), status=503)
+    reason = world.at_end(world.start(name))["FailureReason"]
+    assert reason.startswith("InternalServerError: the image cannot be pulled: "), reason
+    assert "the registry answered 503" in reason
+
+
 def test_a_stop_ends_the_pull(world):
     made = image()
     name = world.registry.add("team/box", "v1", made)

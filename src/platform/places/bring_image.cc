@@ -13,6 +13,8 @@ namespace muster::places {
 namespace {
 
 constexpr std::string_view command_name = "sm image pull: ";
+constexpr int exit_unusable =
+    2;  ///< docs/protocols/exit-codes.md: the image is missing or refused.
 
 Result<std::optional<UsedImage>> leased(const Env& env, const job::ImageWish& wish,
                                         const std::string& digest) {
@@ -102,11 +104,14 @@ Command pull_command(const ImagePlace& place, const job::ImageWish& wish) {
   return command;
 }
 
-std::string pull_failure(std::string_view said) {
+Error pull_failure(const job::Outcome& outcome, std::string_view said) {
   const std::string text = trim(said);
   std::string last = text.substr(text.rfind('\n') + 1);
   if (last.starts_with(command_name)) last.erase(0, command_name.size());
-  return to_utf8(without_topic(std::move(last)));
+  const std::string why = to_utf8(without_topic(std::move(last)));
+  const bool theirs = outcome == job::Outcome::exited(exit_unusable);
+  return fail(theirs ? Errc::invalid_input : Errc::closed,
+              "the image cannot be pulled: " + (why.empty() ? job::describe(outcome) : why));
 }
 
 loop::Task<Result<UsedImage>> bring_image(supervise::Programs& programs, ImagePlace place,
@@ -130,11 +135,7 @@ loop::Task<Result<UsedImage>> bring_image(supervise::Programs& programs, ImagePl
       co_await programs.run(std::move(command), wish.pull_limit, true);
   if (!done && done.error().code == Errc::timeout) co_return too_slow(wish.pull_limit);
   if (!done) co_return done.error();
-  if (!done->outcome.success()) {
-    const std::string why = pull_failure(done->err);
-    co_return fail(Errc::invalid_input, "the image cannot be pulled: " +
-                                            (why.empty() ? job::describe(done->outcome) : why));
-  }
+  if (!done->outcome.success()) co_return pull_failure(done->outcome, done->err);
   Result<std::string> digest = digest_told(done->out);
   if (!digest) co_return digest.error();
   Result<std::optional<UsedImage>> found =

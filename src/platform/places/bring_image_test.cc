@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <csignal>
+
 namespace muster::places {
 namespace {
 
@@ -36,10 +38,19 @@ TEST_CASE("bring image: an image whose tag was already resolved is pulled by dig
 }
 
 TEST_CASE("bring image: the error of a failed pull is its last line") {
-  CHECK(pull_failure("") == "");
-  CHECK(pull_failure("sm image pull: warning: again\n"
-                     "sm image pull: reg.lab/box:v1: no such image (sm explain image)\n") ==
-        "reg.lab/box:v1: no such image");
+  const job::Outcome unusable = job::Outcome::exited(2);
+  const Error missing = pull_failure(unusable,
+                                     "sm image pull: warning: again\n"
+                                     "sm image pull: reg.lab/box:v1: no such image (sm explain "
+                                     "image)\n");
+  CHECK(missing.text == "the image cannot be pulled: reg.lab/box:v1: no such image");
+  CHECK(missing.code == Errc::invalid_input);
+  CHECK(pull_failure(unusable, "").text == "the image cannot be pulled: exit code 2");
+}
+
+TEST_CASE("bring image: a registry or a machine that fails is not the fault of the job's image") {
+  CHECK(pull_failure(job::Outcome::exited(3), "the registry answered 503").code == Errc::closed);
+  CHECK(pull_failure(job::Outcome::signaled(SIGKILL), "").code == Errc::closed);
 }
 
 }  // namespace
