@@ -131,8 +131,8 @@ def read_a_part_of_it(browser):
     reach(browser, "Host", back=True)
     browser.keys("algo-2")
     browser.wait("location.search.includes('host=algo-2')")
-    browser.wait("document.querySelector('.line span') && ![...document.querySelectorAll("
-                 "'.line span')].some((each) => each.innerText.includes('algo-1'))")  # fmt: skip
+    browser.wait("document.querySelector('.line .when') && ![...document.querySelectorAll("
+                 "'.line .when')].some((each) => each.innerText.includes('algo-1'))")  # fmt: skip
     reach(browser, "Host")
     browser.keys("All")
     browser.wait("!location.search.includes('host=')")

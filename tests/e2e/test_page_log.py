@@ -4,7 +4,7 @@ import json
 import urllib.request
 
 import pytest
-from browser import HAS_BROWSER, WHY_NOT
+from browser import HAS_BROWSER, WHY_NOT, Browser
 from lab import VENV
 from page import SECONDS, Served, page_server
 from test_server_jobs import BUCKET, Job
@@ -18,6 +18,7 @@ import os, sys
 rank = int(os.environ["OMPI_COMM_WORLD_RANK"])
 for i in range({EPOCHS}): print(f"epoch {{i}} <b>", flush=True)
 if rank == 3: print("WARNING: this rank is slow", flush=True)
+if rank == 2: print("\\x1b[1;32mdone\\x1b[0m\\x07 " + "long " * 300 + "END", flush=True)
 print(f"ValueError: of rank {{rank}}", file=sys.stderr, flush=True)
 """
 TEXTS = ("[...document.querySelectorAll('.line')].map((each) => "
@@ -94,7 +95,58 @@ def test_a_search_of_a_view_stays_in_it(served, browser):
     browser.click("[aria-label='Previous match']")
     row = "document.querySelector('.line.current')?.innerText"
     browser.wait(f"{row}?.includes('epoch {EPOCHS - 1} ')")
-    assert "mpirank:2" in browser.run(f"return {row}")
+    assert "rank 2" in browser.run(f"return {row}")
+
+
+def test_columns_repeat_no_prefix_and_programs_colour_their_text(served, browser):
+    browser.complaints()
+    show(served, browser, "rank=2")  # At its end.
+    browser.wait("document.querySelector('.said .ink-green')?.innerText === 'done'")
+    text = browser.run("return document.querySelector('.log').innerText")
+    assert "mpirank" not in text and "\x1b" not in text and "done\\x07 long" in text
+    assert "algo-2 rank 2  err" in text
+    colour = "return getComputedStyle(document.querySelector(arguments[0])).color"
+    said = [browser.run(colour, each) for each in (".said", ".said.error", ".said .ink-green")]
+    assert len(set(said)) == 3
+    browser.type("input[type=search]", "one")
+    browser.wait("document.querySelector('.line mark.ink-green')?.innerText === 'one'")
+    assert browser.complaints() == []
+
+
+def test_long_lines_wrap_and_the_last_one_ends_at_the_bottom(served, browser):
+    browser.complaints()
+    rows = "[...document.querySelectorAll('.line')]"
+    box = "document.querySelector('.log').getBoundingClientRect()"
+    show(served, browser, "rank=2&line=1")
+    browser.click("[aria-label='Wrap long lines']")
+    browser.wait("document.querySelector('.wraps-lines')")
+    assert "wrap=1" in browser.url()
+    browser.run("document.querySelector('.log').focus()")
+    browser.keys("\ue010")  # End
+    last = f"{rows}.at(-1).getBoundingClientRect()"
+    browser.wait(f"{rows}.at(-1).innerText.includes('ValueError') && "
+                 f"Math.abs({last}.bottom - {box}.bottom) < 3")  # fmt: skip
+    assert browser.run(f"return Math.max(...{rows}.map((each) => each.offsetHeight))") > 100
+    browser.keys("\ue013\ue013")  # Up, twice: the long line is whole.
+    long = f"{rows}.find((each) => each.innerText.includes('END')).getBoundingClientRect()"
+    browser.wait(f"{long}.top >= {box}.top && {last}.bottom > {box}.bottom + 20")
+    browser.keys("\ue011")  # Home
+    browser.wait(f"{rows}[0].innerText.includes('epoch 0 ') && "
+                 f"Math.abs({rows}[0].getBoundingClientRect().top - {box}.top) < 3")  # fmt: skip
+    browser.click("[aria-label='Wrap long lines']")
+    browser.wait("!document.querySelector('.wraps-lines')")
+    assert browser.complaints() == []
+
+
+def test_the_toolbar_is_one_line_at_1280(served):
+    with Browser(width=1280) as browser:
+        served.enter(browser)
+        show(served, browser, "rank=2&line=1")
+        tools = "document.querySelector('.log-tools')"
+        browser.wait(f"{tools}.innerText.includes('rows')")
+        bottoms = browser.run(f"return [...{tools}.children].map((each) => "
+                              "each.getBoundingClientRect().bottom)")  # fmt: skip
+        assert max(bottoms) < browser.run(f"return {tools}.getBoundingClientRect().top") + 40
 
 
 def test_a_file_holds_what_the_filters_let_through(served, browser):

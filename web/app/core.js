@@ -1,7 +1,7 @@
 // What every view uses: rendering, the address, the server's calls and news, and the parts that several views show.
 
 import { h, render } from "../vendor/preact.mjs";
-import { useEffect, useMemo, useRef, useState } from "../vendor/hooks.mjs";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "../vendor/hooks.mjs";
 import htm from "../vendor/htm.mjs";
 import { effect, signal } from "../vendor/signals-core.mjs";
 import { address, placeOf } from "./address.js";
@@ -9,7 +9,7 @@ import { inTurn, newsOf, paced } from "./news.js";
 import { kindOf, whenTexts } from "./text.js";
 
 export const html = htm.bind(h);
-export { render, useEffect, useMemo, useRef, useState, effect, signal };
+export { render, useEffect, useLayoutEffect, useMemo, useRef, useState, effect, signal };
 
 /** The signal's value; the component is drawn again when it changes. */
 export function useSignal(source) {

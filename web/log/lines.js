@@ -1,12 +1,9 @@
-// The lines of a job's log in the page: fetching, caching and retries; searches; texts of a row. Nothing here draws:
-// callers pass the function that calls the server.
-
-import { clock } from "../app/text.js";
+// The lines of a job's log in the page: fetching, caching and retries; searches. Nothing here draws: callers pass the
+// function that calls the server.
 
 const CHUNK = 200;
 const CHUNKS_KEPT = 40;
 const HITS_KEPT = 20_000;
-const MARKS_MAX = 10;
 const PAUSE_MS = 1000; // Before a retry, when the server did not return all lines.
 const FIRST_ERROR = String.raw`(?i)\b(error|exception|traceback|fatal|panic|segmentation fault|killed)\b`;
 
@@ -182,40 +179,4 @@ export function tallyText({ place, all = 0, done, part = 0 }) {
 export function rowsText({ count, full, done, looked, all }) {
   if (full) return `${count} rows (limit reached)`;
   return `${count} rows${done ? "" : ` (${Math.round((100 * looked) / all)}% scanned)`}`;
-}
-
-/** [[0, 2], [5, 5]] as "0–2, 5". */
-const ranges = (all, name) => all.map(([from, to]) => (from === to ? name(from) : `${name(from)}–${name(to)}`)).join(", ");
-
-/** The ranks and hosts that wrote a folded row; `names`: those of the hosts. */
-export function writersText([ranks, hosts], names) {
-  const texts = [];
-  if (ranks.length) texts.push(`ranks ${ranges(ranks, String)}`);
-  if (hosts.length) texts.push(ranges(hosts, (each) => names[each]));
-  return texts.join(", ");
-}
-
-/** The texts of a row. `cut`: the server sent only the beginning of the line. */
-export function rowTexts([, host, time, text, bytes, writers], hosts) {
-  const who = writers ? writersText(writers, hosts) : hosts.length > 1 ? hosts[host] : "";
-  return { time: clock(time) + (who && ` ${who}`), text, bytes, cut: !writers && bytes > new TextEncoder().encode(text).length };
-}
-
-/**
- * A line in pieces, as [text, is a match]. Matches of a regular expression are not marked, as browsers have no RE2.
- * `search.any`: ignore case.
- */
-export function marked(text, search) {
-  if (!search.q || search.re) return [[text, false]];
-  const [where, what] = search.any ? [text.toLowerCase(), search.q.toLowerCase()] : [text, search.q];
-  // In some languages lower case has more letters, so positions in it would be wrong.
-  if (where.length !== text.length) return [[text, false]];
-  const parts = [];
-  let from = 0;
-  for (let at = where.indexOf(what); at >= 0 && parts.length < 2 * MARKS_MAX; at = where.indexOf(what, from)) {
-    parts.push([text.slice(from, at), false], [text.slice(at, at + what.length), true]);
-    from = at + what.length;
-  }
-  parts.push([text.slice(from), false]);
-  return parts.filter(([part]) => part !== "");
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { fakeTimers, settled } from "../setup_test.js";
-import { Lines, filterOf, firstError, marked, nextPlace, rowTexts, rowsText, searchLog, tallyText, writersText } from "./lines.js";
+import { Lines, filterOf, firstError, nextPlace, rowsText, searchLog, tallyText } from "./lines.js";
 
 const NONE = filterOf({});
 const VIEW = filterOf({ rank: "3" });
@@ -267,49 +267,4 @@ test("lines: a view shows its number of rows and its progress", () => {
     [{ count: 5, full: true, done: true, looked: 30, all: 90 }, "5 rows (limit reached)"],
   ];
   for (const [lines, want] of cases) assert.equal(rowsText(lines), want);
-});
-
-test("lines: a folded row names its ranks and hosts as ranges", () => {
-  const names = ["algo-1", "algo-2", "algo-3"];
-  const cases = [
-    [[[[0, 2], [5, 5]], []], "ranks 0–2, 5"], [[[], [[0, 1]]], "algo-1–algo-2"], [[[], [[2, 2]]], "algo-3"],
-    [[[[7, 7]], [[0, 0], [2, 2]]], "ranks 7, algo-1, algo-3"], [[[], []], ""],
-  ];
-  for (const [writers, want] of cases) assert.equal(writersText(writers, names), want);
-});
-
-test("lines: a row has its time, its writer where that is not clear, and says if it is cut", () => {
-  const time = new Date("2026-01-31T14:03:07.008").getTime();
-  const row = (text, bytes, writers) => [7, 1, time, text, bytes, writers];
-  assert.deepEqual(rowTexts(row("abc", 3), ["algo-1", "algo-2"]), { time: "14:03:07.008 algo-2", text: "abc", bytes: 3, cut: false });
-  assert.equal(rowTexts(row("abc", 3), ["algo-1"]).time, "14:03:07.008");
-  assert.equal(rowTexts(row("abc", 3, [[[0, 3]], []]), ["algo-1", "algo-2"]).time, "14:03:07.008 ranks 0–3");
-  assert.equal(rowTexts(row("abc", 4), ["algo-1"]).cut, true);
-  assert.equal(rowTexts(row("ü→", 5), ["algo-1"]).cut, false);
-  assert.equal(rowTexts(row("ü→", 6), ["algo-1"]).cut, true);
-  assert.equal(rowTexts(row("abc", 9, [[[0, 3]], []]), ["algo-1"]).cut, false); // Its bytes are those of all writers.
-});
-
-test("lines: matches of a text are marked, those of an expression are not", () => {
-  const cases = [
-    ["abc", {}, [["abc", false]]],
-    ["", { q: "a" }, []],
-    ["abcabc", { q: "b" }, [["a", false], ["b", true], ["ca", false], ["b", true], ["c", false]]],
-    ["abc", { q: "abc" }, [["abc", true]]],
-    ["abc", { q: "x" }, [["abc", false]]],
-    ["aaa", { q: "aa" }, [["aa", true], ["a", false]]],
-    ["aBc", { q: "b" }, [["aBc", false]]],
-    ["aBc", { q: "b", any: "1" }, [["a", false], ["B", true], ["c", false]]],
-    ["a.c", { q: "a.c", re: "1" }, [["a.c", false]]],
-    ["abc", { q: "a.c" }, [["abc", false]]],
-    ["<b>x</b>", { q: "<b>" }, [["<b>", true], ["x</b>", false]]],
-    ["İab", { q: "b", any: "1" }, [["İab", false]]], // In lower case it is a letter longer.
-  ];
-  for (const [text, search, want] of cases) assert.deepEqual(marked(text, search), want, `${text} ${JSON.stringify(search)}`);
-});
-
-test("lines: a line of a thousand matches has few marks, and no letter is lost", () => {
-  const parts = marked("ab".repeat(1000), { q: "a" });
-  assert.equal(parts.filter(([, is]) => is).length, 10);
-  assert.equal(parts.map(([text]) => text).join(""), "ab".repeat(1000));
 });

@@ -1,28 +1,28 @@
 // The log of a job. The page holds only the visible lines: the server keeps the log and searches it.
 
-import { Dialog, Empty, Trouble, ask, html, listen, useEffect, useMemo, useRef, useState } from "../app/core.js";
+import { Dialog, Empty, Trouble, ask, html, listen, useEffect, useLayoutEffect, useMemo, useRef, useState } from "../app/core.js";
 import { address } from "../app/address.js";
 import { call } from "../app/calls.js";
 import { JobHead } from "../job/head.js";
 import { ENDED } from "../job/texts.js";
-import { Lines, filterOf, firstError, marked, nextPlace, rowTexts, rowsText, searchLog, tallyText } from "./lines.js";
-import { LINE, seenOf, stepOf, viewOf } from "./scroll.js";
+import { Lines, filterOf, firstError, nextPlace, rowsText, searchLog, tallyText } from "./lines.js";
+import { LINE, piecesOf, placedOf, rowTexts, seenOf, stepOf, viewOf } from "./rows.js";
 
-function Row({ line, number, lines, search, hits, current, open }) {
+function Row({ line, number, lines, search, hits, current, open, wraps }) {
   const real = line ? line[0] : lines.isView ? null : number;
   if (real === null) return html`<div class="line"></div>`;
-  const here = address(location.pathname, { ...lines.filter, line: real + 1 });
+  const here = address(location.pathname, { ...lines.filter, wrap: wraps ? 1 : "", line: real + 1 });
   const choose = (event) => {
     event.preventDefault();
     ask({ line: real + 1 });
   };
   const kind = `line${hits.has(real) ? " hit" : ""}${real === current ? " current" : ""}`;
   if (!line) return html`<div class=${kind}><a href=${here} onClick=${choose}>${real + 1}</a></div>`;
-  const { time, text, bytes, cut } = rowTexts(line, lines.hosts);
-  return html`<div class=${kind}><a href=${here} onClick=${choose}>${real + 1}</a><span
-    >${time}</span>${marked(text, search).map(
-      ([part, is]) => (is ? html`<mark>${part}</mark>` : part))}${cut &&
-      html`<button type="button" class="small" onClick=${() => open(real)}>… show all ${bytes} bytes</button>`}</div>`;
+  const { time, who, text, level, bytes, cut } = rowTexts(line, lines.hosts);
+  return html`<div class=${kind}><a href=${here} onClick=${choose}>${real + 1}</a><span class="when"
+    >${time}${who && ` ${who}`}</span><span class=${`said ${level}`}>${piecesOf(text, search).map(([part, classes, is]) =>
+      is ? html`<mark class=${classes}>${part}</mark>` : classes ? html`<span class=${classes}>${part}</span>` : part)}${cut &&
+      html`<button type="button" class="small" onClick=${() => open(real)}>… show all ${bytes} bytes</button>`}</span></div>`;
 }
 
 function Whole({ lines, number, close }) {
@@ -35,16 +35,21 @@ function Whole({ lines, number, close }) {
     <pre class="text wraps" tabindex="0">${text}</pre><//>`;
 }
 
-/** The visible lines, and scrolling. */
-function Window({ lines, search, hits, current, follows, setFollows, goal, open }) {
+/** The visible lines, and scrolling. `wraps`: rows are as tall as their text, so they are measured after they are drawn. */
+function Window({ lines, search, hits, current, follows, setFollows, goal, open, wraps }) {
   const box = useRef(null);
+  const drawn = useRef(null);
   const [top, setTop] = useState(0);
-  const [rows, setRows] = useState(30);
+  const [{ rows, tall }, setSize] = useState({ rows: 30, tall: 30 * LINE });
+  const [fit, setFit] = useState(30);
+  const average = useRef(0); // Only grows, because a shorter scroll bar would move by itself.
   const own = useRef(-1); // Where we have put the scroll bar ourselves.
   const wants = useRef(follows); // As `follows`, at once: an effect may run after a later key.
   wants.current = follows;
-  const { height, scaled, lastTop, bounded, barOf, topOf } = viewOf(lines.count, rows);
+  average.current = wraps ? Math.max(average.current, tall / fit, LINE) : 0;
+  const { height, scaled, lastTop, bounded, barOf, topOf } = viewOf(lines.count, wraps ? fit : rows, average.current);
   const range = () => box.current.scrollHeight - box.current.clientHeight;
+  const seen = seenOf(wraps ? Math.min(top, Math.max(lines.count - rows - 1, 0)) : top, rows, lines.count);
 
   const move = (to) => {
     const wanted = bounded(to);
@@ -59,17 +64,24 @@ function Window({ lines, search, hits, current, follows, setFollows, goal, open 
   };
   useEffect(() => {
     // The observer can run once more after the box is removed.
-    const watch = new ResizeObserver(() =>
-      box.current && setRows(Math.max(Math.floor(box.current.clientHeight / LINE), 1)));
+    const watch = new ResizeObserver(() => box.current && setSize({
+      rows: Math.max(Math.floor(box.current.clientHeight / LINE), 1), tall: box.current.clientHeight }));
     watch.observe(box.current);
     return () => watch.disconnect();
   }, []);
+  useLayoutEffect(() => {
+    if (!wraps || seen.length === 0) return;
+    const heights = [...drawn.current.children].map((each) => each.offsetHeight);
+    const placed = placedOf(heights, seen[0], top, tall, seen.at(-1) === lines.count - 1);
+    drawn.current.style.transform = `translateY(${Math.round(placed.shift)}px)`;
+    if (Math.abs(placed.fit - fit) > 0.01) setFit(placed.fit);
+  });
   useEffect(() => {
     if (wants.current) move(lastTop);
-  }, [follows, lines.count, rows]);
+  }, [follows, lines.count, rows, lastTop]);
   useEffect(() => {
-    if (goal.number !== null) move(goal.number - Math.floor(rows / 3));
-  }, [goal]);
+    if (goal.number !== null) move(goal.number - (wraps ? 0 : Math.floor(rows / 3)));
+  }, [goal, wraps]);
 
   const scrolled = () => {
     if (!box.current) return; // The last event of a box that was removed.
@@ -84,22 +96,23 @@ function Window({ lines, search, hits, current, follows, setFollows, goal, open 
   const wheel = (event) => {
     if (!scaled || event.ctrlKey || event.shiftKey || !event.deltaY) return;
     event.preventDefault();
-    by(event.deltaMode === 1 ? event.deltaY : event.deltaY / LINE);
+    by(event.deltaMode === 1 ? event.deltaY : event.deltaY / (average.current || LINE));
   };
   const key = (event) => {
-    const step = stepOf(event.key, lines.count, rows);
+    const step = stepOf(event.key, lines.count, wraps ? Math.floor(fit) : rows);
     if (step === undefined || event.ctrlKey || event.altKey || event.metaKey) return;
     event.preventDefault();
     by(step);
   };
   const found = useMemo(() => new Set(hits), [hits]);
   const shift = follows ? 0 : Math.round((Math.floor(top) - top) * LINE);
-  return html`<div class="log" ref=${box} tabindex="0" role="region" aria-label="Log"
+  return html`<div class=${wraps ? "log wraps-lines" : "log"} ref=${box} tabindex="0" role="region" aria-label="Log"
       onScroll=${scrolled} onWheel=${wheel} onKeyDown=${key}>
     <div class="log-all" style=${{ height: `${height}px` }}>
-      <div class="log-seen" style=${{ transform: `translateY(${shift}px)` }}>${seenOf(top, rows, lines.count).map((number) =>
+      <div class="log-seen" style=${wraps ? { height: `${tall}px` } : {}}><div ref=${drawn}
+          style=${wraps ? undefined : { transform: `translateY(${shift}px)` }}>${seen.map((number) =>
         html`<${Row} key=${number} number=${number} line=${lines.at(number)} lines=${lines}
-          search=${search} hits=${found} current=${current} open=${open} />`)}</div>
+          search=${search} hits=${found} current=${current} open=${open} wraps=${wraps} />`)}</div></div>
     </div></div>`;
 }
 
@@ -147,19 +160,19 @@ function Tools({ lines, query, name, follows, setFollows, found, step, jump, hos
   };
   const tally = !query.q || found.error ? "" : tallyText(found);
   return html`<div class="filters log-tools">
-    <label><span class="hidden">Search the log</span><input type="search" placeholder="Search the whole log…"
+    <label class="grow"><span class="hidden">Search the log</span><input type="search" placeholder="Search…"
       value=${text} maxlength="500" spellcheck="false" onInput=${(event) => set(event.target.value)} onKeyDown=${key} /></label>
     ${toggle("any", "aA", "Ignore case")}${toggle("re", ".*", "Regular expression (RE2)")}
     <button type="button" class="small" aria-label="Previous match" disabled=${!found.hits.length} onClick=${() => step(-1)}>↑</button>
     <button type="button" class="small" aria-label="Next match" disabled=${!found.hits.length} onClick=${() => step(1)}>↓</button>
     <span class="tally" role="status">${tally}</span>
-    <span class="grow"></span>
     ${lines.isView && html`<span class="quiet" role="status">${rowsText(lines)}</span>`}
     <label><span class="hidden">Rank</span><input type="search" inputmode="numeric" class="rank" placeholder="Rank"
       value=${query.rank || ""} maxlength="7" onChange=${(event) => ask({ rank: event.target.value.trim(), line: "" })} /></label>
-    ${choice("stream", "Stream", { "": "Both streams", stdout: "stdout", stderr: "stderr" })}
-    ${choice("level", "Level", { "": "All levels", info: "Info and above", warning: "Warnings and errors", error: "Errors" })}
+    ${choice("stream", "Stream", { "": "All streams", stdout: "stdout", stderr: "stderr" })}
+    ${choice("level", "Level", { "": "All levels", info: "Info and up", warning: "Warnings, errors", error: "Errors" })}
     ${toggle("fold", "Fold", "Combine equal lines of several ranks")}
+    ${toggle("wrap", "Wrap", "Wrap long lines")}
     ${lines.hosts.length > 1 || query.host ? html`<label><span class="hidden">Host</span>
       <select value=${query.host || ""} onChange=${(event) => ask({ host: event.target.value, line: "" })}>
         <option value="">All hosts</option>${(query.host ? hosts : lines.hosts).map((each) =>
@@ -167,8 +180,8 @@ function Tools({ lines, query, name, follows, setFollows, found, step, jump, hos
     <button type="button" onClick=${jump}>First error</button>
     ${grows && html`<button type="button" aria-pressed=${follows}
       onClick=${() => setFollows(!follows)}>${follows ? "Following" : "Follow"}</button>`}
-    <a class="button" href=${file("")} download>Download</a>
-    <a class="button" href=${file("jsonl")} download>JSONL</a>
+    <details class="menu"><summary class="button">Download</summary><div class="card">
+      <a href=${file("")} download>Text</a><a href=${file("jsonl")} download>JSON lines</a></div></details>
   </div>`;
 }
 
@@ -238,7 +251,7 @@ export function Log({ name, query }) {
         <button type="button" onClick=${() => ask(filterOf({}))}>Show all lines</button><//>`
       : html`<${Empty} title="No lines yet"><p class="quiet">Lines appear here as the job prints them.</p><//>`)}
     <${Window} lines=${lines} search=${search} hits=${found.hits} current=${current}
-      follows=${follows} setFollows=${setFollows} goal=${goal} open=${open} />
+      follows=${follows} setFollows=${setFollows} goal=${goal} open=${open} wraps=${Boolean(query.wrap)} />
     ${whole !== null && html`<${Whole} lines=${lines} number=${whole} close=${() => open(null)} />`}
   </div>`;
 }

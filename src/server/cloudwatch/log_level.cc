@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
 #include <utility>
 
 namespace muster::cloudwatch {
@@ -13,6 +14,12 @@ constexpr std::size_t head_bytes = 200;     ///< Searched for a logger's word.
 constexpr std::size_t looked_bytes = 2000;  ///< Other words do.
 
 using Named = std::pair<const char*, Level>;
+
+constexpr std::array<Named, 5> names = {{{"", Level::any},
+                                         {"debug", Level::debug},
+                                         {"info", Level::info},
+                                         {"warning", Level::warning},
+                                         {"error", Level::error}}};
 
 constexpr std::array<Named, 13> logger_words = {{
     {"TRACE", Level::debug},
@@ -61,9 +68,7 @@ bool tells_of_error(re2::StringPiece text) {
   return false;
 }
 
-}  // namespace
-
-Level level_of(std::string_view line) {
+Level level_of_plain(std::string_view line) {
   std::array<re2::StringPiece, 3> words;
   const re2::StringPiece head(line.data(), std::min(line.size(), head_bytes));
   if (re2::RE2::PartialMatch(head, logger_word(), &words[0], &words[1], &words[2]))
@@ -75,12 +80,26 @@ Level level_of(std::string_view line) {
   return re2::RE2::PartialMatch(looked, warning_word()) ? Level::warning : Level::any;
 }
 
+/// The beginning of a line without colours: behind an "m", \b finds no word.
+std::string uncoloured(std::string_view line) {
+  static const re2::RE2 colour(R"(\x1b\[[0-9;:]*m)");
+  std::string text(line.substr(0, 2 * looked_bytes));
+  re2::RE2::GlobalReplace(&text, colour, "");
+  return text;
+}
+
+}  // namespace
+
+Level level_of(std::string_view line) {
+  return line.find('\x1b') == std::string_view::npos ? level_of_plain(line)
+                                                     : level_of_plain(uncoloured(line));
+}
+
+std::string_view level_name(Level level) {
+  return names[static_cast<std::size_t>(level)].first;
+}
+
 std::optional<Level> level_named(std::string_view name) {
-  constexpr std::array<Named, 5> names = {{{"", Level::any},
-                                           {"debug", Level::debug},
-                                           {"info", Level::info},
-                                           {"warning", Level::warning},
-                                           {"error", Level::error}}};
   for (const auto& [each, level] : names)
     if (each == name) return level;
   return std::nullopt;

@@ -29,6 +29,9 @@ TEST_CASE("log level: by the logger's word, else by words of trouble") {
       {"error: 0.02, then an exception", Level::error},
       {"0 errors, terror, forewarned", Level::any},
       {"E1 is a letter", Level::any},
+      {"\x1b[31mERROR\x1b[0m no", Level::error},
+      {"\x1b[1;38;5;3mWARNING \x1b[0m slow", Level::warning},
+      {"\x1b[32m2026-01-31 12:00:00\x1b[0m | \x1b[1mINFO\x1b[0m | no error", Level::info},
       {std::string(3000, 'x') + " Exception", Level::any},
       {"", Level::any},
   };
@@ -38,6 +41,8 @@ TEST_CASE("log level: by the logger's word, else by words of trouble") {
   }
   CHECK(level_named("warning") == Level::warning);
   CHECK(level_named("") == Level::any);
+  for (const Level each : {Level::any, Level::debug, Level::info, Level::warning, Level::error})
+    CHECK(level_named(level_name(each)) == each);
   CHECK(!level_named("WARNING"));
 }
 

@@ -29,7 +29,7 @@ MergedLog::Line line_of(std::uint64_t number, std::size_t host, LogEvent& event,
   const std::size_t whole = event.message.size();
   event.message.resize(cut_before(event.message, line_bytes));
   const std::size_t tag = std::min<std::size_t>(event.tag_bytes, event.message.size());
-  return {number, host, event.time, std::move(event.message), whole, event.rank, tag};
+  return {number, host, event.time, std::move(event.message), whole, event.rank, event.stream, tag};
 }
 
 }  // namespace

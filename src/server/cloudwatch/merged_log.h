@@ -30,7 +30,8 @@ class MergedLog {
     std::string text;
     std::uint64_t text_bytes = 0;  ///< The whole line's; `text` may be its beginning.
     int rank = -1;                 ///< As LogEvent's.
-    std::size_t tag_bytes = 0;     ///< As LogEvent's.
+    job::Stream stream = job::Stream::out;
+    std::size_t tag_bytes = 0;  ///< As LogEvent's.
   };
   explicit MergedLog(const std::vector<Host>& hosts);
 

@@ -9,6 +9,7 @@
 #include "job/outcome/rank_tag.h"
 #include "net/loop/other_loop.h"
 #include "net/loop/worker.h"
+#include "server/cloudwatch/log_level.h"
 #include "server/web/web_server_call.h"
 
 namespace muster::server {
@@ -31,9 +32,20 @@ Json hosts_of(const std::vector<cloudwatch::MergedLog::Host>& hosts) {
   return names;
 }
 
-/// [number, host, time, text, bytes of the whole text].
+/// [number, host, time, text, bytes of the whole text, level, rank, stream]. The text has no tag;
+/// without a tag, the rank is -1.
 Json line_json(cloudwatch::MergedLog::Line& line) {
-  return {line.number, line.host, line.time.count(), std::move(line.text), line.text_bytes};
+  const int rank = line.tag_bytes > 0 ? line.rank : -1;
+  line.text.erase(0, line.tag_bytes);
+  const std::string_view level = cloudwatch::level_name(cloudwatch::level_of(line.text));
+  return {line.number,
+          line.host,
+          line.time.count(),
+          std::move(line.text),
+          line.text_bytes - line.tag_bytes,
+          level,
+          rank,
+          job::stream_name(line.stream)};
 }
 
 /// [ranges of ranks, ranges of hosts].
@@ -135,9 +147,9 @@ Result<Json> WebServer::plain_answer(Book& book, const LogPart& wanted) {
               {"hosts", hosts_of(book.hosts)}};
 }
 
-/// As plain_answer(), for rows: a row of several writers lists them after its line, whose text has
-/// no tag. The rows cover "looked_to" of "all" lines so far, and no further ones if the view is
-/// "full". Rows from "settled" on may still get more writers. "row": the row of `wanted.line`.
+/// As plain_answer(), for rows: a row of several writers lists them after its line. The rows cover
+/// "looked_to" of "all" lines so far, and no further ones if the view is "full". Rows from
+/// "settled" on may still get more writers. "row": the row of `wanted.line`.
 Result<Json> WebServer::view_answer(Book& book, const LogPart& wanted) {
   const cloudwatch::LogView& view = *TRY(book.view(wanted.wish));
   const std::size_t last = view.count() > wanted.count ? view.count() - wanted.count : 0;
@@ -150,7 +162,6 @@ Result<Json> WebServer::view_answer(Book& book, const LogPart& wanted) {
   std::size_t row = first;
   for (cloudwatch::MergedLog::Line& line : TRY(book.log.read_each(numbers, wanted.line_bytes))) {
     const cloudwatch::Writers writers = view.writers_of(row++);
-    if (!writers.empty()) line.text.erase(0, line.tag_bytes);
     Json json = line_json(line);
     if (!writers.empty()) json.push_back(writers_json(writers));
     lines.push_back(std::move(json));
