@@ -110,9 +110,9 @@ $(MPI_FOLDERS): requirements/mpi.txt | $(VENV)/.test-done
 	@$(PYTHON) tests/e2e/mpi_environment.py $(patsubst build/mpi-%/.done,%,$@)
 	@touch $@
 
-build/clients/.done: tests/e2e/clients.toml tests/e2e/clients.py $(wildcard tests/e2e/clients_go/* tests/e2e/clients_java/*) | packages-demo
-	@echo "installing $(@D): $<"
-	python3 tests/e2e/clients.py
+build/clients/.done: tests/e2e/clients.py $(wildcard requirements/clients/* tests/e2e/clients_go/*) | packages-demo
+	@echo "installing $(@D): requirements/clients"
+	python3 $<
 	@touch $@
 
 build/frameworks-venv/.done: requirements/frameworks.txt requirements/venv.txt

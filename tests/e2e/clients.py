@@ -1,9 +1,11 @@
 """Third-party clients from package registries, in build/clients.
 
-`python clients.py` installs the clients of clients.toml, and records why a client is unavailable.
-A test requests one with program() or python(), and is skipped with that reason.
+`python clients.py` installs the clients that requirements/clients pins, and records why a client is
+unavailable. A test requests one with program() or python(), and is skipped with that reason.
 """
 
+import concurrent.futures
+import hashlib
 import json
 import os
 import pathlib
@@ -13,10 +15,11 @@ import sys
 import tomllib
 import venv
 
-BUILD = pathlib.Path(__file__).resolve().parents[2] / "build" / "clients"
-WANTED = pathlib.Path(__file__).with_name("clients.toml")
+REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
+BUILD = REPOSITORY / "build" / "clients"
+PINS = REPOSITORY / "requirements" / "clients"
 # Prefer PyPI's Go and Node.js: Debian's are too old for some clients.
-PINNED = {"PATH": f"{BUILD}/venv/bin:{os.environ['PATH']}"}
+PATH = {"PATH": f"{BUILD}/venv/bin:{os.environ['PATH']}"}
 SECONDS = 900  # A Go client of very many modules, on a busy machine.
 
 
@@ -25,7 +28,17 @@ def run(*words, cwd=None, **env) -> None:
                    env={**os.environ, **env})  # fmt: skip
 
 
-def install_debian(package: str, name: str) -> None:
+def folder_of(name: str, *files: pathlib.Path) -> pathlib.Path:
+    """An empty folder of build/clients with copies of `files`."""
+    folder = BUILD / name
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    for file in files:
+        shutil.copy(file, folder)
+    return folder
+
+
+def install_debian(name: str, package: str) -> None:
     if not pathlib.Path("/usr/bin", name).exists():
         run("apt-get", "install", "-qq", "-y", "--no-install-recommends", package)
     (BUILD / "bin" / name).unlink(missing_ok=True)
@@ -37,33 +50,41 @@ def install_go(name: str, module: str) -> None:
     if done.exists() and done.read_text() == module:
         return
     run("go", "install", "-ldflags=-s -w", module, GOBIN=str(BUILD / "bin"), CGO_ENABLED="0",
-        GOTOOLCHAIN="local", **PINNED)  # fmt: skip
+        GOTOOLCHAIN="local", **PATH)  # fmt: skip
     done.write_text(module)
 
 
-def install_go_sdk(folder: pathlib.Path) -> None:
-    """A program of our own over AWS's SDK; go.mod and go.sum pin that."""
+def install_go_sdk() -> None:
+    """A program of our own over AWS's SDK."""
+    source = pathlib.Path(__file__).with_name("clients_go") / "main.go"
+    folder = folder_of("go", source, PINS / "go.mod", PINS / "go.sum")
     run("go", "build", "-ldflags=-s -w", "-o", BUILD / "bin" / "go2", ".", cwd=folder,
-        CGO_ENABLED="0", GOTOOLCHAIN="local", GOFLAGS="-mod=readonly", **PINNED)  # fmt: skip
+        CGO_ENABLED="0", GOTOOLCHAIN="local", GOFLAGS="-mod=readonly", **PATH)  # fmt: skip
 
 
-def install_java(folder: pathlib.Path) -> None:
-    """The jars of AWS's SDK; pom.xml pins it."""
-    run("mvn", "-B", "-q", "-f", folder / "pom.xml", "dependency:copy-dependencies",
-        f"-DoutputDirectory={BUILD}/java")  # fmt: skip
+def install_java() -> None:
+    """The jars of AWS's SDK. Maven has no lock, so their hashes are checked here."""
+    folder = folder_of("java")
+    run("mvn", "-B", "-q", "--strict-checksums", "-f", PINS / "pom.xml",
+        "dependency:copy-dependencies", f"-DoutputDirectory={folder}")  # fmt: skip
+    found = {jar.name: hashlib.sha256(jar.read_bytes()).hexdigest() for jar in folder.iterdir()}
+    lines = (PINS / "jars.sha256").read_text().splitlines()
+    wanted = {name: value for value, name in map(str.split, lines)}
+    if found != wanted:
+        names = {name for name, _ in found.items() ^ wanted.items()}
+        raise OSError(f"not as jars.sha256 says: {', '.join(sorted(names))}")
 
 
-def install_npm(packages: dict[str, str]) -> None:
-    words = [f"{name}@{version}" for name, version in packages.items()]
-    run("npm", "install", "--silent", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix",
-        BUILD / "npm", *words, **PINNED)  # fmt: skip
+def install_npm() -> None:
+    folder = folder_of("npm", PINS / "package.json", PINS / "package-lock.json")
+    run("npm", "ci", "--loglevel=error", "--no-audit", "--no-fund", "--ignore-scripts",
+        cwd=folder, **PATH)  # fmt: skip
 
 
-def install_python(requirements: str) -> None:
+def install_python() -> None:
     venv.create(BUILD / "venv", with_pip=True)
-    (BUILD / "requirements.txt").write_text(requirements)
     run(BUILD / "venv/bin/python", "-m", "pip", "install", "-q", "--disable-pip-version-check",
-        "--no-deps", "--require-hashes", "-r", BUILD / "requirements.txt")  # fmt: skip
+        "--no-deps", "--require-hashes", "-r", PINS / "python.txt")  # fmt: skip
 
 
 def reason_of(error: Exception) -> str:
@@ -72,25 +93,41 @@ def reason_of(error: Exception) -> str:
     return said[-1] if said else str(error)
 
 
-def install() -> dict[str, str]:
-    """Installs the clients. Returns the reason for each one that is unavailable."""
-    wanted = tomllib.loads(WANTED.read_text())
-    (BUILD / "bin").mkdir(parents=True, exist_ok=True)
-    steps = [("python", install_python, (wanted["python"]["requirements"],))]
-    steps += [(name, install_debian, (package, name)) for name, package in wanted["debian"].items()]
-    steps += [("npm", install_npm, (wanted["npm"],))]
-    steps += [(name, install_go, (name, module)) for name, module in wanted["go"].items()]
-    steps += [("go2", install_go_sdk, (WANTED.with_name("clients_go"),))]
-    steps += [("java", install_java, (WANTED.with_name("clients_java"),))]
+def steps() -> list[list[tuple]]:
+    """(name, function, arguments) of each client; lists whose steps need each other's results."""
+    programs = tomllib.loads((PINS / "programs.toml").read_text())
+    return [
+        [
+            ("python", install_python, ()),
+            ("npm", install_npm, ()),
+            *((each[0], install_go, each) for each in programs["go"].items()),
+            ("go2", install_go_sdk, ()),
+        ],
+        [
+            *((each[0], install_debian, each) for each in programs["debian"].items()),
+            ("java", install_java, ()),
+        ],
+    ]
+
+
+def failures(wanted: list[tuple]) -> dict[str, str]:
+    """Installs these, one after the other. Returns the reason for each one that is unavailable."""
     missing = {}
-    for name, function, arguments in steps:
+    for name, function, arguments in wanted:
         try:
             function(*arguments)
         except (subprocess.SubprocessError, OSError) as error:
             missing[name] = reason_of(error)
             sys.stdout.write(f"clients: no {name}: {missing[name]}\n")
-    (BUILD / "missing.json").write_text(json.dumps(missing))
     return missing
+
+
+def install() -> None:
+    (BUILD / "bin").mkdir(parents=True, exist_ok=True)
+    with concurrent.futures.ThreadPoolExecutor() as pool:  # Most of it waits for registries.
+        found = list(pool.map(failures, steps()))
+    missing = {name: why for each in found for name, why in each.items()}
+    (BUILD / "missing.json").write_text(json.dumps(missing))
 
 
 def _need(name: str) -> None:
