@@ -70,7 +70,8 @@ std::vector<Flag> fit_flags() {
        {"--cpus", "N", "CPU limit of each host, e.g. 2 or 1.5 (default: all)"},
        {"--gpus", "N",
         "number of this machine's GPUs that each host gets for itself (default: none)"},
-       {"--shm-size", "SIZE", "size of /dev/shm, e.g. 8g (default 1g)"},
+       {"--shm-size", "SIZE",
+        "size of /dev/shm, e.g. 8g (default 1g, with GPUs half of the host's memory)"},
        {"--volume-size", "GIB", "disk limit of each host, including inputs (default: no limit)"},
        {"--network", "MODE",
         "network of hosts: nat (default), none (only each other), or host (this machine's own; one "

@@ -19,6 +19,7 @@ constexpr std::int64_t reserve_most = 4096 * mebi;
 constexpr std::int64_t host_processes_max = 16384;
 constexpr std::int64_t run_bytes_max = 64 * mebi;
 constexpr std::int64_t file_system_least = 65536;
+constexpr std::int64_t shm_bytes_usual = 1024 * mebi;
 constexpr std::uint64_t open_files_most = 65536;
 
 bool is_there(const std::string& path) {
@@ -69,16 +70,19 @@ JobLimits job_limits(const MachineSize& machine) {
           machine.processes / 4 * 3};
 }
 
-HostLimits host_limits(const JobLimits& job, int hosts, std::int64_t shm_bytes,
-                       std::int64_t memory_bytes) {
-  CHECK_THAT(hosts >= 1, "a job has a host");
-  std::int64_t share = job.memory_bytes / hosts;
-  if (memory_bytes > 0) share = std::min(share, memory_bytes);
+HostLimits host_limits(const JobLimits& job, const HostNeeds& needs) {
+  CHECK_THAT(needs.hosts >= 1, "a job has a host");
+  std::int64_t share = job.memory_bytes / needs.hosts;
+  if (needs.memory_bytes > 0) share = std::min(share, needs.memory_bytes);
   const auto part = [share](std::int64_t divisor) {
     return std::max(share / divisor, file_system_least);
   };
-  return {std::min(host_processes_max, job.processes), part(2), std::min(run_bytes_max, part(16)),
-          std::min(shm_bytes, part(4))};
+  const std::int64_t shm_most = needs.has_gpus ? std::max(shm_bytes_usual, part(2)) : part(4);
+  const std::int64_t shm_default = needs.has_gpus ? shm_most : shm_bytes_usual;
+  return {.processes = std::min(host_processes_max, job.processes),
+          .tmp_bytes = part(needs.has_gpus ? 4 : 2),
+          .run_bytes = std::min(run_bytes_max, part(16)),
+          .shm_bytes = std::min(needs.shm_bytes > 0 ? needs.shm_bytes : shm_default, shm_most)};
 }
 
 std::uint64_t open_files(std::uint64_t hard) {

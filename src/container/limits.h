@@ -27,17 +27,21 @@ struct JobLimits {
 JobLimits job_limits(const MachineSize& machine);
 
 /// One host's part. Its file systems in memory, full, together take less than its part of the job's
-/// memory; what is in them counts as the job's. Pure.
+/// memory (with GPUs, if that part is at least 2 GiB); what is in them counts as the job's. Pure.
 struct HostLimits {
   std::int64_t processes = 0;
   std::int64_t tmp_bytes = 0;
   std::int64_t run_bytes = 0;
   std::int64_t shm_bytes = 0;
 };
-/// `hosts` >= 1. `shm_bytes` is what the job asks for /dev/shm; `memory_bytes` a limit of the
-/// host's own, 0: none.
-HostLimits host_limits(const JobLimits& job, int hosts, std::int64_t shm_bytes,
-                       std::int64_t memory_bytes);
+/// What decides about one host's part.
+struct HostNeeds {
+  int hosts = 1;                  ///< Hosts of the job on this machine, at least 1.
+  std::int64_t shm_bytes = 0;     ///< What the job asks for /dev/shm; 0: the default.
+  std::int64_t memory_bytes = 0;  ///< A limit of the host's own; 0: none.
+  bool has_gpus = false;          ///< NCCL and data loaders need much of /dev/shm, at least 1 GiB.
+};
+HostLimits host_limits(const JobLimits& job, const HostNeeds& needs);
 
 /// The files that a process may have open, unless it asks for more, up to `hard`. Pure.
 std::uint64_t open_files(std::uint64_t hard);

@@ -41,6 +41,5 @@ inline constexpr int gpus_max = 1024;  ///< One host's.
 inline constexpr int volume_gib_max = 16384;
 inline constexpr int volume_gib_default = 30;  ///< SageMaker's.
 inline constexpr std::int64_t shm_bytes_min = 65536;
-inline constexpr std::int64_t shm_bytes_default = std::int64_t{1} << 30;
 
 }  // namespace muster::job

@@ -205,7 +205,8 @@ Result<void> check(const Spec& spec) {
   TRY(check_path("Muster.OutputFolder", spec.output_folder, true));
   if (spec.grace.count() < 0 || spec.grace > stop_grace_max)
     return expected("Muster.GraceMs", "0 to 86400000 (a day)");
-  if (spec.shm_bytes < shm_bytes_min) return expected("Muster.ShmBytes", "at least 65536");
+  if (spec.shm_bytes != 0 && spec.shm_bytes < shm_bytes_min)
+    return expected("Muster.ShmBytes", "0 or at least 65536");
   if (spec.memory_bytes != 0 && spec.memory_bytes < memory_bytes_min)
     return expected("Muster.MemoryBytes", "0 (no limit) or at least 8388608");
   if (!is_cpu_limit(spec.cpu_millis))

@@ -132,9 +132,9 @@ struct Spec {
   std::vector<std::string> hidden;           ///< Absolute paths that the hosts must not see.
   std::string pip_conf;  ///< Absolute: what pip reads in the hosts, secrets too; may be empty.
   std::string checkpoint_folder;  ///< Absolute, in place of checkpoint_url: there they are kept.
-  std::optional<Owner> checkpoint_owner;       ///< Gets the files there; none: root.
-  std::int64_t shm_bytes = shm_bytes_default;  ///< Size limit of each host's /dev/shm.
-  std::int64_t memory_bytes = 0;               ///< Limit per host; 0: none. Groups have theirs.
+  std::optional<Owner> checkpoint_owner;  ///< Gets the files there; none: root.
+  std::int64_t shm_bytes = 0;             ///< Size limit of each host's /dev/shm; 0: default.
+  std::int64_t memory_bytes = 0;          ///< Limit per host; 0: none. Groups have theirs.
   /// Processor time per host, 1500: one and a half; 0: no limit. Groups have theirs.
   std::int64_t cpu_millis = 0;
   int gpus = 0;  ///< Each host's own, that no other has. Groups have theirs.

@@ -27,6 +27,11 @@ for name in own:
 told = os.environ["SM_NUM_GPUS"], os.environ.get("STANDIN"), os.environ.get("MUSTER_NUM_GPUS")
 print("sees", os.environ["SM_CURRENT_HOST"], own, *told)
 """
+SHM = """
+import os
+shm = os.statvfs("/dev/shm")
+print("shm", shm.f_blocks * shm.f_frsize >> 20, "MiB")
+"""
 HOLDS = """
 import os, select
 print("holds", flush=True)
@@ -117,6 +122,14 @@ def test_each_host_has_gpus_of_its_own(machine, standins):
     assert "sees algo-2 ['standin2', 'standin3'] 2 common None" in text, text
     assert "algo-2 has example.com/gpu=2, example.com/gpu=3" in text, text
     assert not (standins.folder / "hook-ran").exists()
+
+
+def test_a_host_with_gpus_has_half_of_its_memory_as_shared_memory(machine, standins):
+    text = finish(machine.fit(SHM, "--gpus", "1", "--memory", "4g"))
+    assert "shm 2048 MiB" in text, text
+    own = ("--gpus", "1", "--shm-size", "64m")
+    text = finish(machine.fit(SHM, *own, output=machine.folder / "other"))
+    assert "shm 64 MiB" in text, text
 
 
 def test_a_job_that_asks_for_none_sees_none(machine, standins):

@@ -154,8 +154,7 @@ Result<FitOptions> options_from(FitWords words, Args arguments) {
   options.cpu_millis =
       TRY(thousandths("--cpus", words.cpus, job::cpu_millis_min, job::cpu_millis_max, 0));
   options.gpus = TRY(whole_number("--gpus", words.gpus, job::gpus_max, 0));
-  options.shm_bytes =
-      TRY(byte_count("--shm-size", words.shm_size, job::shm_bytes_min, job::shm_bytes_default));
+  options.shm_bytes = TRY(byte_count("--shm-size", words.shm_size, job::shm_bytes_min, 0));
   options.volume_gib =
       TRY(whole_number("--volume-size", words.volume_size, job::volume_gib_max, 0));
   if (!words.network.empty()) {

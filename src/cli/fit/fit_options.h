@@ -56,7 +56,7 @@ struct FitOptions {
   std::int64_t cpu_millis = 0;    ///< Each host's; 0: no limit.
   int gpus = 0;                   ///< Each host's own.
   std::int64_t volume_gib = 0;    ///< Each host's on disk; 0: no limit.
-  std::int64_t shm_bytes = job::shm_bytes_default;
+  std::int64_t shm_bytes = 0;     ///< 0: the default.
   job::Network network = job::Network::nat;
   bool encrypted = false;  ///< EnableInterContainerTrafficEncryption.
   bool overwrite = false;

@@ -126,7 +126,7 @@ TEST_CASE("fit: hosts' limits are read as Docker's") {
   CHECK(good({"t.py", "--network", "host"}).network == job::Network::host);
   CHECK(!good({"t.py"}).encrypted);
   CHECK(good({"t.py", "--encrypt"}).encrypted);
-  CHECK(good({"t.py"}).shm_bytes == 1 << 30);
+  CHECK(good({"t.py"}).shm_bytes == 0);
 }
 
 TEST_CASE("fit: on one machine a job has further attempts where that is asked for") {

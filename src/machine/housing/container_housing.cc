@@ -156,6 +156,19 @@ Result<void> ContainerHousing::open_name_service() {
                     container::host_resolv_conf(resolv_conf, name_service));
 }
 
+/// A scheduler's node has one host of the job, within the step's limit.
+container::HostNeeds ContainerHousing::needs() const {
+  container::HostNeeds needs{.hosts = spec_.in_step ? 1 : spec_.spec.instance_count,
+                             .shm_bytes = spec_.spec.shm_bytes,
+                             .memory_bytes = job::memory_of(spec_.spec, spec_.host),
+                             .has_gpus = !spec_.devices.gpus.empty()};
+  const std::optional<std::int64_t> of_step =
+      spec_.in_step ? container::least_memory_limit(step_cgroup()) : std::nullopt;
+  if (of_step && (needs.memory_bytes == 0 || *of_step < needs.memory_bytes))
+    needs.memory_bytes = *of_step;
+  return needs;
+}
+
 container::Facts ContainerHousing::facts(const std::vector<std::string>& staged) const {
   container::Facts facts;
   facts.program = machine_.program;
@@ -182,9 +195,7 @@ container::Facts ContainerHousing::facts(const std::vector<std::string>& staged)
          container::inside(machine_.muster_folders, bound.outside, bound.inside))
       facts.masks.push_back(std::move(mask));
   facts.staged = staged;
-  facts.limits =
-      container::host_limits(container::job_limits(machine_.size), spec_.spec.instance_count,
-                             spec_.spec.shm_bytes, job::memory_of(spec_.spec, spec_.host));
+  facts.limits = container::host_limits(container::job_limits(machine_.size), needs());
   facts.processors = std::thread::hardware_concurrency();
   facts.open_files_max = machine_.open_files_max;
   return facts;
@@ -213,13 +224,12 @@ Result<void> ContainerHousing::show(const container::Facts& facts) {
 }
 
 void ContainerHousing::tell_lesser_shm(const container::HostLimits& limits) {
-  if (spec_.spec.shm_bytes <= job::shm_bytes_default || limits.shm_bytes >= spec_.spec.shm_bytes)
-    return;
+  if (limits.shm_bytes >= spec_.spec.shm_bytes) return;
   context_.log(
       "warning",
       "/dev/shm has " + std::to_string(limits.shm_bytes >> 20) + " MiB, not the " +
-          std::to_string(spec_.spec.shm_bytes >> 20) +
-          " MiB that were requested: the limit is a quarter of the host's share of memory");
+          std::to_string(spec_.spec.shm_bytes >> 20) + " MiB that were requested: the limit is " +
+          (needs().has_gpus ? "half" : "a quarter") + " of the host's share of memory");
 }
 
 Result<void> ContainerHousing::furnish(const std::vector<std::string>& staged) {

@@ -38,6 +38,7 @@ class ContainerHousing : public Housing {
   Result<void> become_user();
   Result<void> open_relay();
   Result<void> open_name_service();
+  container::HostNeeds needs() const;
   container::Facts facts(const std::vector<std::string>& staged) const;
   void tell_lesser_shm(const container::HostLimits& limits);
   Result<void> show(const container::Facts& facts);
