@@ -27,10 +27,11 @@ for name in own:
 told = os.environ["SM_NUM_GPUS"], os.environ.get("STANDIN"), os.environ.get("MUSTER_NUM_GPUS")
 print("sees", os.environ["SM_CURRENT_HOST"], own, *told)
 """
-SHM = """
+NCCL = """
 import os
 shm = os.statvfs("/dev/shm")
-print("shm", shm.f_blocks * shm.f_frsize >> 20, "MiB")
+names = ("NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME", "NCCL_DEBUG")
+print("shm", shm.f_blocks * shm.f_frsize >> 20, "MiB", [os.environ.get(name) for name in names])
 """
 HOLDS = """
 import os, select
@@ -124,12 +125,15 @@ def test_each_host_has_gpus_of_its_own(machine, standins):
     assert not (standins.folder / "hook-ran").exists()
 
 
-def test_a_host_with_gpus_has_half_of_its_memory_as_shared_memory(machine, standins):
-    text = finish(machine.fit(SHM, "--gpus", "1", "--memory", "4g"))
-    assert "shm 2048 MiB" in text, text
-    own = ("--gpus", "1", "--shm-size", "64m")
-    text = finish(machine.fit(SHM, *own, output=machine.folder / "other"))
-    assert "shm 64 MiB" in text, text
+def test_a_host_with_gpus_has_shared_memory_and_variables_for_nccl(machine, standins):
+    text = finish(machine.fit(NCCL, "--gpus", "1", "--memory", "4g"))
+    assert "shm 2048 MiB ['=eth0', 'eth0', 'WARN']" in text, text
+    other = machine.folder / "other"
+    own = ("--gpus", "1", "--shm-size", "64m", "--env", "NCCL_DEBUG=TRACE")
+    text = finish(machine.fit(NCCL, *own, output=other))
+    assert "shm 64 MiB ['=eth0', 'eth0', 'TRACE']" in text, text
+    text = finish(machine.fit(NCCL, "--overwrite", output=other))
+    assert "['=eth0', 'eth0', None]" in text, text
 
 
 def test_a_job_that_asks_for_none_sees_none(machine, standins):

@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "container/bundle/collectives.h"
 #include "container/bundle/rootfs.h"
 #include "container/bundle/seccomp.h"
 #include "container/cgroup.h"
@@ -541,6 +542,7 @@ Env host_environment(const job::HostSpec& spec) {
   if (!spec.light && !spec.in_step) env["MUSTER_LOST_AFTER"] = one_machine_lost_after;
   if (const std::int64_t millis = job::cpu_millis_of(spec.spec, spec.host); millis > 0)
     env["MUSTER_NUM_CPUS"] = std::to_string(cpus_of(millis));
+  set_collectives(spec, interface_of(spec), env);
   if (!spec.devices.gpus.empty()) env["MUSTER_NUM_GPUS"] = std::to_string(spec.devices.gpus.size());
   if (!spec.spec.s3.ca_file.empty()) env["AWS_CA_BUNDLE"] = ca_path;
   if (!spec.spec.pip_conf.empty()) env["PIP_CONFIG_FILE"] = pip_conf_path;

@@ -133,6 +133,7 @@ Result<launch::HostPlan> plan_host(const job::Training& job, const Env& env, con
   launch::Options options;
   options.runner = wish.runner;
   options.display_map = wish.display_map;
+  options.on_platform = env.contains("MUSTER_STEWARD_FD");
   options.python = wish.python.empty() ? python_for(env) : wish.python;
   options.sm = TRY(rank_program());
   options.agent = options.sm;  // MUSTER_AGENT distinguishes the two: mpirun's agent is one word.

@@ -109,8 +109,8 @@ Args launcher_line(const std::string& python, const std::string& sm, const World
 }
 
 /// For NCCL between the hosts, as torchrun's runner; the user's own settings stand.
-void set_fabric(const Inputs& inputs, Env& env) {
-  env.try_emplace("NCCL_SOCKET_IFNAME", inputs.interface);
+void set_fabric(const Inputs& inputs, const Options& options, Env& env) {
+  if (!options.on_platform) env.try_emplace("NCCL_SOCKET_IFNAME", inputs.interface);
   if (has_efa(inputs.instance_type)) env.try_emplace("FI_PROVIDER", "efa");
   if (!has_efa_rdma(inputs.instance_type)) return;
   env.try_emplace("FI_EFA_USE_DEVICE_RDMA", "1");
@@ -261,7 +261,7 @@ Result<HostPlan> plan_deepspeed(const Inputs& inputs, const Options& options) {
   world.place = static_cast<std::size_t>(own - inputs.hosts.begin());
   world.address = inputs.hosts.size() == 1 ? "127.0.0.1" : inputs.hosts.front();
   world.port = default_port;
-  set_fabric(inputs, result.rank.env);
+  set_fabric(inputs, options, result.rank.env);
   Request request;
   request.python = options.python;
   request.sm = options.sm;

@@ -323,6 +323,9 @@ TEST_CASE("deepspeed by hyperparameter: the user's NCCL variables stay unchanged
     Env env = made->rank.env;
     for (const char* name : {"PATH", "PYTHONPATH", "PYTHONUNBUFFERED"}) env.erase(name);
     CHECK(env == c.want);
+    options.on_platform = true;  // The platform has chosen the interface, or none.
+    env = plan_deepspeed(inputs, options)->rank.env;
+    CHECK(env.contains("NCCL_SOCKET_IFNAME") == c.given.contains("NCCL_SOCKET_IFNAME"));
   }
 }
 

@@ -78,9 +78,11 @@ Result<void> check_options(const Options& options) {
 }
 
 /// What the reference exports for NCCL and EFA. A value that the job's environment has stays.
-Env fabric_variables(const Inputs& inputs, const CustomOptions& custom, const Env& env) {
-  Env variables = {
-      {"NCCL_MIN_NRINGS", "4"}, {"NCCL_SOCKET_IFNAME", inputs.interface}, {"NCCL_DEBUG", "INFO"}};
+Env fabric_variables(const Inputs& inputs, const Options& options, const CustomOptions& custom,
+                     const Env& env) {
+  Env variables = {{"NCCL_MIN_NRINGS", "4"}, {"NCCL_DEBUG", "INFO"}};
+  if (!options.on_platform || env.contains("NCCL_SOCKET_IFNAME"))
+    variables["NCCL_SOCKET_IFNAME"] = inputs.interface;
   if (has_efa(inputs.instance_type)) {
     variables["FI_PROVIDER"] = "efa";
     variables["NCCL_PROTO"] = "simple";
@@ -133,7 +135,7 @@ Result<HostPlan> plan_mpi(const Inputs& inputs, const Options& options) {
   HostPlan result;
   result.launcher = Launcher::mpi;
   result.rank = TRY(program_command(inputs, options, "mpi4py"));
-  const Env variables = fabric_variables(inputs, custom, result.rank.env);
+  const Env variables = fabric_variables(inputs, options, custom, result.rank.env);
   for (const auto& [name, value] : variables) result.rank.env[name] = value;
   const bool hydra = is_hydra(options.mpi);
   set_interfaces(result.rank.env, inputs, options, custom);

@@ -280,6 +280,16 @@ TEST_CASE("mpi: each host has variables with its own interface, unless the user 
   }
 }
 
+TEST_CASE("mpi: muster's platform chooses NCCL's interface, if any") {
+  Options options = on_machine();
+  options.on_platform = true;
+  CHECK(join(mpirun_of(three_by_two(), options), " ").find("NCCL_SOCKET_IFNAME") ==
+        std::string::npos);
+  options.env["NCCL_SOCKET_IFNAME"] = "=eth0";
+  CHECK(has(join(mpirun_of(three_by_two(), options), " "), "-x NCCL_SOCKET_IFNAME==eth0"));
+  CHECK(plan(three_by_two(), options)->rank.env.at("NCCL_SOCKET_IFNAME") == "=eth0");
+}
+
 TEST_CASE("mpi: a host outside of the distribution runs the script alone") {
   Inputs inputs = three_by_two();
   inputs.host = "algo-4";

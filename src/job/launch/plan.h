@@ -61,6 +61,9 @@ struct Options {
   bool entry_executable = true;  ///< ... and has an x bit.
   std::string entry_first_line;  ///< ... and begins so; matters for shell scripts, may be cut.
   bool display_map = false;      ///< mpirun says which rank goes where, if it is Open MPI's.
+  /// muster's platform started this host, and chose NCCL's interface if that is known. Otherwise,
+  /// all variables for NCCL are as sagemaker-training sets them.
+  bool on_platform = false;
   Env env;  ///< What user processes start from: without MUSTER_*, see host/env/options.h.
   std::optional<PortRange> daemon_ports;   ///< For orted's TCP; none: any port.
   std::optional<PortRange> message_ports;  ///< For the ranks' TCP (btl); none: any port.

@@ -34,15 +34,19 @@ Args torchrun_line(const Inputs& inputs, const Options& options, const Command& 
   return words;
 }
 
-/// As the reference, these stand over what the job's own environment has.
-void set_fabric(const Inputs& inputs, Env& env) {
-  if (has_efa(inputs.instance_type)) env["FI_PROVIDER"] = "efa";
+/// In a SageMaker container these stand over what the job's own environment has, as with the
+/// reference. On muster's platform the user's stand, and NCCL's fast protocols stay without EFA.
+void set_fabric(const Inputs& inputs, const Options& options, Env& env) {
+  Env variables;
+  if (has_efa(inputs.instance_type)) variables["FI_PROVIDER"] = "efa";
   if (has_efa_rdma(inputs.instance_type)) {
-    env["FI_EFA_USE_DEVICE_RDMA"] = "1";
-    env["RDMAV_FORK_SAFE"] = "1";
+    variables["FI_EFA_USE_DEVICE_RDMA"] = "1";
+    variables["RDMAV_FORK_SAFE"] = "1";
   }
-  env["NCCL_SOCKET_IFNAME"] = inputs.interface;
-  env["NCCL_PROTO"] = "simple";
+  if (has_efa(inputs.instance_type) || !options.on_platform) variables["NCCL_PROTO"] = "simple";
+  if (!options.on_platform) variables["NCCL_SOCKET_IFNAME"] = inputs.interface;
+  for (auto& [name, value] : variables)
+    if (!options.on_platform || !env.contains(name)) env[name] = std::move(value);
 }
 
 }  // namespace
@@ -55,7 +59,7 @@ Result<HostPlan> plan_torchrun(const Inputs& inputs, const Options& options) {
   HostPlan result;
   result.launcher = Launcher::direct;
   result.rank = TRY(script_command(inputs, options, "torchrun", ""));
-  set_fabric(inputs, result.rank.env);
+  set_fabric(inputs, options, result.rank.env);
   const Args script(result.rank.argv.begin() + 1, result.rank.argv.end());
   result.rank.argv = TRY(torch_script(options.python, {}, script, result.rank.env)).argv;
   result.ranks_here = inputs.processes_per_host;

@@ -148,6 +148,37 @@ TEST_CASE("torchrun: its variables stand over the job's own, and arguments stay 
         Env{{"NCCL_DEBUG", "W"}, {"NCCL_PROTO", "simple"}, {"NCCL_SOCKET_IFNAME", "ens5"}});
 }
 
+TEST_CASE("torchrun: on muster's platform the job's own variables stay") {
+  struct {
+    const char* type;
+    Env given;
+    Env want;
+  } const cases[] = {
+      {"ml.g5.xlarge", {{"NCCL_SOCKET_IFNAME", "=eth0"}}, {{"NCCL_SOCKET_IFNAME", "=eth0"}}},
+      {"ml.g5.xlarge", {}, {}},
+      {"ml.g5.48xlarge", {}, {{"FI_PROVIDER", "efa"}, {"NCCL_PROTO", "simple"}}},
+      {"ml.g5.48xlarge",
+       {{"NCCL_PROTO", "LL128"}},
+       {{"FI_PROVIDER", "efa"}, {"NCCL_PROTO", "LL128"}}},
+      {"ml.p5.48xlarge",
+       {{"FI_PROVIDER", "tcp"}},
+       {{"FI_EFA_USE_DEVICE_RDMA", "1"},
+        {"FI_PROVIDER", "tcp"},
+        {"NCCL_PROTO", "simple"},
+        {"RDMAV_FORK_SAFE", "1"}}},
+  };
+  for (const auto& c : cases) {
+    CAPTURE(c.type);
+    Inputs inputs = job_of({"algo-1"}, "algo-1");
+    inputs.instance_type = c.type;
+    Options options = in_code(c.given);
+    options.on_platform = true;
+    const Result<HostPlan> got = plan(inputs, options);
+    REQUIRE(got);
+    CHECK(added(agent_of(*got).env) == c.want);
+  }
+}
+
 TEST_CASE("torchrun: the plan as text shows the line of the host that has it") {
   const Result<HostPlan> got = plan(job_of({"algo-1", "algo-2"}, "algo-2"), in_code());
   REQUIRE(got);
