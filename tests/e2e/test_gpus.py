@@ -122,6 +122,7 @@ def test_each_host_has_gpus_of_its_own(machine, standins):
     assert "sees algo-1 ['standin0', 'standin1'] 2 common None" in text, text
     assert "sees algo-2 ['standin2', 'standin3'] 2 common None" in text, text
     assert "algo-2 has example.com/gpu=2, example.com/gpu=3" in text, text
+    assert text.count("use --hosts 1 --gpus N") == 1, text
     assert not (standins.folder / "hook-ran").exists()
 
 
@@ -137,7 +138,8 @@ def test_a_host_with_gpus_has_shared_memory_and_variables_for_nccl(machine, stan
 
 
 def test_a_job_that_asks_for_none_sees_none(machine, standins):
-    text = finish(machine.fit(SEES, "--env", f"MUSTER_CDI_FOLDERS={standins.cdi}"))
+    text = finish(machine.fit(SEES, "--env", f"MUSTER_CDI_FOLDERS={standins.cdi}", "--verbose"))
+    assert "--hosts 1 --gpus N" not in text, text
     assert "sees algo-1 [] 0 None None" in text, text
 
 

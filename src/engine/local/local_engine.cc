@@ -34,6 +34,11 @@ bool wants_gpus(const job::Spec& spec) {
                      [&](const std::string& host) { return job::gpus_of(spec, host) > 0; });
 }
 
+/// Hosts with GPUs on one machine each have their own /dev/shm, and NCCL sees that.
+constexpr const char* apart_note =
+    "GPUs of different hosts exchange data over sockets, without P2P and shared memory: for full "
+    "speed on one machine use --hosts 1 --gpus N";
+
 /// All hosts' addresses, from what one of them was given; none where that cannot be read.
 std::map<std::string, std::string> addresses_in(const std::string& host_folder) {
   std::map<std::string, std::string> addresses;
@@ -134,6 +139,9 @@ Result<void> LocalEngine::give_gpus(std::vector<job::HostSpec>& hosts, const std
       if (std::find(notes.begin(), notes.end(), line) == notes.end())
         notes.push_back(std::move(line));
   }
+  if (std::count_if(assigned.begin(), assigned.end(),
+                    [](const auto& gpus_of_host) { return !gpus_of_host.empty(); }) > 1)
+    notes.emplace_back(apart_note);
   for (job::HostSpec& host : hosts)
     host.spec.notes.insert(host.spec.notes.end(), notes.begin(), notes.end());
   return {};

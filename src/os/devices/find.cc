@@ -194,21 +194,28 @@ void add_driver(job::HostDevices& devices, std::string_view cache) {
     devices.mounts.push_back({management_program, management_program, true});
 }
 
-Result<bool> add_infiniband(job::HostDevices& devices, const std::string& dev) {
-  const Result<std::vector<std::string>> names = names_in(dev + "/infiniband");
-  if (!names) return false;
-  bool has_any = false;
-  for (const std::string& name : *names) {
+std::vector<std::string> add_rdma(job::HostDevices& devices, const std::string& dev) {
+  std::vector<std::string> added;
+  const auto is_inside = [&](const std::string& inside) {
+    return std::any_of(devices.nodes.begin(), devices.nodes.end(),
+                       [&](const job::DeviceNode& node) { return node.inside == inside; });
+  };
+  const auto add = [&](const std::string& name) {
     struct stat info {};
-    const std::string path = dev + "/infiniband/" + name;
-    if (::stat(path.c_str(), &info) != 0 || !S_ISCHR(info.st_mode)) continue;
+    const std::string path = dev + "/" + name;
+    if (::stat(path.c_str(), &info) != 0 || !S_ISCHR(info.st_mode)) return false;
     // Management of the whole fabric is root's of the machine alone.
-    if ((info.st_mode & others_use) != others_use) continue;
-    devices.nodes.push_back({path, "/dev/infiniband/" + name});
-    has_any = true;
-  }
+    if ((info.st_mode & others_use) != others_use) return false;
+    if (!is_inside("/dev/" + name)) devices.nodes.push_back({path, "/dev/" + name});
+    return true;
+  };
+  bool has_any = false;
+  for (const std::string& name : names_in(dev + "/infiniband").value_or(std::vector<std::string>()))
+    has_any = add("infiniband/" + name) || has_any;
+  if (has_any) added.emplace_back("/dev/infiniband");
   devices.locks_memory = devices.locks_memory || has_any;
-  return has_any;
+  if (add("gdrdrv")) added.emplace_back("/dev/gdrdrv");
+  return added;
 }
 
 std::vector<std::string> closed_nodes(const job::HostDevices& devices) {
@@ -230,8 +237,8 @@ Result<Handed> hand_over(const std::string& host, const std::vector<Gpu>& gpus,
   job::HostDevices& devices = handed.devices;
   handed.line += join(devices.gpus, ", ");
   if (have_no_cdi_file(gpus)) add_driver(devices, library_cache);
-  if (TRY(add_infiniband(devices, places.dev)))
-    handed.line += ", and the machine's /dev/infiniband";
+  const std::vector<std::string> shared = add_rdma(devices, places.dev);
+  if (!shared.empty()) handed.line += ", and the machine's " + join(shared, " and ");
   devices = TRY(complete(std::move(devices)));
   return handed;
 }

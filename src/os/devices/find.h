@@ -47,8 +47,9 @@ Result<job::HostDevices> complete(job::HostDevices devices);
 /// `cache`: the answer of `ldconfig -p`. For GPUs without a CDI file.
 void add_driver(job::HostDevices& devices, std::string_view cache);
 
-/// What RDMA needs, where `dev`/infiniband has it; true if it has.
-Result<bool> add_infiniband(job::HostDevices& devices, const std::string& dev);
+/// What RDMA needs, as far as `dev` has it: nodes of infiniband, and gdrdrv, by which copies
+/// between a GPU and the host's memory are short. Returns what it added, for people.
+std::vector<std::string> add_rdma(job::HostDevices& devices, const std::string& dev);
 
 /// Lines on nodes that hosts cannot open by their mode.
 std::vector<std::string> closed_nodes(const job::HostDevices& devices);

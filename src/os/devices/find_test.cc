@@ -151,22 +151,28 @@ TEST_CASE("complete: a library is found by every name that leads to it on the ma
                       "/run/muster/gpu/lib/libcuda.so.1", "/run/muster/gpu/lib/libcuda.so.535.1"});
 }
 
-TEST_CASE("infiniband: nodes that anybody may use are given, and memory may be pinned") {
+TEST_CASE("rdma: nodes that anybody may use are given, and memory may be pinned") {
+  using Names = std::vector<std::string>;
   const Place place;
   job::HostDevices devices;
-  CHECK(!*add_infiniband(devices, place.path));
-  CHECK(!devices.locks_memory);
+  CHECK(add_rdma(devices, place.path).empty());
   REQUIRE(make_folders(place.path + "/infiniband"));
-  for (const auto& [name, mode] : {std::pair{"uverbs0", 0666u}, std::pair{"umad0", 0600u}}) {
-    const std::string path = place.path + "/infiniband/" + name;
-    if (::mknod(path.c_str(), S_IFCHR | mode, ::makedev(1, 3)) != 0) return;  // Not root's test.
-    REQUIRE(::chmod(path.c_str(), mode) == 0);
-  }
-  CHECK(*add_infiniband(devices, place.path));
-  REQUIRE(devices.nodes.size() == 1);
-  CHECK(devices.nodes[0].inside == "/dev/infiniband/uverbs0");
+  const auto make = [&](const std::string& name, mode_t mode) {
+    const std::string path = place.path + "/" + name;
+    if (::mknod(path.c_str(), S_IFCHR | mode, ::makedev(1, 3)) != 0) return false;
+    return ::chmod(path.c_str(), mode) == 0;
+  };
+  if (!make("gdrdrv", 0666)) return;  // Not root's test.
+  CHECK(add_rdma(devices, place.path) == Names{"/dev/gdrdrv"});
+  CHECK(!devices.locks_memory);
+  REQUIRE(make("infiniband/uverbs0", 0666));
+  REQUIRE(make("infiniband/umad0", 0600));
+  CHECK(add_rdma(devices, place.path) == Names{"/dev/infiniband", "/dev/gdrdrv"});
+  REQUIRE(devices.nodes.size() == 2);  // One of them was there.
+  CHECK(devices.nodes[0].inside == "/dev/gdrdrv");
+  CHECK(devices.nodes[1].inside == "/dev/infiniband/uverbs0");
   CHECK(devices.locks_memory);
-  devices.nodes[0].outside = place.path + "/infiniband/umad0";
+  devices.nodes[1].outside = place.path + "/infiniband/umad0";
   REQUIRE(closed_nodes(devices).size() == 1);
   CHECK(closed_nodes(devices)[0].starts_with(place.path + "/infiniband/umad0 cannot be opened"));
 }
