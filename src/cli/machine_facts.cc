@@ -92,7 +92,7 @@ MachineFacts machine_facts(const Env& env) {
   facts.python3 = on_path("python3", env);
   facts.mpirun = on_path("mpirun", env);
   facts.mke2fs = on_path("mke2fs", env);
-  facts.py_spy = on_path("py-spy", env);
+  facts.py_spy = beside_python(facts.python3, "py-spy", env);
   facts.loop_devices = ::access("/dev/loop-control", F_OK) == 0;
   facts.no_outside = places::why_no_outside(env);
   facts.file_systems = text_in("/proc/filesystems");

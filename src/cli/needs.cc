@@ -194,12 +194,13 @@ std::vector<Finding> findings(const MachineFacts& facts) {
                    .advice = "program not found; choose another with --python"});
   all.push_back(program("mpirun", facts.mpirun, false, "for jobs of several processes under MPI",
                         "openmpi-bin"));
+  const std::string python = facts.python_asked.empty() ? "python3" : facts.python_asked;
   all.push_back({.what = "py-spy",
                  .purpose = "sm stacks shows the stacks of Python programs",
                  .good = !facts.py_spy.empty(),
                  .needed = false,
                  .found = facts.py_spy,
-                 .advice = "pip install py-spy, and copy it to /usr/local/bin"});
+                 .advice = python + " -m pip install py-spy"});
   all.push_back({.what = "outside",
                  .purpose = "jobs can reach the same networks as this machine",
                  .good = facts.no_outside.empty(),

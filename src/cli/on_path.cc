@@ -29,4 +29,9 @@ std::string on_path(const std::string& name, const Env& env) {
   return {};
 }
 
+std::string beside_python(const std::string& python, const std::string& name, const Env& env) {
+  const std::string path = python.substr(0, python.rfind('/') + 1) + name;
+  return !python.empty() && is_program(path) ? path : on_path(name, env);
+}
+
 }  // namespace muster::cli

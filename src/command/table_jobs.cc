@@ -214,8 +214,8 @@ Page stacks() {
       .examples = {{"sm stacks JOB"},
                    {"sm stacks JOB --native", "also show C and C++ calls"},
                    {"sm stacks JOB --json"}},
-      .notes = {"py-spy (pip install py-spy) on the host's machine reads the Python calls; sm "
-                "doctor checks whether it is installed.",
+      .notes = {"py-spy reads the Python calls. Install it in the job's Python environment: pip "
+                "install py-spy. For jobs with --image, it must be on PATH of the host's machine.",
                 "To read native calls, a running thread is stopped for a moment while its stack is "
                 "copied. Nothing else is stopped.",
                 own_note, endpoint_note},

@@ -104,7 +104,7 @@ TEST_CASE("stack tree: a job without ranks names its hosts and programs") {
   hosts[0].processes = {process(5, -1, {thread({"serve"})})};
   hosts[1].host = "algo-2";
   hosts[1].processes = {process(5, -1, {thread({"work"})}), process(6, -1, {})};
-  hosts[1].processes[1].trouble = "py-spy is not on this machine";
+  hosts[1].processes[1].trouble = "py-spy: not found";
   CHECK(stack_text(hosts) == R"(algo-1
   serve  train.py:1
   (waits)
@@ -112,7 +112,7 @@ algo-2: python train.py
   work  train.py:1
   (waits)
 algo-2: python train.py
-  (py-spy is not on this machine)
+  (py-spy: not found)
 )");
 }
 

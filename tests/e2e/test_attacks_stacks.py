@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import subprocess
 import tempfile
 
 import pytest
@@ -35,14 +36,14 @@ def programs():
     shutil.rmtree(folder)
 
 
-def told(machine, programs, program: str) -> str:
-    path = f"{programs}/py-spy"
+def told(machine, folder, program: str, python="/usr/bin/python3") -> str:
+    path = f"{folder}/py-spy"
     with open(path, "w") as file:
         file.write(program)
     os.chmod(path, 0o755)
     (machine.source / "script.py").write_text(SCRIPT)
-    variables = {"PATH": f"{programs}:{machine.environment()['PATH']}"}
-    words = ("--source-dir", machine.source, "--name", "still", "--python", VENV / "bin/python")
+    variables = {"PATH": f"{folder}:{machine.environment()['PATH']}"}
+    words = ("--source-dir", machine.source, "--name", "still", "--python", python)
     fit = machine.sm("fit", "script.py", *words, environment=variables)
     wait_until("the job", lambda: b"begun" in fit.out, GUARD_SECONDS)
     stacks = machine.sm("stacks", "still")
@@ -52,10 +53,18 @@ def told(machine, programs, program: str) -> str:
     return stacks.out.decode()
 
 
-def test_a_reader_that_was_taken_over_reaches_nothing_of_the_machine(machine, programs):
+@pytest.mark.parametrize("where", ["on PATH", "in the job's Python environment"])
+def test_a_reader_that_was_taken_over_reaches_nothing_of_the_machine(machine, programs, where):
     state = machine.state / "jobs"
     pid = os.getpid()
-    text = told(machine, programs, TAKEN_OVER % (pid, pid, machine.state, state))
+    program = TAKEN_OVER % (pid, pid, machine.state, state)
+    if where == "on PATH":
+        text = told(machine, programs, program)
+    else:
+        os.chmod(programs, 0o700)
+        venv = f"{programs}/venv"
+        subprocess.run([VENV / "bin/python", "-m", "venv", "--without-pip", venv], check=True)
+        text = told(machine, f"{venv}/bin", program, f"{venv}/bin/python")
     assert "all was tried" in text, text
     assert "machine's" not in text and "key" not in text, text
 

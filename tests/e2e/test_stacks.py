@@ -3,6 +3,8 @@
 import json
 import os
 import re
+import shutil
+import subprocess
 
 from fit import GUARD_SECONDS
 from lab import VENV
@@ -92,15 +94,22 @@ def test_threads_and_started_processes_have_trees_of_their_own(machine):
     assert "still has ended: no process is left" in gone.text
 
 
-def test_a_host_without_py_spy_says_what_it_can(machine):
+def test_py_spy_is_that_of_the_jobs_own_python_environment(machine):
+    """`pip install py-spy` in a virtual environment below a home that only its user may enter."""
+    home = machine.source.parent / "own"
+    home.mkdir(mode=0o700)
+    subprocess.run([VENV / "bin/python", "-m", "venv", "--without-pip", home / "venv"], check=True)
     (machine.source / "script.py").write_text(THREADS)
     path = os.pathsep.join(each for each in machine.environment()["PATH"].split(os.pathsep)
                            if not os.path.exists(f"{each}/py-spy"))
     fit = machine.sm("fit", "script.py", "--source-dir", machine.source, "--name", "still",
-                     "--python", VENV / "bin/python", environment={"PATH": path})
+                     "--python", home / "venv/bin/python", environment={"PATH": path})
     all_say(fit, 1, "begun")
     text = stacks(machine, "still")
-    assert "py-spy is not on this machine" in text, text
+    assert "py-spy: not found" in text and "worker" not in text, text
+    shutil.copy(VENV / "bin/py-spy", home / "venv/bin/py-spy")
+    text = stacks(machine, "still")
+    assert "worker  script.py:5" in text and "py-spy" not in text, text
     stop(machine, fit)
 
 

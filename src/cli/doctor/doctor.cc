@@ -123,7 +123,10 @@ int doctor_main(const Args& args, const Env& given) {
   MachineFacts machine = machine_facts(env);
   if (!entered) machine.refused = entered.error().text;
   machine.python_asked = python;
-  if (!python.empty()) machine.python3 = on_path(python, env);
+  if (!python.empty()) {
+    machine.python3 = on_path(python, env);
+    machine.py_spy = beside_python(machine.python3, "py-spy", env);
+  }
   std::vector<Finding> found = findings(machine);
   if (is_well(found)) found.push_back(try_job(env, python, machine.no_outside.empty()));
   for (Finding& each : findings(job_facts(env, python))) found.push_back(std::move(each));

@@ -66,6 +66,16 @@ TEST_CASE("doctor: a machine that refuses an ordinary user says why") {
   CHECK(findings_text(findings(facts), false).find(facts.refused) != std::string::npos);
 }
 
+TEST_CASE("doctor: py-spy is to be installed for the interpreter that jobs use") {
+  MachineFacts facts = good_machine();
+  facts.py_spy = "";
+  CHECK(findings_text(findings(facts), false).find("python3 -m pip install py-spy") !=
+        std::string::npos);
+  facts.python_asked = facts.python3 = "/venv/bin/python";
+  CHECK(findings_text(findings(facts), false).find("/venv/bin/python -m pip install py-spy") !=
+        std::string::npos);
+}
+
 TEST_CASE("doctor: missing protections of the machine, and missing resources, are reported") {
   struct {
     const char* what;

@@ -16,7 +16,9 @@
 #include <vector>
 
 #include "base/fd.h"
+#include "base/files/given_path.h"
 #include "base/log.h"
+#include "base/process/rootless.h"
 #include "base/text.h"
 #include "command/line.h"
 #include "machine/sampler/looks.h"
@@ -24,6 +26,7 @@
 #include "machine/sampler/native.h"
 #include "machine/sampler/processes.h"
 #include "machine/sampler/py_spy.h"
+#include "machine/sampler/py_spy_program.h"
 #include "net/loop/tasks.h"
 #include "net/loop/wait.h"
 #include "os/supervise/programs.h"
@@ -40,19 +43,19 @@ constexpr std::chrono::milliseconds native_pause{20};  ///< As long as a look of
 constexpr std::size_t lines_of_an_empty_loop = 2;
 
 /// From here on this process may do to the processes of `pid`'s user namespace what their root may,
-/// and nothing else. Nothing changes where that namespace is this process's own.
-Result<void> enter_user_namespace(pid_t pid) {
+/// and nothing else. False: nothing changed, because that namespace is this process's own.
+Result<bool> enter_user_namespace(pid_t pid) {
   const std::string path = "/proc/" + std::to_string(pid) + "/ns/user";
   const Fd space(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   struct stat theirs {
   }, ours{};
   if (!space || ::fstat(space.get(), &theirs) != 0) return fail_errno(path);
   if (::stat("/proc/self/ns/user", &ours) != 0) return fail_errno("/proc/self/ns/user");
-  if (theirs.st_ino == ours.st_ino) return {};
+  if (theirs.st_ino == ours.st_ino) return false;
   if (::setns(space.get(), CLONE_NEWUSER) != 0) return fail_errno(path);
   ::setgroups(0, nullptr);  // Refused where the namespace has been denied it: then it has none.
   if (::setresgid(0, 0, 0) != 0 || ::setresuid(0, 0, 0) != 0) return fail_errno("the host's root");
-  return {};
+  return true;
 }
 
 void limit_itself() {
@@ -77,7 +80,7 @@ void give_up_priority() {
 /// Finds where all processes of a host stand, some at once.
 class Sampling {
  public:
-  Sampling(supervise::Programs& programs, std::vector<Found> found, std::string py_spy,
+  Sampling(supervise::Programs& programs, std::vector<Found> found, Result<PySpy> py_spy,
            job::Calls calls)
       : programs_(programs),
         found_(std::move(found)),
@@ -139,7 +142,7 @@ class Sampling {
   std::size_t count() const { return std::min(found_.size(), job::stack_processes_max); }
 
   loop::Task<Result<void>> ask_py_spy(Found& one) {
-    if (py_spy_.empty()) co_return fail(Errc::not_found, "py-spy is not on this machine");
+    if (!py_spy_) co_return py_spy_.error();
     const Result<std::string> told = co_await dump(one.pid);
     if (!told) co_return told.error();
     const Result<std::vector<PythonThread>> threads = threads_from(*told);
@@ -206,12 +209,18 @@ class Sampling {
   }
 
   loop::Task<Result<std::string>> dump(pid_t pid) {
+    const std::string program = held_path(py_spy_->held);
     Command command{
-        .argv = {py_spy_, "dump", "--json", "--nonblocking", "--pid", std::to_string(pid)},
+        .argv = {program, "dump", "--json", "--nonblocking", "--pid", std::to_string(pid)},
         .env = {},
         .cwd = "/"};
-    const auto done = co_await programs_.run(std::move(command), one_max, true);
-    if (!done) co_return done.error();
+    std::vector<int> kept{py_spy_->held.get()};
+    const auto done = co_await programs_.run(std::move(command), one_max, true, std::move(kept));
+    if (!done) {
+      Error error = done.error();
+      if (error.text.starts_with(program)) error.text.replace(0, program.size(), py_spy_->path);
+      co_return error;
+    }
     if (done->outcome.success()) co_return done->out;
     const std::vector<std::string> lines = split(trim(done->err), '\n');
     co_return fail(Errc::system, "py-spy: " + to_utf8(trim(lines.front())));
@@ -220,7 +229,7 @@ class Sampling {
   supervise::Programs& programs_;
   std::vector<Found> found_;
   std::int64_t net_bytes_;
-  std::string py_spy_;
+  Result<PySpy> py_spy_;
   job::Calls calls_;
   std::size_t next_ = 0;
   std::map<pid_t, NativeProcess> below_python_;         ///< Native calls of Python processes.
@@ -248,21 +257,26 @@ int sampler_main(const Args& args, const Env& env) {
   int init = 0;
   bool native = false;
   bool moves = false;
+  Args py_spies;
   line.number("--init", init, 2, std::numeric_limits<int>::max());
   line.flag("--native", native);
   line.flag("--moves", moves);
+  line.texts("--py-spy", py_spies);
   if (const std::optional<command::Stop> stop = line.parse(args)) return tell(*stop, log);
-  const std::string py_spy = supervise::find_program("py-spy", env, "/").value_or("");
+  // Afterwards these files, and the one that identifies ourselves, may be out of reach.
+  std::vector<PySpy> held = hold_py_spies(py_spies);
   const pid_t root = static_cast<pid_t>(init);
   limit_itself();
-  // What identifies our own file is asked before: afterwards it may be out of reach.
-  if (const Result<void> entered = enter_user_namespace(root); !entered) {
+  const Result<bool> entered = enter_user_namespace(root);
+  if (!entered) {
     log.error(entered.error().text);
     return exit_failed;
   }
+  const bool as_root = !*entered && ::geteuid() == 0 && rootless_ids(env) == 0;
   loop::Loop loop;
   supervise::Programs programs(loop);
-  Sampling sampling(programs, processes_below(root, "/proc/self/exe"), py_spy,
+  Sampling sampling(programs, processes_below(root, "/proc/self/exe"),
+                    choose_py_spy(std::move(held), as_root),
                     native  ? job::Calls::native
                     : moves ? job::Calls::moves
                             : job::Calls::python);

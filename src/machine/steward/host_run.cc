@@ -206,7 +206,8 @@ loop::Task<> HostRun::serve_peer(std::unique_ptr<loop::UnixChannel> peer) {
 
 loop::Task<> HostRun::tell_stacks(loop::UnixChannel& peer, job::Calls calls) {
   Result<job::HostStacks> stacks = fail(Errc::closed, spec_.host + " is not running");
-  if (running_) stacks = co_await stacks_below(loop_, init_->pid(), calls, env_);
+  const Args py_spy = py_spy_paths(spec_.spec, env_);
+  if (running_) stacks = co_await stacks_below(loop_, init_->pid(), calls, py_spy, env_);
   if (stacks) {
     stacks->host = spec_.host;
     peer.post(job::type_of(job::Message::stacks), job::encode(*stacks));

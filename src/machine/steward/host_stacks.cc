@@ -1,14 +1,17 @@
 #include "machine/steward/host_stacks.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <filesystem>
 
 #include "base/fd.h"
 #include "base/text.h"
+#include "container/bundle/root_view.h"
 #include "container/process.h"
 #include "net/loop/tasks.h"
 #include "net/loop/wait.h"
@@ -36,6 +39,18 @@ loop::Task<> read_bounded(loop::Loop& loop, const Fd& fd, std::size_t most, Time
   }
 }
 
+bool is_program(const std::string& path) {
+  struct stat status {};
+  return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) &&
+         (status.st_mode & 0111) != 0;
+}
+
+bool is_written_by_hosts(const std::string& path, const job::Spec& spec) {
+  for (const job::BoundPath& each : spec.bound)
+    if (each.writable && container::is_in(path, each.outside)) return true;
+  return !spec.checkpoint_folder.empty() && container::is_in(path, spec.checkpoint_folder);
+}
+
 struct Said {
   std::string text;
   bool whole = false;
@@ -43,13 +58,31 @@ struct Said {
 
 }  // namespace
 
+Args py_spy_paths(const job::Spec& spec, const Env& env) {
+  namespace fs = std::filesystem;
+  std::vector<std::string> folders;
+  if (!spec.python.empty()) folders.push_back(fs::path(spec.python).parent_path());
+  if (const Env::const_iterator path = env.find("PATH"); path != env.end())
+    for (std::string& folder : split(path->second, ':')) folders.push_back(std::move(folder));
+  Args paths;
+  for (const std::string& folder : folders) {
+    if (!folder.starts_with('/')) continue;
+    std::error_code missing;
+    const std::string path = fs::canonical(folder + "/py-spy", missing);
+    if (!missing && is_program(path) && !is_written_by_hosts(path, spec)) paths.push_back(path);
+  }
+  return paths;
+}
+
 loop::Task<Result<job::HostStacks>> stacks_below(loop::Loop& loop, pid_t init, job::Calls calls,
-                                                 Env env) {
+                                                 const Args& py_spy, Env env) {
   Command command{.argv = {"/proc/self/exe", "sampler", "--init", std::to_string(init)},
                   .env = std::move(env),
                   .cwd = "/"};
   if (calls != job::Calls::python)
     command.argv.push_back(std::string("--") + job::calls_name(calls));
+  for (const std::string& path : py_spy)
+    command.argv.insert(command.argv.end(), {"--py-spy", path});
   const Fd null(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   Result<Pipe> out = make_pipe();
   Result<Pipe> err = make_pipe();

@@ -58,14 +58,15 @@ struct Started {
   Fd err;
 };
 
-Result<Started> start(const Command& command, bool bound) {
+Result<Started> start(const Command& command, bool bound, const std::vector<int>& kept) {
   const Fd null(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   if (!null) return fail_errno("/dev/null");
   Pipe out = TRY(make_pipe());
   Pipe err = TRY(make_pipe());
   ::fcntl(out.read.get(), F_SETFL, O_NONBLOCK);
   ::fcntl(err.read.get(), F_SETFL, O_NONBLOCK);
-  const Stdio stdio{null.get(), out.write.get(), err.write.get(), {}};
+  Stdio stdio{null.get(), out.write.get(), err.write.get(), {}};
+  for (const int fd : kept) stdio.extra.emplace_back(fd, fd);
   const pid_t pid =
       TRY(spawn(command, stdio, {.own_group = true, .death_signal = bound ? SIGKILL : 0}));
   return Started{pid, std::move(out.read), std::move(err.read)};
@@ -77,9 +78,10 @@ Programs::Programs(loop::Loop& loop) : loop_(loop), reaper_(std::make_unique<Rea
 
 Programs::~Programs() = default;
 
-loop::Task<Result<Programs::Done>> Programs::run(Command command, Duration limit, bool bound) {
+loop::Task<Result<Programs::Done>> Programs::run(Command command, Duration limit, bool bound,
+                                                 std::vector<int> kept) {
   const std::string name = command.argv.at(0);
-  Result<Started> started = start(command, bound);
+  Result<Started> started = start(command, bound, kept);
   if (!started) co_return started.error();
   const std::shared_ptr<End> end = std::make_shared<End>(loop_);
   const pid_t pid = started->pid;

@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/command.h"
 #include "job/outcome/outcome.h"
@@ -27,9 +28,10 @@ class Programs {
   ~Programs();
 
   /// Runs `command` with no input to its end. It is killed after `limit`: `timeout`; and, where
-  /// it is `bound`, when the task is destroyed or this process ends. Errors of the start as
-  /// supervise::spawn gives them.
-  loop::Task<Result<Done>> run(Command command, Duration limit, bool bound = false);
+  /// it is `bound`, when the task is destroyed or this process ends. Besides 0, 1 and 2 it gets the
+  /// descriptors `kept`, by the same numbers. Errors of the start as supervise::spawn gives them.
+  loop::Task<Result<Done>> run(Command command, Duration limit, bool bound = false,
+                               std::vector<int> kept = {});
   Reaper& reaper() { return *reaper_; }
   loop::Loop& loop() { return loop_; }
 
