@@ -186,7 +186,7 @@ def test_a_search_sees_the_whole_log(served, browser):
     browser.open(f"{served.server.url}/ui/jobs/good/log?line=1")
     browser.wait("document.querySelector('.line')")
     browser.type(".log-tools input", "epoch 49")
-    tally = "document.querySelector('.tally').innerText"
+    tally = "document.querySelector('.tally')?.innerText"
     browser.wait(f"{tally} === '111'")
     browser.keys("\ue007")  # Enter.
     browser.wait(f"{tally} === '1 of 111'")
@@ -254,7 +254,7 @@ pathlib.Path(os.environ["SM_OUTPUT_DATA_DIR"], "report.txt").write_text("good")
 def test_stacks_of_a_running_job_are_shown_when_they_are_asked_for(served, browser):
     served.sm("submit", "waits.py", "--name", "stacks")
     try:
-        browser.open(f"{served.server.url}/ui/jobs/stacks")
+        browser.open(f"{served.server.url}/ui/jobs/stacks?phases=open")
         browser.wait(f"{ROW}.some((each) => each.innerText.startsWith('running'))", SECONDS)
         browser.click_text("Show stacks of all ranks")
         browser.wait("document.body.innerText.includes('1 process on 1 host, at 1 place')")
@@ -300,7 +300,7 @@ ROW = "[...document.querySelectorAll('.timeline tbody tr')]"
 
 
 def test_a_timeline_adds_up_to_the_whole(served, browser):
-    browser.open(f"{served.server.url}/ui/jobs/good")
+    browser.open(f"{served.server.url}/ui/jobs/good?phases=open")
     browser.wait(f"{ROW}.some((each) => each.innerText.startsWith('results'))")
     names = browser.run(f"return {ROW}.map((each) => each.firstElementChild.innerText)")
     assert names[:2] == ["queued", "root file system"] and "first line" in names
@@ -332,7 +332,7 @@ def phase_ms(served, job: str) -> dict[str, int]:
 
 
 def test_a_timeline_shows_the_difference_from_the_last_run_of_the_same_code(served, browser):
-    browser.open(f"{served.server.url}/ui/jobs/bad")
+    browser.open(f"{served.server.url}/ui/jobs/bad?phases=open")
     browser.wait_text("the last run of the same code", SECONDS)
     link = browser.run("return document.querySelector('[aria-label=Timeline] p a').pathname")
     assert link == "/ui/jobs/good"
@@ -345,14 +345,14 @@ def test_a_timeline_shows_the_difference_from_the_last_run_of_the_same_code(serv
             assert text == (f"{ms:+} ms" if ms else "±0 ms"), point
         else:
             assert text == f"{ms / 1000:+.1f} s", point
-    browser.open(f"{served.server.url}/ui/jobs/good")
+    browser.open(f"{served.server.url}/ui/jobs/good?phases=open")
     browser.wait(f"{ROW}.some((each) => each.innerText.startsWith('results'))")
     assert "the last run" not in browser.text()
 
 
 def test_a_timeline_grows_while_the_job_runs(served, browser):
     served.sm("submit", "waits.py", "--name", "grows")
-    browser.open(f"{served.server.url}/ui/jobs/grows")
+    browser.open(f"{served.server.url}/ui/jobs/grows?phases=open")
     row = f"{ROW}.find((each) => each.innerText.startsWith('running'))?.innerText"
     browser.wait(f"{row}?.includes('so far')", SECONDS)
     first = browser.run(f"return {row}")

@@ -34,9 +34,10 @@ print("step=0.5;", flush=True)
 VIEWS = {
     "login": ("", "document.querySelector('form')"),
     "jobs": ("jobs", "document.querySelector('tbody tr')"),
-    "failed": ("jobs/bad", "document.querySelector('.timeline')"),
+    "failed": ("jobs/bad?phases=open", "document.querySelector('.timeline')"),
     "hang": ("jobs/waits", "document.querySelector('.job-head .cause')"),
-    "job": ("jobs/learns", "document.body.innerText.includes('model.tar.gz')"),
+    "job": ("jobs/learns?chart=loss", "document.querySelector('.chart canvas') && "
+            "document.body.innerText.includes('model.tar.gz')"),
     "metrics": ("jobs/learns/metrics", "document.querySelector('.chart canvas')"),
     "compared": ("jobs/learns/metrics?with=steps",
                  "document.querySelector('.parameters tbody tr')"),

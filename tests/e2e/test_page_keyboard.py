@@ -99,7 +99,7 @@ def find_a_job(browser):
     browser.wait("document.querySelectorAll('tbody tr').length === 1")
     press(browser, "done")
     browser.wait("document.querySelector('h1')?.innerText === 'done'")
-    browser.wait("document.querySelector('.timeline')")
+    browser.wait("document.querySelector('.strip')")
 
 
 def read_its_log(browser):

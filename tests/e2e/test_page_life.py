@@ -72,6 +72,8 @@ def see_it_appear(browser: Browser, name: str) -> None:
 
 
 def see_it_run(browser: Browser) -> None:
+    browser.wait("document.querySelector('.strip')", SECONDS)
+    browser.click_text("Phases", "button")
     running = f"{ROW}.find((each) => each.innerText.includes('so far'))?.innerText"
     browser.wait(running, SECONDS)
     first = browser.run(f"return {running}")
@@ -131,7 +133,7 @@ def test_a_job_is_seen_from_its_first_moment_to_its_last(served, browser):
 
 def test_a_job_that_fails_while_it_is_looked_at_shows_its_card(served, browser):
     submit(served, "broken")
-    browser.open(f"{served.server.url}/ui/jobs/broken")
+    browser.open(f"{served.server.url}/ui/jobs/broken?phases=open")
     browser.wait(f"{STATUS}?.includes('Running')", SECONDS)
     browser.wait(f"{ROW}.some((each) => each.innerText.startsWith('running'))", SECONDS)
     wish(served, "broken", "fails")
@@ -145,7 +147,7 @@ def test_a_job_that_fails_while_it_is_looked_at_shows_its_card(served, browser):
 
 def test_a_job_that_is_stopped_while_it_is_looked_at_ends(served, browser):
     submit(served, "halted")
-    browser.open(f"{served.server.url}/ui/jobs/halted")
+    browser.open(f"{served.server.url}/ui/jobs/halted?phases=open")
     browser.wait(f"{ROW}.some((each) => /^running[^]*so far/.test(each.innerText))", SECONDS)
     browser.click_text("Stop…")
     browser.click_text("Yes, stop it")

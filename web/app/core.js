@@ -72,6 +72,31 @@ export function useLog(work, job, keys, kinds = ["log", "jobs"]) {
   }, keys);
 }
 
+/** As useNews(), when the job's log has grown or any job has changed, at most once a second. */
+export function useData(work, job, keys, kinds) {
+  const [state, set] = useState({});
+  useLog(async (left) => {
+    try {
+      const value = await work(left);
+      if (!left.aborted) set({ value });
+    } catch (error) {
+      if (!left.aborted) set((old) => ({ ...old, error }));
+    }
+  }, job, keys, kinds);
+  return state;
+}
+
+/** A number that grows every `ms` milliseconds while `runs`, to fetch what the server sends no news of. Not in a hidden page. */
+export function useTurns(ms, runs = true) {
+  const [turn, next] = useState(0);
+  useEffect(() => {
+    if (!runs) return undefined;
+    const timer = setInterval(() => document.hidden || next((old) => old + 1), ms);
+    return () => clearInterval(timer);
+  }, [runs]);
+  return turn;
+}
+
 /** The time in seconds. Redraws the component regularly, because its texts become outdated without news. */
 export function useNow() {
   const [, redraw] = useState(0);

@@ -1,11 +1,12 @@
 // One job: its status, why it failed, its settings, and commands to run it again.
 
-import { Copy, Dialog, Empty, Link, Status, Trouble, When, html, useEffect, useNews, useState } from "../app/core.js";
+import { Copy, Dialog, Empty, Link, Status, Trouble, When, html, useEffect, useNews, useNow, useState } from "../app/core.js";
 import { address, jobPath } from "../app/address.js";
 import { call } from "../app/calls.js";
 import { sizeText, span } from "../app/text.js";
 import { ENDED, againTexts, causeOf, hostsText, indented, isArchive, requestOf } from "./texts.js";
 import { JobHead, Stacks } from "./head.js";
+import { HostUsage, LastLines, LiveMetrics } from "./live.js";
 import { Timeline } from "./timeline.js";
 
 function Again({ job }) {
@@ -108,17 +109,10 @@ function Stop({ job }) {
     : html`<button type="button" class="danger" onClick=${() => setSure(true)}>Stop…</button>`}`;
 }
 
-function Overview({ job, query }) {
-  const end = job.TrainingEndTime || Date.now() / 1000;
-  const place = job.MusterQueuePlace && `${job.MusterQueuePlace} of ${job.MusterQueueLength} in the queue`;
-  const waits = job.SecondaryStatus === "Pending" && job.SecondaryStatusTransitions?.at(-1)?.StatusMessage;
-  return html`
-    ${waits && html`<p class="note" role="status">${place && html`<b>${place}.</b> `}${waits}</p>`}
-    <${Cause} job=${job} />
-    <div class="columns"><section class="card"><h2>Details</h2><${Facts} facts=${[
+function Details({ job }) {
+  return html`<section class="card"><h2>Details</h2><${Facts} facts=${[
       ["Status", html`<${Status} job=${job} />`],
       ["Created", html`<${When} seconds=${job.CreationTime} />`],
-      ["Training time", job.TrainingStartTime && span(end - job.TrainingStartTime)],
       ["Hosts", hostsText(job.ResourceConfig)],
       ["Image", job.AlgorithmSpecification?.TrainingImage],
       ["Time limit", job.StoppingCondition?.MaxRuntimeInSeconds && span(job.StoppingCondition.MaxRuntimeInSeconds)],
@@ -126,15 +120,36 @@ function Overview({ job, query }) {
       ["Output", job.OutputDataConfig?.S3OutputPath],
       ["Network", job.MusterNetwork],
     ]} />
-      ${(job.MusterNotes || []).map((note) => html`<p class="quiet">${note}</p>`)}</section>
-    <${Steps} job=${job} /></div>
-    <${Timeline} name=${job.TrainingJobName} query=${query}
-      ended=${ENDED.includes(job.TrainingJobStatus)} step=${job.SecondaryStatusTransitions?.length} />
+    ${(job.MusterNotes || []).map((note) => html`<p class="quiet">${note}</p>`)}</section>`;
+}
+
+/** How long the job has run, and on what, in one line. */
+function Glance({ job }) {
+  const now = useNow();
+  const since = job.TrainingStartTime || job.CreationTime;
+  const took = span(Math.max((job.TrainingEndTime || now) - since, 0));
+  const parts = [job.TrainingStartTime ? `training time ${took}` : !job.TrainingEndTime && `created ${took} ago`,
+                 hostsText(job.ResourceConfig)];
+  return html`<p class="quiet">${job.SecondaryStatus !== job.TrainingJobStatus && html`${job.SecondaryStatus} · `}${
+    parts.filter(Boolean).join(" · ")}</p>`;
+}
+
+/** The state of the job comes first, then what it does now, then how it was requested. */
+function Overview({ job, query }) {
+  const name = job.TrainingJobName;
+  const step = job.SecondaryStatusTransitions?.length;
+  const ended = ENDED.includes(job.TrainingJobStatus);
+  const place = job.MusterQueuePlace && `${job.MusterQueuePlace} of ${job.MusterQueueLength} in the queue`;
+  const waits = job.SecondaryStatus === "Pending" && job.SecondaryStatusTransitions?.at(-1)?.StatusMessage;
+  return html`${waits ? html`<p class="note" role="status">${place && html`<b>${place}.</b> `}${waits}</p>` : html`<${Glance} job=${job} />`}
+    <${Cause} job=${job} />
+    <div class="live-now"><${LiveMetrics} job=${job} query=${query} />
+      <${LastLines} name=${name} ended=${ended} />
+      <${HostUsage} name=${name} lives=${!ended && !waits} />
+      <${Timeline} name=${name} query=${query} ended=${ended} step=${step} /></div>
     <${Stacks} job=${job} />
-    <${Objects} name=${job.TrainingJobName} step=${job.SecondaryStatusTransitions?.length} />
-    <${Table} title="Latest metrics" head=${["Metric", "Value", "Time"]}
-      rows=${(job.FinalMetricDataList || []).map((each) =>
-        [each.MetricName, String(each.Value), html`<${When} seconds=${each.Timestamp} />`])} />
+    <div class="columns"><${Details} job=${job} /><${Steps} job=${job} /></div>
+    <${Objects} name=${name} step=${step} />
     <${Table} title="Hyperparameters" head=${["Name", "Value"]}
       rows=${Object.entries(job.HyperParameters || {}).sort()} />
     <${Table} title="Inputs" head=${["Channel", "Source"]} rows=${(job.InputDataConfig || []).map((each) =>

@@ -1,6 +1,7 @@
 // The phases of a job's hosts, from the points in time that each host has reported (docs/protocols/timeline.md). Pure.
 
-import { span } from "../app/text.js";
+import { shortSpan, span } from "../app/text.js";
+import { STEPS } from "../metrics/series.js";
 
 /** Points in order, each with the name of the phase that ends there. */
 const PHASES = {
@@ -13,12 +14,21 @@ const STARTS = ORDER.slice(0, ORDER.indexOf("first_line") + 1);
 const AFTER_LINES = ["first_line", "first_metric"];
 const SCALE = 1000;
 const NARROWEST = 2;
+/** Phases that are often long have different colours, and so have neighbours. */
+const COLOURS = {
+  launched: 7, root: 1, inputs: 2, begun: 3, joined: 6, gathered: 4, checked: 2, code: 1, packages: 5, worked: 6, rank: 4,
+  first_line: 0, first_metric: 3, last_line: 2, ended: 7, stored: 1, null: 2,
+};
+const KEYS_MAX = 4;
+const TICKS_MAX = 5;
+const SHORT_STEPS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5];
 
 /**
  * A host's phases since the job was submitted, in seconds. Each phase begins where the previous one ends, so they add up
  * to the total time. If a host's clock puts a point before the previous one, the phase takes 0 s.
  *
- * `now`, in milliseconds: the host still runs, so its last phase grows. Null: the host has ended.
+ * `now`, in milliseconds: the host still runs, so its last phase grows: as part of its "start", or of its "run". Null: the
+ * host has ended.
  */
 export function phasesOf(host, submitted, now) {
   const at = new Map(host.points.map((each) => [each.point, each.ms]));
@@ -33,8 +43,9 @@ export function phasesOf(host, submitted, now) {
   const last = phases.at(-1);
   const end = now === null || last?.point === "stored" ? begin : Math.max((now - submitted) / 1000, begin);
   if (end > begin) {
-    if (last?.point === "last_line") Object.assign(last, { end, grows: true });
-    else phases.push({ point: null, name: AFTER_LINES.includes(last?.point) ? "running" : "in progress", begin, end, grows: true });
+    if (last?.point === "last_line") Object.assign(last, { end, grows: "run" });
+    else phases.push({ point: null, ...(AFTER_LINES.includes(last?.point)
+      ? { name: "running", grows: "run" } : { name: "in progress", grows: "start" }), begin, end });
   }
   return phases;
 }
@@ -60,6 +71,31 @@ export function barOf(phase, length) {
   const width = Math.max(((phase.end - phase.begin) / length) * SCALE, NARROWEST);
   return { from, width: Math.min(width, SCALE - from) };
 }
+
+/** The number of a phase's colour. */
+export const colourOf = (phase) => COLOURS[phase.point];
+
+/** The widest phases of the bars, in their order, each with the most seconds that a host took. */
+export function keysOf(hosts, length) {
+  const most = new Map();
+  for (const { phases } of hosts)
+    for (const phase of phases) {
+      const took = phase.end - phase.begin;
+      if (!(most.get(phase.name)?.took >= took)) most.set(phase.name, { phase, took });
+    }
+  return [...most.values()].filter(({ took }) => took > length / 50).sort((a, b) => b.took - a.took).slice(0, KEYS_MAX)
+    .sort((a, b) => a.phase.begin - b.phase.begin);
+}
+
+/** Round seconds for the labels of an axis that is `length` long. */
+export function ticksOf(length) {
+  const step = [...SHORT_STEPS, ...STEPS].find((each) => each >= length / TICKS_MAX) || length;
+  // The last label needs room before the end.
+  return Array.from({ length: Math.floor((length * 0.93) / step) + 1 }, (_, i) => i * step);
+}
+
+/** A label of an axis: 0, 500 ms, 2 s, 1 min. */
+export const shortTook = (seconds) => (seconds > 0 && seconds < 0.9995 ? tookText(seconds) : shortSpan(seconds));
 
 /** Summary of many hosts: minimum, median and maximum seconds of each phase, and the slowest host. */
 export function summaryOf(hosts) {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { barOf, differenceText, haveStarted, hostsOf, isStart, lengthOf, megabytes, phasesOf, slowestOf, summaryOf, tookText,
-         waited, whole } from "./phases.js";
+import { barOf, colourOf, differenceText, haveStarted, hostsOf, isStart, keysOf, lengthOf, megabytes, phasesOf, shortTook, slowestOf,
+         summaryOf, ticksOf, tookText, waited, whole } from "./phases.js";
 
 /** A host that has reported these points, by milliseconds. */
 const host = (name, points) => ({ host: name, points: Object.entries(points).map(([point, ms]) => ({ point, ms })) });
@@ -32,7 +32,7 @@ test("phases: the last phase of a host that runs grows", () => {
   ];
   for (const [points, now, want] of cases) {
     const last = phasesOf(host("a", points), 1000, now).at(-1);
-    assert.deepEqual([[last.name, last.begin, last.end], last.grows], [want, true], JSON.stringify(points));
+    assert.deepEqual([[last.name, last.begin, last.end], Boolean(last.grows)], [want, true], JSON.stringify(points));
   }
 });
 
@@ -95,4 +95,20 @@ test("phases: bars span the start of the slowest host, or all of the time, and n
   const hosts = hostsOf({ submitted_ms: 1000, hosts: [A, host("c", { launched: 2000, stored: 21_000 })] }, null);
   assert.deepEqual([lengthOf(hosts, false), lengthOf(hosts, true)], [8, 20]);
   assert.equal(lengthOf(hostsOf({ submitted_ms: 1000, hosts: [host("d", { stored: 1000 })] }, null), true), 0.001);
+});
+
+test("phases: an axis has few round labels", () => {
+  const cases = [[0.9, ["0", "200 ms", "400 ms", "600 ms", "800 ms"]], [8, ["0", "2 s", "4 s", "6 s"]], [0.001, ["0"]],
+                 [70, ["0", "15 s", "30 s", "45 s", "1 min"]], [7000, ["0", "30 min", "1 h", "1 h 30 min"]],
+                 [9e9, ["0"]]];
+  for (const [length, want] of cases) assert.deepEqual(ticksOf(length).map(shortTook), want, length);
+});
+
+test("phases: neighbours have different colours, and the widest ones are named in their order", () => {
+  const [{ phases }] = hostsOf({ submitted_ms: 1000, hosts: [host("a", { launched: 2000, root: 3000, inputs: 3001, begun: 5000, code: 5100,
+    packages: 9100, first_line: 9600 })] }, null);
+  for (let i = 1; i < phases.length; ++i) assert.notEqual(colourOf(phases[i]), colourOf(phases[i - 1]));
+  assert.deepEqual(keysOf([{ phases }], 8.5).map(({ phase, took }) => [phase.name, took]),
+    [["queued", 1], ["root file system", 1], ["container", 1.999], ["pip", 4]]);
+  assert.deepEqual(keysOf([], 1), []);
 });

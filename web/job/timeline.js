@@ -1,10 +1,10 @@
 // The phases of each host of a job as a waterfall chart (docs/protocols/timeline.md).
 
-import { Link, Trouble, ask, html, useEffect, useLog, useState } from "../app/core.js";
+import { Link, Trouble, ask, html, useData, useEffect, useState } from "../app/core.js";
 import { jobPath } from "../app/address.js";
 import { call } from "../app/calls.js";
-import { barOf, differenceText, haveStarted, hostsOf, isStart, lengthOf, megabytes, slowestOf, summaryOf, tookText, waited,
-         whole } from "./phases.js";
+import { barOf, colourOf, differenceText, haveStarted, hostsOf, isStart, keysOf, lengthOf, megabytes, shortTook, slowestOf, summaryOf,
+         ticksOf, tookText, waited, whole } from "./phases.js";
 
 const SHOWN_HOSTS = 4;
 const GROWS_MS = 1000;
@@ -32,6 +32,23 @@ function Host({ host, phases, length, all, before }) {
       <td>${shown(phase) && phase.begin < length && html`<${Bar} phase=${phase} length=${length} />`}</td></tr>`)}</tbody></table>`;
 }
 
+/** One bar for each host, with an axis; the widest phases are named below. `all`: beyond the first line. */
+function Strip({ hosts, length, all }) {
+  const shown = hosts.map(({ host, phases }) => ({ host, phases: phases.filter((each) => all || isStart(each) || each.grows === "start") }));
+  return html`<table class="strip"><caption class="hidden">Phases of each host; the table below the button Phases has their durations</caption>
+    <tbody>${shown.map(({ host, phases }) => html`<tr key=${host.host}><th scope="row">${host.host}</th>
+      <td><svg viewBox="0 0 1000 10" preserveAspectRatio="none" aria-hidden="true">${phases.map((phase) => {
+        const { from, width } = barOf(phase, length);
+        return html`<rect key=${phase.name} class=${`fill-${colourOf(phase)}`} x=${from} y="0" width=${width} height="10">
+          <title>${phase.name}: ${tookText(phase.end - phase.begin)}</title></rect>`;
+      })}</svg></td>
+      <td class="number">${tookText(all ? whole(phases) : waited(phases))}</td></tr>`)}
+    <tr aria-hidden="true"><td></td><td class="axis">${ticksOf(length).map((tick) =>
+      html`<span style=${{ left: `${(100 * tick) / length}%` }}>${shortTook(tick)}</span>`)}</td><td></td></tr></tbody></table>
+    <p class="keys quiet">${keysOf(shown, length).map(({ phase, took }) =>
+      html`<span key=${phase.name}><i class=${`key series-${colourOf(phase)}`}></i>${phase.name} ${tookText(took)}</span>`)}</p>`;
+}
+
 function Summary({ hosts }) {
   return html`<div class="scroll"><table><thead><tr>${["Phase", "Minimum", "Median", "Maximum", "Slowest host"].map((each) =>
     html`<th scope="col">${each}</th>`)}</tr></thead><tbody>${summaryOf(hosts).map((row) => html`<tr>
@@ -55,16 +72,11 @@ function useNow(runs) {
  * Afterwards only the bars grow: the server reads whole journals for each request.
  */
 function useTimeline(name, ended, step) {
-  const [state, set] = useState({});
-  const begun = state.told !== undefined && haveStarted(state.told);
-  useLog(async (signal) => {
-    try {
-      const told = await call("DescribeTrainingJobTimeline", { TrainingJobName: name }, signal);
-      if (!signal.aborted) set({ told });
-    } catch (error) {
-      if (!signal.aborted) set((old) => ({ ...old, error }));
-    }
-  }, name, [name, begun, ended, step], begun || ended ? [] : ["log"]);
+  const [begun, begin] = useState(false);
+  const state = useData((signal) => call("DescribeTrainingJobTimeline", { TrainingJobName: name }, signal), name,
+    [name, begun, ended, step], begun || ended ? [] : ["log"]);
+  const has = state.value !== undefined && haveStarted(state.value);
+  useEffect(() => begin(has), [has]);
   return state;
 }
 
@@ -85,10 +97,20 @@ function useLastRun(name) {
   return last;
 }
 
+/** The phases of each host; opened on demand. */
+function Phases({ name, hosts, shown, slowest, length, all }) {
+  const last = useLastRun(name);
+  const many = hosts.length > SHOWN_HOSTS;
+  return html`${last && html`<p class="quiet">${slowest.host.host} (started last) compared with ${last.host.host} of <${Link} to=${jobPath(last.job)}>${last.job}<//>,
+      the last run of the same code: + is longer, - is shorter.</p>`}
+    ${many && html`<${Summary} hosts=${hosts} />`}
+    ${shown.map(({ host, phases }) => html`<${Host} key=${host.host} host=${host} phases=${phases} length=${length} all=${all}
+      before=${last && host === slowest.host ? last.phases : null} />`)}`;
+}
+
 /** `step`: changes with each step of the job. */
 export function Timeline({ name, query, ended, step }) {
-  const { told, error } = useTimeline(name, ended, step);
-  const last = useLastRun(name);
+  const { value: told, error } = useTimeline(name, ended, step);
   const now = useNow(!ended);
   if (!told) return html`<${Trouble} error=${error} />`;
   const hosts = hostsOf(told, now);
@@ -98,17 +120,16 @@ export function Timeline({ name, query, ended, step }) {
   const shown = many ? [hosts.find(({ host }) => host.host === query.host) || slowest] : hosts;
   const all = query.scale === "all" || waited(slowest.phases) === 0;
   const length = lengthOf(hosts, all);
-  const chip = (value, text) => html`<button type="button" class="chip" aria-pressed=${all === (value === "all")}
+  const chip = (value, text) => html`<button type="button" class="chip small" aria-pressed=${all === (value === "all")}
     onClick=${() => ask({ scale: value })}>${text}</button>`;
-  return html`<section class="card" aria-label="Timeline"><div class="row"><h2>Timeline</h2><span class="grow"></span>
+  const open = query.phases !== undefined;
+  return html`<section class="card wide" aria-label="Timeline"><div class="row"><h2>Timeline</h2><span class="grow"></span>
       ${many && html`<select aria-label="Host" value=${shown[0].host.host} onChange=${(event) => ask({ host: event.target.value })}>
         ${hosts.map(({ host }) => html`<option value=${host.host}>${host.host}${host === slowest.host ? " (started last)" : ""}</option>`)}</select>`}
-      <div class="chips" role="group" aria-label="Time range">${chip("", "Until first line")}${chip("all", "All")}</div></div>
+      <div class="chips" role="group" aria-label="Time range">${chip("", "Until first line")}${chip("all", "All")}</div>
+      <button type="button" class="small" aria-expanded=${open} onClick=${() => ask({ phases: open ? "" : "open" })}>Phases</button></div>
     <${Trouble} error=${error} />
-    ${last && html`<p class="quiet">${slowest.host.host} (started last) compared with ${last.host.host} of <${Link} to=${jobPath(last.job)}>${last.job}<//>,
-      the last run of the same code: + is longer, - is shorter.</p>`}
-    ${many && html`<${Summary} hosts=${hosts} />`}
-    ${shown.map(({ host, phases }) => html`<${Host} key=${host.host} host=${host} phases=${phases} length=${length} all=${all}
-      before=${last && host === slowest.host ? last.phases : null} />`)}
+    <${Strip} hosts=${shown} length=${length} all=${all} />
+    ${open && html`<${Phases} name=${name} hosts=${hosts} shown=${shown} slowest=${slowest} length=${length} all=${all} />`}
   </section>`;
 }

@@ -8,6 +8,12 @@ import { ENDED } from "../job/texts.js";
 import { Lines, filterOf, firstError, nextPlace, rowsText, searchLog, tallyText } from "./lines.js";
 import { LINE, piecesOf, placedOf, rowTexts, seenOf, stepOf, viewOf } from "./rows.js";
 
+/** The text of a line in the colours of its program; matches of the search are marked. */
+export function Said({ text, level, search = {}, children }) {
+  return html`<span class=${`said ${level}`}>${piecesOf(text, search).map(([part, classes, is]) =>
+    is ? html`<mark class=${classes}>${part}</mark>` : classes ? html`<span class=${classes}>${part}</span>` : part)}${children}</span>`;
+}
+
 function Row({ line, number, lines, search, hits, current, open, wraps }) {
   const real = line ? line[0] : lines.isView ? null : number;
   if (real === null) return html`<div class="line"></div>`;
@@ -20,9 +26,9 @@ function Row({ line, number, lines, search, hits, current, open, wraps }) {
   if (!line) return html`<div class=${kind}><a href=${here} onClick=${choose}>${real + 1}</a></div>`;
   const { time, who, text, level, bytes, cut } = rowTexts(line, lines.hosts);
   return html`<div class=${kind}><a href=${here} onClick=${choose}>${real + 1}</a><span class="when"
-    >${time}${who && ` ${who}`}</span><span class=${`said ${level}`}>${piecesOf(text, search).map(([part, classes, is]) =>
-      is ? html`<mark class=${classes}>${part}</mark>` : classes ? html`<span class=${classes}>${part}</span>` : part)}${cut &&
-      html`<button type="button" class="small" onClick=${() => open(real)}>… show all ${bytes} bytes</button>`}</span></div>`;
+    >${time}${who && ` ${who}`}</span><${Said}
+      text=${text} level=${level} search=${search}>${cut &&
+      html`<button type="button" class="small" onClick=${() => open(real)}>… show all ${bytes} bytes</button>`}<//></div>`;
 }
 
 function Whole({ lines, number, close }) {

@@ -3,7 +3,7 @@
 import { Trouble, html, useEffect, useLog, useMemo, useRef, useState } from "../app/core.js";
 import { shortNumber, shortSpan } from "../app/text.js";
 import Plot from "../vendor/uplot.mjs";
-import { STEPS, columnsOf, momentText, timeMarks, valuesAt } from "./buckets.js";
+import { STEPS, columnsOf, momentText, timeMarks, valuesAt } from "./series.js";
 
 const HEIGHT = 240;
 const BUCKETS_MAX = 2000;

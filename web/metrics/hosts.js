@@ -1,11 +1,11 @@
 // Resource usage of a job's hosts over time, and a metric by rank.
 
-import { Empty, Trouble, ask, html, useEffect, useLog, useRef, useState } from "../app/core.js";
+import { Empty, Trouble, ask, html, useData, useEffect, useLog, useRef, useState, useTurns } from "../app/core.js";
 import { address } from "../app/address.js";
 import { call } from "../app/calls.js";
 import { shortDate, shortNumber } from "../app/text.js";
 import { JobHead } from "../job/head.js";
-import { bucketsByHost, skipOf, wholeSeconds } from "./buckets.js";
+import { bucketsByHost, skipOf, wholeSeconds } from "./series.js";
 import { Chart, colour, useLook } from "./chart.js";
 import { Zoom, zoomOf } from "./metrics.js";
 import { COLUMNS, RANKS_MAX, addRows, cellAfter, columnCount, columnWidth, figuresOf, inside, mapOf, rankName,
@@ -32,26 +32,17 @@ const LABELS = 96; // Pixels at the left.
 const ROW = [3, 18]; // Pixels of a row, least and most.
 const MAP_HEIGHT = 320;
 
-/** The job and its hosts. Polls while the job runs, because the server sends no news of new figures. */
+/** The job and its hosts. */
 function useHosts(name) {
-  const [state, set] = useState({});
-  const [turn, setTurn] = useState(0);
-  useLog(async (signal) => {
-    try {
-      const [told, description] = await Promise.all([
-        call("hosts", { job: name }, signal), call("DescribeTrainingJob", { TrainingJobName: name }, signal)]);
-      if (!signal.aborted) set({ hosts: told.hosts, description });
-    } catch (error) {
-      if (!signal.aborted) set((old) => ({ ...old, error }));
-    }
+  const [lives, setLives] = useState(false);
+  const turn = useTurns(AGAIN_MS, lives);
+  const { value = {}, error } = useData(async (signal) => {
+    const [told, description] = await Promise.all([
+      call("hosts", { job: name }, signal), call("DescribeTrainingJob", { TrainingJobName: name }, signal)]);
+    setLives(LIVES.includes(description.TrainingJobStatus));
+    return { hosts: told.hosts, description };
   }, name, [name, turn], ["jobs"]);
-  const lives = LIVES.includes(state.description?.TrainingJobStatus);
-  useEffect(() => {
-    if (!lives) return undefined;
-    const timer = setInterval(() => document.hidden || setTurn((old) => old + 1), AGAIN_MS);
-    return () => clearInterval(timer);
-  }, [lives]);
-  return state;
+  return { ...value, error };
 }
 
 /** The buckets of the hosts in the order of `names`; empty for hosts missing from the response. */

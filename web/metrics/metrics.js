@@ -1,12 +1,11 @@
 // A job's metrics, alone or compared with other jobs' metrics.
 
-import { Empty, Trouble, ask, html, useEffect, useLog, useRef, useState } from "../app/core.js";
+import { Empty, Trouble, ask, html, useData, useEffect, useRef, useState } from "../app/core.js";
 import { address } from "../app/address.js";
 import { call } from "../app/calls.js";
 import { JobHead } from "../job/head.js";
 import { Chart, useSeen } from "./chart.js";
-import { wholeSeconds } from "./buckets.js";
-import { COMPARED_MAX, NARROWEST, comparedJobs, namesOf, parametersOf, rangeOf, timesOf, zoomStep, zoomedTo } from "./compared.js";
+import { COMPARED_MAX, NARROWEST, comparedJobs, namesOf, parametersOf, rangeOf, timesOf, wholeSeconds, zoomStep, zoomedTo } from "./series.js";
 
 const CHARTS = 24; // More are created as the user scrolls near the last one.
 
@@ -67,22 +66,11 @@ export function Zoom({ range, whole, zoom }) {
 }
 
 /** What the server knows of each job's metrics, and how jobs were asked for. */
-function useJobs(names) {
-  const [state, set] = useState({});
-  useLog(async (signal) => {
-    try {
-      const all = await Promise.all(names.map(async (name) => {
-        const [told, description] = await Promise.all([
-          call("metrics", { job: name }, signal), call("DescribeTrainingJob", { TrainingJobName: name }, signal)]);
-        return { name, metrics: told.metrics, description };
-      }));
-      if (!signal.aborted) set({ all });
-    } catch (error) {
-      if (!signal.aborted) set((old) => ({ ...old, error }));
-    }
-  }, names[0], [names.join()]);
-  return state;
-}
+const readJobs = (names, signal) => Promise.all(names.map(async (name) => {
+  const [told, description] = await Promise.all([
+    call("metrics", { job: name }, signal), call("DescribeTrainingJob", { TrainingJobName: name }, signal)]);
+  return { name, metrics: told.metrics, description };
+}));
 
 /** Asks for each job's buckets of the range, which counts from the job's own beginning. */
 async function bucketsOf(jobs, name, range, buckets, signal) {
@@ -105,7 +93,7 @@ function More({ grow }) {
 
 export function Metrics({ name, query }) {
   const names = comparedJobs(name, query.with);
-  const { all, error } = useJobs(names);
+  const { value: all, error } = useData((signal) => readJobs(names, signal), names[0], [names.join()]);
   useEffect(() => void (document.title = `Metrics of ${name} · muster`), [name]);
   const known = all && all.length === names.length && all.every((each, i) => each.name === names[i]) ? all : null;
   const own = known?.[0].description;
