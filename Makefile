@@ -153,7 +153,7 @@ test-sdk: deps $(SDK_FOLDERS) sm  ### the server with SageMaker's SDKs, the note
 
 # Those that a registry does not give are left out, and named.
 .PHONY: test-clients
-test-clients: deps build/clients/.done sm  ### S3 and the registry with the clients that people bring: rclone, restic, crane, ...
+test-clients: deps build/clients/.done sm  ### S3, the registry and jobs with the clients that people bring: rclone, crane, Airflow, ...
 	$(PYTEST) tests/e2e -m clients
 
 .PHONY: test-slurm

@@ -55,9 +55,9 @@ build/reference-venv/.done: requirements/reference.txt requirements/reference-bu
 	  --no-binary inotify_simple,sagemaker_training -r $<
 	@touch $@
 
-# What users have: SageMaker's SDK 2 with the AWS CLI, and its SDK 3; an S3 that is not ours. And
-# mkdocs, for `make docs`.
-build/sdk-venv/.done build/sdk3-venv/.done build/moto-venv/.done build/docs-venv/.done: build/%-venv/.done: requirements/%.txt
+# What users have: SageMaker's SDK 2 with the AWS CLI, and its SDK 3; Airflow; an S3 that is not ours.
+# And mkdocs, for `make docs`.
+$(patsubst %,build/%-venv/.done,sdk sdk3 airflow moto docs): build/%-venv/.done: requirements/%.txt
 	@echo "installing $(@D): $<"
 	rm -rf $(@D)
 	python3 -m venv $(@D)
@@ -110,8 +110,8 @@ $(MPI_FOLDERS): requirements/mpi.txt | $(VENV)/.test-done
 	@$(PYTHON) tests/e2e/mpi_environment.py $(patsubst build/mpi-%/.done,%,$@)
 	@touch $@
 
-build/clients/.done: tests/e2e/clients.py $(wildcard requirements/clients/* tests/e2e/clients_go/*) | packages-demo
-	@echo "installing $(@D): requirements/clients"
+build/clients/.done: tests/e2e/clients.py requirements/airflow.txt $(wildcard requirements/clients/* tests/e2e/clients_go/*) | packages-demo
+	@echo "installing $(@D): requirements/clients, requirements/airflow.txt"
 	python3 $<
 	@touch $@
 

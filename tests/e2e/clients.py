@@ -1,6 +1,6 @@
-"""Third-party clients from package registries, in build/clients.
+"""Third-party clients from package registries, in build/clients and build/airflow-venv.
 
-`python clients.py` installs the clients that requirements/clients pins, and records why a client is
+`python clients.py` installs the clients that requirements/ pins, and records why a client is
 unavailable. A test requests one with program() or python(), and is skipped with that reason.
 """
 
@@ -90,6 +90,7 @@ def install_python() -> None:
 def reason_of(error: Exception) -> str:
     """One line."""
     said = str(getattr(error, "stderr", None) or "").strip().splitlines()
+    said = [line for line in said if not line.startswith("make")]
     return said[-1] if said else str(error)
 
 
@@ -107,6 +108,7 @@ def steps() -> list[list[tuple]]:
             *((each[0], install_debian, each) for each in programs["debian"].items()),
             ("java", install_java, ()),
         ],
+        [("airflow", run, ("make", "-C", REPOSITORY, "build/airflow-venv/.done"))],
     ]
 
 
@@ -150,6 +152,12 @@ def python(name: str = "python") -> pathlib.Path:
     """A program of the virtual environment."""
     _need("python")
     return BUILD / "venv" / "bin" / name
+
+
+def airflow() -> pathlib.Path:
+    """The interpreter that has Airflow."""
+    _need("airflow")
+    return REPOSITORY / "build/airflow-venv/bin/python"
 
 
 def jars() -> str:

@@ -33,6 +33,7 @@ NEEDS = {
     "needs the packages, and apt",
     "needs the wheel",  # tests/python and tests/e2e/image.py install it so.
     "needs cosign and a registry",  # test_image_policy.py, with signatures by openssl.
+    "needs Airflow and a server",  # test_clients_jobs.py runs these.
     "needs a server and a browser",  # test_page.py does this.
     "needs a server and Docker",  # test_docker.py does this.
     "needs SageMaker's SDK and Docker",  # test_local_mode.py does this.
