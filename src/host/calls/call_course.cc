@@ -8,7 +8,7 @@
 namespace muster::calls {
 namespace {
 
-/// How long a process may take to notice that a peer has failed, and to fail for it.
+/// The longest time in which a process notices a peer's failure and fails because of it.
 constexpr Duration recalled_for = std::chrono::seconds(5);
 
 job::Verdict failed_on(const std::string& host, const std::string& why) {
@@ -46,7 +46,7 @@ void CallCourse::came(const std::string& host, launch::HostCall call, TimePoint 
   if (closed_) return;
   if (phase_ == Phase::running || phase_ == Phase::ending) {
     if (!takes_part(host)) refuse_outsider(host, call.name);
-    return;  // A host of the call that runs cannot have called again: it has no answer yet.
+    return;  // A host of the running call cannot have called again, because it has no answer yet.
   }
   came_[host] = std::move(call);
   if (phase_ == Phase::idle) next_say_ = now + options_.say_missing_every;
@@ -58,7 +58,7 @@ bool CallCourse::takes_part(const std::string& host) const {
   return own_ && parts_.contains(host);
 }
 
-/// Why the call cannot come about, as `host` has called, or is gone.
+/// Why the call is impossible, given that `host` has called or is gone.
 std::optional<std::string> CallCourse::objection(const std::string& host) const {
   const auto called = came_.find(host);
   if (called == came_.end()) {
@@ -74,14 +74,14 @@ std::optional<std::string> CallCourse::objection(const std::string& host) const 
   return std::nullopt;
 }
 
-/// `news`: the host that has called, or is gone. Those before it were looked at then, or are when
-/// this host's own call is there to compare with: many hosts are not all looked at for each.
+/// `news`: the host that has called or is gone. Earlier hosts were checked at that time, or are
+/// checked when this host's own call arrives. So an event does not check all hosts again.
 void CallCourse::begin_if_complete(const std::string& news) {
   if (phase_ != Phase::gathering) return;
-  // Hosts that gave their work up for a stop never call.
+  // Hosts that gave up their work because of a stop never call.
   if (stopping_) return fail_call(options_.host, "the job was asked to stop");
   if (!own_) {
-    // The hosts that must call stand in this host's own call.
+    // The own call of this host lists the hosts that must call.
     if (gone_.contains(options_.host))
       fail_call(options_.host, "ended without calling " + came_.begin()->second.name);
     return;
@@ -169,8 +169,8 @@ void CallCourse::restarts(job::Verdict verdict, TimePoint now) {
   restarting_[rank] = {now, std::move(verdict)};
 }
 
-/// A failure that follows from another may have its cause in one that its own launcher handles with
-/// a restart.
+/// A failure that is a consequence may be caused by a failure that the launcher handles with a
+/// restart.
 void CallCourse::recall(TimePoint now) {
   for (auto& [rank, failure] : std::exchange(restarting_, {}))
     if (now - failure.first <= recalled_for) cause_.add(std::move(failure.second), now);
@@ -237,7 +237,7 @@ void CallCourse::look(TimePoint now) {
   end({}, now);
 }
 
-/// Hydra's mpirun writes to daemons that have gone, and fails, though nothing is left to be done.
+/// Hydra's mpirun writes to daemons that have exited, and then fails although all work is done.
 bool CallCourse::is_excused(const job::Verdict& cause) const {
   const int wanted = own_->ranks_decide;
   return wanted > 0 && static_cast<int>(well_.size()) >= wanted && cause.rank < 0 &&

@@ -15,20 +15,20 @@
 
 namespace muster::calls {
 
-/// The course of the collective calls of a job, as its leader decides it. One call at a time: it
-/// gathers until every host of it has called, runs, ends what is left of it on every host, and is
-/// answered to every host that made it.
+/// The leader's decisions about a job's collective calls. There is one call at a time. It waits
+/// until all of its hosts have called, runs, ends its remaining processes on every host, and sends
+/// its result to every host that called.
 ///
-/// What waits says for whom, every 10 s; there is no deadline
-/// (docs/decisions/0012-collective-calls.md). A host that is lost ends the job, and with close()
-/// all waiting. Pure: no clock, no sockets, no processes. Events go in by the methods, with `now`,
-/// which must not go back (base/forward_time.h); what is to be done comes out of take_actions().
-/// Source: docs/protocols/host-socket.md, "A call".
+/// A waiting call logs the missing hosts every 10 s; it has no deadline
+/// (docs/decisions/0012-collective-calls.md). A lost host ends the job, and close() then ends all
+/// waiting. Pure: no clock, no sockets, no processes. Its methods report events, with `now`, which
+/// must not go back (base/forward_time.h); take_actions() returns the actions to carry out. Source:
+/// docs/protocols/host-socket.md, "A call".
 class CallCourse {
  public:
   struct Options {
     std::string host;        ///< Our own name, the leader's.
-    Duration failure_grace;  ///< For what is left of a call that failed.
+    Duration failure_grace;  ///< For the remaining processes of a failed call.
     Duration say_missing_every = std::chrono::seconds(10);
   };
   /// The number of a call, from 1; a number is never used twice.
@@ -36,10 +36,10 @@ class CallCourse {
 
   struct Action {
     enum class Kind {
-      begin,    ///< Begin the share of each of `hosts`, as its own call says. Then `number` runs.
+      begin,    ///< Start the share of each of `hosts`, from its own call. Then `number` runs.
       launch,   ///< Start the launcher of `number`, here.
-      release,  ///< After a stop: no rank runs any more, those kept back on `hosts` may go.
-      drain,    ///< End what is left of the call on each of `hosts`, with `grace`.
+      release,  ///< After a stop: no rank runs any more; release those held on `hosts`.
+      drain,    ///< End the call's remaining processes on each of `hosts`, with `grace`.
       answer,   ///< Send `result` to the caller on each of `hosts`.
       say,      ///< Log `text`.
     };
@@ -53,37 +53,37 @@ class CallCourse {
 
   explicit CallCourse(Options options) : options_(std::move(options)) {}
 
-  /// Takes the call of this host. `whole_job`: nothing follows the call, so what is left of it is
-  /// left to the job's own end. Error: `closed`, one was made already that has no answer.
+  /// Accepts this host's call. `whole_job`: nothing follows the call, so its remaining processes
+  /// end with the job. Error: `closed` if an earlier call has no answer yet.
   Result<void> call(launch::Call call, bool whole_job, TimePoint now);
   void member_calls(const std::string& host, launch::HostCall call, TimePoint now);
-  /// A host's own program has ended well: a call that waits for the host fails.
+  /// A host's own program has succeeded: a call that waits for this host fails.
   void gone(const std::string& host);
   /// On `verdict.host`: the caller has exited or, on a member, a process of its share has ended.
   void ended(job::Verdict verdict, TimePoint now);
   /// As above for a rank of `verdict.host` whose launcher restarts it. This is not an end, unless a
   /// permanent failure follows soon: of a rank that blames a peer, or of the launcher.
   void restarts(job::Verdict verdict, TimePoint now);
-  /// All that decides in the share of a member has ended.
+  /// All processes that decide the result have ended in a member's share.
   void done(const std::string& host, TimePoint now);
-  /// Nothing is left of the call on a host.
+  /// No process of the call is left on a host.
   void drained(const std::string& host);
-  /// A member is lost: nothing of a call is there to be drained. The job ends by others' means.
+  /// A member is lost: it has no processes left to end. Other code ends the job.
   void lost(const std::string& host, TimePoint now);
 
-  // What happens in this host's own share; `number` is from Action::begin. What comes when that
-  // call is over is passed over.
+  // Events of this host's own share; `number` is from Action::begin. Events of a call that has
+  // ended are ignored.
   void ended_here(Number number, job::Verdict verdict, TimePoint now);
   void restarts_here(Number number, job::Verdict verdict, TimePoint now);
   void done_here(Number number, TimePoint now);
   void launcher_ended(Number number, job::Verdict verdict, TimePoint now);
 
-  /// The job was asked to stop: what fails from now on is a consequence, so a call ends when all of
-  /// it has ended; one that does not run yet fails at once.
+  /// The job was asked to stop. Failures from now on are consequences, so a call ends when all of
+  /// its processes have ended. A call that does not run yet fails at once.
   void stop(TimePoint now);
-  /// The job ends: makes no more decisions, and answers no caller.
+  /// The job ends: from now on this makes no decisions and answers no caller.
   void close();
-  /// Does what is due by `now`.
+  /// Handles the deadlines up to `now`.
   void step(TimePoint now);
 
   std::optional<TimePoint> next_deadline() const;
@@ -91,15 +91,15 @@ class CallCourse {
 
   /// The call of this host, from call() to its answer.
   const std::optional<launch::Call>& own() const { return own_; }
-  /// The number of the last call that began; 0 before the first.
+  /// The number of the last call that started; 0 before the first.
   Number number() const { return number_; }
   /// False after close().
   bool runs(Number number) const {
     return !closed_ && phase_ == Phase::running && number == number_;
   }
-  /// Why the launcher may start no daemon on `host` now; none if it may.
+  /// The reason why the launcher cannot start a daemon on `host` now; none if it can.
   std::optional<std::string> refusal(const std::string& host) const;
-  /// Hosts that the call waits for: to call too, or to end their share.
+  /// Hosts that the call waits for: hosts that have not called, or whose share has not ended.
   Args missing() const;
   /// How the last call ended, if it failed.
   const std::optional<job::Verdict>& last_failure() const { return last_failure_; }
@@ -129,18 +129,19 @@ class CallCourse {
   bool closed_ = false;
   bool stopping_ = false;
   std::map<std::string, launch::HostCall> came_;  ///< Hosts that have called.
-  std::set<std::string> gone_;                    ///< Hosts that never will again.
+  std::set<std::string> gone_;                    ///< Hosts that will not call again.
   std::optional<launch::Call> own_;
-  std::set<std::string> parts_;  ///< The hosts of the own call.
+  std::set<std::string> parts_;  ///< The hosts of this host's call.
   bool whole_job_ = false;
-  bool launcher_running_ = false;  ///< Or about to.
+  bool launcher_running_ = false;  ///< Or is about to.
   coordinate::FirstCause cause_;
-  std::set<int> well_;    ///< Ranks that have ended well.
-  std::set<int> failed_;  ///< Ranks that have not.
-  /// Failures of ranks that are started again, by rank, and when.
+  std::set<int> well_;    ///< Ranks that succeeded.
+  std::set<int> failed_;  ///< Ranks that failed.
+  /// Failures of ranks that the launcher restarts, by rank, with their times.
   std::map<int, std::pair<TimePoint, job::Verdict>> restarting_;
-  std::set<std::string> deciding_;  ///< Hosts whose share of a direct call still decides.
-  job::Verdict verdict_;            ///< The verdict of the call that ends.
+  std::set<std::string>
+      deciding_;          ///< Hosts of a direct call on which deciding processes still run.
+  job::Verdict verdict_;  ///< The verdict of the call that is ending.
   std::set<std::string> draining_;
   TimePoint next_say_;
   std::optional<job::Verdict> last_failure_;

@@ -12,7 +12,7 @@ namespace muster::calls {
 
 using job::Message;
 
-/// How long an mpirun that does not read keeps the end of its agent waiting.
+/// How long the end of an agent waits for an mpirun that does not read.
 constexpr Duration last_words_wait = std::chrono::seconds(1);
 
 /// A launcher's daemon on some host, and the agent of mpirun that waits for its end.
@@ -95,7 +95,7 @@ void CallLead::close() {
 // --- actions ---
 
 void CallLead::turn() {
-  if (in_turn_) return;  // What an action brings about is seen to after it.
+  if (in_turn_) return;  // Events caused by an action are handled after it.
   in_turn_ = true;
   for (std::vector<Action> actions = course_.take_actions(); !actions.empty();
        actions = course_.take_actions())
@@ -181,7 +181,7 @@ Result<void> CallLead::start_launcher(Number number) {
                 call.name + " has no launcher command on " + call.hosts.front());
   ranks::HostRun::Program program = launcher_program(context_, *call.launcher);
   program.command.env["MUSTER_AGENT"] = std::string("1");  // GCC 12 sees an overlap in = "1".
-  // MPICH's mpirun writes to daemons that may have ended already, and knows what to do then.
+  // MPICH's mpirun writes to daemons that may have exited already, and handles the error.
   program.ignore_sigpipe = true;
   program.sink = [this](job::Lines lines) {
     return context_.output.launcher_lines(std::move(lines));
@@ -271,8 +271,8 @@ void CallLead::member_daemon_ended(const std::string& host, const Frame& frame) 
   ended(std::move(verdict));
 }
 
-/// A daemon's last words reach mpirun before its agent ends, which mpirun takes for the daemon's
-/// end; they often came with it.
+/// A daemon's last output must reach mpirun before its agent ends, because mpirun treats the
+/// agent's end as the daemon's. Often both arrive together.
 loop::Task<> CallLead::let_go(std::shared_ptr<Daemon> daemon, int code, std::string why) {
   const TimePoint deadline = Clock::now() + last_words_wait;
   co_await daemon->out->flushed(deadline);

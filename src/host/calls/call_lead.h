@@ -19,8 +19,8 @@ namespace muster::calls {
 struct HostContext;
 
 /// The leader's side of collective calls: carries out what CallCourse (call_course.h) decides. Runs
-/// the launcher and this host's share, posts to the members, and runs the launcher's daemons where
-/// it wants them.
+/// the launcher and this host's share, sends messages to the members, and starts the launcher's
+/// daemons on the hosts that it requests.
 class CallLead {
  public:
   using Post =
@@ -28,27 +28,27 @@ class CallLead {
   /// `post` sends to a member; both outlive this.
   CallLead(HostContext& context, Post post);
 
-  /// Takes the call of this host; parameters and error as CallCourse::call().
+  /// Accepts this host's call; parameters and error as in CallCourse::call().
   Result<void> call(launch::Call call, launch::CallEnd on_end, bool whole_job);
   /// A member calls.
   void member_calls(const std::string& host, launch::HostCall call);
-  /// A host's own program has ended well.
+  /// A host's own program has succeeded.
   void gone(const std::string& host);
   void lost(const std::string& host);
   /// As CallCourse::ended().
   void ended(job::Verdict verdict);
   /// As CallCourse::restarts().
   void restarts(job::Verdict verdict);
-  /// What decides of a member's share has ended.
+  /// All processes that decide the result have ended in a member's share.
   void host_done(const std::string& host);
   void member_drained(const std::string& host);
   void member_output(const Frame& frame);
   void member_daemon_ended(const std::string& host, const Frame& frame);
   void agent(ranks::AgentCall call);
 
-  /// The job was asked to stop: what fails from now on is a consequence.
+  /// The job was asked to stop: failures from now on are consequences.
   void stop();
-  /// The job ends: no call starts or ends any more.
+  /// The job ends: from now on no call starts or ends.
   void close();
   /// How the last call ended, if it failed.
   const std::optional<job::Verdict>& last_failure() const { return course_.last_failure(); }
@@ -58,7 +58,7 @@ class CallLead {
   using Action = CallCourse::Action;
   using Number = CallCourse::Number;
 
-  /// Carries out what the course wants done, after each event.
+  /// Carries out the course's actions, after each event.
   void turn();
   void carry_out(const Action& action);
   void begin(const Action& action);
@@ -78,7 +78,8 @@ class CallLead {
   CallCourse course_;
   launch::CallEnd on_end_;                          ///< For this host's own call.
   std::map<int, std::shared_ptr<Daemon>> daemons_;  ///< By exec id.
-  std::vector<ranks::AgentCall::Reply> left_;       ///< To agents whose daemons a drain gave up.
+  std::vector<ranks::AgentCall::Reply>
+      left_;  ///< Replies to agents whose daemons a drain gave up on.
   int daemons_made_ = 0;
   bool in_turn_ = false;
   loop::Event moved_;

@@ -11,18 +11,18 @@ struct HostContext;
 
 /// Receives the events of a host's share of a call.
 struct ShareEnds {
-  ranks::HostRun::Sink lines;                  ///< Takes the users' programs' lines.
-  std::function<void(job::Verdict)> ended;     ///< A process of the share, or what could not start.
+  ranks::HostRun::Sink lines;                  ///< Receives the lines of the users' programs.
+  std::function<void(job::Verdict)> ended;     ///< A process ended, or could not be started.
   std::function<void(job::Verdict)> restarts;  ///< A rank failed, and its launcher starts it again.
-  std::function<void()> done;  ///< All that decides here has ended; in a stop all ranks
-                               ///< that a launcher has started. May come twice.
+  std::function<void()> done;  ///< All deciding processes here have ended; in a stop, all ranks
+                               ///< that a launcher has started. May be called twice.
 };
 
-/// Begins this host's share of a call: lets ranks come, starts what the host starts itself (its
-/// programs, an sshd). The share ends by HostRun::finish_call(). `context` outlives it.
+/// Starts this host's share of a call: accepts ranks, and starts the host's own processes (its
+/// programs, an sshd). HostRun::finish_call() ends the share. `context` outlives it.
 void begin_share(HostContext& context, const launch::Call& call, ShareEnds ends);
 
-/// A launcher or one of its daemons, named as its file is: its ranks find this host's socket.
+/// A launcher or one of its daemons, under the name of its file. Its ranks find this host's socket.
 ranks::HostRun::Program launcher_program(const HostContext& context, Command command);
 
 }  // namespace muster::calls

@@ -23,10 +23,10 @@ struct Work {
   std::optional<launch::Call> call;
 };
 
-/// The host's work, or the end of what should have prepared it.
+/// The host's work, or the failure of its preparation.
 using Prepared = std::variant<Work, job::Verdict>;
 
-/// What a host's part of a job works with; all of it outlives the part.
+/// The objects that a host's part of a job uses; all of them outlive the part.
 struct HostContext {
   loop::Loop& loop;
   const job::Training& training;
@@ -35,10 +35,10 @@ struct HostContext {
   ranks::HostRun& host_run;
   Output& output;
   const Log& log;
-  /// Brings the code and decides the work; called once, when all hosts are there.
+  /// Fetches the code and decides the work. Called once, when all hosts have joined.
   std::function<loop::Task<Prepared>()> prepare;
-  bool socket = true;  ///< Whether ranks or operators may come.
-  Env for_operators;   ///< Variables of muster's own that an operator in the program needs, too.
+  bool socket = true;  ///< Whether ranks or operators may connect.
+  Env for_operators;   ///< muster's own variables that operators in the program also need.
   PreflightOptions preflight = {};
 };
 
@@ -53,37 +53,37 @@ class Conduct {
   Conduct& operator=(const Conduct&) = delete;
   virtual ~Conduct() = default;
 
-  /// Runs the job's part of this host and ends it. The verdict is the job's.
+  /// Runs this host's part of the job to its end. Returns the job's verdict.
   virtual loop::Task<job::Verdict> run() = 0;
-  /// SIGTERM or SIGINT came: the job stops, on all hosts.
+  /// SIGTERM or SIGINT was received: the job stops, on all hosts.
   virtual void stop(int signal) = 0;
   /// How this host's own work ended, if it has.
   const std::optional<job::Verdict>& own_end() const { return own_end_; }
 
  protected:
   const std::string& host() const { return context_.training.current_host; }
-  /// Opens the host's socket, if the job has use for one.
+  /// Opens the host's socket, if the job needs one.
   Result<void> open_socket();
   /// Prepares and does this host's work; host_ended() is called with its end.
   loop::Task<> work();
-  /// The job can't begin: the own work ends with `verdict`.
+  /// The job cannot start: this host's work ends with `verdict`.
   void refuse_work(job::Verdict verdict);
-  /// A stop was requested: work that has not begun never will.
+  /// A stop was requested: work that has not started never starts.
   void give_up_work(int signal);
 
-  /// The own host makes a collective call. `whole_job`: it is the host's work.
+  /// The host itself makes a collective call. `whole_job`: the call is the host's work.
   virtual Result<void> call(launch::Call call, launch::CallEnd on_end, bool whole_job) = 0;
   /// The process that made a call has exited before its answer.
   virtual void call_gone(job::Verdict verdict) = 0;
   virtual void agent(ranks::AgentCall call) = 0;
-  /// The own host's work has ended.
+  /// The host's own work has ended.
   virtual void host_ended(job::Verdict verdict) = 0;
 
-  /// A verdict that something of muster itself failed on this host.
+  /// The verdict for a failure of muster itself on this host.
   job::Verdict failed_here(const std::string& process, const Error& error) const;
   job::Verdict stopped_verdict(int signal) const;
 
-  /// What a leader and a member both report to the roll call.
+  /// Events that both a leader and a member report to the roll call.
   template <class Options>
   Options roll_call() const {
     Options options;

@@ -56,7 +56,8 @@ Result<std::optional<int>> steward_stream(const Env& env) {
   const Env::const_iterator found = env.find("MUSTER_STEWARD_FD");
   if (found == env.end()) return std::optional<int>();
   if (found->second.starts_with('/')) {
-    // A user program that gave up root's rights may not open it: its lines go the other way.
+    // A user program that dropped root's rights may not be able to open it; then its lines take the
+    // other route.
     Fd stream(::open(found->second.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
     return stream ? std::optional<int>(stream.release()) : std::nullopt;
   }
@@ -84,8 +85,8 @@ Intermediate::Options intermediate_options(const job::Training& training) {
 
 namespace {
 
-/// The job's variables for operators. A script alone on its host gets only those that say how its
-/// operators run: the log is for operators that can reach a `train`.
+/// The job's variables for operators. The only script of a host gets just those that configure its
+/// operators: the log variable is for operators that can reach a `train`.
 Env for_operators(const Env& env, bool socket) {
   Env result;
   const auto take = [&](const char* name) {

@@ -16,17 +16,17 @@ struct JobStart {
   job::Training training;
   std::optional<int> steward_fd;
   std::string key;      ///< The job's; empty for a job of one host.
-  bool socket = false;  ///< Ranks or operators may come.
-  Env env;              ///< The process's own: credentials for what goes to S3.
+  bool socket = false;  ///< Ranks or operators may connect.
+  Env env;              ///< The process's environment, with the credentials for S3.
 };
 
-/// What goes to S3 while the job runs.
+/// The files that are uploaded to S3 while the job runs.
 Intermediate::Options intermediate_options(const job::Training& training);
 
 /// How a job ended.
 struct JobEnd {
   job::Verdict verdict;             ///< The job's.
-  std::optional<job::Verdict> own;  ///< How the own host's work ended, if it did.
+  std::optional<job::Verdict> own;  ///< How this host's work ended, if it has ended.
 };
 
 /// Where the host's work is prepared: it may run programs and show their lines.
@@ -37,8 +37,8 @@ struct Workshop {
 };
 using Prepare = std::function<loop::Task<Prepared>(Workshop& workshop)>;
 
-/// The stream of this host's steward, close-on-exec so that no program of the user's gets it; none
-/// without one. Error: `invalid_input`.
+/// The stream of this host's steward; none without a steward. It is close-on-exec, so that the
+/// user's programs do not inherit it. Error: `invalid_input`.
 Result<std::optional<int>> steward_stream(const Env& env);
 /// The key, for a job of several hosts; logs its warning. Errors: as job_key().
 Result<std::string> key_for(const job::Training& training, const Env& env, const Log& log);

@@ -95,7 +95,7 @@ void Follow::begin(const Frame& start) {
 bool Follow::on_preflight_frame(const Frame& frame) {
   if (!preflight_) return false;
   if (frame.type == type_of(Message::preflight_over)) {
-    // What still looks up names is left alone: to end it is to wait for it.
+    // Running name look-ups are not ended: ending them would mean waiting for them.
     const bool is_first = !std::exchange(program_may_run_, true);
     preflight_->close();
     if (is_first) tasks_.start(work());
@@ -201,7 +201,8 @@ void Follow::on_exec(const Frame& frame) {
   Result<Command> command = launch::agent_command(request->text, own_call_->rank.command.env);
   if (!command) return send_end(id, job::Outcome::failed(command.error().text));
   ranks::HostRun::Program program = launcher_program(context_, *std::move(command));
-  // Each orted repeats the map that mpirun shows there; what else it says is on standard error.
+  // Each orted repeats the map that mpirun prints on standard output; its other output is on
+  // standard error.
   const bool repeats = program.name == "orted";
   program.sink = [this, id, repeats](job::Lines lines) -> loop::Task<> {
     if (repeats && lines.stream == job::Stream::out) co_return;

@@ -9,7 +9,8 @@
 
 namespace muster::calls {
 
-/// A member's part of a job: joins, runs what the leader asks for, ends when it says so.
+/// A member's part of a job: joins, runs the processes that the leader requests, and ends when the
+/// leader says so.
 class Follow final : public Conduct {
  public:
   explicit Follow(HostContext context);

@@ -29,7 +29,7 @@ std::string joined(const std::string& folder, const std::string& name) {
   return folder.empty() ? name : folder + "/" + name;
 }
 
-/// Somebody else takes care of the folder.
+/// Another process handles the folder.
 bool is_taken(const Intermediate::Options& options) {
   return ::access(options.folder.c_str(), F_OK) == 0;
 }
@@ -99,7 +99,7 @@ void Intermediate::State::scan(const std::string& relative) {
     const std::string folder = std::move(todo.back());
     todo.pop_back();
     if (folder == copies_folder) continue;
-    watch_folder(folder);  // First, so that nothing comes between.
+    watch_folder(folder);  // First, so that no change is missed in between.
     for (const FolderEntry& entry : entries_of(path_of(folder))) {
       const std::string inner = joined(folder, entry.name);
       if (entry.is_folder)
@@ -136,7 +136,7 @@ loop::Task<void> Intermediate::State::copying_files() {
     if (copied) {
       known[relative] = *copied;
       to_upload.push_back({copying, relative});
-    } else if (copied.error().code != Errc::not_found &&  // Gone meanwhile.
+    } else if (copied.error().code != Errc::not_found &&  // Deleted meanwhile.
                copied.error().code != Errc::invalid_input) {
       tell(copied.error().text);
     }

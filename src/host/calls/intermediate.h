@@ -12,7 +12,7 @@
 
 namespace muster::calls {
 
-/// For what is left of intermediate output when the job has ended.
+/// The time limit for uploading the remaining intermediate output after the job has ended.
 inline constexpr Duration upload_wait = std::chrono::minutes(30);
 
 /// Intermediate output: uploads files below a folder to S3 while a program writes them.
@@ -42,7 +42,7 @@ class Intermediate {
                                                      const Log& log, Options options);
   Intermediate(const Intermediate&) = delete;
   Intermediate& operator=(const Intermediate&) = delete;
-  /// Ends at once: what was not uploaded is not.
+  /// Ends at once, without uploading the remaining files.
   ~Intermediate();
 
   /// Uploads all files that are not yet in S3, then ends. Call it once, when all writers have

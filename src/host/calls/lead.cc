@@ -83,7 +83,7 @@ loop::Task<> Lead::preflight_then_work() {
     leader_->post(to, type_of(type), payload);
   };
   preflight_.emplace(context_.loop, context_.training, context_.preflight, context_.log, post);
-  // The engine knows the nodes, and this host's files go with it.
+  // The engine knows the nodes, and this host's files are deleted with the host.
   if (context_.output.has_steward())
     preflight_->keep_by([this](const std::string& of, const std::string& record) {
       context_.output.health(of, record);
@@ -100,7 +100,7 @@ Result<void> Lead::call(launch::Call made, launch::CallEnd on_end, bool whole_jo
 }
 
 void Lead::host_ended(job::Verdict verdict) {
-  // The call has looked for its first cause already.
+  // The call has already determined its first cause.
   if (whole_job_call_ && !verdict.success() && stop_signal_ == 0) decided_ = verdict;
   one_host_ended(host(), verdict);
 }
@@ -108,7 +108,7 @@ void Lead::host_ended(job::Verdict verdict) {
 void Lead::one_host_ended(const std::string& name, const job::Verdict& verdict) {
   working_.erase(name);
   if (verdict.success()) calls_.gone(name);
-  // A program that fails because its call did is not the first cause; the call's own finding is.
+  // If a program fails because its call failed, the call's own verdict is the first cause.
   const bool of_call = !verdict.success() && calls_.last_failure();
   job::Verdict found = of_call ? *calls_.last_failure() : verdict;
   if (leads_alone() && !of_call) found.blames_peer = false;  // The job has no peers.
@@ -125,7 +125,7 @@ loop::Task<job::Verdict> Lead::watch() {
 
 std::optional<job::Verdict> Lead::verdict_now(TimePoint now) const {
   const bool all_ended = working_.empty();
-  // After a stop request what fails is its consequence; what failed before is not.
+  // Failures after a stop request are its consequences; earlier ones are not.
   if (stop_signal_ != 0 && (all_ended || now >= stop_by_)) {
     if (decided_) return decided_;
     if (all_ended && !cause_.failing()) return job::Verdict{};
@@ -154,7 +154,8 @@ void Lead::stop(int signal) {
 }
 
 void Lead::stop_all(const ranks::SignalRequest& request) {
-  // A platform that stops a job signals every host: that is one request. Without grace it is new.
+  // A platform that stops a job signals every host: that counts as one request. A request without
+  // grace is a new one.
   if (ending_ || (stop_signal_ != 0 && request.grace != Duration())) return;
   if (started_ && stop_signal_ == 0 && !decided_) decided_ = cause_.so_far();
   stop_signal_ = request.signal;
@@ -241,7 +242,7 @@ void Lead::on_lines(const std::string& from, const Frame& frame) {
 }
 
 loop::Task<> Lead::release_when_read(std::string from) {
-  // Nearly always there is room at once, and the member is not held at all.
+  // Usually there is room at once, and the member is not held.
   if (context_.output.behind()) {
     leader_->hold(from, true);
     co_await context_.output.room();

@@ -14,7 +14,7 @@
 namespace muster::calls {
 
 /// The leader's part of a job, and the whole of a job of one host: gathers the members, lets every
-/// host do its work, finds the verdict, ends everybody.
+/// host do its work, finds the verdict, and ends all hosts.
 class Lead final : public Conduct {
  public:
   explicit Lead(HostContext context);
@@ -48,14 +48,14 @@ class Lead final : public Conduct {
   CallLead calls_;
   std::optional<PreflightLead> preflight_;
   coordinate::FirstCause cause_;
-  std::optional<job::Verdict> decided_;  ///< By a call that was the whole job.
+  std::optional<job::Verdict> decided_;  ///< Set by a call that was the whole job.
   std::set<std::string> working_;        ///< Hosts whose work has not ended.
-  std::set<std::string> draining_;       ///< Hosts that have not said `drained`.
+  std::set<std::string> draining_;       ///< Hosts that have not reported `drained`.
   std::set<std::string> held_;
   bool started_ = false;
   bool whole_job_call_ = false;
   bool ending_ = false;
-  bool signalled_ = false;  ///< The process itself was; once more means now.
+  bool signalled_ = false;  ///< The process itself got a signal; a second one kills at once.
   int stop_signal_ = 0;
   TimePoint stop_by_ = TimePoint::max();
   loop::Event changed_;

@@ -26,7 +26,7 @@ class Output {
 
   /// Lines of a rank of `host`; waits while the reader does not keep up.
   loop::Task<> lines(std::string host, job::Lines lines);
-  /// What a launcher itself says: kept apart from the users' lines.
+  /// A launcher's own output, kept separate from the users' lines.
   loop::Task<> launcher_lines(job::Lines lines);
   /// As lines(), without waiting; see behind().
   void post_lines(const std::string& host, job::Lines lines);
@@ -34,19 +34,19 @@ class Output {
   loop::Task<> room() { return out_.room(); }
   bool behind() const { return out_.behind(); }
 
-  /// A process of this host has ended; only a steward hears of it.
+  /// A process of this host has ended; reported only to a steward.
   void ended(const job::Verdict& verdict);
   void verdict(const job::Verdict& verdict);
-  /// What a full preflight found of a host of the job, as its record (job/preflight/health.h); only
-  /// a steward hears of it.
+  /// A full preflight's result for a host of the job, as its record (job/preflight/health.h);
+  /// reported only to a steward.
   void health(const std::string& host, const std::string& record);
-  /// A moment of this host's start, the first time; only a steward hears of it.
+  /// A point in this host's start, when it is first reached; reported only to a steward.
   void mark(job::Mark mark);
   loop::Task<> flushed(TimePoint deadline);
   bool has_steward() const { return steward_; }
 
  private:
-  /// Lines as standard output or error may get them: visible() on a terminal.
+  /// Lines in the form for standard output or standard error: visible() on a terminal.
   std::string shown(const Writer& to, std::string text) const;
 
   bool steward_;

@@ -28,7 +28,7 @@ constexpr Duration facts_wait = std::chrono::seconds(3);
 constexpr Duration round_wait = std::chrono::seconds(5);
 constexpr std::size_t all_names_max = 16;  ///< With more hosts each looks up some.
 
-/// Each name is looked up by two hosts besides its own at least, and the leader's by all.
+/// Each name is looked up by at least two other hosts, and the leader's by all.
 std::vector<std::string> names_for(const job::Training& training) {
   const std::vector<std::string>& hosts = training.roll_call_hosts();
   if (hosts.size() <= all_names_max) return hosts;

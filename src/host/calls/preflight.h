@@ -20,23 +20,24 @@
 
 namespace muster::calls {
 
-// What the hosts of a job find out of each other before its program runs.
-// Source: docs/protocols/preflight.md.
+// The checks that a job's hosts make of each other before its program runs. Source:
+// docs/protocols/preflight.md.
 
 enum class PreflightMode { off, light, full };
 
 struct PreflightOptions {
   PreflightMode mode = PreflightMode::off;
   preflight::Thresholds thresholds = {};
-  bool json = false;  ///< The leader writes all of it to standard output.
+  bool json = false;  ///< The leader writes all results to standard output.
   Env env = {};       ///< The process's: PATH and PYTHONPATH.
 };
 
-/// MUSTER_PREFLIGHT (off, light, full, json) and the thresholds. Without a word of it: light, but
-/// off under a steward, whose hosts may be one machine. Error: `invalid_input`.
+/// MUSTER_PREFLIGHT (off, light, full, json) and the thresholds. Default: light, but off under a
+/// steward, whose hosts may be on one machine. Error: `invalid_input`.
 Result<PreflightOptions> preflight_options(const Env& env, bool has_steward);
 
-/// The payload of `start` that asks the members for it, and the mode that such a payload asks for.
+/// The payload of `start` that requests a preflight from the members, and the mode in such a
+/// payload.
 std::string start_text(PreflightMode mode);
 PreflightMode mode_in(std::string_view start_payload);
 
@@ -64,14 +65,14 @@ class PreflightHost {
 class PreflightLead {
  public:
   using Post = std::function<void(const std::string& to, job::Message type, std::string_view)>;
-  /// Takes a host's record of health.
+  /// Receives a host's health record.
   using Keep = std::function<void(const std::string& host, const std::string& record)>;
   PreflightLead(loop::Loop& loop, const job::Training& training, const PreflightOptions& options,
                 const Log& log, Post post);
-  /// Records go to `keep`, in place of files in a state folder of this machine.
+  /// Records are passed to `keep` instead of being written to this machine's state folder.
   void keep_by(Keep keep) { keep_ = std::move(keep); }
 
-  /// To its end. Error: what was found leaves no hope for the job (full only).
+  /// Runs the preflight to its end. Error: the hosts cannot work together (full preflight only).
   loop::Task<Result<void>> run();
   void member_facts(const std::string& from, std::string_view payload);
   void member_ways(const std::string& from, std::string_view payload);
@@ -102,7 +103,7 @@ class PreflightLead {
   PreflightHost own_;
   std::set<std::string> awaited_;
   std::map<std::string, preflight::HostFacts> facts_;
-  std::map<std::string, std::string> peers_;  ///< Who measures with whom in this round.
+  std::map<std::string, std::string> peers_;  ///< The pairs that measure in this round.
   std::vector<preflight::PairFacts> ways_;
   loop::Event changed_;
   loop::Tasks tasks_;

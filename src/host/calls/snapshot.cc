@@ -24,11 +24,11 @@ Stamp stamp_from(const struct stat& status) {
           std::int64_t{status.st_mtim.tv_sec} * 1'000'000'000 + status.st_mtim.tv_nsec};
 }
 
-/// Moves up to `bytes` from where both files stand; 0 at the end.
+/// Copies up to `bytes` at both files' current positions; returns 0 at the end.
 Result<std::uint64_t> copy_piece(int from, int to, std::uint64_t bytes) {
   const ssize_t count = ::copy_file_range(from, nullptr, to, nullptr, bytes, 0);
   if (count >= 0) return static_cast<std::uint64_t>(count);
-  // Two file systems, or one that cannot: by hand.
+  // Two file systems, or one without this feature: copy with read and write.
   std::string piece(std::min<std::uint64_t>(bytes, 1u << 20), '\0');
   ssize_t got = 0;
   do got = ::read(from, piece.data(), piece.size());

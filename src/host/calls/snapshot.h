@@ -10,7 +10,8 @@
 
 namespace muster::calls {
 
-/// A regular file as it was at some time: another stamp, other bytes.
+/// Identifies the content of a regular file at one time: if the stamp differs, the content may
+/// differ.
 struct Stamp {
   std::uint64_t device = 0;
   std::uint64_t inode = 0;
@@ -22,9 +23,9 @@ struct Stamp {
 /// None if `path`, with links followed, is not a regular file.
 std::optional<Stamp> stamp_of(const std::string& path);
 
-/// Copies a file as long as it is now to a new one, sharing its blocks where the file system can;
-/// else in pieces, between which the loop runs. Gives the stamp from before. Errors: `not_found`,
-/// `invalid_input` (no regular file), `system`; then no copy is left.
+/// Copies a file, up to its current length, to a new one. Shares blocks if the file system can;
+/// otherwise copies in pieces, between which the loop runs. Returns the stamp from before the copy.
+/// Errors: `not_found`, `invalid_input` (not a regular file), `system`; then no copy is left.
 loop::Task<Result<Stamp>> snapshot(loop::Loop& loop, std::string from, std::string to);
 
 struct FolderEntry {

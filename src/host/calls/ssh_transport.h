@@ -12,9 +12,9 @@
 
 namespace muster::calls {
 
-// MUSTER_MPI_TRANSPORT=ssh: mpirun's daemons come by ssh, as under sagemaker-training, in place of
-// the sessions between hosts. Every host's `train` runs an sshd as long as the job does; the leader
-// waits for all of them before it starts mpirun.
+// MUSTER_MPI_TRANSPORT=ssh: mpirun's daemons are started by ssh, as with sagemaker-training,
+// instead of through the sessions between hosts. Every host's `train` runs an sshd as long as the
+// job does; the leader waits for all of them before it starts mpirun.
 
 /// Reads MUSTER_MPI_TRANSPORT, "sessions" (as without it) or "ssh". Error: `invalid_input`.
 Result<launch::Transport> transport_from(const Env& env);
@@ -22,19 +22,19 @@ Result<launch::Transport> transport_from(const Env& env);
 inline constexpr std::uint16_t ssh_port = 22;
 
 /// The host's ssh server, in the foreground. A rank that it starts finds its host's `train` by
-/// MUSTER_SOCKET, which the server sets in each session's environment. It stays out of the way of
-/// a SetEnv of the image's own configuration only by standing before it: that one has no effect.
-/// Keys, users and everything else are the image's. `env` is what the server starts from.
-/// Errors: `not_found`, with what to install; `invalid_input` for a path that sshd cannot take.
+/// MUSTER_SOCKET, which the server sets in each session's environment. It precedes any SetEnv of
+/// the image's own configuration, which then has no effect. Keys, users and everything else are the
+/// image's. `env` is the server's environment. Errors: `not_found`, naming the package to install;
+/// `invalid_input` for a path that sshd does not accept.
 Result<Command> sshd_command(const Env& env, const std::string& socket_path);
 
 /// Starts it as a part of the host's call; `on_end` is called if it ends before the call does.
-/// Errors: as sshd_command(); what HostRun::start() says.
+/// Errors: as sshd_command() and HostRun::start().
 Result<void> start_sshd(ranks::HostRun& host_run, const Env& env, ranks::HostRun::Sink sink,
                         std::function<void(job::Verdict)> on_end);
 
 /// Waits until the ssh server of every host answers. Error: `timeout`, naming the hosts that do not
-/// and why the last try failed.
+/// respond and the reason of the last failure.
 loop::Task<Result<void>> wait_for_ssh(loop::Loop& loop, Args hosts, std::uint16_t port,
                                       TimePoint deadline);
 

@@ -24,7 +24,8 @@ Writer::Writer(loop::Loop& loop, Fd fd) : Writer(loop, fd.get()) {
   given_ = std::move(fd);
 }
 
-/// epoll knows no regular files; of devices only terminals are more than /dev/null.
+/// epoll does not support regular files. Of all devices, only terminals are opened again: others,
+/// such as /dev/null, never block.
 void Writer::open() {
   struct stat info {};
   gone_ = ::fstat(fd_, &info) != 0;

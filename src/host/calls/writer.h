@@ -14,8 +14,8 @@ namespace muster::calls {
 /// vanished reader of our output must not end the job. Destroying the writer drops unwritten data.
 class Writer {
  public:
-  /// `fd` stays the caller's. Its file status flags are left alone (others share them): where the
-  /// kernel allows, a description of our own is opened through /proc.
+  /// `fd` stays the caller's. Its file status flags are left alone (others share them): if the
+  /// kernel allows, a separate file description is opened through /proc.
   Writer(loop::Loop& loop, int fd);
   Writer(loop::Loop& loop, Fd fd);
   Writer(const Writer&) = delete;
@@ -27,7 +27,7 @@ class Writer {
   bool behind() const;
   /// Waits until the queue is not behind.
   loop::Task<> room();
-  /// Waits until all is written, or dropped, or `deadline` has come.
+  /// Waits until everything is written or dropped, or until `deadline`.
   loop::Task<> flushed(TimePoint deadline);
 
  private:
@@ -37,7 +37,7 @@ class Writer {
   loop::Task<> drain();
 
   loop::Loop& loop_;
-  Fd given_;  ///< The descriptor, where it was handed over.
+  Fd given_;  ///< The descriptor, if the caller passed ownership.
   Fd own_;
   int fd_;
   Kind kind_ = Kind::file;
