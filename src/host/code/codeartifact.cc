@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::string_view where = "codeartifact";
 
-/// What its calls share.
+/// The data that all calls share.
 struct Service {
   http::Url url;
   CodeArtifactArn arn;
@@ -57,7 +57,7 @@ Error error_of(const aws::AwsAnswer& answer, const aws::S3Failure& failure,
   return s3client::s3_error(answer.head.status, failure, origin);
 }
 
-/// One call, as many tries as are worth it; the text at `member` of its JSON answer.
+/// One call, with retries; returns the text at `member` of its JSON response.
 loop::Task<Result<std::string>> ask(loop::Loop& loop, std::shared_ptr<Service> service,
                                     aws::AwsRequest request, std::string member) {
   aws::Tries tries(loop, aws::RetryOptions{}, service->log, std::string(where));
@@ -134,7 +134,8 @@ Result<std::string> codeartifact_index_url(const std::string& endpoint,
     return fail(Errc::protocol, "codeartifact: the repository's endpoint is not an https URL");
   std::string url = scheme + "aws:" + token + "@" + endpoint.substr(scheme.size());
   const std::string_view bare(url.data(), url.size() - (url.ends_with('/') ? 1 : 0));
-  if (!bare.ends_with(repository)) return url;  // As the reference: it is an index already.
+  if (!bare.ends_with(repository))
+    return url;  // As in the reference: this is an index URL already.
   return std::string(bare) + "/simple/";
 }
 

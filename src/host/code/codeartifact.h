@@ -26,10 +26,10 @@ Result<CodeArtifactArn> parse_codeartifact_arn(const std::string& arn);
 Result<std::string> codeartifact_index_url(const std::string& endpoint,
                                            const std::string& repository, const std::string& token);
 
-/// Asks CodeArtifact for a token and gives the index URL for pip. The URL holds the token: it never
-/// goes into a log. Errors: `invalid_input` (the ARN), else as S3's, with "codeartifact: " before.
-/// Source: the service's REST API, GetAuthorizationToken and GetRepositoryEndpoint.
-/// `log` gets a warning for each new try.
+/// Requests a token from CodeArtifact and returns the index URL for pip. The URL contains the
+/// token, so it is never logged. Errors: `invalid_input` (the ARN), otherwise as those of S3, with
+/// the prefix "codeartifact: ". Source: the service's REST API, GetAuthorizationToken and
+/// GetRepositoryEndpoint. `log` gets a warning for each retry.
 loop::Task<Result<std::string>> codeartifact_index(loop::Loop& loop, Env env, std::string arn,
                                                    Log log = Log(2, "codeartifact",
                                                                  Log::Level::error));

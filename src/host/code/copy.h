@@ -8,9 +8,9 @@ namespace muster::code {
 
 /// Copies what is in folder `from` into `to`, which exists. Links are followed, permissions
 /// (without setuid and the like) and times kept. Blocks. Errors: `invalid_input` (a fifo, socket or
-/// device; a link that leads back; `to` inside `from`), `not_found` (a link to nothing), `denied`,
-/// `system`; the text begins with the path. What was copied by then stays. Source: Python's
-/// shutil.copytree.
+/// device; a link to a folder that is being copied; `to` inside `from`), `not_found` (a dangling
+/// link), `denied`, `system`; the text begins with the path. Files copied before the error stay.
+/// Source: Python's shutil.copytree.
 Result<void> copy_tree(const std::string& from, const std::string& to);
 
 /// Copies file `from` into folder `to`, by its own name.

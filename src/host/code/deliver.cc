@@ -64,7 +64,7 @@ void tell(const DeliverReport& report, const std::string& code_dir, const Log& l
     log.debug("code: " + std::to_string(report.unpacked.files) + " files in " + code_dir);
 }
 
-/// Before anything is fetched: is there something to do, and what.
+/// Decides what to do, before anything is fetched.
 Result<void> prepare(const std::string& uri, const std::string& code_dir, DeliverReport& report) {
   TRY(make_folders(code_dir));
   const bool occupied = TRY(packing::is_occupied(code_dir));
@@ -76,7 +76,7 @@ Result<void> prepare(const std::string& uri, const std::string& code_dir, Delive
   return {};
 }
 
-/// A folder for the archive while it is fetched.
+/// A temporary folder for the archive.
 struct Fetched {
   explicit Fetched(std::string path) : folder(std::move(path)) {}
   Fetched(const Fetched&) = delete;
@@ -103,7 +103,7 @@ loop::Task<Result<DeliverReport>> deliver(loop::Loop& loop, Env env, std::string
   const Result<packing::UnpackLimits> limits = packing::limits_from(env);
   if (!limits) co_return limits.error();
   DeliverReport report;
-  // A few looks at the disk: most jobs find their code in place, and need no thread for that.
+  // The few file system calls here need no thread: most jobs find their code in place.
   const Result<void> prepared = prepare(uri, code_dir, report);
   if (!prepared) co_return prepared.error();
   if (!report.delivered) {

@@ -4,7 +4,7 @@
 namespace muster::code {
 namespace {
 
-/// Credentials and endpoint are looked at only when something is fetched.
+/// Credentials and endpoint are read only when something is fetched.
 loop::Task<Result<void>> download_from_s3(loop::Loop& loop, Env env, const Log& log,
                                           std::string uri, std::string path) {
   const Result<s3wire::S3Url> url = s3wire::parse_s3_url(uri);

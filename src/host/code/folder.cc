@@ -38,7 +38,7 @@ Result<CodeFolder> look_at(const std::string& code_dir, const std::string& entry
 Result<void> make_executable(const std::string& code_dir, const std::string& entry_point) {
   const std::string folder = TRY(real_path(code_dir));
   Result<std::string> target = real_path(code_dir + "/" + entry_point);
-  if (!target && target.error().code == Errc::not_found) return {};  // Said when it is started.
+  if (!target && target.error().code == Errc::not_found) return {};  // Reported when it is started.
   if (!target) return target.error();
   if (!target->starts_with(folder + "/"))
     return fail(Errc::invalid_input,
@@ -49,7 +49,7 @@ Result<void> make_executable(const std::string& code_dir, const std::string& ent
   const mode_t wanted = mode | 0100 | ((mode & 0444) >> 2);
   if (!S_ISREG(status.st_mode) || mode == wanted) return {};
   const bool changed = ::chmod(target->c_str(), wanted) == 0;
-  // A folder that may only be read: whether the entry point runs as it is shows when it starts.
+  // If the folder is read-only, starting the entry point shows whether it can be executed.
   if (!changed && errno != EROFS && errno != EPERM) return fail_errno(*target);
   return {};
 }

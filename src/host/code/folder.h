@@ -7,7 +7,7 @@
 
 namespace muster::code {
 
-/// Looks at `code_dir`. Blocks. Errors: `not_found`, `denied`, `system`.
+/// Reads the properties of `code_dir`. Blocks. Errors: `not_found`, `denied`, `system`.
 Result<CodeFolder> look_at(const std::string& code_dir, const std::string& entry_point);
 
 /// Allows all users who may read the entry point to execute it. Does nothing if it is not a file's

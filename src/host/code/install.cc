@@ -7,8 +7,8 @@ namespace muster::code {
 bool is_package(const CodeFolder& folder, const std::string& entry_point) {
   if (entry_point.ends_with(".sh")) return false;
   if (folder.has_setup_py) return true;
-  // Many projects have a pyproject.toml for their formatter only. So it counts just where the
-  // reference knows nothing to run: it would hand the module's name to a shell.
+  // Many projects have a pyproject.toml only for their formatter. So it counts only where the
+  // reference has nothing to run: it would pass the module's name to a shell.
   return folder.has_pyproject && !entry_point.ends_with(".py") && !folder.has_entry_point;
 }
 

@@ -8,7 +8,7 @@
 
 namespace muster::code {
 
-/// What lies in the code folder, as far as installing cares.
+/// The files in the code folder that matter for installing.
 struct CodeFolder {
   bool has_setup_py = false;
   bool has_pyproject = false;  ///< pyproject.toml.
@@ -23,15 +23,15 @@ bool is_package(const CodeFolder& folder, const std::string& entry_point);
 /// One run of pip.
 struct Install {
   Command command;
-  std::string error_class;  ///< What the failure file calls its failure.
+  std::string error_class;  ///< The name of its failure in the failure file.
   std::string says;         ///< A line for the log.
 };
 
 /// The pip run that the code needs before it starts; none if it needs none. `index`, if not empty,
-/// may hold a token: it goes to pip by its environment, never by argv.
+/// may contain a token: it is passed to pip in the environment, never in argv.
 ///
-/// Pure: `folder` says what was seen.
-/// Source: sagemaker-training 5.1.4, entry_point.install, modules.install(_requirements).
+/// Pure: `folder` has the properties that were read. Source: sagemaker-training 5.1.4,
+/// entry_point.install, modules.install(_requirements).
 std::optional<Install> plan_install(const CodeFolder& folder, const std::string& entry_point,
                                     const std::string& python, const std::string& code_dir,
                                     const Env& env, const std::string& index);

@@ -17,7 +17,8 @@ bool is_gzip(std::string_view head) {
   return head.starts_with("\x1f\x8b");
 }
 
-/// A tar header's block holds the sum of its own bytes, in octal, with the sum's place as spaces.
+/// A tar header contains the sum of its own bytes, in octal; the field of the sum itself counts as
+/// spaces.
 bool is_tar(std::string_view head) {
   if (head.size() < block_bytes) return false;
   std::uint32_t sum = 0;

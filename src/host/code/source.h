@@ -7,9 +7,9 @@
 
 namespace muster::code {
 
-/// What sagemaker_submit_directory names.
+/// The kinds of values of sagemaker_submit_directory.
 enum class Source {
-  code_folder,  ///< The code folder itself: the code lies there already.
+  code_folder,  ///< The code folder itself: the code is already there.
   s3_archive,   ///< "s3://bucket/key" of a tar.gz.
   folder,       ///< A local folder, copied.
   archive,      ///< A local tar.gz, unpacked.
@@ -19,15 +19,15 @@ enum class Source {
 /// The kind of entry at a local path, with links followed.
 enum class Local { missing, folder, file, other };
 
-/// True for what is fetched from the object store.
+/// True for kinds that are fetched from the object store.
 bool is_s3(std::string_view uri);
 
 /// True for gzip and for tar (the header block's checksum is right, or the name says so).
 /// `head`: the file's first 512 bytes, fewer if it is shorter.
 bool is_archive(std::string_view name, std::string_view head);
 
-/// Decides what `uri` is. `local` and `head` say what was seen at that path (neither counts for
-/// s3). Error: `invalid_input` or `not_found`; the text begins with the URI.
+/// Decides the kind of `uri`. `local` and `head` describe the file at that path (not used for s3).
+/// Error: `invalid_input` or `not_found`; the text begins with the URI.
 ///
 /// Pure: the caller has looked at the file.
 /// Source: sagemaker-training 5.1.4, files.download_and_extract.

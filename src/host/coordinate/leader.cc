@@ -14,7 +14,7 @@ namespace muster::coordinate {
 namespace {
 
 constexpr std::size_t key_bytes = 32;
-constexpr int refusals_logged_max = 50;  ///< Strangers must not fill the log.
+constexpr int refusals_logged_max = 50;  ///< Unknown peers must not fill the log.
 
 using SessionId = LeaderCall::Session;
 using Action = LeaderCall::Action;
@@ -73,7 +73,7 @@ struct Leader::State {
   bool cancelled = false;
   bool closed = false;
   loop::Event changed;  ///< Set on every change that a waiter may need.
-  loop::Tasks tasks;    ///< End with close(); what others wait in holds this State.
+  loop::Tasks tasks;    ///< End with close(); callers that wait keep this State alive.
 };
 
 // Sessions.
@@ -118,7 +118,7 @@ loop::Task<void> Leader::State::read(SessionId id, std::shared_ptr<Session> sess
   }
 }
 
-/// We do not read from a held session, so its end shows only when our beats can't be written.
+/// A held session is not read, so its end shows only when heartbeats cannot be written.
 loop::Task<Result<void>> Leader::State::wait_while_held(std::shared_ptr<Session> session) {
   while (session->held) {
     co_await changed.wait_until(Clock::now() + options.heartbeat);
@@ -206,7 +206,7 @@ void Leader::State::close() {
 loop::Task<Result<void>> Leader::State::gather(std::shared_ptr<State> state) {
   while (!state->done_gathering()) co_await state->changed.wait();
   if (!state->failed && !state->closed) co_return Result<void>();
-  // The call gives those that came two seconds to hear why.
+  // The call gives connected members two seconds to receive the reason.
   while (!state->closed && !state->sessions.empty()) co_await state->changed.wait();
   if (state->failed) co_return *state->failed;
   co_return fail(Errc::closed, "the roll call was aborted");

@@ -13,9 +13,9 @@ using job::type_of;
 
 constexpr std::size_t strangers_max = 256;                   ///< Peers that have not joined.
 constexpr Duration join_wait = std::chrono::seconds(10);     ///< From the proof to the join.
-constexpr Duration farewell_wait = std::chrono::seconds(2);  ///< For a refused peer to close.
+constexpr Duration farewell_wait = std::chrono::seconds(2);  ///< Until a refused peer is closed.
 constexpr std::size_t refusals_said_max = 64;
-constexpr int own_pause_intervals = 3;  ///< So many intervals between two steps: we were stopped.
+constexpr int own_pause_intervals = 3;  ///< More between two steps: we were stopped.
 
 }  // namespace
 
@@ -31,7 +31,7 @@ LeaderCall::LeaderCall(Options options, TimePoint now)
     if (host != options_.host) members_.insert(host);
 }
 
-// Peers come, speak and go.
+// Peers connect, send and disconnect.
 
 void LeaderCall::opened(Session session, const std::string& host, const std::string& address,
                         TimePoint now) {
@@ -90,7 +90,7 @@ void LeaderCall::lose(const std::string& host, const std::string& how) {
     actions_.push_back({.kind = Action::Kind::lost, .host = host, .text = how});
 }
 
-/// Forgets a session that we end.
+/// Forgets a session that this side ends.
 void LeaderCall::drop(Session session) {
   const auto found = peers_.find(session);
   if (found == peers_.end()) return;
@@ -133,7 +133,7 @@ void LeaderCall::on_join(Session session, Peer& peer, const Frame& frame, TimePo
   dismiss(session, *refuse, now);
 }
 
-/// Not again and again: who may succeed later tries each second.
+/// Logged once only, because a peer that may succeed later retries each second.
 void LeaderCall::say_refused(const Peer& peer, const std::string& why) {
   const std::string who = peer.host + " (" + peer.address + ")";
   if (refusals_said_.size() >= refusals_said_max && !refusals_said_.contains(who)) return;
@@ -172,11 +172,11 @@ void LeaderCall::admit(Session session, Peer& peer, TimePoint now) {
   step(now);
 }
 
-// What time brings.
+// Deadlines.
 
 void LeaderCall::step(TimePoint now) {
   time_.advance(now);
-  // A leader that was stopped itself must not take the silence of that time for the others'.
+  // If the leader itself was stopped, the silence of that time does not count against the others.
   if (now - last_step_ > options_.heartbeat * own_pause_intervals) liveness_.excuse(now);
   last_step_ = now;
   expire_silent(now);
@@ -196,7 +196,8 @@ void LeaderCall::step(TimePoint now) {
 }
 
 void LeaderCall::expire_silent(TimePoint now) {
-  // All at once, give or take the time between two beats: then perhaps it is us.
+  // If all hosts are silent at once, within one heartbeat interval, this host may be the one that
+  // is cut off.
   const bool all = liveness_.size() >= 2 &&
                    liveness_.all_silent(options_.lost_after - options_.heartbeat * 3 / 2, now);
   for (const std::string& host : liveness_.expire(now)) {
@@ -256,7 +257,7 @@ std::optional<TimePoint> LeaderCall::next_deadline() const {
   return first;
 }
 
-// Who is where.
+// The state of each host.
 
 std::optional<LeaderCall::Session> LeaderCall::session_of(const std::string& host) const {
   const auto found = joined_.find(host);

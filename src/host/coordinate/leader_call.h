@@ -18,8 +18,8 @@ namespace muster::coordinate {
 /// The leader's decisions in the roll call: who is admitted, who is missing, when the job starts,
 /// who is lost.
 ///
-/// Pure: no clock, no sockets. Events go in by the methods, with `now`, which must not go
-/// back (base/forward_time.h); what is to be done comes out of take_actions(). Source:
+/// Pure: no clock, no sockets. Its methods report events, with `now`, which must not go back
+/// (base/forward_time.h); take_actions() returns the actions to carry out. Source:
 /// docs/protocols/rollcall.md.
 class LeaderCall {
  public:
@@ -33,16 +33,16 @@ class LeaderCall {
     Duration say_missing_every = std::chrono::seconds(10);
     std::string start = "{}";  ///< The payload of `start`.
   };
-  using Session = std::uint64_t;  ///< Named by the driver, never used twice.
+  using Session = std::uint64_t;  ///< Chosen by the driver, never used twice.
 
   struct Action {
     enum class Kind {
       send,     ///< `type` and `text` (the payload) to `session`.
-      close,    ///< End `session`; no closed() is wanted for it.
+      close,    ///< End `session`; closed() must not be called for it.
       say,      ///< Log `text`.
-      start,    ///< Every member is there and has been sent `start`.
+      start,    ///< Every member has joined and has been sent `start`.
       give_up,  ///< The roll call failed; `text` says who is missing.
-      lost,     ///< `host` is lost; `text` says how that was noticed.
+      lost,     ///< `host` is lost; `text` says how it was noticed.
     };
     Kind kind = Kind::say;
     Session session = 0;
@@ -53,26 +53,26 @@ class LeaderCall {
 
   LeaderCall(Options options, TimePoint now);
 
-  /// A peer that proved the key for `host` (which may be anybody's name).
+  /// A peer proved that it has the key, and claims to be `host` (any name).
   void opened(Session session, const std::string& host, const std::string& address, TimePoint now);
-  /// A frame came. True if it is the caller's to read, false if it was the roll call's own.
+  /// A frame arrived. True if it is for the caller, false if it was the roll call's own.
   bool frame(Session session, const Frame& frame, TimePoint now);
   /// The peer closed the session.
   void closed(Session session, const std::string& how, TimePoint now);
-  /// While held, a host is not read from and its silence is not counted.
+  /// While a host is held, it is not read from and its silence does not count.
   void hold(const std::string& host, bool held, TimePoint now);
   /// Ends the roll call before the start: members receive `why`.
   void cancel(const std::string& why, TimePoint now);
-  /// From now on members that go are not lost.
+  /// From now on, members that disconnect are not lost.
   void expect_end() { end_expected_ = true; }
-  /// Does what is due by `now`.
+  /// Handles the deadlines up to `now`.
   void step(TimePoint now);
 
   std::optional<TimePoint> next_deadline() const;
   std::vector<Action> take_actions() { return std::exchange(actions_, {}); }
 
   bool started() const { return phase_ == Phase::started; }
-  /// The session of a host that is there.
+  /// The session of a host that has joined.
   std::optional<Session> session_of(const std::string& host) const;
   std::vector<std::string> missing() const;
 
@@ -83,7 +83,7 @@ class LeaderCall {
     std::string host;
     std::string address;
     Stage stage = Stage::proved;
-    TimePoint until = {};  ///< `proved`: for its join to come; `dismissed`: for it to close.
+    TimePoint until = {};  ///< `proved`: the deadline of its join; `dismissed`: of its close.
   };
 
   void on_join(Session session, Peer& peer, const Frame& frame, TimePoint now);
@@ -118,7 +118,7 @@ class LeaderCall {
   Liveness liveness_;
   std::map<Session, Peer> peers_;
   std::map<std::string, Session> joined_;
-  std::map<std::string, std::string> trouble_;  ///< Why a host that came is not there.
+  std::map<std::string, std::string> trouble_;  ///< Why a host that connected has not joined.
   std::map<std::string, std::string> refusals_said_;
   std::vector<Action> actions_;
 };

@@ -11,7 +11,7 @@
 
 namespace muster::coordinate {
 
-/// Decides which hosts are silent for too long, from the times at which something of them arrived.
+/// Decides which hosts are silent for too long, from the times at which their data arrived.
 ///
 /// Pure: reads no clock and no socket; callers pass `now`, which must not go back from
 /// one event to the next (base/forward_time.h).
@@ -21,15 +21,15 @@ class Liveness {
   /// `lost_after` > 0: the silence that makes a host lost; several intervals between beats.
   explicit Liveness(Duration lost_after) : lost_after_(lost_after) {}
 
-  /// Begins to watch a host, as if a beat of it had just come.
+  /// Starts watching a host, as if its heartbeat had just arrived.
   void add(const std::string& host, TimePoint now);
   void remove(const std::string& host) { hosts_.erase(host); }
-  /// Records a beat; whatever a host sends counts as one. Error: `not_found` for a host that is not
+  /// Records a beat; any data from a host counts as one. Error: `not_found` for a host that is not
   /// watched, or already lost.
   Result<void> beat(const std::string& host, TimePoint now);
-  /// While held, a host's silence is not counted (we are not listening to it).
+  /// While a host is held, its silence does not count, because it is not read from.
   void hold(const std::string& host, bool held, TimePoint now);
-  /// We ourselves did not run for a while: every host's silence counts from now.
+  /// The process itself did not run for a while: every host's silence counts from now.
   void excuse(TimePoint now);
   /// Removes and returns the hosts that became lost by `now`, sorted by name.
   std::vector<std::string> expire(TimePoint now);

@@ -16,7 +16,7 @@ constexpr std::size_t key_bytes = 32;
 
 using Action = MemberCall::Action;
 
-/// So that members do not try in step.
+/// So that members do not retry at the same time.
 std::uint32_t random_seed() {
   std::uint32_t seed = 0;
   std::memcpy(&seed, random_bytes(sizeof seed).data(), sizeof seed);
@@ -62,7 +62,7 @@ struct Member::State {
   bool joined = false;  ///< join() was called.
   bool closed = false;
   loop::Event changed;  ///< Set on every change that a waiter may need.
-  loop::Tasks tasks;    ///< End with close(); what others wait in holds this State.
+  loop::Tasks tasks;    ///< End with close(); callers that wait keep this State alive.
 };
 
 // The session.

@@ -12,7 +12,7 @@
 
 namespace muster::coordinate {
 
-/// A member's side of the roll call: one session with the leader, made again until the job starts.
+/// A member's side of the roll call: one session with the leader, reconnected until the job starts.
 /// Decisions are made by MemberCall (member_call.h); this is its driver. Source:
 /// docs/protocols/rollcall.md. Callbacks run on the loop's thread and must not destroy the Member.
 class Member {
@@ -21,7 +21,7 @@ class Member {
     std::string job;
     std::string host;     ///< Our own name.
     std::string leader;   ///< The leader's name, for messages.
-    std::string address;  ///< Where the leader is: a name or a numeric address; empty: `leader`.
+    std::string address;  ///< The leader's address: a name or a numeric address; empty: `leader`.
     std::uint16_t port = 9730;
     std::string key;                                    ///< The job's key, 32 bytes.
     Duration join_deadline = std::chrono::minutes(15);  ///< From open().
@@ -34,12 +34,13 @@ class Member {
   Member& operator=(const Member&) = delete;
   ~Member();
 
-  /// Every frame of the leader that is not the roll call's own, in order; `start` is the first.
+  /// Receives every frame of the leader that is not the roll call's own, in order; `start` is the
+  /// first.
   void on_frame(std::function<void(Frame frame)> on_frame);
-  /// Once, if the leader is lost after `start`; `how` as in Outcome::lost.
+  /// Called once, if the leader is lost after `start`; `how` as in Outcome::lost.
   void on_lost(std::function<void(const std::string& how)> on_lost);
 
-  /// Connects, with back-off, until the leader has said `start`: every host is there. Call once.
+  /// Connects, with back-off, until the leader has sent `start`: every host has joined. Call once.
   /// Errors: `timeout` (the leader did not answer until the deadline; with the last reason),
   /// `denied` at once (it has another key, speaks another version, does not know us, or gave up:
   /// then the text is the leader's own and names who is missing), `closed` after close().
@@ -49,11 +50,11 @@ class Member {
   void post(std::uint8_t type, std::string_view payload);
   /// Waits until the queue has room. Error: `closed` without a session.
   loop::Task<Result<void>> room();
-  /// Waits until all that was posted is with the kernel. Error: `closed`, `timeout`.
+  /// Waits until all posted data has been passed to the kernel. Error: `closed`, `timeout`.
   loop::Task<Result<void>> flushed(TimePoint deadline);
   /// From now on, the leader's disconnection is not a loss (`end` has arrived).
   void expect_end();
-  /// Ends everything; what waits here ends with `closed`. Also done by the destructor.
+  /// Ends everything; waiting calls fail with `closed`. Also done by the destructor.
   void close();
 
  private:

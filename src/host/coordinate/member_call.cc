@@ -11,8 +11,8 @@ using job::Message;
 using job::type_of;
 
 constexpr Duration attempt_max = std::chrono::seconds(10);
-constexpr Duration verdict_wait = std::chrono::seconds(5);  ///< For the leader's own last word.
-constexpr int own_pause_intervals = 3;  ///< So many intervals between two steps: we were stopped.
+constexpr Duration verdict_wait = std::chrono::seconds(5);  ///< For the leader's verdict.
+constexpr int own_pause_intervals = 3;  ///< More between two steps: we were stopped.
 
 }  // namespace
 
@@ -49,8 +49,8 @@ void MemberCall::connected(TimePoint now) {
 void MemberCall::not_connected(const Error& why, TimePoint now) {
   time_.advance(now);
   if (stage_ != Stage::connecting) return;
-  // Also if our key is refused: another process that got the port first may say so, not only the
-  // leader.
+  // Retry also if this host's key is refused: the answer may be from another process that got the
+  // port first.
   if (why.code == Errc::denied) refused_ = why.text;
   try_again(why.text, now);
 }
@@ -100,7 +100,7 @@ void MemberCall::on_welcome(const Frame& frame, TimePoint now) {
   stage_ = Stage::welcomed;
   was_welcome_ = true;
   backoff_.reset();
-  // The leader's deadline is the one that counts: it can say who is missing.
+  // The leader's deadline decides, because the leader knows which hosts are missing.
   deadline_ = std::max(deadline_, now + welcome->wait + verdict_wait);
   next_say_ = now + options_.say_waiting_every;
   actions_.push_back({.kind = Action::Kind::say,
@@ -135,7 +135,7 @@ void MemberCall::try_again(const std::string& how, TimePoint now) {
   resume_ = now + backoff_.next(static_cast<double>(chance_()) / span);
 }
 
-/// What it waits for, and how long it has by now.
+/// What this member waits for, and how long it has waited.
 void MemberCall::say_waiting(TimePoint now) {
   next_say_ = now + options_.say_waiting_every;
   const bool here = stage_ == Stage::welcomed;
@@ -153,11 +153,11 @@ void MemberCall::give_up(Errc code, const std::string& why) {
   actions_.push_back({.kind = Action::Kind::fail, .error = fail(code, why)});
 }
 
-// What time brings.
+// Deadlines.
 
 void MemberCall::step(TimePoint now) {
   time_.advance(now);
-  // A member that was stopped itself must not take the silence of that time for the leader's.
+  // If the member itself was stopped, the silence of that time does not count against the leader.
   if (now - last_step_ > options_.heartbeat * own_pause_intervals) heard_ = now;
   last_step_ = now;
   if (stage_ == Stage::idle || stage_ == Stage::over) return;

@@ -17,34 +17,35 @@ namespace muster::coordinate {
 /// A member's decisions in the roll call: when to try again, when to give up, when the job has
 /// started, when the leader is lost.
 ///
-/// Pure: no clock, no sockets. Events go in by the methods, with `now`, which must not go
-/// back (base/forward_time.h); what is to be done comes out of take_actions(). Source:
+/// Pure: no clock, no sockets. Its methods report events, with `now`, which must not go back
+/// (base/forward_time.h); take_actions() returns the actions to carry out. Source:
 /// docs/protocols/rollcall.md.
 class MemberCall {
  public:
   struct Options {
-    Join join;           ///< What to say of ourselves.
+    Join join;           ///< The information about this host.
     std::string leader;  ///< The leader's name, for messages.
     std::string where;   ///< The leader's address and port, for messages.
     Duration join_deadline = std::chrono::minutes(15);
     Duration heartbeat = std::chrono::seconds(1);
     Duration lost_after = std::chrono::seconds(5);
-    /// Hosts of a job do not start at one moment: what heals so soon is not worth a line.
+    /// The hosts of a job do not start at the same time: a problem that ends this soon is not
+    /// logged.
     Duration say_trouble_after = std::chrono::seconds(2);
     Duration say_waiting_every = std::chrono::seconds(10);
     Backoff::Options backoff = {};
-    std::uint32_t seed = 1;  ///< Seed of the chance in the pauses.
+    std::uint32_t seed = 1;  ///< Seed of the random part of the pauses.
   };
 
   struct Action {
     enum class Kind {
-      connect,  ///< Try until `deadline`, then say connected() or not_connected().
+      connect,  ///< Try until `deadline`, then call connected() or not_connected().
       send,     ///< `type` and `text` (the payload).
-      close,    ///< End the connection; no closed() is wanted for it.
+      close,    ///< End the connection; closed() must not be called for it.
       say,      ///< Log `text`.
-      started,  ///< The leader said `start`.
+      started,  ///< The leader sent `start`.
       fail,     ///< The roll call failed with `error`.
-      lost,     ///< The leader is lost after the start; `text` says how that was noticed.
+      lost,     ///< The leader is lost after the start; `text` says how it was noticed.
     };
     Kind kind = Kind::say;
     TimePoint deadline = {};
@@ -56,11 +57,11 @@ class MemberCall {
   /// `join` encodes (see encode(Join)).
   MemberCall(Options options, TimePoint now);
 
-  /// Begins to connect.
+  /// Starts connecting.
   void begin(TimePoint now);
   void connected(TimePoint now);
   void not_connected(const Error& why, TimePoint now);
-  /// A frame came. True if it is the caller's to read, false if it was the roll call's own.
+  /// A frame arrived. True if it is for the caller, false if it was the roll call's own.
   bool frame(const Frame& frame, TimePoint now);
   /// The peer closed the connection.
   void closed(const std::string& how, TimePoint now);
@@ -98,13 +99,13 @@ class MemberCall {
   TimePoint opened_at_;
   TimePoint resume_;  ///< With `pausing`.
   TimePoint next_beat_;
-  TimePoint heard_;  ///< When something last came from the leader.
+  TimePoint heard_;  ///< When the leader's last data arrived.
   TimePoint last_step_;
   bool was_welcome_ = false;
   bool end_expected_ = false;
   std::string last_reason_ = "no answer yet";
-  std::string refused_;  ///< What was said when our key was refused; empty: it never was.
-  TimePoint next_say_;   ///< While it waits.
+  std::string refused_;  ///< The error when this host's key was refused; empty: it was not.
+  TimePoint next_say_;   ///< While waiting.
   Backoff backoff_;
   std::minstd_rand chance_;
   std::vector<Action> actions_;

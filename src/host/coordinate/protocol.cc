@@ -13,7 +13,7 @@ using job::object_from;
 
 constexpr std::int64_t wait_ms_max = 1000LL * 60 * 60 * 24 * 30;
 
-/// A text field; `fallback` if it is not there or is no text.
+/// A string field; `fallback` if it is missing or not a string.
 std::string text_at(const Json& json, const char* name, const std::string& fallback = {}) {
   const auto found = json.find(name);
   if (found == json.end() || !found->is_string()) return fallback;

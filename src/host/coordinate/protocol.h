@@ -9,14 +9,13 @@
 
 namespace muster::coordinate {
 
-/// The messages of the roll call itself. Pure: text in, text out.
-/// Source: docs/protocols/rollcall.md; a change there that an older muster would not understand
-/// raises `wire_version`.
+/// The messages of the roll call itself. Pure: text in, text out. Source:
+/// docs/protocols/rollcall.md; an incompatible change there raises `wire_version`.
 constexpr int wire_version = 1;
 
 constexpr std::size_t join_bytes_max = 64u << 10;
 
-/// A member's first frame. Of another version only `version` and `muster` are read.
+/// A member's first frame. If its version differs, only `version` and `muster` are read.
 struct Join {
   int version = wire_version;
   std::string muster = {};  ///< The program's version, for messages.
@@ -48,7 +47,8 @@ Result<Join> join_from(std::string_view payload);
 Result<Welcome> welcome_from(std::string_view payload);
 Result<Refuse> refuse_from(std::string_view payload);
 
-/// The TLS identity of a host, "job/algo-2", and the host in it; empty if it is of another job.
+/// The TLS identity of a host, "job/algo-2", and the host in it; empty if it belongs to another
+/// job.
 std::string identity_of(const std::string& job, const std::string& host);
 std::string host_in(const std::string& identity, const std::string& job);
 

@@ -6,7 +6,7 @@
 
 namespace muster::env {
 
-/// The folder of the job's files: /opt/ml, or where SAGEMAKER_BASE_DIR moves it. Pure.
+/// The folder of the job's files: /opt/ml, or the value of SAGEMAKER_BASE_DIR. Pure.
 std::string base_dir(const Env& env);
 
 }  // namespace muster::env

@@ -4,8 +4,8 @@
 
 namespace muster::env {
 
-/// How many processors a program on this host may use: those that its affinity allows, or fewer
-/// where the host's cgroup has a quota. At least 1.
+/// The number of processors that a program on this host may use: those in its affinity, or fewer if
+/// the host's cgroup has a quota. At least 1.
 int usable_cpus();
 
 /// Whole processors, rounded up, of a quota as cgroup version 2 has it in `cpu.max`: "150000

@@ -14,11 +14,11 @@
 namespace muster::env {
 namespace {
 
-// As `sm server` is without a config.
+// The defaults of `sm server`.
 constexpr const char* default_region = "us-east-1";
 constexpr const char* default_account = "000000000000";
 
-// SDK 1.72.1 names STS's endpoint itself, and wants a notebook instance's name in the file.
+// SDK 1.72.1 sets STS's endpoint itself, and requires a notebook instance's name in the file.
 constexpr const char* sdk_1_line =
     "# SageMaker's SDK 1.x asks AWS for role and bucket anyway. With it, use\n"
     "# get_execution_role(muster.session()) and muster.session().default_bucket().\n";
@@ -32,7 +32,7 @@ std::string set_or(const Env& env, const char* name, const std::string& otherwis
   return found == env.end() || found->second.empty() ? otherwise : found->second;
 }
 
-/// A file that says something else is somebody's own.
+/// A file with other content belongs to the user.
 Result<void> write_config(const std::string& file, const std::string& text) {
   std::error_code failed;
   if (std::filesystem::exists(file, failed)) {

@@ -22,7 +22,7 @@ namespace {
 
 using command::exit_failed;
 
-/// Far more than the three files of a real job hold.
+/// Far more than the size of a real job's three files.
 constexpr std::size_t stdin_bytes_max = 64u << 20;
 
 int print(const std::string& text) {
@@ -51,7 +51,7 @@ Result<job::Training> training_of(const Env& env, bool from_stdin) {
   return read_training(env, *given);
 }
 
-/// What a program is started with, from standard input. Texts only: environment and argv.
+/// A program's environment and argv, from standard input; strings only.
 Result<std::string> invocation(const Env& env) {
   const std::string text = TRY(read_stdin());
   const Result<job::PyValue> given = job::python_loads(text);

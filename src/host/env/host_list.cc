@@ -19,7 +19,7 @@ bool is_number(std::string_view text) {
          std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
-/// Splits at the commas that stand outside of brackets. Error: a bracket without its other one.
+/// Splits at commas outside of brackets. Error: unbalanced brackets.
 Result<std::vector<std::string_view>> parts_of(std::string_view text) {
   std::vector<std::string_view> parts;
   std::size_t begin = 0;
@@ -61,7 +61,7 @@ Result<std::vector<std::string>> numbers_of(std::string_view ranges, std::string
   return numbers;
 }
 
-/// The names of one part: every beginning so far with every number of each pair of brackets.
+/// The names of one part: every combination of the numbers in its brackets.
 Result<std::vector<std::string>> names_of(std::string_view part) {
   std::vector<std::string> names = {""};
   std::string_view left = part;

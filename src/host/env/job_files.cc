@@ -31,9 +31,9 @@ bool installed(const std::string& program, const Env& env) {
   return supervise::find_program(program, env, "").has_value();
 }
 
-/// The processors that this host may use, or as many as `sm fit --cpus` leaves of them, which a
-/// cgroup of version 1 does not show. Programs that start a thread for each would otherwise only
-/// wait for each other.
+/// The number of processors that this host may use, or fewer with `sm fit --cpus`, which control
+/// groups version 1 do not show. Otherwise programs that start a thread per processor would start
+/// too many.
 int count_cpus(const Env& env) {
   const int usable = usable_cpus();
   const std::optional<std::int64_t> limit = parse_integer(value_of(env, "MUSTER_NUM_CPUS"));
@@ -61,7 +61,7 @@ Result<std::optional<std::string>> read_if_there(const std::string& path) {
   return text.error();
 }
 
-/// The hosts that placed() found; empty if a platform's file names them.
+/// The hosts that placed() found; empty if a platform's file lists them.
 job::PyValue placed_hosts(const Env& env) {
   const std::string own = value_of(env, "MUSTER_HOST");
   if (own.empty()) return {};
@@ -73,7 +73,7 @@ job::PyValue placed_hosts(const Env& env) {
   return config;
 }
 
-/// The content of the job's files, of each that exists.
+/// The content of the job's files that exist.
 Result<job::Training> read_what_is_there(job::Facts facts, const job::GivenConfig& given) {
   const std::string config = facts.base_dir + "/input/config/";
   job::ConfigFiles files;

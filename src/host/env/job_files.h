@@ -12,8 +12,8 @@ namespace muster::env {
 /// missing file is an error, unless `given` replaces it.
 Result<job::Training> read_training(const Env& env, const job::GivenConfig& given = {});
 
-/// Reads the files for an operator, which a container may run that has no job's files: what is
-/// missing has its default, so that without any of them there is one host, this one.
+/// Reads the files for an operator, which may run in a container without job files. Missing files
+/// get defaults: without any, the job has one host, this one.
 Result<job::Training> read_site(const Env& env);
 
 }  // namespace muster::env

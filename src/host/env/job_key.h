@@ -10,8 +10,8 @@ namespace muster::env {
 inline constexpr std::size_t job_key_bytes = 32;
 
 struct JobKey {
-  std::string bytes;    ///< job_key_bytes of them.
-  std::string warning;  ///< Empty, or why this key protects less than it could.
+  std::string bytes;    ///< job_key_bytes long.
+  std::string warning;  ///< Empty, or the reason why this key gives weak protection.
 };
 
 /// The job's key: MUSTER_JOB_KEY_FILE, else MUSTER_JOB_KEY (both 64 hex digits), else, if

@@ -14,7 +14,7 @@
 namespace muster::env {
 namespace {
 
-/// A shell makes the file of `>FILE` as its umask says, which most often lets others read.
+/// A shell creates the file of `>FILE` according to its umask, usually readable by all users.
 Result<void> keep_from_others(int fd) {
   struct stat file {};
   if (::fstat(fd, &file) != 0) return fail(Errc::system, errno_text("standard output"));

@@ -4,8 +4,8 @@
 
 namespace muster::env {
 
-/// `sm key job`: prints a new key of a job. A file that standard output leads to becomes one of its
-/// owner alone. The exit status.
+/// `sm key job`: prints a new job key. If standard output is a file, makes it private to its owner.
+/// Returns the exit status.
 int print_job_key(const Args& args);
 
 }  // namespace muster::env

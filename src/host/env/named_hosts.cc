@@ -45,7 +45,7 @@ Result<std::vector<std::string>> hosts_in(const Env& env, const std::string& nam
   return hosts;
 }
 
-/// Slurm says how many tasks each node has as "2(x3),1".
+/// Slurm's notation for the number of tasks on each node is "2(x3),1".
 bool one_task_each(const std::string& tasks) {
   for (const std::string& run : split(tasks, ','))
     if (run.substr(0, run.find('(')) != "1") return false;

@@ -11,8 +11,8 @@
 
 namespace muster::env {
 
-// A job's hosts as a line, a variable or what started the line names them, where no file of a
-// platform does. Source of the variables: docs/protocols/environment.md.
+// A job's hosts, if they are listed by a command line, a variable or the launcher's environment
+// instead of a platform's file. Source of the variables: docs/protocols/environment.md.
 
 struct NamedHosts {
   std::vector<std::string> hosts;  ///< In the job's order: the first leads.
@@ -20,27 +20,27 @@ struct NamedHosts {
   std::string said_by;             ///< "MUSTER_HOSTS", "SLURM_STEP_NODELIST": for messages.
 };
 
-/// Pure. The hosts that `env` names, by MUSTER_HOSTS, else as those of a Slurm step of several
-/// nodes; none if it names none. The own host is MUSTER_HOST, else the one whose place
-/// SLURM_NODEID (of such a step) or JOB_COMPLETION_INDEX (of a Kubernetes Job) is. Errors:
+/// Pure. The hosts listed in `env`: MUSTER_HOSTS, otherwise the nodes of a Slurm step with several
+/// nodes; none if there is no list. This host is MUSTER_HOST, otherwise the one at the position in
+/// SLURM_NODEID (of such a step) or JOB_COMPLETION_INDEX (of a Kubernetes Job). Errors:
 /// `invalid_input`, naming the variable.
 Result<std::optional<NamedHosts>> named_hosts(const Env& env);
 
-/// What a machine is called, and the numeric addresses of its interfaces but the loopback's.
+/// A machine's names, and the numeric addresses of its interfaces except the loopback.
 struct OwnNames {
   std::vector<std::string> names;
   std::vector<std::string> addresses;
 };
-/// A host's numeric addresses; empty if its name means nothing here.
+/// A host's numeric addresses; empty if its name does not resolve here.
 using AddressesOf = std::function<std::vector<std::string>(const std::string& host)>;
 
-/// Pure. Which of the hosts this machine is: by one of its names, else by the names' first labels,
-/// else by an address. Error: `invalid_input` if none or several match.
+/// Pure. Finds this machine among the hosts: by its names, otherwise by their first labels,
+/// otherwise by address. Error: `invalid_input` if none or several match.
 Result<std::string> own_among(const NamedHosts& named, const OwnNames& own,
                               const AddressesOf& addresses_of);
 
-/// Pure. The hosts reach each other by IPv4. Error: `invalid_input`, naming a host that has IPv6
-/// addresses alone.
+/// Pure. Checks that the hosts have IPv4 addresses. Error: `invalid_input`, naming a host that has
+/// only IPv6 addresses.
 Result<void> check_addresses(const NamedHosts& named, const AddressesOf& addresses_of);
 
 /// Pure. This machine's interface in a subnet in which every other host has an address. If there

@@ -59,7 +59,7 @@ Result<void> set_port(TrainOptions& options, const std::string& name, const std:
   return {};
 }
 
-/// What the line said, into the options; empty: it did not.
+/// Stores a flag's value in the options; empty: the flag was not set.
 Result<void> set_from_line(const Args& words, const std::string& port,
                            const std::array<std::string, std::size(duration_settings)>& durations,
                            TrainOptions& options) {
@@ -126,7 +126,8 @@ Env user_environment(const Env& env) {
     if (!name.starts_with("MUSTER_")) result.emplace(name, value);
   const std::string interface = value_of(env, "MUSTER_INTERFACE");
   if (interface.empty()) return result;
-  result.try_emplace("NCCL_SOCKET_IFNAME", "=" + interface);  // Else NCCL takes it as a prefix.
+  result.try_emplace("NCCL_SOCKET_IFNAME",
+                     "=" + interface);  // Otherwise NCCL treats it as a prefix.
   result.try_emplace("GLOO_SOCKET_IFNAME", interface);
   return result;
 }

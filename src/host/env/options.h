@@ -25,10 +25,10 @@ struct TrainOptions {
   bool print_plan = false;
 };
 
-/// Pure. The defaults, and what variables say. Error: `invalid_input` naming the variable and what
-/// was expected.
+/// Pure. The defaults, overridden by variables. Error: `invalid_input`, naming the variable and the
+/// expected value.
 Result<TrainOptions> train_options(const Env& env);
-/// Pure. Lays the flags over them; or says why the line is not run.
+/// Pure. Applies the flags, or returns the reason why the command is not run.
 std::optional<command::Stop> read_train_flags(const Args& args, TrainOptions& options);
 
 /// `env`, with this host's other settings: a host of the platform that starts a user's program has

@@ -19,10 +19,10 @@
 namespace muster::env {
 namespace {
 
-// Where the route of last resort leads, for hosts that have no address yet (RFC 5737).
+// An address that the default route covers, for hosts that have no address yet (RFC 5737).
 constexpr const char* elsewhere = "192.0.2.1";
 
-/// Addresses of the interfaces that are up, but the loopback; none where the kernel does not tell.
+/// Addresses of all active interfaces except the loopback; none if the kernel does not report them.
 std::vector<InterfaceAddress> own_addresses() {
   std::vector<InterfaceAddress> all =
       interface_addresses().value_or(std::vector<InterfaceAddress>());
@@ -51,8 +51,8 @@ OwnNames own_names() {
   return own;
 }
 
-/// As addresses_of(), but no host is looked up twice, and no further one once all that has taken a
-/// second: names of hosts that are not there yet may each take a name server's time.
+/// As addresses_of(), but looks up no host twice, and stops after one second in total: each look-up
+/// of a host that does not exist yet may wait for a name server.
 AddressesOf remembered_addresses() {
   const TimePoint enough = Clock::now() + std::chrono::seconds(1);
   const auto known = std::make_shared<std::map<std::string, std::vector<std::string>>>();
@@ -125,7 +125,7 @@ void HostFlags::bind_place(command::Line& line) {
 }
 
 Result<Env> placed(const Env& env, const HostFlags& flags) {
-  // Within a job, the process that starts this command again has set all of it.
+  // Within a job, the process that restarts this command has set all variables.
   if (says(env, "MUSTER_SOCKET") && !flags.hosts.empty())
     return fail(Errc::invalid_input,
                 "--hosts: this command runs within a job whose hosts are known; omit it");

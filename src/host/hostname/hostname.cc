@@ -1,6 +1,6 @@
-// libmuster-hostname.so: what programs of an MPI job preload where their container's own host name
-// is not the job's (algo-1, …). `sm` carries it and writes a copy for each host with that host's
-// name in it (host/ranks/hostname_library.h): nothing is looked up when a program asks.
+// libmuster-hostname.so: programs of an MPI job preload it if their container's host name is not
+// the job's (algo-1, …). `sm` contains it and writes a copy for each host with that host's name in
+// it (host/ranks/hostname_library.h), so a call needs no look-up.
 //
 // It must load into any process of any image, under glibc and musl alike: no C library is linked,
 // no versioned symbol is needed, nothing runs at load. uname() stays the kernel's: the reference
@@ -14,12 +14,13 @@ extern "C" {
 // glibc's and musl's own way to the calling thread's errno.
 __attribute__((weak)) int* __errno_location();
 
-// host/ranks/hostname_library.cc finds these bytes and puts the name, ended by NULs, in their
-// place. volatile: the compiler must not know what they are.
+// host/ranks/hostname_library.cc finds these bytes and replaces them with the name, padded with
+// NULs. volatile: the compiler must not assume their value.
 __attribute__((visibility("hidden"))) volatile const char muster_host_name[256] =
     "libmuster-hostname.so: the host's name is written over this text";
 
-/// As glibc's: what fits is copied, ENAMETOOLONG if that is not all with the NUL.
+/// As in glibc: copies as much as fits, and returns ENAMETOOLONG if the name with its NUL does not
+/// fit.
 __attribute__((visibility("default"))) int gethostname(char* name, std::size_t size) {
   std::size_t at = 0;
   for (; at < size && at < sizeof(muster_host_name); ++at) {
@@ -30,7 +31,8 @@ __attribute__((visibility("default"))) int gethostname(char* name, std::size_t s
   return -1;
 }
 
-/// What glibc's headers make of gethostname() under _FORTIFY_SOURCE where they cannot see the size.
+/// The function that glibc's headers call instead of gethostname() under _FORTIFY_SOURCE if they do
+/// not know the size.
 __attribute__((visibility("default"))) int __gethostname_chk(char* name, std::size_t size,
                                                              std::size_t room) {
   if (size > room) __builtin_trap();

@@ -26,13 +26,13 @@ namespace muster::preflight {
 namespace {
 
 constexpr std::size_t file_bytes_max = 1u << 20;
-constexpr std::size_t addresses_max = 8;  ///< More of one name tell nothing more.
+constexpr std::size_t addresses_max = 8;  ///< A name rarely has more.
 constexpr Duration look_up_max = std::chrono::seconds(1);
 constexpr const char* gpus_folder = "/proc/driver/nvidia/gpus";
 const char* const packages_of_interest[] = {"numpy",   "torch",     "tensorflow", "mxnet",
                                             "horovod", "deepspeed", "mpi4py"};
 
-/// A program as PATH has it; empty without.
+/// A program's path on PATH; empty if it is not found.
 std::string program_on_path(const Env& env, const std::string& name) {
   for (const std::string& folder : split(value_of(env, "PATH"), ':')) {
     std::string path = folder + "/" + name;
@@ -56,7 +56,7 @@ std::string file_of(const std::string& path) {
   return path.substr(path.rfind('/') + 1);
 }
 
-/// Names in `folder` that begin so, as paths.
+/// Paths of the entries of `folder` with this prefix.
 std::vector<std::string> paths_in(const std::string& folder, const std::string& begin) {
   std::vector<std::string> paths;
   for (const std::string& name : names_in(folder).value_or({}))
@@ -130,7 +130,7 @@ void read_gpus(int counted, HostFacts& facts) {
     for (const std::string& line : split(read_file(path, file_bytes_max).value_or(""), '\n'))
       if (line.starts_with("Model:")) facts.gpus.push_back(trim(line.substr(6)));
   }
-  // The job may have fewer of them than the machine, or of another maker.
+  // The job may have fewer GPUs than the machine, or GPUs of another vendor.
   facts.gpus.resize(static_cast<std::size_t>(std::max(counted, 0)));
   std::sort(facts.gpus.begin(), facts.gpus.end());
   facts.gpu_driver =

@@ -9,23 +9,24 @@
 namespace muster::preflight {
 
 struct Collecting {
-  Env env;                         ///< Has the PATH and PYTHONPATH of the program.
-  std::string folder;              ///< Where the job's files are; the nearest that exists counts.
-  std::string interface;           ///< The one that leads to the others.
+  Env env;                ///< Has the PATH and PYTHONPATH of the program.
+  std::string folder;     ///< The folder of the job's files; if it is missing, its nearest existing
+                          ///< parent counts.
+  std::string interface;  ///< The interface to the other hosts.
   std::vector<std::string> names;  ///< The hosts to look up.
-  int gpus = 0;                    ///< As many as were counted; their models may be unknown.
+  int gpus = 0;                    ///< The number of GPUs; their models may be unknown.
 };
 
-/// What this machine is like; what can't be found out stays empty. Starts no process. Blocks while
-/// names are looked up, one after another: no further one once that has taken a second.
+/// Collects facts about this machine; unknown facts stay empty. Starts no process. Blocks while it
+/// looks up names one by one, and stops after one second in total.
 HostFacts collect(const Collecting& asked);
 
 /// Pure. The version in a virtual environment's pyvenv.cfg; empty if it has none.
 std::string version_in_pyvenv(const std::string& text);
 /// Pure. The driver's version in /proc/driver/nvidia/version.
 std::string nvidia_version_in(const std::string& text);
-/// Pure. Adds the packages of interest among the names of a site-packages folder; those that are
-/// known stay.
+/// Pure. Adds the packages of interest among the names of a site-packages folder; known ones are
+/// not replaced.
 void add_packages(const std::vector<std::string>& names,
                   std::map<std::string, std::string>& packages);
 

@@ -51,7 +51,7 @@ bool ready(const Fd& socket, short events, TimePoint deadline) {
   }
 }
 
-/// How many bytes of `size`; fewer at the deadline, or where the other side is gone.
+/// The number of bytes read of `size`; fewer at the deadline, or if the other side has closed.
 std::size_t send_all(const Fd& socket, const char* bytes, std::size_t size, TimePoint deadline) {
   std::size_t sent = 0;
   while (sent < size) {
@@ -88,7 +88,7 @@ Error unanswered(const Timing& timing) {
                                  " ms (a firewall between them?)");
 }
 
-/// Connected, and the peer has proved that it is the one that the leader meant.
+/// Connects, and checks by token that the peer is the one that the leader chose.
 Result<Fd> connect_to_peer(const PairTask& task, const Timing& timing) {
   const TimePoint deadline = Clock::now() + timing.connect;
   const Numeric address = numeric(task.address, task.port);
@@ -159,7 +159,7 @@ void send_data(const Fd& socket, const Timing& timing) {
   ::shutdown(socket.get(), SHUT_WR);
 }
 
-/// The rate of what arrives, without what comes while the connection warms up; 0 without any.
+/// The rate of the received bytes, without those of the connection's start; 0 if there are none.
 double receive_data(const Fd& socket, const Timing& timing) {
   std::string block(block_bytes, '\0');
   std::size_t bytes = 0;
@@ -186,7 +186,8 @@ double receive_data(const Fd& socket, const Timing& timing) {
   return 8.0 * static_cast<double>(bytes - warm_bytes) / seconds;
 }
 
-/// Until the peer has read everything and closed: closing earlier could destroy data on its way.
+/// Waits until the peer has read everything and closed: closing earlier could destroy data in
+/// transit.
 void await_close(const Fd& socket, const Timing& timing) {
   std::string block(block_bytes, '\0');
   const TimePoint deadline = Clock::now() + timing.late;

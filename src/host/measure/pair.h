@@ -13,19 +13,19 @@
 
 namespace muster::preflight {
 
-// The way between two hosts, measured by both. Source: docs/protocols/preflight.md.
+// Measures the link between two hosts, from both ends. Source: docs/protocols/preflight.md.
 
 constexpr std::size_t token_bytes = 32;
 
 /// A host's part in the measurement of one pair, from the leader.
 struct PairTask {
-  bool connects = false;  ///< Connects and sends first; else it is connected to.
+  bool connects = false;  ///< Connects and sends first; otherwise accepts the connection.
   std::string self;
   std::string peer;
   std::string address;  ///< The peer's, numeric.
   std::uint16_t port = 0;
-  std::string hello;   ///< What who connects says; `token_bytes`, secret, of this pair alone.
-  std::string answer;  ///< What it is answered.
+  std::string hello;   ///< The connecting host's token: `token_bytes`, secret, for this pair only.
+  std::string answer;  ///< The token in the response.
   bool operator==(const PairTask&) const = default;
 };
 Json to_json(const PairTask& task);
@@ -33,11 +33,11 @@ Json to_json(const PairTask& task);
 Result<PairTask> pair_task_from(std::string_view payload);
 
 struct Timing {
-  Duration send = std::chrono::milliseconds(150);  ///< Each way.
+  Duration send = std::chrono::milliseconds(150);  ///< In each direction.
   Duration warm_up =
       std::chrono::milliseconds(25);  ///< Bytes that arrive in this time do not count for the rate.
-  Duration late = std::chrono::milliseconds(250);     ///< Behind `send`, for what is on its way.
-  Duration connect = std::chrono::milliseconds(800);  ///< Also for the answer to the token.
+  Duration late = std::chrono::milliseconds(250);     ///< After `send`, for data in transit.
+  Duration connect = std::chrono::milliseconds(800);  ///< And for the response to the token.
 };
 
 /// A port for measurements. Connections without the token are closed.
@@ -45,20 +45,21 @@ struct Listener {
   Fd socket;
   std::uint16_t port = 0;
 };
-/// At a free port of `address`, a numeric one of this machine. Errors: `system`, `invalid_input`.
+/// Listens on a free port of `address`, a numeric address of this machine. Errors: `system`,
+/// `invalid_input`.
 Result<Listener> listen_at(const std::string& address);
 
 /// Takes part in the measurement. Blocks, at most three times `connect` and two times `send` and
-/// `late`. The connecting host reports the round trip and what arrived here; the other host reports
-/// what arrived there, and whether the reverse connection opens.
+/// `late`. The connecting host reports the round trip and the bytes that arrived at it; the other
+/// host reports the bytes that arrived there, and whether the reverse connection works.
 std::vector<PairFacts> measure(const PairTask& task, const Listener& listener,
                                const Timing& timing = {});
 
-/// Pure. The hosts as a ring, in rounds in which no host is twice: pairs of places in the list.
-/// Each edge is there once; the first of it connects.
+/// Pure. The hosts as a ring, divided into rounds in which each host occurs once: pairs of indices
+/// into the list. Each edge occurs once; its first host connects.
 std::vector<std::vector<std::pair<std::size_t, std::size_t>>> ring_rounds(std::size_t hosts);
 
-/// Pure. What was said of the same ways, put together: the best of what was measured.
+/// Pure. Combines several results for the same links: the best value of each.
 std::vector<PairFacts> merged(const std::vector<PairFacts>& told);
 
 }  // namespace muster::preflight

@@ -22,10 +22,10 @@
 namespace muster::operators {
 namespace {
 
-/// A line of an operator, with what muster itself looks at.
+/// An operator's command line, with the parts that muster itself uses.
 struct Operate {
   std::string name;  ///< "tf multi-worker"
-  Args args;         ///< Behind the name.
+  Args args;         ///< After the name.
   bool print_plan = false;
   launch::OperatorLine line;
 };
@@ -35,17 +35,18 @@ Result<Command> command_of(const command::Line& line, const Env& env) {
   Command command;
   command.argv = line.rest();
   command.env = env::user_environment(env);
-  command.env.try_emplace("PYTHONUNBUFFERED", "1");  // Else a killed one's last words are lost.
+  command.env.try_emplace("PYTHONUNBUFFERED",
+                          "1");  // Otherwise a killed program's buffered output is lost.
   command.cwd = TRY(working_folder());
   return command;
 }
 
-/// Where the value of one of a page's flags goes while its line is read.
+/// Holds the value of one of a page's flags while the command line is parsed.
 struct Value {
   explicit Value(const command::Flag& its) : flag(its) {}
   const command::Flag& flag;
   bool given = false;               ///< For a flag without a value.
-  int number = 0;                   ///< For a value that is called N; 0: not given.
+  int number = 0;                   ///< For a value named N in the page; 0: not set.
   std::optional<std::string> text;  ///< For all other values.
 };
 
@@ -128,7 +129,7 @@ int run_page(const command::Page& page, const Args& args, const Env& own_env) {
   const launch::OperatorRow row = launch::operator_named(page.name);
   CHECK_THAT(row.found != nullptr, "an operator's page has a row among the launchers");
   command::Line line(page);
-  std::deque<Value> values;  // Addresses stay.
+  std::deque<Value> values;  // A deque keeps their addresses valid.
   for (const command::Flag& flag : page.flags)
     if (!is_host_flag(flag)) bind(line, values.emplace_back(flag));
   env::HostFlags hosts;

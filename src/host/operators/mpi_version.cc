@@ -20,10 +20,11 @@
 namespace muster::operators {
 namespace {
 
-constexpr Duration patience = std::chrono::seconds(10);  // Usual are 0.02 s; disks may be cold.
+constexpr Duration patience =
+    std::chrono::seconds(10);  // Usually 0.02 s; longer if the file is not cached.
 constexpr std::size_t bytes_max = 64 * 1024;
 
-/// Ends `mpirun --version` and what it started when it leaves scope.
+/// Ends `mpirun --version` and its children when it leaves scope.
 class Asked {
  public:
   explicit Asked(pid_t pid) : pid_(pid) {}
@@ -39,7 +40,7 @@ class Asked {
   pid_t pid_;
 };
 
-/// What comes until all writers are gone, cut at `bytes_max`.
+/// Reads until all writers have closed, up to `bytes_max`.
 Result<std::string> read_answer(const Fd& from, TimePoint deadline) {
   std::string text;
   std::array<char, 4096> buffer;

@@ -25,7 +25,7 @@ struct MpirunFlags {
   std::string process_per_hosts, num_processes, custom_mpi_options;
 };
 
-/// The planners know these by their hyperparameters.
+/// The planners take these values as hyperparameters.
 struct FlagName {
   const char* flag;
   const char* hyperparameter;
@@ -49,8 +49,8 @@ Error in_flags(Error error) {
   return error;
 }
 
-/// The hosts' even share of a number that was given for the whole job alone, so that `-np 3` means
-/// what it means to mpirun. Nonsense is left to the planner, which names it.
+/// Each host's share of a number that is set only for the whole job, so that `-np 3` has the same
+/// meaning as for mpirun. The planner reports invalid numbers.
 void share_out(const job::Training& training, MpirunFlags& flags) {
   const std::optional<std::int64_t> all = parse_integer(flags.num_processes);
   const auto hosts = static_cast<std::int64_t>(training.hosts.size());

@@ -36,7 +36,7 @@ Result<launch::CallResult> ask_train(const std::string& socket_path, const launc
   return fail(Errc::closed, json.value("why", "refused"));
 }
 
-/// Takes part in the job with `work` as this host's.
+/// Takes part in the job with `work` as this host's work.
 Result<calls::JobEnd> take_part(const job::Training& training, const calls::Work& work,
                                 const Env& env, const Log& log) {
   calls::JobStart start = TRY(job_start(training, env, log));
@@ -48,7 +48,7 @@ Result<calls::JobEnd> take_part(const job::Training& training, const calls::Work
   return calls::conduct_job(start, prepare, log);
 }
 
-/// An operator's line as work, for a process that finds a `train`.
+/// An operator's command line as the host's work, in a process that has a `train`.
 Result<calls::Work> again(const std::string& name, const Args& args, const Env& env) {
   calls::Work work;
   work.name = "sm " + name;
@@ -169,8 +169,8 @@ std::string name_of_line(const std::string& name, const Args& args) {
 }
 
 std::string digest_of_line(const Args& args) {
-  // Every word ends in a NUL, so that two different lists never give one text. FNV-1a, 64 bits: it
-  // compares the lists of a job's own hosts, and is not a defence.
+  // Every word ends in a NUL, so that two different lists never give the same text. FNV-1a, 64
+  // bits: it only compares the lists of a job's own hosts, and protects against nothing.
   std::uint64_t hash = 0xcbf29ce484222325ULL;
   for (const std::string& word : args)
     for (const char byte : word + std::string(1, '\0'))

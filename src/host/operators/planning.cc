@@ -32,7 +32,7 @@ std::string first_line(const std::string& path) {
   return std::string(text.substr(0, text.find('\n')));
 }
 
-/// The job as the wish would have it.
+/// The job with the caller's overrides.
 job::Training wished(job::Training training, const Wish& wish) {
   if (!wish.entry_point.empty()) training.user_entry_point = wish.entry_point;
   for (const auto& [name, text] : wish.options)
@@ -102,7 +102,7 @@ bool has_framework(const job::Training& training) {
 
 Result<Command> under_operator(const job::Training& training, Command program, const Log& log) {
   if (!launch::wants_operator(training)) return program;
-  // Not from the code folder, in which a file may have the name of a framework.
+  // Not in the code folder, where a file may have the name of a framework.
   const std::vector<std::string> frameworks =
       env::importable({"tensorflow", "mxnet"}, python_for(program.env), program.env, "/",
                       env::Imports::of_program)
@@ -148,7 +148,7 @@ Result<launch::HostPlan> plan_host(const job::Training& job, const Env& env, con
     path = options.code_dir + (path.empty() ? "" : ":" + path);
   }
   launch::Inputs inputs = TRY(launch::inputs_from(training, options.runner));
-  // A job without a distribution names no hosts; a caller that wants a launch means all hosts.
+  // A job without a distribution lists no hosts; a caller that requests a launch means all hosts.
   if (inputs.hosts.empty()) inputs.hosts = training.hosts;
   if (!wish.args.empty()) inputs.args = wish.args;
   inputs.command = wish.command;

@@ -13,7 +13,7 @@
 
 namespace muster::operators {
 
-/// What a caller asks for in place of what the job's files say.
+/// A caller's request, which overrides the job's files.
 struct Wish {
   std::optional<launch::Runner> runner;
   std::string entry_point;  ///< Empty: the job's.
@@ -21,18 +21,17 @@ struct Wish {
   /// Hyperparameters of the launcher by name, as text: sagemaker_mpi_num_of_processes_per_host, ...
   std::map<std::string, std::string> options;
   std::string python;  ///< The interpreter; empty: python_for().
-  Args command;        ///< Runs in place of an entry point, in `folder`.
+  Args command;        ///< Runs instead of an entry point, in `folder`.
   std::string folder;
-  /// The caller's environment is the program's as it is, without the job's SM_* laid over it.
+  /// The program gets the caller's environment unchanged, without the job's SM_* variables.
   bool own_environment = false;
-  bool display_map = false;  ///< mpirun says which rank goes where.
+  bool display_map = false;  ///< mpirun prints the host of each rank.
 };
 
-/// What this host runs. The program's environment is `env` without MUSTER_*, the SM_* variables,
-/// the code folder first on PYTHONPATH, and PYTHONUNBUFFERED=1 unless set (a killed rank loses the
-/// last words that sit in its buffer). Reads the code folder, and asks `mpirun` what it is where
-/// the plan is an MPI one. Errors: `invalid_input`, naming the hyperparameter or option; as
-/// check_needs().
+/// Plans what this host runs. The program's environment is `env` without MUSTER_*, the SM_*
+/// variables, the code folder first on PYTHONPATH, and PYTHONUNBUFFERED=1 unless set (otherwise a
+/// killed rank loses its buffered output). Reads the code folder and, for MPI, runs `mpirun
+/// --version`. Errors: `invalid_input`, naming the hyperparameter or option; as check_needs().
 Result<launch::HostPlan> plan_host(const job::Training& training, const Env& env,
                                    const Wish& wish = {});
 
@@ -40,9 +39,9 @@ Result<launch::HostPlan> plan_host(const job::Training& training, const Env& env
 /// which would interpret a rank's arguments as a job's. Error: `system`.
 Result<std::string> rank_program();
 
-/// Looks for the module that a launcher needs of `python`, as `program` would find it: in its
-/// folder, with its environment. Blocks while the interpreter looks; nothing is imported. Error:
-/// `not_found`, with what to install.
+/// Checks that `python` has the module that a launcher needs, in the folder and environment of
+/// `program`. Blocks while the interpreter searches; nothing is imported. Error: `not_found`,
+/// naming the package to install.
 Result<void> check_needs(const launch::LauncherRow& launcher, const std::string& python,
                          const Command& program);
 
@@ -54,16 +53,17 @@ std::string python_for(const Env& env);
 /// without MUSTER_*; the module itself sets the user's variables.
 Command framework_command(const std::string& module, const Env& env);
 
-/// True if a framework's module does the job's work; an empty SAGEMAKER_TRAINING_MODULE names none.
+/// True if a framework's module does the job's work; an empty SAGEMAKER_TRAINING_MODULE means no
+/// module.
 bool has_framework(const job::Training& training);
 
-/// What this `train` starts for a plan's program where the hyperparameters ask for an operator over
-/// all hosts (launch::script_operator): `sm OPERATOR -- PROGRAM`. The program itself where they ask
-/// for none, or where the interpreter can import neither or both of TensorFlow and MXNet. Blocks
-/// while the interpreter looks.
+/// The command that `train` starts for a plan's program. If the hyperparameters request an operator
+/// over all hosts (launch::script_operator), it is `sm OPERATOR -- PROGRAM`. Otherwise, or if the
+/// interpreter can import neither or both of TensorFlow and MXNet, it is the program itself. Blocks
+/// while the interpreter searches.
 Result<Command> under_operator(const job::Training& training, Command program, const Log& log);
 
-/// True if the job's own work is a launch over its hosts, as the hyperparameters say.
+/// True if the hyperparameters make the job's own work a launch over its hosts.
 bool launches(const job::Training& training);
 
 }  // namespace muster::operators

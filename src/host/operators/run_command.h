@@ -4,8 +4,8 @@
 
 namespace muster::operators {
 
-/// `sm toolkit run`: runs an entry point of the code folder as a job's hyperparameters or its own
-/// flags say, for the Python packages' entry_point.run(). Exit status: the program's.
+/// `sm toolkit run`: runs an entry point of the code folder according to a job's hyperparameters or
+/// its own flags, for the Python packages' entry_point.run(). Exit status: the program's.
 int run_main(const Args& args, const Env& env);
 
 }  // namespace muster::operators

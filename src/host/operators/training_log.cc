@@ -43,7 +43,7 @@ void TrainingLog::invocation(const job::Training& training, const launch::HostPl
   if (!shows_info()) return;
   job::Invocation invocation;
   invocation.variables = job::to_env_vars(training);
-  // The only one that the plan decides and a guide's log shows.
+  // The only variable that the plan decides and that logs in guides show.
   if (const auto path = plan.rank.env.find("PYTHONPATH"); path != plan.rank.env.end())
     invocation.variables.insert(*path);
   invocation.command = plan.rank.argv;
@@ -51,7 +51,7 @@ void TrainingLog::invocation(const job::Training& training, const launch::HostPl
     invocation.rank_command = std::move(invocation.command);
     invocation.command = plan.launcher_command->argv;
   }
-  // An agent's line ends with what its ranks run.
+  // An agent's command line ends with the command of its ranks.
   if (!plan.programs.empty()) invocation.command = plan.programs.front().command.argv;
   invocation.is_folded = is_folded_;
   info(job::invocation_text(training, invocation));

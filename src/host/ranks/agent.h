@@ -4,9 +4,9 @@
 
 namespace muster::ranks {
 
-/// `sm agent HOST WORDS…`: what mpirun calls in place of ssh. Hands HOST, the words and its own
-/// stdout and stderr to the local `train` (MUSTER_SOCKET) and ends as the daemon over there ends.
-/// Source: docs/protocols/host-socket.md.
+/// `sm agent HOST WORDS…`: mpirun calls it instead of ssh. Passes HOST, the words and its own
+/// stdout and stderr to the local `train` (MUSTER_SOCKET), and exits with the remote daemon's exit
+/// code. Source: docs/protocols/host-socket.md.
 int agent_main(const Args& args, const Env& env);
 
 }  // namespace muster::ranks

@@ -22,7 +22,8 @@
 namespace muster::ranks {
 
 /// One host's share of a job: the programs that `train` starts itself (the script, mpirun, its
-/// daemons), the ranks that come over the host socket, their lines, their ends, their stop.
+/// daemons), the ranks that connect to the host socket, their output, their ends and how they are
+/// stopped.
 class HostRun {
  public:
   using Sink = std::function<loop::Task<>(job::Lines)>;
@@ -45,7 +46,7 @@ class HostRun {
   HostRun& operator=(const HostRun&) = delete;
   ~HostRun();
 
-  /// Who comes to the host's socket besides ranks.
+  /// Handlers for the host socket's other clients.
   struct Visitors {
     std::function<void(AgentCall)> on_agent;
     std::function<Result<void>(launch::Call, launch::CallEnd)> on_call;
@@ -56,23 +57,22 @@ class HostRun {
   Result<void> listen(Visitors visitors);
   /// Empty before listen().
   const std::string& socket_path() const { return socket_path_; }
-  const std::string& folder() const { return folder_; }  ///< The private one; may be empty, too.
+  const std::string& folder() const { return folder_; }  ///< The private folder; may be empty, too.
 
-  /// From now on ranks may come; they run `rank`. On a machine of another name than the host's they
-  /// preload a library that makes gethostname() say the host's. `on_rank_end` is called for each
-  /// one's end after its last line went to `sink`.
-  /// `on_stopped` is called once in a stop, when none of this host's ranks runs any more: the call
-  /// is over here. Ranks that have ended are kept back until release_ranks() or finish_call(), and
-  /// none begins.
-  /// `on_restart` is called in place of `on_rank_end` for a failure after which the rank's launcher
-  /// starts it again.
+  /// From now on ranks may connect; they run `rank`. If the machine's name differs from the host's,
+  /// they preload a library that makes gethostname() return the host's name. `on_rank_end` is
+  /// called for each rank's end, after its last line was passed to `sink`. `on_stopped` is called
+  /// once in a stop, when none of this host's ranks runs any more: the call is over here. Ranks
+  /// that have ended are held until release_ranks() or finish_call(), and no rank starts.
+  /// `on_restart` is called instead of `on_rank_end` for a failure after which the rank's launcher
+  /// restarts it.
   void begin_call(launch::RankRun rank, Sink sink, std::function<void(job::Verdict)> on_rank_end,
                   std::function<void()> on_stopped,
                   std::function<void(job::Verdict)> on_restart = {});
   /// No more ranks; they and the call's programs get SIGTERM, then SIGKILL after `grace`, launchers
   /// SIGKILL. Returns when all have ended. Without a call there is nothing to do.
   loop::Task<> finish_call(Duration grace);
-  /// No host has a rank that runs any more: those that were kept back go, and the launcher ends.
+  /// No rank runs on any host: releases the held ranks, and the launcher ends.
   void release_ranks();
 
   Result<void> start(Program program);
@@ -83,9 +83,9 @@ class HostRun {
   /// foreground processes have ended, too. A second call sends no signal; it can only shorten the
   /// grace period.
   void stop(Duration grace);
-  /// Ends everything: programs and ranks by SIGTERM, after `grace` by SIGKILL, then launchers and
-  /// what else descends from us by SIGKILL. Returns when all are gone and their last lines have
-  /// been handed on.
+  /// Ends everything: programs and ranks by SIGTERM and, after `grace`, SIGKILL; then launchers and
+  /// all other descendants by SIGKILL. Returns when all have ended and their last lines have been
+  /// passed on.
   loop::Task<> finish(Duration grace);
   /// True while a user's program or a rank runs.
   bool running() const { return users_ > 0; }
@@ -102,7 +102,7 @@ class HostRun {
   loop::Task<> report(std::shared_ptr<Process> process, RankEnd end);
   bool keeps_ranks() const { return stopped_ && call_open_ && !released_; }
   bool keeps_waiting() const;
-  /// Whether all that runs is to end, by a stop or by finish().
+  /// True if a stop or finish() is ending all processes.
   bool ending() const { return kill_at_ != TimePoint::max(); }
   void kill_after(Duration grace);
   loop::Task<> kill_at_deadline();
@@ -127,23 +127,23 @@ class HostRun {
   launch::RankRun rank_run_;
   Sink rank_sink_;
   std::function<void(job::Verdict)> on_rank_end_;
-  std::function<void()> on_stopped_;  ///< Until it was called.
+  std::function<void()> on_stopped_;  ///< Cleared when it is called.
   std::function<void(job::Verdict)> on_restart_;
   std::unique_ptr<HostSocket> socket_;
-  std::map<int, std::shared_ptr<Process>> ranks_;       ///< Ranks that came over the socket.
+  std::map<int, std::shared_ptr<Process>> ranks_;       ///< Ranks that connected to the socket.
   std::map<pid_t, std::shared_ptr<Process>> programs_;  ///< Programs that we started.
   int users_ = 0;                                       ///< Users' programs and ranks that run.
   int call_running_ = 0;  ///< How many of `users_` are ranks and programs of the call.
   bool call_open_ = false;
   bool draining_ = false;  ///< In finish_call().
-  int restart_ = 0;        ///< How often the call's launcher has started ranks here again.
-  std::optional<job::Verdict> restarts_for_;  ///< The failure for which it does so next.
+  int restart_ = 0;        ///< How often the call's launcher has restarted ranks here.
+  std::optional<job::Verdict> restarts_for_;  ///< The failure that causes the next restart.
   int readers_ = 0;
   bool finishing_ = false;
   bool stopped_ = false;                            ///< By stop().
   bool released_ = false;                           ///< By release_ranks().
-  std::vector<std::shared_ptr<Process>> stopping_;  ///< Programs of the user's, since then.
-  int ranks_stopped_ = 0;                           ///< How many of the call's processes ran then.
+  std::vector<std::shared_ptr<Process>> stopping_;  ///< The user's programs that are being stopped.
+  int ranks_stopped_ = 0;  ///< How many of the call's processes ran at the stop.
   loop::Event moved_;
   TimePoint kill_at_ = TimePoint::max();  ///< Before stop() and finish(): never.
   loop::Tasks tasks_;

@@ -21,18 +21,18 @@ struct RankHello {
   int rank = 0;
   int local_rank = 0;
   pid_t pid = 0;  ///< The pid of `sm rank`.
-  /// The program is the one on its own line, with the environment that its launcher made.
+  /// The program is on its own command line, with the environment from its launcher.
   bool brings_program = false;
-  int restart = 0;   ///< How often the launcher has started its ranks again.
-  int restarts = 0;  ///< How often it would.
+  int restart = 0;   ///< How often the launcher has restarted its ranks.
+  int restarts = 0;  ///< How often it may restart them.
 };
 /// How a rank ended.
 struct RankEnd {
   job::Outcome outcome;
-  std::string error_file = {};  ///< What the program left for torch's launcher; empty: nothing.
+  std::string error_file = {};  ///< Written for torch's launcher; empty: none.
   bool unseen = false;          ///< `sm rank` itself was killed.
 };
-/// mpirun asks for a daemon on `host`; `text` is what it would have given to ssh.
+/// mpirun requests a daemon on `host`; `text` is the command that it would pass to ssh.
 struct AgentCall {
   std::string host;
   std::string text;
@@ -42,25 +42,25 @@ struct AgentCall {
   Reply reply;
 };
 
-/// The unix socket of a host's `train`, to which ranks, agents and operators talk.
-/// Source: docs/protocols/host-socket.md.
+/// The unix socket of a host's `train`, to which ranks, agents and operators connect. Source:
+/// docs/protocols/host-socket.md.
 class HostSocket {
  public:
   struct Callbacks {
-    /// Error: the rank is refused with its text.
+    /// Error: the rank is refused with this text.
     std::function<Result<launch::RankRun>(const RankHello&)> on_rank;
-    /// True: a rank that comes now gets no answer before release_ranks(). Its launcher would take a
-    /// refusal for a failure.
+    /// True: a rank that connects now gets no answer before release_ranks(). Its launcher would
+    /// treat a refusal as a failure.
     std::function<bool()> keeps_waiting = [] { return false; };
     /// The rank's program runs; the read ends of its output.
     std::function<void(int rank, Fd out, Fd err)> on_started;
-    /// The rank's program has ended, or could not be started, or `sm rank` itself was killed. Once
-    /// this returns the rank is let go, or kept back where it gives true: release_ranks().
+    /// The rank's program has ended, or could not be started, or `sm rank` itself was killed. After
+    /// this returns, the rank is released or, if it returns true, held until release_ranks().
     std::function<loop::Task<bool>(int rank, RankEnd end)> on_rank_end;
     std::function<void(AgentCall)> on_agent;
-    /// An operator calls; `end` answers it. Error: the call is refused with its text.
+    /// An operator makes a call; `end` answers it. Error: the call is refused with this text.
     std::function<Result<void>(launch::Call, launch::CallEnd end)> on_call;
-    /// The operator of a call that has no answer yet is gone.
+    /// The operator of a call without an answer has exited.
     std::function<void()> on_call_gone;
   };
   /// Listens at `path` (mode 0600). Error: `system`.
@@ -71,16 +71,16 @@ class HostSocket {
   /// Ends all connections; each `sm rank` then kills its program. No callback is called after.
   ~HostSocket();
 
-  /// Sends a signal to the programs of all ranks that run, and what they started in their process
-  /// groups; a SIGTERM with a grace is a stop (os/supervise/stop.h). Through `sm rank`: one that is
+  /// Sends a signal to the programs of all running ranks and to their process groups; a SIGTERM
+  /// with a grace is a stop (os/supervise/stop.h). The signal passes through `sm rank`: one that is
   /// stopped itself (SIGSTOP) passes nothing on.
   void signal_ranks(int number, Duration grace = {});
   /// Closes the channels of ranks to hydra's daemon, which are held until the launcher has exited.
-  /// The daemon takes a closed channel for a crash, even after cmd=finalize (MPICH 5.0, with
+  /// The daemon treats a closed channel as a crash, even after cmd=finalize (MPICH 5.0, with
   /// hydra's cleanup disabled): mpiexec informs the other daemons, and fails if one of them has
   /// just ended.
   void close_launcher_channels();
-  /// Lets go all ranks that have ended and were kept back, and answers those that wait.
+  /// Releases all held ranks that have ended, and answers those that wait.
   void release_ranks();
 
  private:

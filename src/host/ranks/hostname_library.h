@@ -7,13 +7,13 @@
 
 namespace muster::ranks {
 
-/// Writes the library that makes gethostname() say `host` (src/host/hostname/hostname.cc, carried
-/// in this program) into `folder`; its path, for LD_PRELOAD. It stays as long as `folder` does.
-/// Errors: `invalid_input` for a name that does not fit, a folder that LD_PRELOAD cannot name, or
-/// one mounted noexec, where no program can load it; `system`.
+/// Writes the library that makes gethostname() return `host` (src/host/hostname/hostname.cc, part
+/// of this program) to `folder`. Returns its path, for LD_PRELOAD. It exists as long as `folder`.
+/// Errors: `invalid_input` for a name that is too long, a path that LD_PRELOAD does not support, or
+/// a folder that is mounted noexec; `system`.
 Result<std::string> write_hostname_library(const std::string& folder, const std::string& host);
 
-/// Puts a library in front of those that `env` has programs preload; nothing if it is empty.
+/// Adds a library before the others in LD_PRELOAD of `env`; does nothing if it is empty.
 void add_preload(Env& env, const std::string& library);
 
 }  // namespace muster::ranks

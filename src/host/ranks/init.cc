@@ -35,7 +35,7 @@ constexpr std::size_t variables_bytes_max = 16u << 20;
 
 struct InitArgs {
   int lifeline = -1;
-  std::string variables;  ///< A file of more for the program.
+  std::string variables;  ///< A file with more variables for the program.
   bool everyone = false;  ///< Signals are for all processes, and a stop waits for all of them.
   Args program;
 };
@@ -78,7 +78,7 @@ supervise::Stdio passed_on(const Env& env) {
 }
 
 Fd all_signals() {
-  std::signal(SIGCHLD, SIG_DFL);  // Ignored, it would hide the program's end.
+  std::signal(SIGCHLD, SIG_DFL);  // If it were ignored, the program's end would be hidden.
   sigset_t set;
   ::sigfillset(&set);
   for (const int number : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS, SIGPIPE})
@@ -87,7 +87,7 @@ Fd all_signals() {
   return Fd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
 }
 
-/// Reaps all that has ended; the exit status once the program is among it.
+/// Reaps all processes that have ended; returns the exit status once the program is one of them.
 std::optional<int> reap(pid_t program) {
   std::optional<int> status;
   siginfo_t info{};
@@ -99,10 +99,10 @@ std::optional<int> reap(pid_t program) {
   return status;
 }
 
-/// Until we have no descendants: as a subreaper we inherit all orphans, so this is the case when we
-/// have no child. The deadline is for processes that cannot be killed (uninterruptible sleep).
+/// Waits until there are no descendants. A subreaper inherits all orphans, so this is the case when
+/// it has no child. The deadline is for processes that cannot be killed (uninterruptible sleep).
 void kill_all(const Fd& signals) {
-  // As the first process of a pid namespace our own end kills the rest; elsewhere we see to it.
+  // The end of a pid namespace's first process kills all others; elsewhere they are killed here.
   if (::getpid() == 1) return;
   const TimePoint deadline = Clock::now() + kill_wait;
   siginfo_t info{};
@@ -117,7 +117,7 @@ void kill_all(const Fd& signals) {
   }
 }
 
-/// What came by the lifeline.
+/// The input from the lifeline.
 enum class Line { nothing, word, end };
 
 Line read_lifeline(int lifeline) {
@@ -131,7 +131,7 @@ int follow(pid_t program, const Fd& signals, const InitArgs& given) {
   const int lifeline = given.lifeline;
   std::optional<supervise::Stop> stop;
   std::optional<int> end;
-  bool seen = lifeline < 0;  // What goes with us: see init.h.
+  bool seen = lifeline < 0;  // See init.h about the file systems that disappear with init.
   std::array<pollfd, 2> fds = {pollfd{signals.get(), POLLIN, 0}, pollfd{lifeline, POLLIN, 0}};
   while (true) {
     if (::poll(fds.data(), fds.size(), stop ? look_again_ms : -1) < 0) continue;

@@ -20,7 +20,7 @@ struct SignalRequest {
 };
 struct ExecRequest {
   int id = 0;
-  std::string text;  ///< What mpirun gave to its agent: host/ranks/rsh_agent.h reads it.
+  std::string text;  ///< mpirun's command for its agent; host/ranks/rsh_agent.h parses it.
 };
 struct ExecEnd {
   int id = 0;
@@ -37,7 +37,7 @@ Result<ExecRequest> exec_from(std::string_view payload);
 std::string exec_end_text(const ExecEnd& end);
 Result<ExecEnd> exec_end_from(std::string_view payload);
 Result<job::Verdict> verdict_from_text(std::string_view payload);
-/// The end of a rank that its launcher starts again, and whether an `outcome` is one.
+/// The end of a rank that its launcher restarts, and whether an `outcome` is one.
 std::string restart_text(const job::Verdict& verdict);
 bool says_restart(std::string_view payload);
 

@@ -13,7 +13,7 @@ namespace muster::ranks {
 namespace {
 
 constexpr std::string_view abort_mark = "cmd=abort";
-constexpr std::size_t abort_bytes_max = 64 * 1024;  // Beyond that it is something else.
+constexpr std::size_t abort_bytes_max = 64 * 1024;  // A longer message is not an abort.
 
 int exit_code_in(std::string_view line) {
   for (const std::string& word : split_words(line)) {

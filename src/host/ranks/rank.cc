@@ -40,7 +40,7 @@ constexpr int ack_wait_ms = 5000;
 constexpr int look_again_ms = static_cast<int>(
     std::chrono::duration_cast<std::chrono::milliseconds>(supervise::Stop::look_again).count());
 
-/// Torch's launcher has set what it sets for its ranks.
+/// True if the variables that torch's launcher sets for its ranks are present.
 constexpr const char* restart_count = "TORCHELASTIC_RESTART_COUNT";
 constexpr std::size_t error_file_bytes_max = 256u << 10;
 
@@ -79,8 +79,8 @@ Result<Command> program_of_line(const Args& args, const Env& env) {
   return command;
 }
 
-/// What `train` answers, laid over our own environment, in which only the launcher's words for this
-/// rank stand over it. Payload: docs/protocols/host-socket.md.
+/// The response of `train`, applied to this process's environment. Only the launcher's variables
+/// for this rank override it. Payload: docs/protocols/host-socket.md.
 Result<Command> command_from(const std::string& payload, const Env& own) {
   std::vector<std::string> parts = split(payload, '\0');
   if (parts.size() < 4) return fail(Errc::protocol, "train sent no command");
@@ -130,7 +130,7 @@ Result<Json> hello_of(const Env& env, bool brings_program) {
   return hello;
 }
 
-/// `own`: the program of our own line; without words it is the one that `train` answers.
+/// `own`: the program of this command line; if it is empty, the program in the response of `train`.
 Result<Command> ask(SocketClient& train, Command own, const Env& env) {
   const bool brings_program = !own.argv.empty();
   const Json hello = TRY(hello_of(env, brings_program));
@@ -144,11 +144,11 @@ Result<Command> ask(SocketClient& train, Command own, const Env& env) {
   return fail(Errc::denied, told ? (*json)["why"].get<std::string>() : "train refused this rank");
 }
 
-/// What comes to this process, as a descriptor: SIGCHLD and the signals that are passed on, which
-/// are all but those that tell of a fault of our own. Blocked in this process from here on.
+/// A descriptor for this process's signals: SIGCHLD and the signals that are passed on, which are
+/// all except those that report a fault of this process. They are blocked from here on.
 Fd own_signals() {
   std::signal(SIGCHLD, SIG_DFL);  // A launcher that ignores it would hide the program's end.
-  std::signal(SIGPIPE, SIG_IGN);  // Hydra's daemon and the program may each be gone first.
+  std::signal(SIGPIPE, SIG_IGN);  // Either hydra's daemon or the program may exit first.
   sigset_t set;
   ::sigfillset(&set);
   for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS, SIGPIPE})
@@ -163,13 +163,13 @@ class Follower {
   Follower(SocketClient& train, pid_t pid, Fd signals, PmiRelay relay)
       : train_(train), pid_(pid), signals_(std::move(signals)), relay_(std::move(relay)) {}
 
-  /// None: `train` is gone, and the program was killed for it. After a stop the end is that of the
-  /// program and of what it left in the foreground.
+  /// None: `train` has exited, and the program was killed because of it. After a stop, the end is
+  /// that of the program and its foreground processes.
   std::optional<job::Outcome> until_end() {
     std::array<pollfd, 4> fds = {pollfd{signals_.get(), POLLIN, 0}, pollfd{train_.fd(), POLLIN, 0},
                                  pollfd{relay_.from_program(), POLLIN, 0},
                                  pollfd{relay_.from_daemon(), POLLIN, 0}};
-    bool train_lives = serve_train(train_.received());  // May have come with the command.
+    bool train_lives = serve_train(train_.received());  // May have arrived with the command.
     while (train_lives) {
       const int ready = ::poll(fds.data(), fds.size(), stop_ ? look_again_ms : -1);
       if (ready < 0) continue;
@@ -181,7 +181,7 @@ class Follower {
       if (!outcome_) outcome_ = reap(WNOHANG);
       const bool waits = stop_ && stop_->look();
       if (outcome_ && !waits) {
-        relay_.serve_rest();  // What came since poll().
+        relay_.serve_rest();  // Data that arrived since poll().
         if (const std::optional<int> code = relay_.abort_code()) return job::Outcome::exited(*code);
         return outcome_;
       }
@@ -229,7 +229,7 @@ class Follower {
     if (!outcome_) ::kill(-pid_, request.signal);
   }
 
-  /// False when `train` is gone, or does not speak as it should.
+  /// False if `train` has exited or violates the protocol.
   bool serve_train(Result<std::optional<Frame>> frame) {
     while (frame && *frame) {
       if ((*frame)->type == type_of(Message::signal)) serve_signal(signal_from((*frame)->payload));
@@ -250,11 +250,11 @@ class Follower {
   pid_t pid_;
   Fd signals_;
   PmiRelay relay_;
-  std::optional<supervise::Stop> stop_;  ///< From the stop of the job on.
-  std::optional<job::Outcome> outcome_;  ///< Once the program has ended.
+  std::optional<supervise::Stop> stop_;  ///< Set when the job is stopped.
+  std::optional<job::Outcome> outcome_;  ///< Set when the program has ended.
 };
 
-/// The descriptor by which hydra's daemon speaks with this rank's program; none under Open MPI.
+/// The descriptor that connects hydra's daemon with this rank's program; none under Open MPI.
 Fd take_launcher_channel(const Env& env) {
   const std::int64_t number = number_of(env, {"PMI_FD"});
   const bool open = number > STDERR_FILENO && number <= std::numeric_limits<int>::max() &&
@@ -262,20 +262,21 @@ Fd take_launcher_channel(const Env& env) {
   return Fd(open ? static_cast<int>(number) : -1);
 }
 
-/// Where the program writes. What torch's launcher has sent into a file (--redirects) stays there.
+/// The program's output. Streams that torch's launcher redirected to a file (--redirects) stay
+/// redirected.
 int output_of(int own, int pipe, bool brings_program) {
   struct stat status {};
   const bool is_file = ::fstat(own, &status) == 0 && S_ISREG(status.st_mode);
   return brings_program && is_file ? own : pipe;
 }
 
-/// The program finds what it speaks with hydra's daemon through as `channel`.
+/// Passes the program its channel to hydra's daemon as `channel`.
 Result<pid_t> start(SocketClient& train, const Command& command, PmiRelay& relay, int channel,
                     bool brings_program) {
   Pipe out = TRY(make_pipe());
   Pipe err = TRY(make_pipe());
   supervise::SpawnOptions options;
-  options.own_group = true;  // A signal to our group must not reach it twice.
+  options.own_group = true;  // A signal to this process's group must not reach the program twice.
   options.death_signal = SIGKILL;
   supervise::Stdio stdio{STDIN_FILENO,
                          output_of(STDOUT_FILENO, out.write.get(), brings_program),
@@ -292,7 +293,7 @@ Result<pid_t> start(SocketClient& train, const Command& command, PmiRelay& relay
 
 /// The failure that the program reported to torch's launcher; empty: nothing.
 std::string error_file(const Env& env) {
-  if (!env.contains(restart_count)) return {};  // Not of this rank alone.
+  if (!env.contains(restart_count)) return {};  // The file is not this rank's alone.
   const Result<std::string> text =
       read_head(value_of(env, {"TORCHELASTIC_ERROR_FILE"}), error_file_bytes_max);
   return text ? to_utf8(*text) : "";
@@ -307,7 +308,7 @@ void report_end(SocketClient& train, const job::Outcome& outcome, const std::str
   while (frame) {
     if (*frame && (*frame)->type == type_of(Message::rank_ack)) return;
     if (*frame) {
-      // In a stop `train` says when; a launcher that saw this end would kill the other ranks.
+      // In a stop, `train` decides when: a launcher that sees this end would kill the other ranks.
       if ((*frame)->type == type_of(Message::rank_hold)) wait_ms = -1;
       frame = train.received();
       continue;
@@ -324,7 +325,7 @@ void report_end(SocketClient& train, const job::Outcome& outcome, const std::str
   if (outcome.kind == job::Outcome::Kind::signaled) {
     const rlimit no_core{};
     ::setrlimit(RLIMIT_CORE, &no_core);
-    // Only this one: others may be pending, and are not what the program ended by.
+    // Only this signal: others may be pending, but did not end the program.
     sigset_t one;
     ::sigemptyset(&one);
     ::sigaddset(&one, outcome.number);
@@ -339,7 +340,8 @@ void report_end(SocketClient& train, const job::Outcome& outcome, const std::str
 
 int rank_main(const Args& args, const Env& env) {
   const Log log(STDERR_FILENO, "sm rank", Log::Level::info);
-  Fd channel = take_launcher_channel(env);  // Before descriptors of our own can have its number.
+  Fd channel = take_launcher_channel(
+      env);  // Before one of this process's own descriptors can get its number.
   Result<SocketClient> train = SocketClient::connect(value_of(env, {"MUSTER_SOCKET"}));
   if (!train) {
     log.error(train.error().text);
@@ -361,7 +363,7 @@ int rank_main(const Args& args, const Env& env) {
     report_end(*train, job::Outcome::failed(pid.error().text));
     return exit_cannot_run;
   }
-  // Outlives the end: hydra's daemon takes the end of its channel for the rank's.
+  // Outlives the program: hydra's daemon treats the end of its channel as the rank's end.
   Follower follower(*train, *pid, std::move(signals), *std::move(relay));
   const std::optional<job::Outcome> outcome = follower.until_end();
   if (!outcome) return exit_cannot_run;

@@ -4,9 +4,9 @@
 
 namespace muster::ranks {
 
-/// `sm rank`: launchers start it in place of the user's program. Asks the host's `train`
-/// (MUSTER_SOCKET) for the command to run, gives it the program's output pipes, passes signals on,
-/// reports the end and ends in the same way. Exit status if it cannot: 127. Source:
+/// `sm rank`: launchers start it instead of the user's program. Asks the host's `train`
+/// (MUSTER_SOCKET) for the command to run, passes it the program's output pipes, passes signals on,
+/// reports the end and exits in the same way. If it cannot, the exit status is 127. Source:
 /// docs/protocols/host-socket.md.
 int rank_main(const Args& args, const Env& env);
 

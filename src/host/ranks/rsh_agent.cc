@@ -11,19 +11,19 @@
 namespace muster::launch {
 namespace {
 
-constexpr std::size_t text_bytes_max = 128 * 1024;  // One argument of Linux holds no more.
-/// What may be started: the daemons of Open MPI 4, 5, MPICH and Intel MPI.
+constexpr std::size_t text_bytes_max = 128 * 1024;  // Linux's limit for one argument.
+/// The programs that may be started: the daemons of Open MPI 4, 5, MPICH and Intel MPI.
 constexpr std::array<std::string_view, 4> programs = {"orted", "prted", "hydra_pmi_proxy",
                                                       "hydra_bstrap_proxy"};
 constexpr std::string_view word_signs =
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@%+=:,./_-^~[]";
 constexpr std::string_view path_signs =
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@%+=:,./_-";
-/// What --prefix sets, and OPAL_* that mpirun's own environment holds.
+/// The variables that --prefix sets, and OPAL_* variables from mpirun's own environment.
 constexpr std::array<std::string_view, 7> settable = {
     "PATH",        "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "OPAL_PREFIX",
     "OPAL_LIBDIR", "PRTE_PREFIX",     "PMIX_PREFIX"};
-/// mpirun's wish for a login shell of the sh or ksh kind; nothing of it is done.
+/// mpirun's wrapper for login shells such as sh or ksh; it is parsed and ignored.
 constexpr std::string_view profile = "( test ! -r ./.profile || . ./.profile;";
 
 Error denied(const std::string& why) {
@@ -57,14 +57,14 @@ class Reader {
   }
 
  private:
-  /// True if nothing but spaces is left.
+  /// True if only spaces are left.
   bool at_end() {
     while (!rest_.empty() && rest_.front() == ' ') rest_.remove_prefix(1);
     while (!rest_.empty() && rest_.back() == ' ') rest_.remove_suffix(1);
     return rest_.empty();
   }
 
-  /// Passes over `expected` if it comes next.
+  /// Skips `expected` if it comes next.
   bool take(std::string_view expected) {
     if (at_end() || !rest_.starts_with(expected)) return false;
     rest_.remove_prefix(expected.size());
@@ -97,7 +97,7 @@ class Reader {
     return denied("the value of " + name + " is not one that --prefix sets: " + excerpt(rest_));
   }
 
-  /// A plain word, or "…" taken as it is: mpirun escapes nothing between them.
+  /// A plain word, or the text in quotes, unchanged: mpirun escapes nothing inside.
   Result<std::string> read_word() {
     std::string word;
     std::size_t end = 0;
@@ -125,7 +125,7 @@ class Reader {
         std::find(programs.begin(), programs.end(), segments.back()) != programs.end();
     if (!named || std::find(segments.begin(), segments.end(), "..") != segments.end())
       return denied("only orted, prted and hydra's proxies are allowed, not " + excerpt(path));
-    // A daemon that leaves its session is out of our sight.
+    // A daemon that leaves its session cannot be followed.
     if (std::find(argv.begin(), argv.end(), "--daemonize") != argv.end())
       return denied("--daemonize (orte_leave_session_attached must be 1)");
     return {};
@@ -135,7 +135,7 @@ class Reader {
 };
 
 /// Options of daemons that name a network interface, each with the variable that has this host's
-/// own. The call has the leader's, whose interfaces may have other names.
+/// own. The call contains the leader's interfaces, whose names may differ.
 constexpr std::pair<std::string_view, const char*> interface_options[] = {
     {"oob_tcp_if_include", "OMPI_MCA_oob_tcp_if_include"},
     {"btl_tcp_if_include", "OMPI_MCA_btl_tcp_if_include"},
@@ -159,7 +159,7 @@ Result<AgentCall> parse_agent_call(std::string_view text) {
 }
 
 Result<AgentRequest> agent_request(const Args& words) {
-  // Hydra's wishes to ssh: quiet, no terminal, no X.
+  // Hydra's options for ssh: quiet, no terminal, no X.
   static const Args flags = {"-q", "-x", "-X", "-T", "-n"};
   std::size_t host = 0;
   while (host < words.size() && std::find(flags.begin(), flags.end(), words[host]) != flags.end())

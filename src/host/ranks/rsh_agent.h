@@ -9,22 +9,22 @@
 
 namespace muster::launch {
 
-/// What mpirun calls its remote shell with, taken apart.
+/// The parsed command line with which mpirun calls its remote shell.
 struct AgentRequest {
   std::string host;
-  std::string text;  ///< The command for it, words joined by spaces as ssh joins them.
+  std::string text;  ///< The command, its words joined by spaces as ssh does.
 };
 
 /// `words` are the agent's arguments: options for ssh, the host's name, the command.
 /// Error: `invalid_input`.
 Result<AgentRequest> agent_request(const Args& words);
 
-/// What mpirun asks its remote shell to do, understood: start one daemon.
+/// mpirun's parsed request to its remote shell: start one daemon.
 struct AgentCall {
   struct Change {
     std::string name;
     std::string value;
-    bool before_present = false;  ///< `value` (ends in ':') goes before what the host has.
+    bool before_present = false;  ///< `value` (ends in ':') is put before the host's own value.
 
     bool operator==(const Change&) const = default;
   };
@@ -34,21 +34,20 @@ struct AgentCall {
   bool operator==(const AgentCall&) const = default;
 };
 
-/// Reads the words that mpirun gives to its agent after the host name, joined by spaces. No shell
-/// is asked: exactly the forms that Open MPI 4.1, Open MPI 5 and hydra write are understood, with
-/// or without --prefix, for login shells of the bash, zsh, sh and ksh kind. Error: `denied`, for
-/// anything else.
-/// Source: setup_launch() of plm_rsh_module.c, Open MPI 4.1.4, and of plm_ssh_module.c, PRRTE 3.0;
-/// hydra's calls as observed (MPICH 5.0.2, Intel MPI 2021.13).
+/// Parses the words that mpirun passes to its agent after the host name, joined by spaces. No shell
+/// is used: the parser accepts exactly the forms that Open MPI 4.1, Open MPI 5 and hydra write,
+/// with or without --prefix, for bash, zsh, sh and ksh as login shells. Error: `denied`, for
+/// anything else. Source: setup_launch() of plm_rsh_module.c, Open MPI 4.1.4, and of
+/// plm_ssh_module.c, PRRTE 3.0; hydra's calls as observed (MPICH 5.0.2, Intel MPI 2021.13).
 Result<AgentCall> parse_agent_call(std::string_view text);
 
-/// The daemon as a command of a host whose launchers start from `base`: on the network interface
-/// that set_interfaces() named there, where it did. Error: `denied`.
+/// The daemon's command on a host whose launchers use the environment `base`, with the network
+/// interface that set_interfaces() set there, if any. Error: `denied`.
 Result<Command> agent_command(std::string_view text, const Env& base);
 
-/// Whole lines from a launcher, without its warning that it was too late to put the agent into a
-/// process group: by then the agent has its own group, and mpirun continues. Source: setup_launch()
-/// and launch_daemons() of the same files; docs/decisions/0004-mpirun.md.
+/// Whole lines from a launcher, without its warning that it could not put the agent into a process
+/// group: the agent has its own group by then, and mpirun continues. Source: setup_launch() and
+/// launch_daemons() of the same files; docs/decisions/0004-mpirun.md.
 std::string without_group_warning(std::string_view lines);
 
 }  // namespace muster::launch

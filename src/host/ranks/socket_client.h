@@ -9,8 +9,8 @@
 
 namespace muster::ranks {
 
-/// The blocking end of the host socket, for the small programs that talk to `train`: they live for
-/// one request and start faster without an event loop.
+/// The blocking end of the host socket, for small programs that send one request to `train`: they
+/// start faster without an event loop.
 class SocketClient {
  public:
   /// Error: `invalid_input` for an empty or too long path; the kernel's own.
@@ -24,7 +24,7 @@ class SocketClient {
   /// frame yet. More frames may have arrived in the same read, which poll() does not report: call
   /// received() until it is empty.
   Result<std::optional<Frame>> receive_some();
-  /// A frame that an earlier read brought along. Never reads.
+  /// A frame that arrived with an earlier read. Never reads itself.
   Result<std::optional<Frame>> received() { return reader_.next(); }
   int fd() const { return socket_.get(); }
 

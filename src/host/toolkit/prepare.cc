@@ -18,8 +18,8 @@
 namespace muster::toolkit {
 namespace {
 
-/// The script of a job without launcher is a rank, one on each host; a shell script or a program
-/// of another kind may be anything, an operator's caller too.
+/// The script of a job without a launcher is a rank, one on each host. A shell script or another
+/// program may be anything, for example a caller of an operator.
 int rank_of(const job::Training& training) {
   const std::string& entry = training.user_entry_point;
   if (launch::entry_point_kind(entry, false) == launch::EntryPoint::command) return -1;
@@ -29,7 +29,7 @@ int rank_of(const job::Training& training) {
 
 constexpr std::size_t script_head_bytes = 64u << 10;
 
-/// A script that cannot be read is for others to tell.
+/// A script that cannot be read is reported elsewhere.
 Result<void> check_script_lines(const std::string& folder, const std::string& name) {
   const Result<std::string> head = read_head(folder + "/" + name, script_head_bytes);
   return head ? launch::check_line_ends(name, *head) : Result<void>();
@@ -131,7 +131,7 @@ loop::Task<std::optional<job::Verdict>> Preparation::install(calls::Workshop& wo
   co_return verdict;
 }
 
-/// The package index of CodeArtifact, where the job names one; empty otherwise. It holds a token.
+/// The package index of CodeArtifact if the job names one; otherwise empty. It contains a token.
 loop::Task<Result<std::string>> Preparation::package_index(calls::Workshop& workshop) {
   const Env::const_iterator arn = env_.find("CA_REPOSITORY_ARN");
   if (arn == env_.end() || arn->second.empty()) co_return std::string();
@@ -140,7 +140,7 @@ loop::Task<Result<std::string>> Preparation::package_index(calls::Workshop& work
   co_return index;
 }
 
-/// As the reference does; hosts that only take part in a launch of the leader's show no command.
+/// As in the reference: hosts that only take part in the leader's launch show no command.
 void Preparation::tell_plan(const launch::HostPlan& plan) const {
   if (training_.facts.num_gpus == 0)
     training_log_.info("No GPUs detected (normal if no gpus installed)");
@@ -171,7 +171,7 @@ calls::Prepared Preparation::plan_work() {
   Result<Command> program = operators::under_operator(training_, *std::move(work.program), log_);
   if (!program) return failed(program.error());
   work.program = *std::move(program);
-  work.rank = -1;  // The operator's programs are.
+  work.rank = -1;  // The operator's programs are ranks, the script is not.
   return work;
 }
 

@@ -8,8 +8,8 @@
 
 namespace muster::toolkit {
 
-/// Prepares the work of `train`: a framework's module is started as it is; in script mode the code
-/// is brought to the code folder, what it needs is installed, and the plan decides what runs.
+/// Prepares the work of `train`: a framework's module is started as it is; in script mode, copies
+/// the code to the code folder, installs its requirements, and lets the plan decide what runs.
 class Preparation {
  public:
   /// All arguments outlive this.
@@ -17,7 +17,7 @@ class Preparation {
               const operators::TrainingLog& training_log)
       : training_(training), env_(env), log_(log), training_log_(training_log) {}
   loop::Task<calls::Prepared> run(calls::Workshop& workshop);
-  /// The job has ended: says so where this host took part in a launch of the leader's.
+  /// Logs the end of the job if this host took part in a launch of the leader.
   void tell_end() const;
 
  private:
@@ -32,7 +32,7 @@ class Preparation {
   const Env& env_;
   const Log& log_;
   const operators::TrainingLog& training_log_;
-  std::optional<launch::HostPlan> plan_;  ///< Once it is known.
+  std::optional<launch::HostPlan> plan_;  ///< Set when it is known.
 };
 
 }  // namespace muster::toolkit

@@ -4,7 +4,7 @@
 
 namespace muster::toolkit {
 
-/// `sm toolkit COMMAND`: what the Python packages ask the binary to do.
+/// `sm toolkit COMMAND`: the operations that the Python packages call.
 int toolkit_main(const Args& args, const Env& env);
 
 }  // namespace muster::toolkit

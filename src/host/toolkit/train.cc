@@ -24,11 +24,11 @@ Result<calls::JobStart> prepare(const env::TrainOptions& options, const Env& env
   calls::JobStart start;
   start.options = options;
   start.env = env;
-  start.env.try_emplace("MUSTER_TRAINING_LOG", "");  // Operators tell their launches in its log.
+  start.env.try_emplace("MUSTER_TRAINING_LOG", "");  // Operators log their launches there.
   start.steward_fd = TRY(calls::steward_stream(env));
   start.training = TRY(env::read_training(env));
   start.key = TRY(calls::key_for(start.training, env, log));
-  // A script alone on its host needs no connections.
+  // The only script of a host needs no connections.
   start.socket = start.training.hosts.size() > 1 || operators::has_framework(start.training) ||
                  operators::launches(start.training);
   return start;
@@ -51,8 +51,8 @@ int print_plan(const calls::JobStart& start, const Env& env, const Log& log) {
   return say(STDOUT_FILENO, launch::plan_text(*plan)) ? 0 : exit_failure;
 }
 
-/// A framework's module ends with a code of its own, that of the error it met; not one that was
-/// ended because of another host's.
+/// A framework's module exits with its own code, that of its error. This does not apply to a module
+/// that was ended because of another host.
 int failure_code(const calls::JobStart& start, const calls::JobEnd& end) {
   const bool own = end.verdict.host == start.training.current_host;
   if (!own || !operators::has_framework(start.training) || !end.own || end.own->success())
@@ -64,16 +64,16 @@ std::string model_folder(const job::Training& training) {
   return training.facts.base_dir + "/model";
 }
 
-/// Whether there is a model, as far as this host knows: the others may have theirs, and a
-/// framework's module says so itself.
+/// Whether this host has a model. Other hosts may have one, and a framework's module logs this
+/// itself.
 bool has_model(const job::Training& training) {
   if (operators::has_framework(training) || training.current_host != training.leader) return true;
   const Result<std::vector<std::string>> names = names_in(model_folder(training));
   return names && !names->empty();
 }
 
-/// A host's log line of the verdict. The kernel's word on memory may reach the steward alone, so a
-/// SIGKILL here names both of its explanations.
+/// A host's log line of the verdict. Only the steward may see that the kernel ran out of memory, so
+/// a SIGKILL here names both explanations.
 std::string line_of(const job::Verdict& verdict) {
   const bool may_be_memory = verdict.outcome.kind == job::Outcome::Kind::signaled &&
                              verdict.outcome.number == SIGKILL && !verdict.out_of_memory;
@@ -81,7 +81,7 @@ std::string line_of(const job::Verdict& verdict) {
          (may_be_memory ? " (sm explain signal, sm explain out-of-memory)" : "");
 }
 
-/// Writes the outcome files; the exit status.
+/// Writes the outcome files; returns the exit status.
 int report(const calls::JobStart& start, const calls::JobEnd& end, const Env& env, const Log& log,
            const operators::TrainingLog& training_log) {
   const job::Verdict& verdict = end.verdict;
@@ -111,8 +111,7 @@ int train_main(const Args& args, const Env& given_env) {
   const Log log(STDERR_FILENO, "train", Log::Level::info);
   const Result<Env> full = env::full_environment(given_env);
   if (!full) {
-    static_cast<void>(
-        forget_end(env::base_dir(given_env)));  // What is wrong already is said below.
+    static_cast<void>(forget_end(env::base_dir(given_env)));  // Existing errors are reported below.
     return fail_with(given_env, full.error(), log);
   }
   Result<env::TrainOptions> options = env::train_options(*full);
