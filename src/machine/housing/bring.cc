@@ -108,9 +108,9 @@ loop::Task<Result<void>> fetch_shared(Way way, job::HostSpec spec, job::InputCha
   if (Result<void> made = make_folders(folder, 0700); !made) co_return made.error();
   Result<Fd> turn = co_await take_turn(way, folder, target);
   if (!turn) co_return turn.error();
-  if (!*turn) co_return Result<void>();  // Another host's steward brought it.
+  if (!*turn) co_return Result<void>();  // Another host's steward downloaded it.
   const std::string partial = target + ".partial";
-  Result<void> done = remove_tree(partial);  // A killed steward's.
+  Result<void> done = remove_tree(partial);  // The leftovers of a killed steward.
   if (!done) co_return done;
   done = co_await fetch(way, spec, channel, partial);
   if (!done) co_return done;

@@ -1,4 +1,4 @@
-// ContainerHousing's way from nothing to a running container, and back.
+// ContainerHousing's steps up to a running container, and back.
 
 #include "machine/housing/container_housing.h"
 
@@ -28,7 +28,7 @@ constexpr std::size_t accounts_bytes_max = 1u << 20;  ///< An image's passwd and
 constexpr const char* name_service = "127.0.0.1";
 constexpr std::uint16_t name_port = 53;
 
-/// The host as a server on this machine sees it: its own address in the loopback's network.
+/// The host's address as servers on this machine see it: a separate loopback address.
 std::string outer_address(const job::HostSpec& spec) {
   const std::string own = job::machine_address(spec);
   return "127" + own.substr(std::min(own.find('.'), own.size()));
@@ -84,7 +84,7 @@ Result<void> ContainerHousing::build() {
   return open_name_service();
 }
 
-/// The host's root, with these ids, where kernel and file systems can do that.
+/// The host's root with these ids, if the kernel and file systems support it.
 Result<void> ContainerHousing::put_together(const std::vector<container::IdExtent>& ids) {
   const std::string layers = container::layers_folder(spec_);
   TRY(container::mount_host_place());
@@ -103,7 +103,7 @@ Result<void> ContainerHousing::put_together(const std::vector<container::IdExten
   return {};
 }
 
-/// The layers are kept while this host lives, even if the process that started the job has ended.
+/// The layers are kept while this host runs, even if the process that started the job has ended.
 Result<void> ContainerHousing::keep_image() {
   const std::string& path = spec_.spec.image->lease;
   if (path.empty()) return {};
@@ -131,7 +131,7 @@ Result<void> ContainerHousing::give_checkpoints() {
   return give_checkpoints_to_user(spec_, user_);
 }
 
-/// The job's S3 is there inside of the host, too.
+/// Makes the job's S3 available inside the host.
 Result<void> ContainerHousing::open_relay() {
   const std::optional<container::Doorway> way = TRY(container::doorway(spec_.spec.s3));
   if (!way) return {};
@@ -140,7 +140,7 @@ Result<void> ContainerHousing::open_relay() {
   return {};
 }
 
-/// Names are the machine's to look up: its own resolver may be one that only it reaches.
+/// The machine looks up names: its resolver may be reachable only from the machine.
 Result<void> ContainerHousing::open_name_service() {
   if (!network_->why_not().empty())
     context_.log("warning", "the job has no outside network: " + network_->why_not() +
@@ -185,7 +185,7 @@ container::Facts ContainerHousing::facts(const std::vector<std::string>& staged)
   }
   const std::string ml = container::ml_folder(spec_);
   for (const Staged& each : to_stage(spec_)) {
-    if (container::is_in(each.from, spec_.job_folder)) continue;  // Fetched for this very job.
+    if (container::is_in(each.from, spec_.job_folder)) continue;  // Downloaded for this job.
     const std::string in_host = job::ml_path + each.target.substr(ml.size());
     for (std::string& mask : container::inside(machine_.muster_folders, each.from, in_host))
       facts.masks.push_back(std::move(mask));
@@ -262,11 +262,11 @@ std::string ContainerHousing::step_cgroup() {
   return container::memory_cgroup(read_file("/proc/self/cgroup", 65536).value_or(""));
 }
 
-/// Where the host's memory counts.
+/// The group in which the host's memory counts.
 std::string ContainerHousing::own_cgroup() const {
   if (!spec_.in_step) return container::cgroup_path(spec_);
   const std::string own = step_cgroup();
-  // A group that is not named is called as the container, where the runtime can make one.
+  // If no group is set, the runtime creates one with the container's name, if it can.
   return container::cgroup_below(
       own, ids_.rootless ? container::container_id(spec_) : container::step_cgroup_name(spec_));
 }
@@ -279,10 +279,10 @@ bool ContainerHousing::out_of_memory() const {
 
 loop::Task<> ContainerHousing::end() {
   cpus_chosen_.reset();
-  if (started_) {  // What did not start has been removed by then.
+  if (started_) {  // A container that did not start has been removed by then.
     const std::string id = container::container_id(spec_);
     Result<void> removed;
-    if (spec_.in_step)  // Below the step's control group there is one that the runtime made.
+    if (spec_.in_step)  // The runtime created a group below the step's.
       removed = co_await runtime_->remove(context_.loop, id, container::bundle_folder(spec_));
     else
       removed = container::forget_ended(id);

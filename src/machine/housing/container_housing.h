@@ -51,20 +51,21 @@ class ContainerHousing : public Housing {
 
   HousingContext context_;
   const job::HostSpec& spec_;
-  bool started_ = false;  ///< The runtime has a container of ours.
+  bool started_ = false;  ///< The runtime has this host's container.
   std::optional<container::Runtime> runtime_;
   container::Machine machine_;
   container::HostLimits limits_;
-  Fd volume_;       ///< The disk's root folder, where its size is limited.
-  Fd cpus_chosen_;  ///< A lock: others choose when this host's group says what it took.
+  Fd volume_;       ///< The disk's root folder, if its size is limited.
+  Fd cpus_chosen_;  ///< A lock: other hosts choose processors after this host's group shows its
+                    ///< own.
   container::HostNamespaces namespaces_;
   container::IdMap ids_;  ///< The map of namespaces_.
-  Fd image_lease_;        ///< While it is open no layer of the image goes.
-  job::User user_;        ///< Whom an image names.
+  Fd image_lease_;        ///< While it is open, no layer of the image is removed.
+  job::User user_;        ///< The USER of the image.
   std::optional<container::HostNetwork> network_;
-  std::unique_ptr<loop::Relay> relay_;              ///< To this machine's own S3, from inside.
-  std::unique_ptr<loop::DatagramRelay> datagrams_;  ///< To its name servers.
-  std::unique_ptr<loop::Relay> long_answers_;       ///< To the first of them, by TCP.
+  std::unique_ptr<loop::Relay> relay_;  ///< From inside the host to this machine's own S3.
+  std::unique_ptr<loop::DatagramRelay> datagrams_;  ///< To the machine's name servers.
+  std::unique_ptr<loop::Relay> long_answers_;       ///< To the first name server, by TCP.
 };
 
 }  // namespace muster::steward

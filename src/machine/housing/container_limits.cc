@@ -1,4 +1,4 @@
-// A container's limits on its machine, and its use when it failed.
+// A container's limits on its machine, and its resource use when it failed.
 
 #include <fcntl.h>
 
@@ -27,7 +27,7 @@ std::string image_of(const job::HostSpec& spec) {
 
 }  // namespace
 
-/// Begins the host's own mounts with the disk that all it writes goes to.
+/// Creates the host's mounts, starting with the disk for all files that it writes.
 Result<void> ContainerHousing::open_disk() {
   TRY(enter_private_mounts());
   const std::string folder = container::disk_folder(spec_);
@@ -85,7 +85,7 @@ std::vector<std::string> ContainerHousing::overruns(bool out_of_memory, bool lac
   return lines;
 }
 
-/// Before results are taken from the disk: what it lost is worse than what it lacks.
+/// Called before results are taken from the disk: lost data is worse than a full disk.
 Result<void> ContainerHousing::check_disk() const {
   if (!volume_ || container::is_volume_whole(volume_.get())) return {};
   return fail(Errc::system,
@@ -103,8 +103,8 @@ Result<void> ContainerHousing::close_disk() {
   return image ? folder : image;
 }
 
-/// Processors of its own for a host that has a whole number of them, where enough are left. The
-/// lock is to be held until the host's control group says which.
+/// Reserves processors for a host with a whole number of them, if enough are left. The lock must be
+/// held until the host's control group shows them.
 Result<Fd> ContainerHousing::choose_cpus(std::string& cpus) const {
   const std::int64_t millis = job::cpu_millis_of(spec_.spec, spec_.host);
   // A scheduler chooses processors itself.

@@ -60,7 +60,7 @@ int copy_folder(int from, int to, const Wanted& wanted, int depth) {
   errno = 0;
   const Result<void> listed = each_name(open_folder(from, "."), "", [&](const std::string& name) {
     if (wanted(name)) wrong = copy_entry(from, to, name, wanted, depth);
-    if (wrong == ENOENT) wrong = 0;  // Another host may put things there by now.
+    if (wrong == ENOENT) wrong = 0;  // Another host may have created it meanwhile.
     return wrong == 0;
   });
   if (!listed) return errno != 0 ? errno : EIO;

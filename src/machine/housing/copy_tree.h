@@ -9,13 +9,13 @@
 
 namespace muster::steward {
 
-/// Copies what the open folder `from` holds into the open folder `to`, with times and modes, but
-/// for names that are not `wanted` and what is neither file nor folder nor link. `from` may belong
-/// to another user who changes it meanwhile: links stay links and are never followed. Blocks.
-/// Returns 0 or the errno of what went wrong: ELOOP beyond 128 folders in each other.
+/// Copies the content of the open folder `from` to the open folder `to`, with times and modes.
+/// Skips names that are not `wanted`, and entries other than files, folders and links. `from` may
+/// belong to another user who changes it meanwhile: links stay links and are never followed.
+/// Blocks. Returns 0 or an errno: ELOOP beyond 128 levels of folders.
 int copy_tree(int from, int to, const std::function<bool(const std::string& name)>& wanted);
 
-/// Gives a copy the time of modification and the mode in `status`, without what lends rights.
+/// Sets a copy's modification time and mode from `status`, without setuid and similar bits.
 void dress_copy(const Fd& fd, const struct stat& status);
 
 }  // namespace muster::steward

@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A lock that is only looked at: true if somebody holds it.
+/// Checks a lock without taking it: true if a process holds it.
 bool is_held(const std::string& path) {
   const Fd fd(::open(path.c_str(), O_RDWR | O_CLOEXEC));
   return fd && ::flock(fd.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;

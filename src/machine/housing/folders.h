@@ -7,9 +7,9 @@
 
 namespace muster::steward {
 
-/// Locks are flock(2) on files; they go with the process that holds them. Each job folder has
-/// `lock`, held by the engine and by the job's stewards (who inherit its descriptor), and each
-/// host folder `lock`, held by its steward.
+/// Locks are flock(2) on files; they are released when their process ends. Each job folder has
+/// `lock`, held by the engine and by the job's stewards (who inherit its descriptor), and each host
+/// folder `lock`, held by its steward.
 
 /// Takes the lock file `path`, and creates it if it is missing. Error: `denied` if another process
 /// holds it.
@@ -27,11 +27,12 @@ bool has_stewards(const std::string& job_folder);
 /// Names of the folders in `path` that begin with `start`; sorted.
 std::vector<std::string> folders_in(const std::string& path, const std::string& start);
 
-/// Takes away what is mounted below `path`, wherever a host has moved it: the kernel knows the
-/// places, a path that goes through a host's folders may lead through a link of the host's.
+/// Unmounts everything below `path`, even if a host has moved it. Uses the kernel's list of mounts,
+/// because a path through a host's folders may contain links of the host.
 void unmount_below(const std::string& path);
 
-/// Removes `path` and everything in it (base/files/remove_tree.h), taking away mounts in it first.
+/// Removes `path` and everything in it (base/files/remove_tree.h), after unmounting everything in
+/// it.
 Result<void> remove_tree(const std::string& path);
 
 }  // namespace muster::steward

@@ -29,12 +29,13 @@ namespace {
 
 using container::Process;
 
-/// After SIGKILL; for what sleeps in a broken file system.
+/// After SIGKILL, for processes that are blocked in a broken file system.
 constexpr std::chrono::seconds end_deadline{5};
 
-/// What a light host's programs have of its steward's environment, which is the node's and its
-/// scheduler's: who they are, and the accelerators that they were given. A list of what is let in,
-/// for a scheduler's own variables make mpirun and others believe that it starts the ranks.
+/// The variables that a light host's programs get from the steward's environment, which comes from
+/// the node and its scheduler: the user's identity and the assigned accelerators. It is an allow
+/// list, because a scheduler's own variables make mpirun and others believe that the scheduler
+/// starts the ranks.
 constexpr const char* inherited[] = {"HOME",
                                      "USER",
                                      "LOGNAME",
@@ -50,8 +51,8 @@ std::string tmp_folder(const job::HostSpec& spec) {
   return container::disk_folder(spec) + "/tmp";
 }
 
-/// A program that opens the host's image has its files here: in /tmp of the host, so they go with
-/// that.
+/// The folder for files of the program that opens the host's image: in the host's /tmp, so they are
+/// removed with it.
 constexpr const char* tool_folder = "/.muster-image";
 std::string stream_file(const job::HostSpec& spec) {
   return container::bundle_folder(spec) + "/stream";
@@ -65,7 +66,7 @@ bool has(const Env& env, const char* name) {
   return found != env.end() && !found->second.empty() && found->second != "NoDevFiles";
 }
 
-/// "0,3": two, of however many the machine has. Slurm says "NoDevFiles" where it gave none.
+/// "0,3": two GPUs, whatever the machine has. Slurm writes "NoDevFiles" if it assigned none.
 std::vector<std::string> given_gpus(const Env& env) {
   for (const char* name : {"CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"}) {
     const Env::const_iterator found = env.find(name);
@@ -75,7 +76,7 @@ std::vector<std::string> given_gpus(const Env& env) {
   return {};
 }
 
-/// Separate mounts and processes on the machine as it is.
+/// Separate mounts and processes on the unchanged machine.
 class LightHousing : public Housing {
  public:
   explicit LightHousing(HousingContext context)
@@ -104,8 +105,8 @@ class LightHousing : public Housing {
 
   std::vector<Command> before_start() const override { return tool_.before; }
 
-  /// In an image the host's processes may be of a user namespace of their own, for which the
-  /// descriptors of `sm init` are out of reach: a pipe with a name is not.
+  /// In an image, the host's processes may be in another user namespace, where the descriptors of
+  /// `sm init` are inaccessible, but a named pipe is accessible.
   Result<Pipe> make_stream() override {
     if (!spec_.spec.image) return make_pipe();
     const std::string path = stream_file(spec_);
@@ -128,7 +129,7 @@ class LightHousing : public Housing {
     co_return init;
   }
 
-  /// The scheduler's group is the host's and its steward's alone, but for what came before them.
+  /// The scheduler's group contains only the host and its steward, apart from earlier processes.
   bool out_of_memory() const override {
     return container::killed_for_memory(memory_group_) > killed_before_;
   }
@@ -175,13 +176,13 @@ class LightHousing : public Housing {
     return env;
   }
 
-  /// False where the image has its code in /opt/ml itself.
+  /// False if the image has its code in /opt/ml.
   bool brings_code() const {
     return !spec_.spec.source_folder.empty() ||
            spec_.spec.hyperparameters.contains("sagemaker_submit_directory");
   }
 
-  /// What the host sees, and its image shows: that of the job's, and /tmp.
+  /// The host's paths that are visible in the image: the job's, and /tmp.
   std::vector<std::string> shown_in_image() const {
     std::vector<std::string> shown = {"/tmp", "/run/muster"};
     if (brings_code()) shown.emplace_back(job::ml_path);
@@ -209,16 +210,17 @@ class LightHousing : public Housing {
     TRY(make_folders(place.outside, 0700));
     TRY(write_file(place.outside + "/" + container::tool_script_name, container::tool_script));
     Env given = inherited_variables();
-    for (const char* name : {"HOME", "USER", "LOGNAME"}) given.erase(name);  // The image's.
+    for (const char* name : {"HOME", "USER", "LOGNAME"})
+      given.erase(name);  // The image's own values count.
     return write_file(variables_file(spec_), container::host_variables(spec_, facts(), given),
                       0600);
   }
 
-  /// The node's program goes first, and muster's are in the image again.
+  /// The node's program is first; muster's programs follow inside the image.
   void put_into_image(container::LightHost& host) const {
     host.binds.push_back({stream_file(spec_), container::light_stream_path, false});
     host.binds.push_back({variables_file(spec_), job::host_variables_path});
-    host.kept.push_back(spec_.spec.image->name);  // A file of the node's, maybe in /tmp.
+    host.kept.push_back(spec_.spec.image->name);  // A file of the node, possibly in /tmp.
     host.command = container::first_process_in(spec_, tool_.enter);
   }
 

@@ -37,7 +37,7 @@ std::string size_text(std::int64_t bytes) {
 
 Full fullness(const Space& space, bool told) {
   if (is_used_up(space.bytes, space.bytes_free, told)) return Full::bytes;
-  // A file is made or not: unlike a large block it needs no room that is left over.
+  // Unlike a large write, creating a file does not fail while any is free: `told` changes nothing.
   if (is_used_up(space.files, space.files_free, false)) return Full::files;
   return Full::no;
 }

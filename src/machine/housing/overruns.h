@@ -13,7 +13,7 @@ namespace muster::steward {
 /// "5 GiB", "1.5 GiB", "96 MiB". Pure.
 std::string size_text(std::int64_t bytes);
 
-/// What a file system has, in bytes and in files (0 files: it does not count them).
+/// A file system's space in bytes and files (0 files: it does not count them).
 struct Space {
   std::int64_t bytes = 0;
   std::int64_t bytes_free = 0;
@@ -29,21 +29,21 @@ Full fullness(const Space& space, bool told);
 /// mapping of shared memory. Pure.
 bool tells_of_no_room(std::string_view text);
 
-/// True for text in which a program says that it may open no more files. Pure.
+/// True for text in which a program reports too many open files. Pure.
 bool tells_of_open_files(std::string_view text);
 
-/// Knows which of a host's limited file systems were full when it failed. The kernel counts no
-/// refusals, and a program that fails may take its files away: so they are looked at while it
-/// runs, when it complains, and at its end.
+/// Finds out which of a host's limited file systems were full when it failed. The kernel does not
+/// count refusals, and a failing program may delete its files. So the file systems are checked
+/// while it runs, when it reports a lack of space, and at its end.
 class FullPlaces {
  public:
-  /// Watches the file system of `folder`. found() says of it "`name`: `bytes` full", or
-  /// "`name`: `files` full" where it can hold no more files.
+  /// Watches the file system of `folder`. found() reports it as "`name`: `bytes` full", or "`name`:
+  /// `files` full" if its number of files is exhausted.
   void watch(const std::string& name, std::string bytes, std::string files, Fd folder);
   /// `told`: a program reported a lack of space.
   void look(bool told);
   std::vector<std::string> found() const;
-  /// Lets go of the file systems; what was found stays.
+  /// Closes the file systems; the findings stay.
   void close();
 
  private:
@@ -52,7 +52,7 @@ class FullPlaces {
     std::string bytes;
     std::string files;
     Fd folder;
-    Space least{};  ///< The least that was free at any look.
+    Space least{};  ///< The least free space at any check.
   };
   std::vector<Place> places_;
   bool told_ = false;

@@ -26,9 +26,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Results as large as a volume can be, on a slow disk.
+/// Time to copy results as large as a volume, on a slow disk.
 constexpr std::chrono::hours keeping_time_max{6};
-/// The copying child reports its errno this way.
+/// The copying child process reports its errno through this.
 constexpr int exit_other = 255;
 constexpr std::size_t pip_conf_bytes_max = 64u << 10;
 
@@ -37,13 +37,13 @@ int copy_all(const Fd& from, const std::string& target) {
   return to ? copy_tree(from.get(), to.get(), [](const std::string&) { return true; }) : errno;
 }
 
-/// A shared channel lies in muster's own folder, which only muster can change.
+/// A shared channel is in muster's own folder, which only muster can change.
 Result<Fd> open_staged(const Staged& staged, LinkOwner caller) {
   return open_given_folder(staged.from, staged.is_own ? std::nullopt : caller);
 }
 
-/// Moves a tree that has no more writers. From a volume it is copied, with holes as holes and links
-/// as links, so that the copy cannot take more space than the original.
+/// Moves a tree that no process writes to any more. From a volume it is copied, with holes as holes
+/// and links as links, so that the copy cannot take more space than the original.
 Result<void> keep_tree(const std::string& from, const std::string& target, const Env& env) {
   if (::rename(from.c_str(), target.c_str()) == 0) return {};
   if (errno != EXDEV) return fail_errno(target);
@@ -111,7 +111,7 @@ std::vector<Staged> to_stage(const job::HostSpec& spec) {
   for (const job::InputChannel& channel : spec.spec.input) {
     const std::string from =
         channel.folder.empty() ? shared_channel(spec, channel) : channel.folder;
-    if (from.empty()) continue;  // Fetched to where it belongs.
+    if (from.empty()) continue;  // Already downloaded to its target.
     if (!job::has_channel(spec.spec, spec.host, channel)) continue;
     all.push_back({"channel " + channel.name, from, layers + "/data/" + channel.name,
                    ml + "/input/data/" + channel.name, channel.folder.empty()});
@@ -127,7 +127,7 @@ Result<std::optional<container::Process>> stage(const Staged& staged,
   using Copy = std::optional<container::Process>;
   const Result<Fd> from = open_staged(staged, caller);
   if (!from) return from.error().in(staged.what);
-  // Whatever its owner puts in its place, this folder is shown or copied.
+  // The opened folder is shown or copied, even if its owner puts another one in its place.
   const std::string held = held_path(*from);
   std::error_code code;
   const fs::path real = fs::read_symlink(held, code);

@@ -12,22 +12,22 @@
 
 namespace muster::steward {
 
-/// Makes a host's folders and the files that describe the job: bundle/ (what /etc gets), ml/ with
-/// input/config, model, output, code. `caller`: whose links lead to the submitter's files.
+/// Creates a host's folders and the files that describe the job: bundle/ (the files for /etc), ml/
+/// with input/config, model, output, code. `caller`: the user whose symbolic links may be followed.
 Result<void> make_host_files(const job::HostSpec& spec, LinkOwner caller = ::geteuid());
-/// Makes what the host's programs write to, and muster's own files for them, `user`'s.
+/// Gives `user` the folders that the host's programs write to, and muster's own files for them.
 Result<void> give_to_user(const job::HostSpec& spec, const job::User& user);
 /// Also gives the user the content of the host's folder for checkpoints.
 Result<void> give_checkpoints_to_user(const job::HostSpec& spec, const job::User& user);
 
-/// One folder of the submitter's, or a channel that the machine's hosts share, of which a host gets
-/// a writable view.
+/// A folder of the submitter, or a channel that the machine's hosts share, of which a host gets a
+/// writable view.
 struct Staged {
   std::string what;     ///< "channel train", "source folder", for messages.
   std::string from;     ///< Never written to.
-  std::string layer;    ///< Where the host's writes go.
+  std::string layer;    ///< The folder for the host's writes.
   std::string target;   ///< Below the host's ml/.
-  bool is_own = false;  ///< `from` is muster's own folder, not a path that a person gave.
+  bool is_own = false;  ///< `from` is muster's own folder, not a path from a user.
 
   bool operator==(const Staged&) const = default;
 };
@@ -45,13 +45,13 @@ Result<std::optional<container::Process>> stage(const Staged& staged,
 /// receiving a stop request. The steward has one thread, so the child may call any function. `copy`
 /// returns 0 or an errno.
 Result<container::Process> start_copy(const std::function<int()>& copy);
-/// Waits for a copy that was started. Error: `system`: the disk is full, a file unreadable.
+/// Waits for a copy that was started. Error: `system`, e.g. a full disk or an unreadable file.
 loop::Task<Result<void>> copied(loop::Loop& loop, const Staged& staged, container::Process& copy);
 
 /// Moves /opt/ml/model and /opt/ml/output to result/ next to it, made harmless
 /// (base/files/clean_tree.h) and owned by this user. The host must have ended, and nothing may be
-/// mounted there. Warnings for people: what was left out, and which of the two is no longer a
-/// folder (a link could lead anywhere).
+/// mounted there. Returns warnings: skipped entries, and which of the two is no longer a folder (a
+/// link could lead anywhere).
 Result<std::vector<std::string>> collect_results(const job::HostSpec& spec, const Env& env);
 
 }  // namespace muster::steward

@@ -16,7 +16,7 @@
 namespace muster::node {
 namespace {
 
-/// For the job's folder to go before the scheduler's SIGKILL.
+/// Time to remove the job's folder before the scheduler's SIGKILL.
 constexpr std::chrono::seconds removal{1};
 constexpr std::size_t complaints_max = 20;
 constexpr std::chrono::seconds ldconfig_max{10};
@@ -24,8 +24,8 @@ constexpr std::chrono::seconds ldconfig_max{10};
 constexpr std::int64_t ids_base = 1879048192;
 constexpr std::int64_t ids_per_job = 65536;
 
-/// By chance for each attempt, out of 4,096: jobs that share a node and got the same see nothing of
-/// each other all the same.
+/// Chosen at random for each attempt, out of 4,096. Jobs on one node that get the same ids still
+/// cannot see each other.
 std::int64_t first_id_from(const std::string& nonce) {
   return ids_base +
          ids_per_job * static_cast<std::int64_t>(std::stoul(nonce.substr(0, 3), nullptr, 16));
@@ -51,14 +51,14 @@ job::NodeState Agent::state() const {
   return begun_ ? job::NodeState::running : job::NodeState::waiting;
 }
 
-/// Once the engine is reached, complaints need not appear here too: standard error becomes a file.
+/// Once the engine is connected, messages need not appear here too: standard error becomes a file.
 void Agent::complain(const std::string& text) {
   if (reached_ || complaints_.size() >= complaints_max) return;
   if (std::find(complaints_.begin(), complaints_.end(), text) == complaints_.end())
     complaints_.push_back(text);
 }
 
-/// All addresses were tried, and the engine was at none of them.
+/// The engine could not be reached at any address.
 void Agent::say_complaints() {
   for (; !reached_ && complaints_said_ < complaints_.size(); ++complaints_said_)
     log_.warning(complaints_[complaints_said_]);
@@ -69,7 +69,7 @@ loop::Task<> Agent::make_folder() {
   Result<NodeFolder> made = co_await loop::in_thread(loop_, make);
   if (made) {
     folder_ = *std::move(made);
-  } else {  // The engine is to hear why.
+  } else {  // The engine must receive the reason.
     log_.error(made.error().text);
     end(job::Outcome::failed(options_.node + ": " + made.error().text));
   }
@@ -116,7 +116,7 @@ loop::Task<> Agent::look_around() {
     return container::lack_of(container::find_ability(env, no_root));
   };
   const std::optional<std::string> lack = co_await loop::in_thread(loop_, look);
-  // What processes of an earlier job left, all of which were killed.
+  // Leftovers of an earlier job whose processes were all killed.
   if (!container::known_containers().empty()) co_await steward_.sweep();
   if (lack)
     co_return end(job::Outcome::failed(options_.node + ": cannot create a container: " + *lack +
@@ -128,7 +128,7 @@ loop::Task<> Agent::look_around() {
   lacks_ = *std::move(layers);
 }
 
-/// Whether the node's program that is to open the image is there, and an image that is a file.
+/// Checks that the node has the program that opens the image, and the image if it is a file.
 void Agent::look_for_tool(const job::Image& image) {
   const Result<std::string> found = container::find_tool(image.tool, options_.env);
   if (!found)
@@ -138,7 +138,7 @@ void Agent::look_for_tool(const job::Image& image) {
     end(job::Outcome::failed(options_.node + ": " + errno_text(image.name)));
 }
 
-/// When this is over by itself, as things stand.
+/// The next deadline at which this ends without further events.
 TimePoint Agent::deadline() const {
   const bool alone_is_bounded = job_.timing.alone.count() > 0;
   if (state() == job::NodeState::waiting && job::is_spare(options_.host))
@@ -214,7 +214,7 @@ loop::Task<> Agent::prepare_and_start(job::NodeBegin begin) {
   start_or_end(begin);
 }
 
-/// The layers that were missing have been brought by now.
+/// The missing layers have been copied by now.
 loop::Task<Result<void>> Agent::take_image() {
   const auto take = [wanted = *job_.image, image = *job_.spec.image, brought = brought_layers()] {
     return node::take_image(wanted, image, brought);
@@ -266,8 +266,8 @@ void Agent::start_or_end(const job::NodeBegin& begin) {
 Result<void> Agent::start_host(const job::NodeBegin& begin) {
   job::HostSpec spec;
   spec.spec = job_.spec;
-  // A steward that the scheduler's signal reaches too has no more time than this process, which
-  // sees to it that there is less where no other job wants the node.
+  // The scheduler's signal may also reach the steward, which has no more time than this process. If
+  // no other job wants the node, this process gives it less.
   spec.spec.grace = grace().preempted();
   if (std::string note = grace().note(); !note.empty()) spec.spec.notes.push_back(std::move(note));
   spec.host = options_.host;
@@ -276,7 +276,7 @@ Result<void> Agent::start_host(const job::NodeBegin& begin) {
   spec.rollcall_port = job_.rollcall_port;
   spec.in_step = !job_.light;
   spec.devices = devices_;
-  // An ordinary user's hosts have the ids of his namespace.
+  // Hosts of an ordinary user have the ids of the user's namespace.
   if (spec.in_step && rootless_ids(options_.env) == 0) spec.first_id = first_id_from(job_.nonce);
   spec.state_folder = job_.folder;
   spec.job_folder = job_.folder;
@@ -304,8 +304,8 @@ SchedulersGrace Agent::grace() const {
   return {job_.spec.grace, job_.kill_wait, preempt_grace_};
 }
 
-/// A steward kills at a second request, whatever grace that has: of several stops the earliest end
-/// of a grace counts. `most`: what the first may still be granted.
+/// A second request makes a steward kill, whatever grace it has. So of several stops, the earliest
+/// deadline counts. `most`: the longest grace that can still be granted.
 void Agent::stop(std::chrono::milliseconds grace, std::chrono::milliseconds most) {
   const TimePoint until = Clock::now() + grace;
   if (stop_until_ && *stop_until_ <= until) return;
@@ -317,15 +317,15 @@ void Agent::stop(std::chrono::milliseconds grace, std::chrono::milliseconds most
   if (!is_first || most > grace) tasks_.start(kill_at(until));
 }
 
-/// At a deadline that no other has taken the place of.
+/// Waits for a deadline that was not replaced meanwhile.
 loop::Task<> Agent::kill_at(TimePoint deadline) {
   loop::Timer timer(loop_);
   const bool in_time = co_await timer.until(deadline);
   if (in_time && stop_until_ == deadline) steward_.stop(std::chrono::milliseconds(0));
 }
 
-/// The scheduler's signal came, or comes yet, since it takes the node for another job, for which it
-/// gives more time. A shorter grace that somebody else asked for stays.
+/// The scheduler has sent its signal, or will, because it takes the node for another job, and then
+/// grants more time. A shorter grace that was requested before stays.
 void Agent::grant_more() {
   is_preempted_ = true;
   if (!signal_until_ || stop_until_ != signal_until_) return;

@@ -36,18 +36,20 @@ class Agent {
     Env env;              ///< The steward's.
     std::string host;     ///< "algo-2"
     std::string node;
-    std::vector<int> gpus{};  ///< The scheduler gave them to this step, by its numbers.
+    std::vector<int> gpus{};  ///< The GPUs that the scheduler gave to this step, by its numbers.
     std::string no_root{};    ///< Why this process is not root, not even of its own namespaces.
   };
-  /// `folder`: of the job's attempt before, in which this node had a part; else it is made.
+  /// `folder`: from the job's previous attempt, if this node took part in it; otherwise it is
+  /// created.
   Agent(loop::Loop& loop, job::NodeJob job, Options options, const Log& log,
         std::optional<NodeFolder> folder = std::nullopt);
   Agent(const Agent&) = delete;
   Agent& operator=(const Agent&) = delete;
 
-  /// To the end, when all is removed, or but the host where again() is set; then stops the loop.
+  /// Runs to the end, when everything is removed (only the host if again() is set); then stops the
+  /// loop.
   loop::Task<> run();
-  /// The node's part in the next attempt, for another Agent.
+  /// The node's part in the next attempt, run by another Agent.
   const std::optional<job::NodeAgain>& again() const { return again_; }
   std::optional<NodeFolder> take_folder() { return std::exchange(folder_, std::nullopt); }
 
@@ -60,13 +62,13 @@ class Agent {
     job::Outcome outcome;
     TimePoint at;
   };
-  /// What was said on the connection that there is; each begins with a new one.
+  /// The state of the current connection; a new connection starts with a new state.
   struct Said {
     std::uint64_t journal_bytes = 0;  ///< Sent.
-    std::uint64_t have = 0;           ///< What the engine has of them.
+    std::uint64_t have = 0;           ///< The number that the engine has.
     std::uint64_t result_bytes = 0;   ///< Sent.
     bool began = false, signalled = false, ended = false, given = false;
-    bool wanted = false;  ///< The result, by the engine.
+    bool wanted = false;  ///< The engine has requested the result.
   };
   enum class Sent { nothing, something };
 
@@ -115,7 +117,7 @@ class Agent {
   std::string brought_layers() const {
     return job_.image && !job_.image->layers.empty() ? job_.image->layers : job_.folder + ".layer-";
   }
-  /// Layers that are this node's alone, if there are some.
+  /// Layers that only this node uses, if any.
   void remove_layers() const;
 
   loop::Loop& loop_;
@@ -123,28 +125,29 @@ class Agent {
   Options options_;
   const Log& log_;
   bool reached_ = false;    ///< The engine has welcomed this node once,
-  bool connected_ = false;  ///< and by the connection that there is.
+  bool connected_ = false;  ///< and on the current connection.
   std::vector<std::string> complaints_;
   std::size_t complaints_said_ = 0;
 
   std::optional<NodeFolder> folder_;
   bool begun_ = false;
   std::chrono::milliseconds preempt_grace_{0};
-  bool is_preempted_ = false;              ///< The engine knows why the scheduler's signal comes.
-  std::optional<TimePoint> signal_until_;  ///< As the next, by the scheduler's signal.
-  std::vector<int> lacks_;                 ///< Layers of the image that are to be brought.
+  bool is_preempted_ = false;  ///< The engine knows the reason for the scheduler's signal.
+  std::optional<TimePoint> signal_until_;  ///< Like stop_until_, for the scheduler's signal.
+  std::vector<int> lacks_;                 ///< Missing layers of the image.
   job::HostDevices devices_;               ///< A container's GPUs.
-  Fd image_lock_;                          ///< While it is open no layer goes.
-  std::string address_here_;               ///< The node's, of the connection that there is.
-  std::deque<std::pair<job::Message, std::string>> answers_;  ///< To questions, not sent yet.
-  std::optional<TimePoint> stop_until_;  ///< A stop was asked for, and the grace ends then.
+  Fd image_lock_;                          ///< While it is open, no layer is removed.
+  std::string address_here_;               ///< The node's address on the current connection.
+  std::deque<std::pair<job::Message, std::string>>
+      answers_;                          ///< Answers to questions, not sent yet.
+  std::optional<TimePoint> stop_until_;  ///< A stop was requested; the grace ends at this time.
   std::optional<Signalled> signalled_;
   std::optional<Ended> ended_;
   bool over_ = false;
   std::optional<job::NodeAgain> again_;
   TimePoint begun_at_;       ///< When this object was made.
-  TimePoint heard_;          ///< When the engine was.
-  std::size_t address_ = 0;  ///< Where the engine was last: a place among its addresses.
+  TimePoint heard_;          ///< When the engine was last heard from.
+  std::size_t address_ = 0;  ///< The engine's last working one, by index.
   Said said_;
   Fd journal_;
   std::optional<packing::TarPlan> result_;
@@ -152,7 +155,7 @@ class Agent {
   std::unique_ptr<loop::Notices> notices_;
   loop::Event changed_;
   HostSteward steward_;
-  std::optional<HostMeter> meter_;  ///< While the host runs; after what it watches by.
+  std::optional<HostMeter> meter_;  ///< While the host runs.
   loop::Tasks tasks_;
 };
 

@@ -50,7 +50,7 @@ loop::Task<> Agent::keep_connected() {
   }
 }
 
-/// Tries each address, that which was right last time first. False: none welcomes us.
+/// Tries each address, the last working one first. False: no engine accepted the connection.
 loop::Task<bool> Agent::connect() {
   for (std::size_t i = 0; i < job_.addresses.size() && !over_; ++i) {
     const std::size_t chosen = (address_ + i) % job_.addresses.size();
@@ -77,7 +77,7 @@ loop::Task<bool> Agent::connect() {
   co_return false;
 }
 
-/// To the end of the connection. False: it came before a welcome.
+/// Runs to the end of the connection. False: it ended before a welcome.
 loop::Task<bool> Agent::converse(std::shared_ptr<loop::Channel> channel, std::string address) {
   said_ = Said{};
   heard_ = Clock::now();
@@ -115,7 +115,7 @@ loop::Task<bool> Agent::converse(std::shared_ptr<loop::Channel> channel, std::st
   co_return welcomed;
 }
 
-/// Beats both ways.
+/// Heartbeats in both directions.
 loop::Task<> Agent::watch(std::shared_ptr<loop::Channel> channel) {
   loop::Timer timer(loop_);
   TimePoint last = Clock::now();
@@ -124,7 +124,8 @@ loop::Task<> Agent::watch(std::shared_ptr<loop::Channel> channel) {
     const bool in_time = co_await timer.after(job_.timing.beat);
     if (!in_time) co_return;
     const TimePoint now = Clock::now();
-    if (now - last > 3 * job_.timing.beat) heard_ = now;  // Who did not run did not listen.
+    if (now - last > 3 * job_.timing.beat)
+      heard_ = now;  // A process that did not run could not receive anything.
     last = now;
     is_heard = now - heard_ <= job_.timing.silence;
     if (is_heard) post(*channel, Message::node_beat);
@@ -225,7 +226,7 @@ loop::Task<> Agent::send(std::shared_ptr<loop::Channel> channel) {
         continue;
       }
     }
-    if (!sent) {  // The disk fails: without its journal the host is worth nothing.
+    if (!sent) {  // The disk failed: without its journal the host's work is lost.
       log_.error(sent.error().text);
       over("the journal cannot be read");
       co_return;
@@ -264,7 +265,7 @@ void Agent::measure(const job::NodeMeasure& measure) {
   answers_.emplace_back(Message::node_usage, job::encode(answer));
 }
 
-/// A host's end comes after all of the journal.
+/// A host's end is sent after its whole journal.
 void Agent::send_words(loop::Channel& channel) {
   for (const auto& [message, answer] : std::exchange(answers_, {})) post(channel, message, answer);
   if (begun_ && !std::exchange(said_.began, true)) post(channel, Message::node_began);

@@ -18,7 +18,7 @@ namespace muster::node {
 namespace {
 
 constexpr std::size_t proc_bytes_max = 1u << 20;
-/// A measurement is paid for by so many times its own time without one.
+/// After a measurement, none is made for this multiple of its duration.
 constexpr int rest_factor = 100;
 
 Duration processor_time_here() {
@@ -27,7 +27,7 @@ Duration processor_time_here() {
   return std::chrono::seconds(used.tv_sec) + std::chrono::nanoseconds(used.tv_nsec);
 }
 
-/// Folders of the groups that hold the host and nothing else.
+/// Folders of the groups that contain only the host.
 std::vector<std::string> own_groups(const job::HostSpec& spec) {
   std::vector<std::string> folders;
   const std::string text = read_file("/proc/self/cgroup", proc_bytes_max).value_or("");
@@ -42,7 +42,7 @@ std::vector<std::string> own_groups(const job::HostSpec& spec) {
   return folders;
 }
 
-/// A light host's, with what is around it in the step; else what descends from `steward`.
+/// For a light host, all processes of the step; otherwise the descendants of `steward`.
 std::vector<pid_t> processes_of(const std::vector<std::string>& groups, pid_t steward) {
   for (const std::string& group : groups)
     if (std::vector<pid_t> pids = supervise::processes_of_group(group); !pids.empty()) return pids;
@@ -79,7 +79,7 @@ Result<job::Usage> HostMeter::measure(pid_t steward, const std::string& address)
   const Duration before = processor_time_here();
   job::Usage now = look(steward, address);
   not_before_ = Clock::now() + rest_factor * (processor_time_here() - before);
-  // A process that ends between two readings may count in neither, and nothing was given back.
+  // A process that ends between two readings may be missing in both; totals never decrease.
   now.processor_time = std::max(now.processor_time, last_.processor_time);
   now.disk.in = std::max(now.disk.in, last_.disk.in);
   now.disk.out = std::max(now.disk.out, last_.disk.out);

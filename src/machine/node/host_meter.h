@@ -21,19 +21,19 @@
 namespace muster::node {
 
 /// True for the group of one step of Slurm's, or one within it: "/slurm/uid_0/job_7/step_0/task_0".
-/// Others, a daemon's or the root, are not the host's alone. Pure.
+/// Other groups, such as a daemon's or the root group, have other processes, too. Pure.
 bool is_of_step(std::string_view group);
 
-/// What a host uses of its node, as its step's control groups count it; what these do not count, as
-/// its processes do. Its network is the interface that the job's hosts reach each other by, so what
-/// others on the node send counts, too.
+/// Measures a host's resource use on its node, from the control groups of its step or, for
+/// resources that these do not count, from its processes. The network figures are those of the
+/// interface between the job's hosts, so they include traffic of other processes on the node.
 class HostMeter {
  public:
   /// `env`: finds the tool that reports GPUs, and lists those that the scheduler assigned.
   HostMeter(supervise::Programs& programs, const job::HostSpec& spec, Env env);
 
-  /// `address`: the node's, by which the others reach it. Error: `timeout` where measuring now
-  /// would take more than a hundredth of a processor.
+  /// `address`: the node's address for the other hosts. Error: `timeout` if measuring now would use
+  /// more than 1 % of a processor.
   Result<job::Usage> measure(pid_t steward, const std::string& address);
 
  private:
@@ -42,7 +42,7 @@ class HostMeter {
   supervise::Programs& programs_;
   job::HostSpec spec_;
   Env env_;
-  std::vector<int> gpus_;                         ///< As the tool counts within the step.
+  std::vector<int> gpus_;                         ///< In the tool's numbering within the step.
   std::optional<devices::GpuMeter> gpu_meter_{};  ///< Created by the first request.
   job::Usage last_;
   TimePoint not_before_;

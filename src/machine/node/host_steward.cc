@@ -11,10 +11,10 @@
 namespace muster::node {
 namespace {
 
-constexpr std::chrono::seconds clear_up_max{15};  ///< For a steward whose lifeline has ended.
+constexpr std::chrono::seconds clear_up_max{15};  ///< Time for a steward whose lifeline has ended.
 constexpr std::chrono::seconds kill_max{5};
 
-/// The link's messages take no control characters.
+/// The link's messages must not contain control characters.
 void make_plain(std::string& line) {
   std::replace_if(
       line.begin(), line.end(), [](char c) { return (c >= 0 && c < ' ') || c == 127; }, ' ');
@@ -63,7 +63,7 @@ loop::Task<> HostSteward::ask_to_stop(std::chrono::milliseconds grace) {
 }
 
 loop::Task<> HostSteward::kill() {
-  lifeline_.write.reset();  // The steward kills its host and clears up.
+  lifeline_.write.reset();  // The steward kills its host and cleans up.
   const TimePoint deadline = Clock::now() + clear_up_max;
   bool in_time = true;
   while (runs() && in_time) in_time = co_await state_->ended.wait_until(deadline);

@@ -20,25 +20,25 @@
 
 namespace muster::node {
 
-/// The steward of this node's host: a child that lives no longer than this process.
+/// The steward of this node's host: a child process that ends with this process.
 class HostSteward {
  public:
   HostSteward(loop::Loop& loop, std::string program, Env env);
   HostSteward(const HostSteward&) = delete;
   HostSteward& operator=(const HostSteward&) = delete;
 
-  /// Starts it; `lock` is held by it too. `on_end` comes once, from the loop, with what it said
-  /// last where it failed. Errors: `invalid_input` for a specification that no steward takes;
-  /// `system`, and as supervise::spawn.
+  /// Starts it; it also holds `lock`. `on_end` is called once, from the loop, with its last output
+  /// if it failed. Errors: `invalid_input` for an invalid specification; `system`, and as
+  /// supervise::spawn.
   Result<void> start(const job::HostSpec& spec, const Fd& lock,
                      std::function<void(job::Outcome)> on_end);
   bool runs() const { return state_->pid.has_value(); }
   std::optional<pid_t> pid() const { return state_->pid; }
-  /// With the process's one reaper.
+  /// Uses the process's only reaper.
   supervise::Programs& programs() { return programs_; }
   /// Asks it to stop its host. Each call counts: a second one kills.
   void stop(std::chrono::milliseconds grace);
-  /// Ends it with its host, and all that either has started, without a word.
+  /// Kills it with its host and all their descendants, without a report.
   loop::Task<> kill();
   /// Removes leftover containers of killed stewards, from this or an earlier job. None is running:
   /// they ended with their stewards.

@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::string_view prefix = "muster-";
 constexpr std::size_t nonce_digits = 16;
-/// Between a job's lock and its first holder.
+/// The time until a job's lock gets its first holder.
 constexpr std::chrono::minutes young_max{1};
 
 bool is_there(const std::string& path) {
@@ -53,7 +53,7 @@ bool is_dead(const std::string& place) {
   return lock && ::flock(lock.get(), LOCK_EX | LOCK_NB) == 0;
 }
 
-/// By the change of its inode: sbcast gives a file the time that its source was written.
+/// Uses the inode's change time, because sbcast copies the modification time of the source.
 bool is_older(const struct stat& status, UnixMillis before) {
   return UnixMillis(status.st_ctim.tv_sec * 1000) < before;
 }

@@ -9,29 +9,28 @@
 
 namespace muster::node {
 
-/// The folder that a job has to itself on its node, "muster-<16 hex digits>", which the script of
-/// its Slurm job makes (docs/protocols/slurm-job.md): its files come there, and `sm node` makes
+/// A job's private folder on its node, "muster-<16 hex digits>", which the script of its Slurm job
+/// creates (docs/protocols/slurm-job.md). The job's files are moved there, and `sm node` creates
 /// NodeJob::folder in it.
 
-/// True for the name of one.
+/// True for the name of such a folder.
 bool is_place(const std::string& name);
 
-/// The place that `path` lies in; `path` itself where it lies in none.
+/// The place that contains `path`; `path` itself if there is none.
 std::string place_around(const std::string& path);
 
-/// Removes the place that the file `job_file` was brought to, if it is one, and this user's.
-/// Blocks. Error: as remove_tree().
+/// Removes the place that contains the file `job_file`, if it is a place of this user. Blocks.
+/// Error: as remove_tree().
 Result<void> remove_place_of(const std::string& job_file);
 
-/// Removes places in `folder` (/tmp) of this user's whose jobs have no living process here: all
-/// were killed at once. Blocks.
+/// Removes this user's places in `folder` (/tmp) whose jobs have no running process here, because
+/// all were killed at once. Blocks.
 void remove_dead(const std::string& folder);
 
-/// Removes files in `folder` (/tmp) of jobs that never started here: Slurm takes a job whose prolog
-/// fails away from its nodes, and no process of the job runs there that could clean up. Only
-/// affects entries of this user created before `before`: places without NodeJob::folder in them,
-/// and plain files "muster-<16 hex digits>.<word>" without a place of that name next to them.
-/// Blocks.
+/// Removes files in `folder` (/tmp) of jobs that never started here: Slurm removes a job whose
+/// prolog fails from its nodes, so no process of the job can clean up there. Only affects entries
+/// of this user created before `before`: places without NodeJob::folder in them, and plain files
+/// "muster-<16 hex digits>.<word>" without a place of that name next to them. Blocks.
 void remove_unclaimed(const std::string& folder, UnixMillis before);
 
 }  // namespace muster::node

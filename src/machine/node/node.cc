@@ -32,7 +32,7 @@ struct NodeArgs {
   std::string steward;
 };
 
-/// The line, or why it is not run.
+/// The parsed command line, or the reason why it is not run.
 std::variant<NodeArgs, command::Stop> node_args(const Args& args) {
   const command::Page& page = command::page_of("node");
   command::Line line(page);
@@ -44,7 +44,7 @@ std::variant<NodeArgs, command::Stop> node_args(const Args& args) {
   return given;
 }
 
-/// The scheduler's word; a job's hosts are in its order of nodes, then those that stand by.
+/// From the scheduler's variable: a job's hosts are in its order of nodes, followed by the spares.
 Result<std::string> own_host(const Env& env, const job::NodeJob& job) {
   const Env::const_iterator found = env.find("SLURM_PROCID");
   const std::optional<std::int64_t> number =
@@ -69,13 +69,14 @@ std::string own_node(const Env& env) {
   return node.substr(0, 255);
 }
 
-/// Places in the node's list of GPUs, whatever of them a control group lets the step see.
+/// Positions in the node's list of GPUs, regardless of which GPUs a control group shows to the
+/// step.
 std::vector<int> own_gpus(const Env& env) {
   const Env::const_iterator found = env.find("SLURM_STEP_GPUS");
   return found == env.end() ? std::vector<int>() : devices::gpu_numbers(found->second);
 }
 
-/// A host that had them would take itself for a part of the scheduler's job.
+/// With these variables, a host's programs would act as part of the scheduler's job.
 Env without_schedulers(Env env) {
   std::erase_if(env, [](const auto& entry) {
     return entry.first.starts_with("SLURM") || entry.first.starts_with("PMI");
@@ -83,7 +84,7 @@ Env without_schedulers(Env env) {
   return env;
 }
 
-/// A step that loses its keeper would run on for hours.
+/// A step whose daemon was lost would run on for hours.
 void end_with_parent() {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
 }
@@ -93,16 +94,16 @@ Result<void> run(const NodeArgs& given, const Env& env, const Log& log) {
   const std::string program = given.steward.empty() ? TRY(own_program()) : given.steward;
   Agent::Options options{program, without_schedulers(env), TRY(own_host(env, job)), own_node(env),
                          own_gpus(env)};
-  if (!job.light && ::geteuid() != 0) {  // While there is one thread.
+  if (!job.light && ::geteuid() != 0) {  // While there is only one thread.
     const Result<supervise::OwnRoot> own = supervise::become_own_root(options.env);
     if (!own) options.no_root = own.error().text;
     end_with_parent();
   }
-  // Between two attempts, and while the last file goes, the scheduler's signals end nothing.
+  // Between two attempts, and while the last file is removed, the scheduler's signals are ignored.
   loop::Loop between;
   const loop::Signals heeded(between, {SIGTERM, SIGINT, SIGHUP});
   std::optional<NodeFolder> folder;
-  while (true) {  // For each attempt that this node has a part in.
+  while (true) {  // Once for each attempt in which this node takes part.
     const Log own(STDERR_FILENO, "sm node[" + options.host + "]", log.level());
     loop::Loop loop;
     Agent agent(loop, job, options, own, std::exchange(folder, std::nullopt));

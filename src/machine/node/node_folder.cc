@@ -19,13 +19,13 @@
 namespace muster::node {
 namespace {
 
-/// Files from the machine of the submitter: the submitter's own disk is the limit.
+/// Files from the submitter's machine, whose disk limits them.
 constexpr std::uint64_t archive_bytes_max = std::uint64_t{1} << 40;
 constexpr std::uint64_t archive_entries_max = 10'000'000;
-/// Longer than a job is brought for, and a node waits for that (slurm::bring_max).
+/// Longer than the copying of a job can take, for which a node waits (slurm::bring_max).
 constexpr std::chrono::hours bring_max{1};
 
-/// Shared folders are of file systems that may show a file before it has all come.
+/// The file system of a shared folder may show a file before all of it has arrived.
 Result<void> check_digest(const std::string& archive, const std::string& digest) {
   Fd file(::open(archive.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
   if (!file) return fail_errno(archive);
@@ -38,7 +38,7 @@ Result<void> check_digest(const std::string& archive, const std::string& digest)
   }
 }
 
-/// `digest`: of an archive that other nodes have, too; empty for the node's own.
+/// `digest`: for an archive that all nodes share; empty for the node's own copy.
 Result<void> unpack_inputs(const std::string& archive, const std::string& digest,
                            const std::string& folder) {
   struct stat status {};

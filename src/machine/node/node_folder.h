@@ -9,12 +9,12 @@
 
 namespace muster::node {
 
-/// The place of a job on its node (docs/protocols/node-link.md): what came in the archive, `lock`,
-/// `key`, and the host's folder. All of it blocks.
+/// The place of a job on its node (docs/protocols/node-link.md): the content of the archive,
+/// `lock`, `key`, and the host's folder. All functions block.
 class NodeFolder {
  public:
   /// Creates it, after removing folders of dead jobs. Errors: `invalid_input` if it exists, or for
-  /// the archive; `denied`, `system`. On an error nothing of it stays.
+  /// the archive; `denied`, `system`. After an error nothing is left.
   static Result<NodeFolder> make(const job::NodeJob& job);
 
   std::string key_file() const { return path_ + "/key"; }

@@ -15,7 +15,7 @@ namespace {
 
 constexpr mode_t others_may_write = 022;
 
-/// The store's folder: setuid programs and programs of later jobs lie in it.
+/// The store's folder: it contains setuid programs and programs of later jobs.
 Result<image::Store> open_store(const job::NodeImage& image) {
   TRY(make_folders(image.folder, 0700));
   struct stat status {};
@@ -27,7 +27,7 @@ Result<image::Store> open_store(const job::NodeImage& image) {
   return image::Store::open(image.folder + "/images");
 }
 
-/// A layer as it was delivered: no other user of the node could have made it.
+/// A delivered layer, which no other user of the node can have created.
 Result<std::unique_ptr<image::Bytes>> open_brought(const std::string& path) {
   Fd file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (!file) return fail_errno(path);

@@ -5,7 +5,8 @@
 namespace muster::node {
 namespace {
 
-/// The scheduler's grace less this is a host's: 2 s that its steward waits, 2 s to tell the end.
+/// A host's grace is the scheduler's minus this: 2 s for which its steward waits, 2 s to report the
+/// end.
 constexpr std::chrono::seconds farewell{4};
 
 std::string seconds_of(std::chrono::milliseconds time) {

@@ -6,9 +6,9 @@
 
 namespace muster::node {
 
-/// Reads the file for the node, and removes it. Blocks. Errors, with the path: `denied` if it is
-/// not a plain file of this process's user alone, or a link; `invalid_input` for its content;
-/// `not_found`, `system`.
+/// Reads the file for the node, and removes it. Blocks. Errors, with the path: `denied` if it is a
+/// link, or not a plain file that only this process's user can access; `invalid_input` for its
+/// content; `not_found`, `system`.
 Result<job::NodeJob> take_job(const std::string& path);
 
 }  // namespace muster::node

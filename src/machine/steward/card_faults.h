@@ -14,30 +14,30 @@
 
 namespace muster::steward {
 
-/// The numbers of the NVIDIA GPUs that the host has: by its device files, on a light host by what a
-/// scheduler's variables in `env` say.
+/// The numbers of the host's NVIDIA GPUs: from its device files or, on a light host, from the
+/// scheduler's variables in `env`.
 std::vector<int> gpu_numbers_of(const job::HostSpec& spec, const Env& env);
 
-/// Follows what the driver of a host's GPUs writes to the kernel's log. It explains a failure of
-/// the host, and never is one.
+/// Follows the kernel log's messages from the driver of a host's GPUs. They can explain a failure
+/// of the host, but never cause one.
 class CardFaults {
  public:
-  /// Follows the GPUs with these numbers, from now on. Error: the log cannot be read, with its
+  /// Starts following the GPUs with these numbers. Error: the log cannot be read; the text has its
   /// name.
   static Result<CardFaults> follow(const std::vector<int>& gpus);
-  /// `log`: each read() gives whole records, and never blocks. `places`: the host's GPUs by their
-  /// places on the bus, without the function: ":0b:00".
+  /// `log`: each read() returns whole records and never blocks. `places`: the bus addresses of the
+  /// host's GPUs, without the function: ":0b:00".
   CardFaults(Fd log, std::map<std::string, int> places);
 
-  /// Takes what has come, at most a thousand records. `now` must not go back.
+  /// Reads the available records, at most a thousand. `now` must not go back.
   void look(TimePoint now);
 
   struct Found {
-    std::vector<std::string> lines;       ///< As they came, each once, at most eight.
-    job::Card card = job::Card::working;  ///< The worst of them.
+    std::vector<std::string> lines;       ///< In order of arrival, each once, at most eight.
+    job::Card card = job::Card::working;  ///< The worst state among them.
   };
-  /// What came in the last 30 s before the end of a host that failed. It ends within seconds of the
-  /// failure.
+  /// The messages of the last 30 s before the end of a failed host. The host ends within seconds of
+  /// the failure.
   Found explaining(TimePoint end) const;
 
  private:
@@ -48,7 +48,7 @@ class CardFaults {
   };
   Fd log_;
   std::map<std::string, int> places_;
-  std::deque<Seen> seen_;  ///< The latest.
+  std::deque<Seen> seen_;  ///< The latest messages.
 };
 
 }  // namespace muster::steward

@@ -39,7 +39,7 @@ Result<void> give(const Fd& fd, const std::optional<Owner>& owner, const std::st
   return {};
 }
 
-/// The folder that `relative` lies in, made if need be.
+/// The folder that contains `relative`; creates it if necessary.
 Result<Fd> folder_of(const Place& place, const std::string& relative) {
   Fd at(::fcntl(place.folder.held->get(), F_DUPFD_CLOEXEC, 3));
   std::vector<std::string> names = split(relative, '/');
@@ -77,7 +77,7 @@ Result<void> store_file(const Place& place, const std::string& from, const std::
   const Fd made(
       ::openat(folder.get(), partial.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (!made) return fail_errno(shown);
-  ::flock(made.get(), LOCK_EX);  // Says that somebody is at it.
+  ::flock(made.get(), LOCK_EX);  // Shows that a process is writing the file.
   Result<void> done = fill(place, made, from, shown);
   if (done && !is_current())
     done = fail(Errc::invalid_input, shown + ": the file changed while it was stored");
@@ -94,7 +94,7 @@ void remove_partial(int folder, const std::string& name) {
   if (::flock(file.get(), LOCK_EX | LOCK_NB) == 0) ::unlinkat(folder, name.c_str(), 0);
 }
 
-/// What killed stewards have left in `folder` and below.
+/// Leftovers of killed stewards in `folder` and below.
 void remove_partials(int folder, int depth = 0) {
   if (depth > depth_max) return;
   static_cast<void>(

@@ -11,11 +11,11 @@
 
 namespace muster::steward {
 
-/// The folder of `sm fit --checkpoints`, held by its descriptor: whatever its owner puts in its
-/// place later, this one is read and written. Copies share the descriptor.
+/// The folder of `sm fit --checkpoints`, held by its descriptor. So this folder is used even if its
+/// owner puts another one in its place later. Copies share the descriptor.
 struct CheckpointFolder {
   std::shared_ptr<const Fd> held;
-  std::string path;  ///< For people.
+  std::string path;  ///< For messages.
 };
 /// Errors: as open_given_folder().
 Result<CheckpointFolder> open_checkpoint_folder(const std::string& path,
@@ -30,9 +30,9 @@ std::unique_ptr<CheckpointPlace> checkpoints_in_folder(loop::Loop& loop,
                                                        const CheckpointFolder& folder,
                                                        const std::optional<Owner>& owner);
 
-/// Copies what such a folder holds into the folder `to`, with times and modes, but for what is just
-/// being made there and what is neither file nor folder nor link. Links stay links. Blocks. Returns
-/// 0 or the errno of what went wrong.
+/// Copies the content of such a folder to the folder `to`, with times and modes. Skips files that
+/// are still being written, and entries other than files, folders and links. Links stay links.
+/// Blocks. Returns 0 or an errno.
 int restore_checkpoints(const CheckpointFolder& from, const std::string& to);
 
 }  // namespace muster::steward

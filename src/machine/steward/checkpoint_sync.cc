@@ -27,12 +27,12 @@ namespace {
 constexpr std::size_t told_max = 10;
 constexpr std::size_t shown_max = 200;
 constexpr std::size_t queue_bytes_max = 1u << 20;
-constexpr int walked_at_a_time = 1000;  ///< Before others have their turn on the loop.
+constexpr int walked_at_a_time = 1000;  ///< Before the loop runs other tasks.
 constexpr std::chrono::minutes stored_pause{1};
 constexpr std::size_t s3_key_bytes_max = 1024;  ///< Source: the S3 user guide, "Object key names".
 
 struct OpenFile {
-  Fd fd;  ///< Empty: gone, or no regular file.
+  Fd fd;  ///< Empty: deleted, or not a regular file.
   Stamp stamp;
 };
 OpenFile open_file(int root, const std::string& relative) {
@@ -48,8 +48,8 @@ std::uint64_t number_of(const Stamp& stamp) {
   return hash({reinterpret_cast<const char*>(&stamp), sizeof stamp});
 }
 
-/// Files and their stamps, as a number each: the length of names takes no memory. Two files whose
-/// numbers meet by chance are only stored again.
+/// Files and their stamps, stored as one number each, so memory does not depend on the length of
+/// names. If two files have the same number by chance, a file is stored again.
 class StoredFiles {
  public:
   bool has(const std::string& path, const Stamp& stamp) const {
@@ -125,13 +125,13 @@ struct CheckpointSync::State {
   Fd root;
   std::unique_ptr<loop::TreeWatch> watch;
   StoredFiles stored;             ///< What `place` has.
-  std::deque<std::string> queue;  ///< As many as fit; a pass finds the others.
+  std::deque<std::string> queue;  ///< Limited; a pass finds the files that do not fit.
   std::set<std::string> queued;   ///< The content of `queue`, for lookups.
   std::size_t queue_bytes = 0;
-  std::set<std::string> going;   ///< Under way.
-  std::optional<FileWalk> pass;  ///< Over all files, for those that `stored` has not.
-  bool pass_wanted = false;      ///< Another one.
-  std::uint64_t failures = 0;    ///< Since the last pass was asked for by finish().
+  std::set<std::string> going;   ///< Being stored.
+  std::optional<FileWalk> pass;  ///< Walks over all files, to find those missing in `stored`.
+  bool pass_wanted = false;      ///< Another pass is needed.
+  std::uint64_t failures = 0;    ///< Since finish() requested the last pass.
   std::string first_failure;
   std::uint64_t left_out = 0;  ///< In the last pass: files whose paths are too long.
   std::uint64_t beyond = 0;    ///< In the last pass: files beyond the limit.
@@ -205,7 +205,8 @@ void CheckpointSync::State::forget_queue() {
 void CheckpointSync::State::scan(const std::string& relative, bool as_stored) {
   FileWalk walk(root.get(), relative);
   while (const std::optional<FileWalk::Found> found = walk.next()) {
-    if (found->is_folder) watch_folder(found->path);  // First, so that nothing comes between.
+    if (found->is_folder)
+      watch_folder(found->path);  // First, so that no change is missed in between.
     if (found->is_too_deep) tell_deep(found->path);
     if (found->is_folder) continue;
     if (as_stored && stored.size() < options.files_max)
@@ -238,7 +239,7 @@ void CheckpointSync::State::note_stored(const std::string& relative, const Stamp
                       std::to_string(files) + " of this attempt");
 }
 
-/// One file is never under way twice: the later upload might end first.
+/// A file is never stored twice at the same time: the later upload might end first.
 std::optional<std::string> CheckpointSync::State::take_queued() {
   std::size_t next = 0;
   while (next < queue.size() && going.contains(queue[next])) ++next;
@@ -285,7 +286,7 @@ loop::Task<> CheckpointSync::State::uploading() {
     }
     const std::string relative = *std::move(next);
     const OpenFile file = open_file(root.get(), relative);
-    if (!file.fd) continue;  // Gone meanwhile.
+    if (!file.fd) continue;  // Deleted meanwhile.
     going.insert(relative);
     std::string path = "/proc/self/fd/" + std::to_string(file.fd.get());
     std::function<bool()> is_current = [this, relative, stamp = file.stamp] {
@@ -298,7 +299,7 @@ loop::Task<> CheckpointSync::State::uploading() {
       note_stored(relative, file.stamp);
     } else if (open_file(root.get(), relative).stamp == file.stamp) {
       note_failure(sent.error());
-    }  // Else it changed meanwhile; its writer's end brings it here again.
+    }  // Otherwise it changed meanwhile, and is stored when its writer closes it.
     changed.notify();
   }
 }

@@ -11,7 +11,7 @@
 
 namespace muster::steward {
 
-/// Where a job's checkpoints outlive it.
+/// A place where a job's checkpoints outlive it.
 class CheckpointPlace {
  public:
   virtual ~CheckpointPlace() = default;
@@ -21,7 +21,7 @@ class CheckpointPlace {
   /// name and its content. Error: also if it does not; the text starts with the destination.
   virtual loop::Task<Result<void>> store(std::string path, std::string relative,
                                          std::function<bool()> is_current) = 0;
-  /// The longest path that it takes.
+  /// The longest supported path.
   virtual std::size_t path_bytes_max() const { return std::numeric_limits<std::size_t>::max(); }
 };
 
@@ -48,20 +48,20 @@ class CheckpointSync {
     /// file, then at most once a minute.
     std::function<void(const std::string& line)> tell_stored{};
   };
-  /// What is in the folder now is taken as stored already (it was restored). Error: `system`.
+  /// The folder's current content counts as stored, because it was restored. Error: `system`.
   static Result<std::unique_ptr<CheckpointSync>> start(
       loop::Loop& loop, std::unique_ptr<CheckpointPlace> place, Options options,
       std::function<void(const std::string& line)> tell);
   CheckpointSync(const CheckpointSync&) = delete;
   CheckpointSync& operator=(const CheckpointSync&) = delete;
-  /// Ends at once: what was not stored is not.
+  /// Ends at once, without storing the remaining files.
   ~CheckpointSync();
 
   /// Stores new and changed files after all writers have ended; call it once. Error: the first file
   /// that could not be stored, and how many others; more files than `files_max`.
   loop::Task<Result<void>> finish();
 
-  std::uint64_t files() const;  ///< How many were stored so far.
+  std::uint64_t files() const;  ///< The number of files stored so far.
   std::uint64_t bytes() const;
 
  private:

@@ -32,7 +32,7 @@ Fd open_below(int root, const std::string& relative, int flags) {
 
 FileWalk::FileWalk(int root, std::string start) : root_(root), path_(std::move(start)) {}
 
-/// One that is gone by now, or a link in its place, is passed over.
+/// Skips an entry that was deleted meanwhile, or replaced by a link.
 void FileWalk::enter() {
   const std::string name = path_.substr(path_.rfind('/') + 1);
   Fd fd = levels_.empty() ? open_below(root_, path_, O_RDONLY | O_DIRECTORY)

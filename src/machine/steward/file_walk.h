@@ -13,7 +13,8 @@
 
 namespace muster::steward {
 
-/// A regular file as it was at some time: another stamp, other bytes.
+/// Identifies the content of a regular file at one time: if the stamp differs, the content may
+/// differ.
 struct Stamp {
   std::uint64_t inode = 0;
   std::uint64_t bytes = 0;
@@ -23,12 +24,12 @@ struct Stamp {
 };
 Stamp stamp_of(const struct stat& status);
 
-/// Opens what is below `root` without following a link anywhere on the way. Empty beyond
+/// Opens an entry below `root` without following any link in its path. Empty beyond
 /// FileWalk::depth_max folders.
 Fd open_below(int root, const std::string& relative, int flags);
 
 /// The folders and regular files below a folder, one at a time, while others may write there. No
-/// link is followed. Memory and descriptors grow with the depth alone, which has a limit. Blocks.
+/// link is followed. Memory and descriptors grow only with the depth, which is limited. Blocks.
 class FileWalk {
  public:
   static constexpr int depth_max = 64;
@@ -36,13 +37,15 @@ class FileWalk {
   struct Found {
     std::string path;  ///< Below the root.
     bool is_folder = false;
-    bool is_too_deep = false;  ///< A folder whose content is passed over.
+    bool is_too_deep = false;  ///< A folder whose content is skipped.
     Stamp stamp{};             ///< A file's.
   };
 
-  /// From `start` on, "" or a folder below `root`, which is found itself. `root` outlives this.
+  /// Starts at `start`, "" or a folder below `root`, which is itself returned. `root` outlives
+  /// this.
   FileWalk(int root, std::string start);
-  /// Nothing at the end. A folder is opened by the next call, not by the one that found it.
+  /// Returns nothing at the end. A folder is opened by the next call, not by the call that returned
+  /// it.
   std::optional<Found> next();
 
  private:
@@ -60,7 +63,7 @@ class FileWalk {
   std::string path_;
   std::vector<Level> levels_;
   bool begun_ = false;
-  bool is_to_enter_ = false;  ///< The folder `path_`.
+  bool is_to_enter_ = false;  ///< The next call opens the folder `path_`.
 };
 
 }  // namespace muster::steward

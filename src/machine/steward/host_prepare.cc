@@ -1,4 +1,4 @@
-// HostRun's way from nothing to a running host.
+// HostRun's steps up to a running host.
 
 #include <fcntl.h>
 #include <signal.h>
@@ -29,7 +29,7 @@ using container::Process;
 constexpr const char* not_encrypted_note =
     "traffic between hosts stays inside this machine's kernel; it is not encrypted";
 constexpr std::size_t stream_bytes = 1u << 20;
-constexpr std::size_t said_bytes_max = 4096;  ///< A program's last words.
+constexpr std::size_t said_bytes_max = 4096;  ///< A program's last output.
 
 /// Sockets, because a pipe's other end can be reopened through /proc: a process in the host that
 /// held it could outlive the steward.
@@ -98,8 +98,8 @@ LinkOwner HostRun::link_owner() const {
   return on_node && !is_root ? LinkOwner() : LinkOwner(::geteuid());
 }
 
-/// What S3 has for this host. A host that is no longer wanted does not wait for it: a server that
-/// is silent is asked again and again.
+/// Downloads this host's inputs from S3. A host that is no longer needed does not wait for them:
+/// requests to a silent server are retried for long.
 loop::Task<Result<void>> HostRun::bring_inputs() {
   if (!needs_s3(spec_.spec)) co_return Result<void>();
   Result<std::unique_ptr<s3client::S3Client>> client = open_s3(loop_, spec_.spec.s3, env_);
@@ -125,7 +125,7 @@ loop::Task<> HostRun::bring_all(s3client::FetchStop& stop, std::optional<Result<
   changed_.notify();
 }
 
-/// Checkpoints in a folder are brought here; those in S3 came with the inputs.
+/// Copies checkpoints from a folder; those in S3 were downloaded with the inputs.
 loop::Task<Result<void>> HostRun::keep_checkpoints() {
   if (!job::keeps_checkpoints(spec_.spec)) co_return Result<void>();
   const std::string here = container::ml_folder(spec_) + "/checkpoints";
@@ -159,7 +159,7 @@ loop::Task<Result<void>> HostRun::keep_checkpoints() {
   co_return Result<void>();
 }
 
-/// Waits for a copy, which a stop ends.
+/// Waits for a copy; a stop ends it.
 loop::Task<Result<void>> HostRun::finish_copy(Staged staged, Result<Process> copy) {
   if (!copy) co_return copy.error();
   copy_ = *std::move(copy);
@@ -169,8 +169,8 @@ loop::Task<Result<void>> HostRun::finish_copy(Staged staged, Result<Process> cop
   co_return done;
 }
 
-/// A program that takes as long as its downloads do, which a stop ends. What it says last is why it
-/// failed.
+/// Runs a program, which may take long because it downloads; a stop ends it. If it fails, its last
+/// output is the reason.
 loop::Task<Result<void>> HostRun::run_tool(Command command) {
   const std::string words = tool_words(command.argv);
   log("info", words);
@@ -215,7 +215,8 @@ loop::Task<Result<void>> HostRun::start_host() {
   Result<Pipe> out = make_pipe(), err = make_pipe(), stream = housing_->make_stream();
   Result<Pipe> lifeline = make_lifeline();
   if (!out || !err || !stream || !lifeline) co_return fail_errno("pipe");
-  ::fcntl(stream->read.get(), F_SETPIPE_SZ, stream_bytes);  // Fewer turns; fine if refused.
+  ::fcntl(stream->read.get(), F_SETPIPE_SZ,
+          stream_bytes);  // Fewer reads; an error does not matter.
   init_lifeline_ = std::move(lifeline->write);
   enter(job::Phase::training);
   container::ContainerStdio stdio{std::move(out->write), std::move(err->write),
@@ -224,7 +225,7 @@ loop::Task<Result<void>> HostRun::start_host() {
   if (!init) co_return init.error();
   init_ = *std::move(init);
   running_ = true;
-  ::send(init_lifeline_.get(), ".", 1, MSG_NOSIGNAL);  // We look now: it may end.
+  ::send(init_lifeline_.get(), ".", 1, MSG_NOSIGNAL);  // The file systems are open: it may exit.
   if (kill_) init_->signal(SIGKILL);
   if (stopped_) tasks_.start(terminate());
   follow_cards();

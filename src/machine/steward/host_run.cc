@@ -22,7 +22,7 @@ namespace {
 
 /// After the grace, for `train` to kill its processes and report why.
 constexpr std::chrono::seconds kill_margin{2};
-/// A program may take away what it wrote before it says that it did not fit.
+/// A program may delete its files before it reports a full disk.
 constexpr std::chrono::milliseconds look_interval{250};
 /// Streams end with the host's last process; this guards against one that does not die.
 constexpr std::chrono::seconds drain_deadline{5};
@@ -98,17 +98,17 @@ loop::Task<> HostRun::run() {
   loop_.stop();
 }
 
-// What others want of us.
+// Requests from other processes.
 
 void HostRun::stop(std::chrono::milliseconds grace) {
   if (kill_) return;
-  if (stopped_ || grace.count() == 0) {  // Asked for twice: now.
+  if (stopped_ || grace.count() == 0) {  // A second request kills at once.
     stopped_ = true;
     return kill_now();
   }
   stopped_ = true;
   changed_.notify();
-  if (copy_) copy_->signal(SIGKILL);  // Nothing of the job's runs yet that a grace could be for.
+  if (copy_) copy_->signal(SIGKILL);  // No process of the job that needs a grace runs yet.
   log("info", "stopping, at most " + std::to_string(grace.count()) + " ms");
   if (running_) tasks_.start(terminate());
   kill_after_ = grace + kill_margin;
@@ -217,7 +217,7 @@ loop::Task<> HostRun::tell_stacks(loop::UnixChannel& peer, job::Calls calls) {
   static_cast<void>(co_await peer.flushed());
 }
 
-// While it runs.
+// While the host runs.
 
 loop::Task<> HostRun::read_stream(Fd stream) {
   loop::Watch watch(loop_, stream.get());
@@ -294,7 +294,7 @@ loop::Task<> HostRun::watch_places() {
   }
 }
 
-/// Where the log cannot be read nothing is guessed, and that is said.
+/// If the log cannot be read, nothing is guessed, and the job's log says so.
 void HostRun::follow_cards() {
   const std::vector<int> gpus = gpu_numbers_of(spec_, env_);
   if (gpus.empty()) return;
@@ -305,7 +305,7 @@ void HostRun::follow_cards() {
                     "; reading them requires root or CAP_SYSLOG");
 }
 
-// From its end to nothing.
+// The steps from the host's end to its removal.
 
 loop::Task<> HostRun::drained() {
   const TimePoint deadline = Clock::now() + drain_deadline;
@@ -330,7 +330,7 @@ loop::Task<> HostRun::store_checkpoints() {
 }
 
 /// Reports the messages of a program other than `train` about its own failure: the job's program,
-/// or one that was to open its image.
+/// or one that should open its image.
 void HostRun::tell_failure(const job::Outcome& outcome) {
   const std::string tool = spec_.spec.image ? spec_.spec.image->tool : "";
   if (has_verdict_ || outcome.success() || stopped_) return;

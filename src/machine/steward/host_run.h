@@ -27,7 +27,7 @@
 
 namespace muster::steward {
 
-/// One host of a job, from its folders to its removal. Use: make it, start run(), turn the loop.
+/// One host of a job, from its folders to its removal. Usage: create it, start run(), run the loop.
 class HostRun {
  public:
   /// `lifeline`: a descriptor whose end of file means that the host is no longer needed; none if
@@ -36,14 +36,14 @@ class HostRun {
   HostRun(const HostRun&) = delete;
   HostRun& operator=(const HostRun&) = delete;
 
-  /// Does everything, then stops the loop.
+  /// Runs the host to its end, then stops the loop.
   loop::Task<> run();
   /// True if all required work was done; known after run(). Error: the journal could not be written
   /// to disk completely. This is the only report of that error.
   Result<bool> done() const;
 
  private:
-  // What others want of us.
+  // Requests from other processes.
   loop::Task<> watch_signals();
   loop::Task<> watch_lifeline();
   loop::Task<> serve_control();
@@ -54,7 +54,7 @@ class HostRun {
   void stop(std::chrono::milliseconds grace);
   void kill_now();
 
-  // From nothing to a running host, in this order. Errors are the host's outcome.
+  // The steps up to a running host, in this order. Errors become the host's outcome.
   loop::Task<Result<void>> prepare();
   loop::Task<Result<void>> bring_inputs();
   loop::Task<> bring_all(s3client::FetchStop& stop, std::optional<Result<void>>& done);
@@ -64,10 +64,10 @@ class HostRun {
   loop::Task<Result<void>> run_tool(Command command);
   loop::Task<Result<void>> finish_copy(Staged staged, Result<container::Process> copy);
   loop::Task<Result<void>> start_host();
-  /// Lets the other tasks run; an error if the host is no longer wanted.
+  /// Lets other tasks run. Error if the host is no longer needed.
   loop::Task<Result<void>> still_wanted();
 
-  // While it runs.
+  // While the host runs.
   loop::Task<> read_stream(Fd stream);
   loop::Task<> read_output(Fd pipe, job::Stream stream);
   void keep(const Frame& frame);
@@ -76,7 +76,7 @@ class HostRun {
   loop::Task<> watch_places();
   void flush();
 
-  // From its end to nothing.
+  // The steps from the host's end to its removal.
   loop::Task<> drained();
   loop::Task<> store_checkpoints();
   void tell_failure(const job::Outcome& outcome);
@@ -100,24 +100,24 @@ class HostRun {
   loop::Timer kill_timer_;
   std::chrono::milliseconds kill_after_{0};
 
-  bool stopped_ = false;   ///< A stop was asked for.
-  bool unwanted_ = false;  ///< The lifeline ended: nothing is kept.
-  bool kill_ = false;      ///< No more grace.
+  bool stopped_ = false;   ///< A stop was requested.
+  bool unwanted_ = false;  ///< The lifeline ended: no results are kept.
+  bool kill_ = false;      ///< Kill without further grace.
   bool done_ = true;
   bool running_ = false;             ///< The host's init has not ended.
   int readers_ = 0;                  ///< Streams of the host that have not ended.
   std::uint64_t brought_bytes_ = 0;  ///< From S3.
   FullPlaces places_;
-  bool lacked_files_ = false;        ///< A program said that it might open no more.
+  bool lacked_files_ = false;        ///< A program reported too many open files.
   std::optional<CardFaults> cards_;  ///< Set for a host with GPUs.
   std::vector<std::string> staged_;  ///< Separate file systems in /opt/ml: "/code".
   std::optional<container::Process> init_;
-  std::optional<container::Process> copy_;  ///< Or a program that is run before the host.
-  std::shared_ptr<s3client::S3Client> s3_;  ///< For a job that has anything there.
+  std::optional<container::Process> copy_;  ///< A copy, or a program that runs before the host.
+  std::shared_ptr<s3client::S3Client> s3_;  ///< Set for a job that uses S3.
   std::unique_ptr<CheckpointSync> checkpoints_;
-  std::optional<Error> journal_error_;  ///< Ended the host; its outcome says so.
+  std::optional<Error> journal_error_;  ///< The error that ended the host; the outcome contains it.
   std::optional<Error> untold_;         ///< The journal's end is not on disk.
-  std::optional<Error> store_error_;    ///< Checkpoints that were not kept.
+  std::optional<Error> store_error_;    ///< Checkpoints could not be stored.
   HostWord word_;
   bool doubted_ = false;      ///< The host sent an invalid message, which was logged.
   bool has_verdict_ = false;  ///< `train` reported how the job ended.

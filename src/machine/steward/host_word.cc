@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t name_bytes_max = 256;
 constexpr std::size_t error_bytes_max = 1024;
 constexpr std::size_t failure_file_bytes_max =
-    4096;  ///< 1,024 characters, which is FailureReason's.
+    4096;  ///< 1,024 characters, the limit of FailureReason.
 constexpr std::size_t text_bytes_max = 8u << 10;
 constexpr std::size_t command_bytes_max = 64u << 10;
 constexpr std::size_t record_bytes_max = 64u << 10;
@@ -24,7 +24,7 @@ void cut(std::string& text, std::size_t most) {
   if (text.size() > most) text.resize(most);
 }
 
-/// Texts no longer than `train` makes them; of last lines the last ones stay.
+/// Texts at most as long as those of `train`; if there are too many last lines, the latest stay.
 void bound(job::Verdict& verdict) {
   cut(verdict.outcome.text, text_bytes_max);
   cut(verdict.process, name_bytes_max);
@@ -41,7 +41,7 @@ void bound(job::Verdict& verdict) {
 Result<std::optional<std::string>> HostWord::taken(const Frame& frame) {
   switch (static_cast<job::Message>(frame.type)) {
     case job::Message::lines:
-      // Who follows the job keeps something for each rank that has a line.
+      // Readers of the job keep state for each rank that has a line.
       if (TRY(job::lines_from(frame.payload)).rank >= job::ranks_max)
         return fail(Errc::protocol, "lines of a rank above " + std::to_string(job::ranks_max));
       return std::optional(frame.payload);
@@ -69,7 +69,7 @@ Result<std::optional<std::string>> HostWord::word(const Frame& frame, bool of_th
   if (!verdict.host.empty() && !known)
     return fail(Errc::protocol, of_the_job ? "a verdict about a host that is not the job's"
                                            : "an outcome of another host's process");
-  // A journal's reader takes the outcome of "host" for the steward's own, from the kernel.
+  // Readers of a journal treat the outcome of "host" as the steward's own, from the kernel.
   if (!of_the_job && verdict.process == "host")
     return fail(Errc::protocol, "an outcome of the host itself, which only its steward may report");
   bound(verdict);

@@ -13,13 +13,13 @@
 
 namespace muster::steward {
 
-/// What a host says on its steward's stream, as its journal may hold it
-/// (docs/protocols/steward.md). Anything in the host can write there, so a host is believed about
-/// itself, and about nothing else: not about another host's processes, nor in the words that are
-/// its steward's or muster's. Pure.
+/// Checks a host's messages on its steward's stream before they are stored in the journal
+/// (docs/protocols/steward.md). Every process in the host can write there. So a host is trusted
+/// only about itself: not about other hosts' processes, and not in messages that only the steward
+/// or muster may send. Pure.
 class HostWord {
  public:
-  /// Outcomes and verdicts of one host in its journal, all together; lines have the journal's
+  /// The limit for all outcomes and verdicts of one host in its journal; lines have the journal's
   /// limit.
   static constexpr std::size_t bytes_max = 16u << 20;
 
@@ -27,8 +27,8 @@ class HostWord {
   HostWord(std::string host, std::vector<std::string> hosts)
       : host_(std::move(host)), hosts_(std::move(hosts)) {}
 
-  /// The payload to keep of a frame, in our own form and of bounded length; none for what a host
-  /// does not say. Error: `protocol` for what it may not say so, in one line.
+  /// The payload of a frame to store, rewritten and of bounded length; none for messages that hosts
+  /// do not send. Error: `protocol`, in one line, for a message that is not allowed.
   Result<std::optional<std::string>> taken(const Frame& frame);
 
  private:
@@ -40,7 +40,7 @@ class HostWord {
   std::vector<std::string> hosts_;
   std::size_t bytes_ = 0;
   std::set<job::Mark> marked_;
-  std::set<std::string> health_told_;  ///< Hosts that there is a record of.
+  std::set<std::string> health_told_;  ///< Hosts with a stored record.
 };
 
 }  // namespace muster::steward

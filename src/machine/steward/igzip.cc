@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t gzip_bytes_min = 18;
 
-/// From memory to memory, without waiting for a pipe.
+/// Packs from memory to memory, without waiting for a pipe.
 Result<void> by_igzip(const std::string& program, s3client::PackBuffer& bytes,
                       s3client::PackBuffer& packed) {
   const int in = TRY(bytes.file());

@@ -5,8 +5,8 @@
 
 namespace muster::steward {
 
-/// Packs by igzip(1) where it is on the PATH of `env`, at about ten times libdeflate's rate; by
-/// libdeflate where it is not, or fails.
+/// Packs with igzip(1) if it is on the PATH of `env`, about ten times as fast as libdeflate; with
+/// libdeflate if igzip is missing or fails.
 s3client::Gzip find_gzip(const Env& env);
 
 }  // namespace muster::steward

@@ -30,8 +30,9 @@ Result<void> make_reserve(const std::string& path) {
   return fail_errno(path);
 }
 
-/// Where space is scarce it is taken first, all or nothing: readers follow the file, and would take
-/// the half of a record for the beginning of what comes in its place. False, with errno: none left.
+/// If space is scarce, reserves it first, completely or not at all. Readers follow the file, and
+/// would misread half a record as the start of the next one. Returns false, with errno, if no space
+/// is left.
 bool has_space(int fd, std::uint64_t at, std::size_t bytes) {
   struct statvfs disk {};
   if (::fstatvfs(fd, &disk) != 0 || disk.f_bavail * disk.f_bsize > scarce_bytes) return true;
@@ -90,7 +91,7 @@ void JournalFile::append(job::Message kind, std::string_view payload) {
   if (pending_.size() > pending_bytes_max) static_cast<void>(flush());
 }
 
-/// The disk's first error is kept, and given from here on.
+/// The disk's first error is stored, and returned from here on.
 Result<void> JournalFile::keep(Result<void> done) {
   if (!done && !broken_) {
     broken_ = done.error().in(path_);
@@ -136,7 +137,7 @@ Result<void> JournalFile::flush() {
 Result<void> JournalFile::finish() {
   ::unlink(reserve_of(path_).c_str());
   if (std::exchange(reserved_, false) && room_failed_) broken_.reset();
-  static_cast<void>(write_out());  // An error is kept.
+  static_cast<void>(write_out());  // The error is stored.
   return keep(disk_.sync(fd_.get()) == 0 ? Result<void>() : fail_errno("sync"));
 }
 

@@ -15,7 +15,7 @@
 
 namespace muster::steward {
 
-/// What a journal asks of the disk: as the system calls, errno and all.
+/// The disk operations of a journal: like the system calls, including errno.
 struct JournalDisk {
   std::function<ssize_t(int, const void*, std::size_t)> write = ::write;
   std::function<int(int)> sync = ::fdatasync;
@@ -43,8 +43,9 @@ class JournalFile {
   /// Error: `system`, the disk's first. The file then ends with a complete record, and unwritten
   /// records are lost. Later records other than lines are kept for finish().
   Result<void> flush();
-  /// Gives the reserve free, writes what is there, after a write that failed too (it says why the
-  /// host ended), and waits for the disk. Error: the disk's first, unless it was full.
+  /// Frees the reserve, writes the remaining records and waits for the disk. Also writes after a
+  /// failed write, because the records say why the host ended. Error: the disk's first error,
+  /// unless it was full.
   Result<void> finish();
 
  private:
@@ -63,8 +64,8 @@ class JournalFile {
   std::uint64_t written_seq_ = 0;
   std::uint64_t written_bytes_ = 0;
   std::uint64_t bytes_max_ = 0;
-  bool full_ = false;            ///< Takes no more lines.
-  bool reserved_ = true;         ///< finish() has not made room yet.
+  bool full_ = false;            ///< Accepts no more lines.
+  bool reserved_ = true;         ///< finish() has not freed the reserve yet.
   bool room_failed_ = false;     ///< The disk was full when it failed.
   std::optional<Error> broken_;  ///< The disk's first error.
 };

@@ -38,7 +38,8 @@ OwnMemory::OwnMemory(const std::string& job_folder, const std::string& name,
   if (!group_) limit_data(job::steward_memory_max, supervise::out_of_memory_words() + "\n");
 }
 
-/// A light host's processes, and those of a scheduler's step, stay in the group that they came in.
+/// A light host's processes, and those of a scheduler's step, stay in the group in which they
+/// started.
 OwnMemory OwnMemory::of_steward(const job::HostSpec& spec, const Env& env) {
   std::vector<std::string> written{spec.host_folder};
   if (!spec.spec.checkpoint_folder.empty()) written.push_back(spec.spec.checkpoint_folder);

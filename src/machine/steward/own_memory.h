@@ -20,7 +20,7 @@ class OwnMemory {
   static OwnMemory of_upload(const std::string& job_folder, const Env& env);
 
  private:
-  /// `name`: of the group in the job's. `written`: folders that it writes to.
+  /// `name`: the name of the group in the job's group. `written`: folders that it writes to.
   OwnMemory(const std::string& job_folder, const std::string& name,
             const std::vector<std::string>& written, bool may_group);
 

@@ -10,7 +10,7 @@ Env s3_environment(const job::S3Access& access, const Env& own) {
   if (!access.region.empty()) env["AWS_REGION"] = access.region;
   if (!access.ca_file.empty()) env["AWS_CA_BUNDLE"] = access.ca_file;
   if (access.credentials_file.empty()) return env;
-  // The job's keys only: none that the machine happens to have.
+  // Only the job's keys, none from the machine.
   for (const char* name :
        {"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_PROFILE",
         "AWS_CONTAINER_CREDENTIALS_FULL_URI", "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI"})

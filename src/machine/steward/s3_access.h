@@ -8,8 +8,8 @@
 
 namespace muster::steward {
 
-/// The variables that lead to S3 as `access` says; what it leaves open is as in `own`, the
-/// steward's own environment. Pure.
+/// The variables for S3 according to `access`; unset values come from `own`, the steward's own
+/// environment. Pure.
 Env s3_environment(const job::S3Access& access, const Env& own);
 
 /// A client whose warnings go to standard error (steward.log). Error: `invalid_input`.

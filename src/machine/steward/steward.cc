@@ -53,7 +53,7 @@ Result<int> descriptor(const std::string& flag, const std::optional<std::string>
   return fail(Errc::invalid_input, flag + " " + *text + ": not an open descriptor");
 }
 
-/// The line, or why it is not run.
+/// The parsed command line, or the reason why it is not run.
 std::variant<StewardArgs, command::Stop> steward_args(const Args& args) {
   const command::Page& page = command::page_of("steward");
   command::Line line(page);
@@ -92,8 +92,9 @@ Result<job::HostSpec> read_spec(const std::string& path) {
   return spec;
 }
 
-/// Waits for a word from our starter, which it sends once our pid is recorded. If the starter ended
-/// before, no word comes: a later process could not find us.
+/// Waits for a byte from the process that started this one, which it sends once this pid is
+/// recorded. If that process ended before, no byte arrives: a later process could not find this
+/// one.
 bool may_begin(int gate) {
   if (gate < 0) return true;
   const Fd fd(gate);
@@ -142,7 +143,7 @@ int steward_main(const Args& args, const Env& env) {
   const std::variant<StewardArgs, command::Stop> line = steward_args(args);
   if (const command::Stop* stop = std::get_if<command::Stop>(&line)) return tell(*stop, log);
   const StewardArgs& given = std::get<StewardArgs>(line);
-  // What we inherited (the job's lock, the lifeline) is for us alone, never for the container.
+  // Inherited descriptors (the job's lock, the lifeline) must not be passed on to the container.
   ::syscall(SYS_close_range, 3u, ~0u, CLOSE_RANGE_CLOEXEC);
   if (given.sweep || !given.clear_folder.empty()) {
     const Env::const_iterator state = env.find("MUSTER_STATE");
@@ -157,7 +158,8 @@ int steward_main(const Args& args, const Env& env) {
   if (!given.upload_folder.empty()) return run_upload(given, env, log);
   if (!may_begin(given.gate)) return 0;
   outlive_others();
-  ::umask(022);  // What is secret says so; the host's own folders are as programs expect them.
+  ::umask(022);  // Secret files set their own mode; the host's folders have the modes that programs
+                 // expect.
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);  // A container's init becomes our child when runc has ended.
   const Result<bool> done = run_host(given, env);
   if (!done) log.error(done.error().text);

@@ -30,17 +30,18 @@ namespace fs = std::filesystem;
 /// Files of a host that stay after its steward has ended, for the next steward and for readers.
 const std::set<std::string> kept_of_hosts = {"journal", "result", "spec.json", "steward.log"};
 
-/// For a killed process to end.
+/// How long a killed process may take to end.
 constexpr std::chrono::seconds end_deadline{5};
 
 class Sweeper {
  public:
-  /// `only`: the folder of the one job whose hosts are cleared, with their stewards dead; or empty.
+  /// `only`: the folder of the only job whose hosts are cleared, after their stewards have ended;
+  /// or empty.
   Sweeper(const SweepOptions& options, const Env& env, std::string only = {})
       : options_(options), env_(env), only_(std::move(only)) {}
 
   Swept run() {
-    // Containers first: what runs in them holds everything else.
+    // Containers first: their processes hold everything else.
     containers();
     for (const char* groups : {job::jobs_cgroup, job::stewards_cgroup}) cgroups(groups);
     gateways();
@@ -73,7 +74,7 @@ class Sweeper {
         living_jobs_.insert(job::machine_name(fs::path(job).filename().string(), job));
         continue;
       }
-      if (known.bundle.empty()) continue;  // Just being made, or not ours.
+      if (known.bundle.empty()) continue;  // Being created, or not muster's.
       note("container " + known.id, remove_container(known.id));
     }
   }
@@ -116,7 +117,8 @@ class Sweeper {
     if (lock) container::remove_idle_cgroup(groups);
   }
 
-  /// Kills what runs in the group, and waits for its end: until then the group cannot be removed.
+  /// Kills the processes in the group and waits for their end: until then the group cannot be
+  /// removed.
   static void end_processes(const std::string& path) {
     std::vector<Fd> killed;
     for (const int pid : container::processes_in(path)) {

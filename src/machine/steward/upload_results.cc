@@ -27,13 +27,13 @@ constexpr int threads_max = 4;
 /// With so many threads, 15 of them are in memory at a time: half of what an upload may take.
 constexpr std::uint64_t chunk_bytes = 8u << 20;
 
-/// One of the two things that a job leaves.
+/// One of a job's two results.
 struct Part {
-  const char* name;     ///< In the answer.
+  const char* name;     ///< In the returned JSON.
   const char* folder;   ///< Below a host's folder.
   const char* archive;  ///< The object's name.
-  const char* prefix;   ///< Where single files go.
-  bool always;          ///< Also if there is nothing.
+  const char* prefix;   ///< The prefix of single files.
+  bool always;          ///< Even without files.
 };
 
 struct Uploads {
@@ -53,7 +53,7 @@ std::vector<std::string> hosts_by_number(int count) {
   return hosts;
 }
 
-/// The hosts' trees as one, and where they stand.
+/// The merged tree of all hosts, and their folders.
 struct Tree {
   packing::EntryList entries;
   std::vector<std::string> roots;
@@ -91,7 +91,7 @@ loop::Task<Result<Json>> pack(Uploads& uploads, Part part, Tree tree) {
                  {"ms", took.count()}};
 }
 
-/// Files that are still to go, and what came of the others.
+/// The remaining files, and the results of the others.
 struct Singles {
   Singles(const Tree& of, s3wire::S3Url below) : tree(of), to(std::move(below)), next(of.entries) {}
 
@@ -103,7 +103,7 @@ struct Singles {
   std::optional<Error> failed;
 };
 
-/// Links are no objects.
+/// Links are not stored as objects.
 Result<bool> next_file(Singles& singles, packing::TreeEntry& into) {
   while (TRY(singles.next.next(into)))
     if (into.kind == packing::TreeEntry::Kind::file) return true;
@@ -169,7 +169,8 @@ Result<std::string> upload_results(const std::string& job_folder, bool completed
   uploads.env = env;
   if (uploads.spec.s3_output.empty()) return std::string("{}");
   const Fd turn = TRY(wait_for_lock(job_folder + "/upload.lock"));  // One at a time.
-  // The stewards have ended: who starts us may end too, and a sweep must see that the job lives.
+  // The stewards have ended, and the process that started this one may end too. A sweep must see
+  // that the job still runs.
   const Result<Fd> living = take_lock(job_folder + "/algo-1/lock");
   const std::string mark = job_folder + "/uploaded.json";
   if (Result<std::string> before = read_file(mark)) return before;
@@ -184,7 +185,7 @@ Result<std::string> upload_results(const std::string& job_folder, bool completed
     return to_text(Json{{"no_room", uploads.failed->text}});
   if (uploads.failed) return *uploads.failed;
   const std::string answer = to_text(uploads.done);
-  // All is stored: that a full disk has no room for the mark must not fail the job.
+  // Everything is stored: a disk that is too full for the mark must not fail the job.
   static_cast<void>(write_file(mark, answer, 0600));
   return answer;
 }

@@ -7,14 +7,16 @@
 
 namespace muster::steward {
 
-/// Stores what a job's hosts left (their result/ folders) in S3, as the job asked: all hosts'
-/// models as one model.tar.gz, what they wrote to /opt/ml/output/data as one output.tar.gz; of two
-/// files with one name the later host's stays. Or file by file, below model/ and data/.
+/// Stores the results of a job's hosts (their result/ folders) in S3, in the requested form. Either
+/// all hosts' models become one model.tar.gz, and their files in /opt/ml/output/data one
+/// output.tar.gz; if two files have the same name, the later host's is stored. Or each file becomes
+/// an object, below model/ and data/.
 ///
-/// `job_folder` holds job.json. `completed`: a model.tar.gz is made even of nothing. Done again, it
-/// does nothing: `<job_folder>/uploaded.json` says what was stored, and is returned. One process at
-/// a time does it, others wait. Where the server's disk is full it gives {"no_room": WHY}: nothing
-/// is lost, to be done again later. Blocks. Errors: of a file or of S3, naming it.
+/// `job_folder` holds job.json. `completed`: a model.tar.gz is created even without files. A
+/// repeated call only returns `<job_folder>/uploaded.json`, which lists the stored objects. One
+/// process at a time uploads, others wait. If the server's disk is full, returns {"no_room": WHY}:
+/// nothing is lost, and the call can be repeated later. Blocks. Errors: of a file or of S3, naming
+/// it.
 Result<std::string> upload_results(const std::string& job_folder, bool completed, const Env& env);
 
 }  // namespace muster::steward
