@@ -56,14 +56,14 @@ TEST_CASE("image reference: the error for an invalid one says what was expected"
     std::string text;
     const char* want;
   } const cases[] = {
-      {"", "small letters"},
-      {"Busybox", "small letters"},
-      {"a//b", "small letters"},
-      {"a/../b", "small letters"},
-      {"a_", "small letters"},
-      {"a___b", "small letters"},
-      {"quay.io/", "small letters"},
-      {std::string(256, 'a'), "small letters"},
+      {"", "lower-case letters"},
+      {"Busybox", "lower-case letters"},
+      {"a//b", "lower-case letters"},
+      {"a/../b", "lower-case letters"},
+      {"a_", "lower-case letters"},
+      {"a___b", "lower-case letters"},
+      {"quay.io/", "lower-case letters"},
+      {std::string(256, 'a'), "lower-case letters"},
       {"busybox:", "as tag"},
       {"busybox:-x", "as tag"},
       {"busybox:a/b", "HOST[:PORT]"},
@@ -80,8 +80,8 @@ TEST_CASE("image reference: the error for an invalid one says what was expected"
       {"oci:x:a:b", "oci:FOLDER[:TAG]"},
       {"docker-archive:x:box@" + digest, "by tag"},
       {"docker-daemon:box@" + digest, "by tag"},
-      {"docker-daemon:", "small letters"},
-      {"docker-daemon:--help", "small letters"},
+      {"docker-daemon:", "lower-case letters"},
+      {"docker-daemon:--help", "lower-case letters"},
       {"containers-storage:[overlay@/etc]box", "64 hex digits"},
   };
   for (const auto& c : cases) {

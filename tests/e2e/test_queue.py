@@ -95,7 +95,7 @@ def test_jobs_of_a_temporary_key_are_its_makers(server):
     # By itself a temporary key would have nothing yet: both of `mine` would be before `other`.
     assert why(other).startswith(f"Waiting for free hosts: place 2 of 3, behind {mine[0].name};")
     assert "place 3 of 3" in why(mine[1])
-    with pytest.raises(ClientError, match="at most 3, got 4"):
+    with pytest.raises(ClientError, match="is 3, got 4"):
         TemporaryKeyJob(server, temporary(server, theirs), "print()", Tags=priority("4"))
 
 

@@ -151,8 +151,8 @@ TEST_CASE("engine copy: a program that is missing, fails, hangs or floods ends w
   } const cases[] = {
       {"missing", nullptr, Errc::not_found, "apt install skopeo"},
       {"fails", "echo 'level=fatal msg=\"no luck\"' >&2; exit 1", Errc::system, "'no luck'"},
-      {"killed", "kill -9 $$", Errc::system, "said nothing"},
-      {"brings nothing", "exit 0", Errc::system, "said nothing"},
+      {"killed", "kill -9 $$", Errc::system, "without a message"},
+      {"brings nothing", "exit 0", Errc::system, "without a message"},
       {"hangs", "exec sleep 600", Errc::timeout, "the engine stopped sending data"},
       {"hangs with its output closed", "exec >&- 2>&-; sleep 600", Errc::timeout,
        "stopped sending"},
