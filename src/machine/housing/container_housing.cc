@@ -225,11 +225,11 @@ Result<void> ContainerHousing::show(const container::Facts& facts) {
 
 void ContainerHousing::tell_lesser_shm(const container::HostLimits& limits) {
   if (limits.shm_bytes >= spec_.spec.shm_bytes) return;
-  context_.log(
-      "warning",
-      "/dev/shm has " + std::to_string(limits.shm_bytes >> 20) + " MiB, not the " +
-          std::to_string(spec_.spec.shm_bytes >> 20) + " MiB that were requested: the limit is " +
-          (needs().has_gpus ? "half" : "a quarter") + " of the host's share of memory");
+  context_.log("warning", "/dev/shm has " + std::to_string(limits.shm_bytes >> 20) +
+                              " MiB, not the " + std::to_string(spec_.spec.shm_bytes >> 20) +
+                              " MiB that were requested: the limit is " +
+                              (needs().has_gpus ? "half" : "a quarter") +
+                              " of the host's share of memory");
 }
 
 Result<void> ContainerHousing::furnish(const std::vector<std::string>& staged) {
