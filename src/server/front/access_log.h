@@ -16,15 +16,15 @@ namespace muster::server {
 /// milliseconds. No query (it may be a signature), no header. Pure.
 std::string access_line(const http::Served& served, UnixMillis now);
 
-/// A file of such lines. Each is one write at the file's end, so that lines of all threads are
-/// whole; one that the disk does not take is dropped. For all threads.
+/// A file of such lines. Each line is one write at the file's end, so lines of different threads
+/// never mix; a line that cannot be written is dropped. Thread-safe.
 class AccessLog {
  public:
-  /// Opens or makes `path` (0600). Errors: as open(2).
+  /// Opens or creates `path` (0600). Errors: as open(2).
   static Result<std::unique_ptr<AccessLog>> open(std::string path);
   void add(const http::Served& served);
-  /// Reopens the path after the file was renamed. Errors: as open(2); the old file stays in use
-  /// then.
+  /// Reopens the path after the file was renamed. Errors: as open(2); then the old file stays in
+  /// use.
   Result<void> reopen();
 
  private:

@@ -12,8 +12,7 @@
 
 namespace muster::server {
 
-/// How many requests each service was asked, with which outcome, and what they weighed. For all
-/// threads.
+/// Counts the requests of each service by outcome, with their bytes and times. Thread-safe.
 class HttpCounts {
  public:
   void add(const http::Served& served);
@@ -21,13 +20,13 @@ class HttpCounts {
 
  private:
   struct Weights {
-    std::array<std::uint64_t, 6> by_class{};  ///< 0: no answer; 2: 200 to 299; ...
+    std::array<std::uint64_t, 6> by_class{};  ///< 0: no response; 2: 200 to 299; ...
     std::uint64_t received_bytes = 0;
     std::uint64_t sent_bytes = 0;
     double seconds = 0;
   };
   mutable std::mutex mutex_;
-  std::map<std::string, Weights, std::less<>> by_service_;  ///< As many as there are services.
+  std::map<std::string, Weights, std::less<>> by_service_;  ///< One entry per service.
 };
 
 }  // namespace muster::server

@@ -8,11 +8,10 @@ namespace muster::server {
 /// Maximum number of rows of either list on the web page; the counts include the others.
 inline constexpr std::size_t machine_rows_max = 200;
 
-/// What there is, what holds how much of it, and who waits for what, for the web page:
-/// {"resources": [{"name", "held", "of"}], "runs": [{"job", "since", "needs"}],
-///  "waits": [{"job", "why", "needs"}], "run_count", "wait_count", "elsewhere"}.
-/// Amounts as in jobs::Amounts; a resource without "of" has no limit. `elsewhere`: a cluster's
-/// scheduler decides. Pure.
+/// The machine's resources, the jobs that hold them, and the waiting jobs, for the web page:
+/// {"resources": [{"name", "held", "of"}], "runs": [{"job", "since", "needs"}], "waits": [{"job",
+/// "why", "needs"}], "run_count", "wait_count", "elsewhere"}. Amounts as in jobs::Amounts; a
+/// resource without "of" has no limit. `elsewhere`: a cluster's scheduler decides. Pure.
 Json machine_view(const jobs::Queue& queue, UnixMillis now, bool elsewhere);
 
 }  // namespace muster::server

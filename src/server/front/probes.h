@@ -11,14 +11,14 @@
 
 namespace muster::server {
 
-/// For machines that watch: /healthz (the main loop answers), /readyz (the store takes a write and
-/// stewards answer; looked at once a second at most), and /metrics in Prometheus' form for who has
-/// an access key of a user's (HTTP Basic) or the token. Runs on the loops of connections.
+/// For monitoring: /healthz (the main loop responds), /readyz (the store accepts a write and the
+/// stewards respond; checked at most once a second), and /metrics in Prometheus' format for clients
+/// with a user's access key (HTTP Basic) or the token. Runs on the loops of connections.
 class Probes {
  public:
   struct Options {
     loop::Tasks& calls;                    ///< On the main loop, where the next two run.
-    std::function<std::string()> trouble;  ///< In a line that strangers read; empty: none.
+    std::function<std::string()> trouble;  ///< One line that anyone can read; empty: no trouble.
     std::function<void(Exposition&)> write;
     std::function<void(Exposition&)> write_here;  ///< On any thread.
     const access::KeyRing& keys;
@@ -27,7 +27,7 @@ class Probes {
   };
   explicit Probes(Options options) : options_(std::move(options)) {}
 
-  /// True for GET and HEAD of one of the three paths; unsigned ones alone are asked for.
+  /// True for GET and HEAD of one of the three paths; called only for unsigned requests.
   static bool takes(const aws::RequestHead& head);
   loop::Task<void> answer(http::Exchange& exchange);
 
@@ -38,7 +38,7 @@ class Probes {
   std::string trouble();
 
   Options options_;
-  // The main loop alone touches these:
+  // Used only on the main loop:
   TimePoint looked_{};
   std::string last_;
 };

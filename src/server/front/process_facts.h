@@ -4,7 +4,8 @@
 
 namespace muster::server {
 
-/// The server's own process, by the names that Prometheus' clients use, and muster's version.
+/// Metrics of the server's own process, with the names of Prometheus' client libraries, and
+/// muster's version.
 void write_process(Exposition& to);
 
 }  // namespace muster::server

@@ -10,14 +10,13 @@
 
 namespace muster::server {
 
-// What keeps the server's S3 from filling its disk.
+// Keeps the server's S3 from filling its disk.
 
-/// How much of the disk of the server's data no key's objects may take: what the config says, else
-/// a twentieth of it, 2 GiB at most.
+/// The part of the data folder's disk that objects may not use: from the config, otherwise 5 % of
+/// the disk, at most 2 GiB.
 std::uint64_t free_min_of(const ServerConfig& config);
 
-/// Aborts the uploads that jobs have left open which are over, or not in the store any more. All
-/// outlive the task.
+/// Aborts open uploads of jobs that have ended or are no longer in the store. All outlive the task.
 loop::Task<> sweep_uploads(loop::Loop& loop, bucket::BucketStore& buckets, store::Store& store,
                            const Log& log);
 

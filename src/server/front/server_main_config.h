@@ -24,24 +24,24 @@ namespace muster::server {
 struct ServerConfig {
   std::string host = "127.0.0.1";  ///< Numeric.
   std::uint16_t port = server_port;
-  std::string data;  ///< Absolute or as it was typed.
+  std::string data;  ///< Absolute, or as the user wrote it.
   std::string certificate;
   std::string key;
   std::string ca;    ///< PEM: the CA of `certificate`, if this machine does not trust it.
-  std::string name;  ///< Name or address by which others call the server; empty: `host`.
+  std::string name;  ///< Name or address that clients use for the server; empty: `host`.
   bool insecure_http = false;
   std::string s3_domain;
   api::Realm realm;
   std::vector<ConfigKey> keys;
-  std::optional<jobs::OutsideS3> s3;          ///< None: the server keeps the objects.
+  std::optional<jobs::OutsideS3> s3;          ///< None: the server stores the objects.
   std::optional<places::SlurmCluster> slurm;  ///< Jobs run there; none: on this machine.
   bool web_page = true;                       ///< Served below /ui/.
-  std::vector<std::string> page_names;  ///< By which browsers may call the server, besides `name`.
+  std::vector<std::string> page_names;        ///< Host names that browsers may use, besides `name`.
   vpc::Networks networks;  ///< Networks that jobs may name, in addition to those of stacks.
   std::optional<std::uint64_t> disk_free_bytes;  ///< See free_min_of().
   std::string access_log;          ///< A file with a line for each request; empty: none.
-  std::string metrics_token_file;  ///< Private; who has its text may read /metrics; empty: none.
-  Json jobs = Json::object();      ///< "jobs" of the file, as it is: the runner's.
+  std::string metrics_token_file;  ///< Private; its text gives access to /metrics; empty: none.
+  Json jobs = Json::object();      ///< "jobs" of the file, unchanged, for the runner.
 };
 
 struct ServerFlags {
@@ -53,22 +53,23 @@ struct ServerFlags {
   bool insecure_http = false;
 };
 
-/// Why the server does not start, if it does not: help was asked for, or the line is wrong.
+/// The reason why the server does not start, if it does not: help was requested, or the command
+/// line is invalid.
 std::optional<command::Stop> parse_flags(const Args& args, ServerFlags& flags);
 
 /// Applies the file's text (empty: none) and the flags. Error: `invalid_input`, in one line that
-/// names the key or flag and what was expected: an unknown key, an address that is not loopback
+/// names the key or flag and the expected value: an unknown key, an address that is not loopback
 /// without TLS or --insecure-http, and so on.
 Result<ServerConfig> config_of(const ServerFlags& flags, const std::string& file, const Env& env);
 
-/// Makes the paths of files absolute, because stewards and readers of our output have other working
+/// Makes file paths absolute, because stewards and readers of the output have other working
 /// folders.
 void make_absolute(ServerConfig& config);
 /// Files that grant control of the server, and must be hidden from hosts, which see this machine's
 /// files.
 std::vector<std::string> secret_files(const ServerConfig& config);
 
-/// What clients may call the server's S3: as the config says, and as the machine is named.
+/// The host names of the server's S3: from the config, and the machine's own.
 s3wire::HostNames s3_names(const ServerConfig& config);
 
 }  // namespace muster::server

@@ -11,18 +11,18 @@
 
 namespace muster::server {
 
-/// The one port: finds out for which service a request is, checks its signature, and has S3's or
-/// the API's handler answer it. On the loops of connections; the API's handler alone is on the main
-/// loop.
+/// The server's only port: determines the service of a request, checks its signature, and passes it
+/// to the handler of S3 or of the API. Runs on the connections' loops; only the API's handler runs
+/// on the main loop.
 class Front {
  public:
   struct Options {
-    loop::Tasks& calls;      ///< On the main loop, with what `api` uses: calls under way.
+    loop::Tasks& calls;      ///< Running calls, on the main loop, like everything that `api` uses.
     http::Handler s3;        ///< Answers requests that belong to no other service.
-    http::Handler registry;  ///< Answers what is unsigned, below /v2/.
-    http::Handler probes;    ///< Answers what is unsigned and Probes takes.
+    http::Handler registry;  ///< Answers unsigned requests below /v2/.
+    http::Handler probes;    ///< Answers unsigned requests that Probes accepts.
     http::Handler web;       ///< Answers unsigned requests, below /ui/; null: they are refused.
-    /// CreateWebLink: a path that opens the web page once, for the key that has signed for it.
+    /// CreateWebLink: a path that opens the web page once, for the key that signed the request.
     std::function<Result<std::string>(const std::string& key)> web_link;
     access::Verifier& verifier;
     ApiHandler api;

@@ -14,33 +14,33 @@
 
 namespace muster::server {
 
-/// What answers API calls: operations over the store, and the jobs that they start.
-/// Belongs to the main loop.
+/// Answers API calls: operations on the store, and the jobs that they start. Belongs to the main
+/// loop.
 class Service {
  public:
   struct Options {
     api::Realm realm;
     vpc::Networks networks;  ///< The config's.
     jobs::Runner::Options runner;
-    std::string url;      ///< The server's, where a client's own word for it cannot be used.
+    std::string url;      ///< The server's, if a client's name for it cannot be used.
     UserKeys& user_keys;  ///< Outlives the service.
   };
   /// All but `options` outlive this.
   Service(loop::Loop& loop, engine::Engine& engine, store::Store& store, access::KeyRing& keys,
           registry::RegistryServer& registry, const Log& log, Options options);
 
-  /// Takes up the stacks and the jobs of an earlier server.
+  /// Resumes the stacks and jobs of an earlier server.
   Result<void> start();
   loop::Task<api::Answer> operate(api::Request request);
-  // What the web page asks; on the main loop.
+  // Queries of the web page; on the main loop.
   Result<Json> job_counts() const;  ///< By status.
   Json machine() const;             ///< As machine_view().
   Result<WebLog> web_log(const std::string& name);
-  /// All networks that jobs may name: the config's and those of stacks, at this moment.
+  /// All networks that jobs can use at this moment: those of the config and of stacks.
   const vpc::Networks& networks() const { return stacks_.networks(); }
-  /// Why this server cannot do its work, in a line that anybody may read; empty: it can.
+  /// The reason why this server cannot work, in a line that anyone can read; empty: it can.
   std::string trouble();
-  /// Jobs by status, what waits, phases and restarts. On the main loop.
+  /// Jobs by status, waiting jobs, phases and restarts. On the main loop.
   void write(Exposition& to);
 
  private:

@@ -9,7 +9,7 @@
 
 namespace muster::server {
 
-/// The URL by which clients and jobs call the server that listens at `port`.
+/// The URL that clients and jobs use for the server that listens on `port`.
 std::string url_of(const ServerConfig& config, std::uint16_t port);
 
 /// The names of images that this server's registry has: by url_of(), by the loopback addresses that
@@ -20,8 +20,8 @@ image::OwnNames own_names(const ServerConfig& config, std::uint16_t port);
 /// `ca_file`, if there is one, as one text in PEM. Error: that of `ca_file`.
 Result<std::string> roots_with(const std::string& ca_file, const Env& env);
 
-/// With TLS: whether those who trust roots_with(`tls_ca`) take the certificate for the host in
-/// url_of(). Error: `invalid_input`, naming the key of the config that is wrong.
+/// With TLS: checks that a client that trusts roots_with(`tls_ca`) accepts the certificate for the
+/// host in url_of(). Error: `invalid_input`, naming the wrong key of the config.
 Result<void> check_tls(const ServerConfig& config, const Env& env);
 
 }  // namespace muster::server

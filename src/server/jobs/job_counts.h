@@ -15,7 +15,7 @@ struct JobCounts {
     std::uint64_t count = 0;  ///< Hosts that had the phase.
     std::chrono::milliseconds sum{0};
   };
-  /// By the Point that ends the phase, over all hosts of all jobs that ended.
+  /// By the Point that ends the phase, over all hosts of all ended jobs.
   std::array<Phase, job::point_count> phases{};
   std::uint64_t restarts = 0;  ///< Attempts beyond the first.
 

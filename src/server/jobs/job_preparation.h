@@ -16,32 +16,32 @@
 
 namespace muster::jobs {
 
-/// What of its image the machine does not have, out of a prepared job's notes; empty: nothing.
+/// The parts of its image that the machine lacks, from a prepared job's notes; empty: none.
 std::string lack_in(const std::vector<std::string>& notes);
 
-/// From a stored job to what the engine runs: the interpreter of its image, its way to S3, its key.
-/// Begins the note of a job whose hosts reach nothing outside.
+/// Turns a stored job into a spec for the engine: the interpreter of its image, its access to S3,
+/// its key. The start of the note of a job whose hosts have no outside network.
 inline constexpr std::string_view no_network_note = "network: none";
 
 class JobPreparation {
  public:
   struct Options {
     JobConfig config;
-    std::string endpoint;  ///< Where stewards and hosts reach this server.
-    std::string ca_file;   ///< Whom hosts trust that call S3; empty: no TLS.
+    std::string endpoint;  ///< URL of this server for stewards and hosts.
+    std::string ca_file;   ///< CA certificates for hosts that call S3; empty: no TLS.
     std::string region;
-    std::vector<std::string> hidden;  ///< What hosts must not see.
+    std::vector<std::string> hidden;  ///< Paths that hosts must not see.
     Env env;                          ///< PATH finds programs.
     std::optional<OutsideS3> s3;      ///< None: the server's own, at `endpoint`.
     /// Finds a Python by its name or path.
     std::function<loop::Task<Result<platform::Interpreter>>(std::string python)> interpreter;
-    /// Why jobs of this machine reach nothing outside of it; empty if they do.
+    /// The reason why jobs on this machine have no outside network; empty if they have one.
     std::function<std::string()> no_outside;
-    /// What VpcConfig may name now; none: nothing.
+    /// The networks that VpcConfig can use now; none: no networks.
     std::function<vpc::Networks()> networks;
-    /// A small object of S3. Error: `not_found`, `system`.
+    /// Reads a small object from S3. Error: `not_found`, `system`.
     std::function<loop::Task<Result<std::string>>(s3wire::S3Url url)> read_object;
-    ReadManifest read_manifest{};  ///< None with an outside S3, which knows no keys of jobs.
+    ReadManifest read_manifest{};  ///< None with an outside S3, which does not know jobs' keys.
   };
   /// `keys` outlives this.
   JobPreparation(JobKeys& keys, Options options) : keys_(keys), options_(std::move(options)) {}

@@ -14,8 +14,9 @@ namespace muster::jobs {
 
 /// Channels of S3DataType ManifestFile, whose objects a job's own key may read.
 ///
-/// A manifest is a claim that becomes a right, so it is pinned: its ETag is noted when the job is
-/// taken, the key may read what the manifest with that ETag names, and the stewards take no other.
+/// A manifest grants access to the objects that it lists, so it is pinned: its ETag is recorded
+/// when the job is accepted. The key can read only objects listed in the manifest with that ETag,
+/// and stewards use no other.
 
 struct ManifestObject {
   std::string text;
@@ -26,19 +27,19 @@ struct ManifestObject {
 using ReadManifest = std::function<Result<ManifestObject>(const s3wire::S3Url& url)>;
 
 inline constexpr std::size_t manifest_bytes_max = 8u << 20;
-/// All of a job's manifests together: its key remembers each name.
+/// The limit for all of a job's manifests together, because its key stores each name.
 inline constexpr std::size_t manifest_names_max = 100'000;
 
 /// Records the manifests' ETags in `spec`, none without `read`. Errors: those of `read`, naming the
 /// channel; `invalid_input` for an invalid URL.
 Result<void> pin_manifests(job::Spec& spec, const ReadManifest& read);
-/// The pins as the store keeps them: {"channel": "etag"}; empty: there are none.
+/// The pins in the store's form: {"channel": "etag"}; empty: none.
 std::string pins_text(const job::Spec& spec);
-/// Puts them back into the spec of the same job.
+/// Restores them in the spec of the same job.
 Result<void> put_pins(job::Spec& spec, std::string_view text);
 
-/// The objects that pinned manifests name, as bucket and key; none of a manifest that is gone or
-/// has changed. Error: `invalid_input`: no manifest, or too many names.
+/// The objects that pinned manifests name, as bucket and key; none of a manifest that was removed
+/// or changed. Error: `invalid_input`: not a manifest, or too many names.
 Result<std::set<std::pair<std::string, std::string>>> named_objects(const job::Spec& spec,
                                                                     const ReadManifest& read);
 

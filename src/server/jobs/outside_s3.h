@@ -10,13 +10,13 @@
 
 namespace muster::jobs {
 
-/// An S3 that is not the server's own: "s3" of its config (docs/protocols/server-config.md). What
-/// jobs read and write is there; the server keeps no objects.
+/// An S3 service other than the server's own: "s3" of its config (docs/protocols/server-config.md).
+/// Jobs read and write there; the server stores no objects.
 struct OutsideS3 {
   std::string endpoint;
   std::string region;            ///< Empty: the server's own.
   std::string credentials_file;  ///< In the form of ~/.aws/credentials, private.
-  std::string ca_file;           ///< PEM, for whom the machine does not trust; may be empty.
+  std::string ca_file;           ///< PEM: a CA that the machine does not trust; may be empty.
 
   bool operator==(const OutsideS3&) const = default;
 };
@@ -28,7 +28,7 @@ Result<OutsideS3> outside_s3_from(const Json& json);
 /// of read_private().
 Result<aws::Credentials> credentials_of(const OutsideS3& s3);
 
-/// What an S3 client of the server's own needs. Pure.
+/// The settings for the server's own S3 client. Pure.
 Env environment_for(const OutsideS3& s3);
 
 /// Answers S3 requests to this server.

@@ -11,7 +11,7 @@
 
 namespace muster::jobs {
 
-/// The tag of a job that says its priority: "0" to "9".
+/// The tag with a job's priority: "0" to "9".
 constexpr const char* priority_tag = "muster:priority";
 
 using Tags = std::vector<std::pair<std::string, std::string>>;
@@ -22,7 +22,7 @@ Result<std::optional<int>, aws::Refusal> priority_asked_for(
     const Tags& tags, const std::string& key, const JobConfig& config,
     const std::vector<std::string>& makers = {});
 
-/// What stored tags say; 0 where they say nothing, or nothing that is a priority. Pure.
+/// The priority in stored tags; 0 if it is missing or invalid. Pure.
 int priority_stored(const Tags& tags);
 
 }  // namespace muster::jobs

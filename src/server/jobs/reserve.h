@@ -4,8 +4,8 @@
 
 namespace muster::jobs {
 
-/// Space on the disk that is kept for when there is no other: with it the end of a job that filled
-/// the disk can still be written down. A file without content; it may be removed at any time.
+/// Reserved disk space for a full disk: with it, the end of a job that filled the disk can still be
+/// stored. It is a file without content, which may be removed at any time.
 class Reserve final {
  public:
   explicit Reserve(std::string path) : path_(std::move(path)) {}

@@ -26,23 +26,23 @@
 
 namespace muster::jobs {
 
-/// An image on this machine, which stays while this does.
+/// An image on this machine, which is not removed while this exists.
 struct HeldImage {
   job::Image image;
   Fd lease;
 };
 /// Finds an image, or pulls it, and calls `on_pull` before that. Destroying the task ends the pull.
-/// Errors: `invalid_input` and `not_found` for what is the job's fault, `system`.
+/// Errors: `invalid_input` and `not_found` if the job is at fault, `system`.
 using BringImage = std::function<loop::Task<Result<HeldImage>>(job::ImageWish wish,
                                                                std::function<void()> on_pull)>;
 
-/// An image that a machine of the engine's opens itself, for hosts of such a type; none where it is
-/// to be brought here. Error: `invalid_input`, the job's fault.
+/// An image that the engine's machines open themselves, for hosts of this type; none if this
+/// machine must pull it. Error: `invalid_input`, if the job is at fault.
 using OpenElsewhere = std::function<Result<std::optional<job::Image>>(
     const job::ImageWish& wish, const std::string& instance_type)>;
 
-/// Runs the store's jobs on an engine, each in its turn, from its hosts' start to its last file;
-/// resumes jobs of an earlier server. Belongs to the main loop.
+/// Runs the store's jobs on an engine, in their order, from the start of the hosts to the last
+/// stored file; resumes jobs of an earlier server. Belongs to the main loop.
 ///
 /// A job outlives the server: its hosts continue, and start() reads their journals again from the
 /// start. Events that the store already has are not stored twice.
@@ -66,9 +66,8 @@ class Runner final : public Jobs {
          store::Store& store, cloudwatch::Logs& logs, cloudwatch::Metrics& metrics,
          access::KeyRing& ring, const Log& log, Options options);
 
-  /// Takes up the jobs that run, and begins to read those that wait; the rest is read between
-  /// calls.
-  /// None is started before all are read. Error: `system`.
+  /// Resumes the running jobs, and starts reading the waiting ones; the rest is read between calls.
+  /// No job is started before all are read. Error: `system`.
   Result<void> start();
 
   Result<void, aws::Refusal> check(const api::JobRequest& request) const override;
@@ -90,13 +89,13 @@ class Runner final : public Jobs {
   /// All jobs that run together; see platform::ReachWatch.
   platform::Reach reach() const;
   const JobCounts& counts() const { return counts_; }
-  /// Jobs that hang, of those that are looked at.
+  /// The hanging jobs, among those that are checked.
   std::int64_t hanging() const;
   /// Jobs that wait for their turn.
   std::size_t waiting() const { return queue_.waiting_count() + unread_.size(); }
   /// True while jobs of an earlier server are read.
   bool is_reading() const { return is_reading_; }
-  /// Who waits and who holds what.
+  /// The waiting jobs, and the resources that running jobs hold.
   const Queue& queue() const { return queue_; }
   /// How many times the runner looked for jobs to start: a measure of work, for tests.
   std::int64_t passes() const { return passes_; }
@@ -153,15 +152,15 @@ class Runner final : public Jobs {
   std::map<std::string, std::size_t> unread_of_;
   std::int64_t read_ = 0;
   UnixMillis remembered_{0};  ///< Jobs that ended until then are in the queue's accounts, too;
-  std::int64_t remembered_number_ = 0;  ///< of those that ended then, up to this one.
+  std::int64_t remembered_number_ = 0;  ///< for jobs that ended at that time: up to this one.
   bool is_reading_ = false;
-  std::vector<Queue::Past> taken_up_;  ///< What remember() is to know of those that run.
-  bool pass_is_pending_ = false;       ///< schedule() is posted to the loop and did not run yet.
+  std::vector<Queue::Past> taken_up_;  ///< Data of the running jobs for remember().
+  bool pass_is_pending_ = false;       ///< schedule() is posted to the loop and has not run yet.
   std::int64_t passes_ = 0;
   std::map<std::string, std::unique_ptr<Active>> active_;
-  /// Jobs whose name is that of one that has ended and is being cleared away.
+  /// Jobs with the name of an ended job that is still being removed.
   std::map<std::string, std::pair<api::JobRequest, Turn>> after_;
-  loop::Event waits_changed_;  ///< A job waits that did not.
+  loop::Event waits_changed_;  ///< Set when another job starts waiting.
   loop::Tasks tasks_;
 };
 

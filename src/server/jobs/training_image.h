@@ -10,18 +10,18 @@
 
 namespace muster::jobs {
 
-// What a job's TrainingImage means on this server. Pure.
-// Source: docs/decisions/0032-images-on-a-server.md.
+// Resolves a job's TrainingImage on this server. Pure. Source:
+// docs/decisions/0032-images-on-a-server.md.
 
 struct TrainingImage {
-  std::string python;                   ///< The interpreter, where this machine is the image.
-  std::optional<job::ImageWish> image;  ///< Instead of it: the job's own image.
+  std::string python;                   ///< The interpreter, if this machine is the image.
+  std::optional<job::ImageWish> image;  ///< Otherwise: the job's own image.
 };
 
-/// Names that mean this machine come first, then what was pushed to this server (only users' keys
-/// may), then images that `registries` of the config lists. Refused: all others; a `provider`, the
-/// ARN of a TrainingRepositoryCredentialsProviderArn or nothing, that the config does not know, or
-/// whose login is not for the image's registry.
+/// Checks the names of this machine first, then images that were pushed to this server (only users'
+/// keys can push), then images that `registries` of the config lists. Rejects all others. Also
+/// rejects a `provider` (a TrainingRepositoryCredentialsProviderArn, or nothing) that is not in the
+/// config, or whose login is not for the image's registry.
 Result<TrainingImage, aws::Refusal> training_image(const std::string& asked,
                                                    const std::string& provider,
                                                    const JobConfig& config);
@@ -32,7 +32,8 @@ std::string own_repository(const std::string& asked, const JobConfig& config);
 
 /// The note of a job that runs an image: "runs image docker.io/team/box:v1, sha256:…".
 std::string image_note(const std::string& name, const std::string& digest);
-/// What such a note says, out of a job's notes, a line each; empty: it runs none, or has not begun.
+/// The image in such a note, from a job's notes, one per line; empty: it runs no image, or has not
+/// started.
 struct NotedImage {
   std::string name;
   std::string digest;

@@ -10,8 +10,7 @@
 namespace muster::jobs {
 
 /// Repeats `work` until it succeeds. After a full disk it first frees the reserve, then waits; it
-/// logs the failure once. `job` is the job that the work is about. `reserve` and `log` outlive the
-/// task.
+/// logs the failure once. `job` is the job of this work. `reserve` and `log` outlive the task.
 loop::Task<> until_stored(loop::Loop& loop, const Reserve& reserve, const Log& log, std::string job,
                           std::function<Result<void>()> work);
 

@@ -10,12 +10,11 @@
 
 namespace muster::jobs {
 
-// What becomes of a request's VpcConfig. Pure.
+// Evaluates a request's VpcConfig. Pure.
 
-/// What muster's own parts and launchers need between the hosts of a job: nothing for one host, or
-/// for a job that brings a program of its own to start with. Launchers take any free ports, which
-/// Linux has from 32768 to 60999 (ip_local_port_range); ranks whose ports the job has chosen itself
-/// are not looked at.
+/// The connections that muster and the launchers need between a job's hosts: none for one host, or
+/// for a job that starts its own program. Launchers use any free ports, on Linux 32768 to 60999
+/// (ip_local_port_range). Ranks whose ports the job chooses itself are not checked.
 std::vector<vpc::Need> needs_between_hosts(const job::Spec& spec);
 
 /// The place of the job's hosts; none if VpcConfig has no effect: it is missing, or names unknown
@@ -25,7 +24,7 @@ Result<std::optional<job::VpcPlace>, aws::Refusal> vpc_of(const api::JobRequest&
                                                           const JobConfig& config,
                                                           const vpc::Networks& networks);
 
-/// Says in the job's log that its VpcConfig has no effect.
+/// The line in the job's log that its VpcConfig has no effect.
 std::string no_vpc_note(const api::JobRequest& request, const vpc::Networks& networks);
 
 }  // namespace muster::jobs

@@ -24,10 +24,10 @@ store::JobFinish finish_of(const platform::JobReport& report);
 /// FailureReason's limit in characters. Source: the API's model.
 inline constexpr std::size_t reason_max = 1024;
 
-/// Jobs that hang or are silent, by name. Kept by no store: a server that starts again looks again.
+/// Jobs that hang or are silent, by name. Not stored: a restarted server detects them again.
 using Standstills = std::map<std::string, platform::Standstill>;
 
-/// What a Watch works with; all of it outlives every Watch.
+/// The objects that a Watch uses; all of them outlive every Watch.
 struct WatchContext {
   loop::Loop& loop;
   loop::Tasks&
@@ -60,7 +60,7 @@ class Watch final : public platform::Sink {
   void standstill(const std::optional<platform::Standstill>& what) override;
   Duration usage_pause() override;
   void ended(const platform::JobReport& report) override;
-  /// After ended(): until the end is stored.
+  /// Call after ended(): waits until the end is stored.
   loop::Task<> flush() override;
 
  private:
@@ -74,7 +74,7 @@ class Watch final : public platform::Sink {
 
   WatchContext context_;
   std::string job_;
-  int told_;  ///< How far the store knows, or is about to.
+  int told_;  ///< The last status that is stored, or about to be.
   bool starts_again_;
   AtEnd at_end_;
   std::deque<store::StatusChange> changes_;  ///< Not in the store yet: its disk was full.
@@ -82,7 +82,7 @@ class Watch final : public platform::Sink {
   std::shared_ptr<Scraping> scraping_;
   std::optional<UnixMillis> usage_began_;
   std::chrono::milliseconds usage_pause_{0};
-  /// For which pause each host's samples were thinned last.
+  /// The pause for which each host's samples were last thinned.
   std::map<std::string, std::chrono::milliseconds> thinned_;
 };
 
