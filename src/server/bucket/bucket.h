@@ -16,9 +16,10 @@
 
 namespace muster::bucket {
 
-/// How a write ended that was not refused by the machine.
+/// The result of a write that did not fail.
 enum class WriteEnd { done, precondition_failed, no_such_key, no_such_bucket };
-/// Decides on a write, given what is there (null: nothing). Empty: any write is fine.
+/// Decides whether a write is allowed, given the existing object (null: none). Empty: every write
+/// is allowed.
 using WriteCheck = std::function<WriteEnd(const ObjectRecord* present)>;
 
 /// A bucket on disk: a file for each object, named by a hash of its key, so that "foo" and
@@ -29,46 +30,45 @@ using WriteCheck = std::function<WriteEnd(const ObjectRecord* present)>;
 /// Source: docs/protocols/bucket.md.
 class Bucket {
  public:
-  /// Opens what create() made and puts right what a crash left. The caller holds the data folder.
-  /// `failed`: see BucketLog::Options.
+  /// Opens a bucket of create() and repairs the effects of a crash. The caller holds the data
+  /// folder's lock. `failed`: see BucketLog::Options.
   static Result<std::shared_ptr<Bucket>> open(const Fd& parent, std::string name,
                                               std::function<void(const Error&)> failed = {});
-  /// Makes the bucket's folder, in `temporary` at first. Error: `system`, also if something of that
-  /// name is there.
+  /// Creates the bucket's folder, first in `temporary`. Error: `system`, also if the name exists.
   static Result<void> create(const Fd& parent, int temporary, const std::string& name,
                              UnixMillis now);
 
   const std::string& name() const { return name_; }
   UnixMillis created() const { return created_; }
 
-  /// None if there is no such object. `read_small`: the bytes too, if it is small.
+  /// None if there is no such object. `read_small`: also reads the bytes of a small object.
   Result<std::optional<OpenedObject>> find(const std::string& key, bool read_small) const;
   /// `free_min`: see Draft.
   Draft draft(std::uint64_t free_min = 0) const { return Draft(temporary_.get(), free_min); }
-  /// Seals the draft with `record` (whose id is set here) and puts it in its place. `by`: the room
-  /// that was held for it.
+  /// Seals the draft with `record` (whose id is set here) and moves it to its place. `by`: the
+  /// reservation for it.
   Result<WriteEnd> put(Draft draft, ObjectRecord& record, const WriteCheck& check,
                        Hold* by = nullptr);
-  /// Removing what is not there is done, unless `check` has another opinion.
+  /// Removing a missing object succeeds, unless `check` refuses it.
   Result<WriteEnd> remove(const std::string& key, const WriteCheck& check);
   Result<WriteEnd> set_tags(const std::string& key, const aws::Pairs& tags);
 
-  /// Listings need this first; with many objects it takes a while.
+  /// Call before listings; slow with many objects.
   bool indexed() const { return index_.filled(); }
   Result<void> index();
   s3wire::Listing page(const s3wire::ListQuery& query) const { return index_.page(query); }
 
-  /// From now on `budget` counts what lies in these places, open uploads too. Indexed before.
+  /// From now on, `budget` counts the objects and open uploads in these places. Call after
+  /// indexing.
   void count(const std::shared_ptr<Budget>& budget, const std::vector<KeySpan>& spans);
-  /// Room for an object that is to be put; nothing to be held for without a budget.
+  /// Reserves space for an object; does nothing without a budget.
   void hold(Hold& hold, std::shared_ptr<Budget> budget, const std::string& key) const {
     index_.hold(hold, std::move(budget), key);
   }
 
-  /// Empties the way for the folder's removal: no write succeeds from now on. False if there are
-  /// objects.
+  /// Prepares the folder's removal: from now on no write succeeds. False if there are objects.
   Result<bool> retire();
-  /// Where multipart uploads are kept.
+  /// The folder of multipart uploads.
   int uploads_folder() const { return uploads_.get(); }
   UploadIndex& upload_index() { return upload_index_; }
   int temporary_folder() const { return temporary_.get(); }
@@ -86,7 +86,7 @@ class Bucket {
   Result<void> scan(const std::function<void(const ObjectRecord&)>& found) const;
   Result<void> note_tagging();
 
-  /// retire() holds them all: the thread sanitizer follows 64 locks of a thread.
+  /// retire() holds all of them, and the thread sanitizer supports at most 64 locks per thread.
   static constexpr std::size_t stripes_max = 48;
 
   std::string name_;

@@ -18,30 +18,31 @@ namespace muster::bucket {
 class Draft {
  public:
   /// `folder` (a descriptor of a folder on the same file system as the object's place) outlives it.
-  /// So many bytes of the disk stay free: what would take them is refused (`closed`).
+  /// This many bytes of the disk must stay free; a write that would use them is refused (`closed`).
   explicit Draft(int folder, std::uint64_t free_min = 0) : folder_(folder), free_min_(free_min) {}
   Draft(Draft&& other) noexcept;
   Draft& operator=(Draft&&) = delete;
   ~Draft();
 
-  /// Announces that so many bytes are to come: a disk that has no room for them shows now. What is
-  /// kept for them grows with what has come: at most as much again, and 64 MiB. Error: `system`.
+  /// Announces the number of bytes to come, so that a full disk is detected now. The reserved space
+  /// grows with the received bytes: at most as many again, plus 64 MiB. Error: `system`.
   Result<void> expect(std::uint64_t bytes);
   Result<void> add(std::string_view bytes);
-  /// `bytes` of another file, from `offset` on; copied by the kernel, shared where it can.
+  /// Appends `bytes` of another file, from `offset` on. The kernel copies them, or shares blocks if
+  /// it can.
   Result<void> add_file(int fd, std::uint64_t offset, std::uint64_t bytes);
   std::uint64_t size() const { return size_; }
   /// Writes the end.
   Result<void> seal(const ObjectRecord& record);
-  /// All bytes of the sealed file, of a small one (64 KiB at most); empty: of a longer one.
+  /// All bytes of a small sealed file (at most 64 KiB); empty for a longer one.
   std::string_view whole() const { return whole_ ? std::string_view(buffer_) : std::string_view(); }
-  /// Puts the sealed file at `name` under `place`, over what was there; makes one folder on the
-  /// way. It is there through a power cut after sync() only: until then what was there before, if
-  /// anything, stays in the folder for temporary files (where the file system can exchange names;
-  /// else this syncs first).
+  /// Moves the sealed file to `name` under `place`, replacing an existing file; creates one folder
+  /// if needed. It survives a power failure only after sync(). Until then, a replaced file stays in
+  /// the folder for temporary files, if the file system can exchange names; otherwise this syncs
+  /// first.
   Result<void> put_at(int place, const std::string& name);
-  /// The bytes and the name that put_at() gave reach the disk. With many bytes it takes a while.
-  /// One sync for both: ext4, XFS and Btrfs write a file's new name with the file.
+  /// Syncs the bytes and the name from put_at() to the disk; slow with many bytes. One sync is
+  /// enough for both: ext4, XFS and Btrfs write a file's new name with the file.
   Result<void> sync();
 
  private:
@@ -55,27 +56,29 @@ class Draft {
   Fd file_;
   std::string name_;
   std::string buffer_;
-  bool whole_ = false;  ///< The buffer holds all of the file.
+  bool whole_ = false;  ///< The buffer contains the whole file.
   std::uint64_t size_ = 0;
   std::uint64_t written_ = 0;
   std::uint64_t expected_ = 0;
-  std::uint64_t kept_ = 0;  ///< Room, from the file's begin.
+  std::uint64_t kept_ = 0;  ///< Reserved bytes, from the start of the file.
 };
 
-/// The disk of `fd` takes so many bytes, and `free_min` stay free. Error: `closed`.
+/// Checks that the disk of `fd` has space for this many bytes, with `free_min` still free. Error:
+/// `closed`.
 Result<void> check_room(int fd, std::uint64_t bytes, std::uint64_t free_min);
 
-/// The folder in which `name` under `place` is reaches the disk.
+/// Syncs the folder that contains `name` under `place`.
 Result<void> sync_folder_of(int place, const std::string& name);
 
-/// True for what a power cut leaves of a file that was put in its place and never synced: no end.
+/// True for a file that lost its end in a power failure, because it was moved to its place and
+/// never synced.
 bool is_torn(int folder, const std::string& name);
 
-/// Puts a file with these bytes in its place, over what is there; nothing is synced.
+/// Writes a file with these bytes to its place, replacing an existing one; does not sync.
 Result<void> restore_file(int temporary, int place, const std::string& name,
                           std::string_view bytes);
 
-/// Writes a small file whole or not at all.
+/// Writes a small file completely or not at all.
 Result<void> write_small(int temporary, int place, const std::string& name, std::string_view text);
 
 /// The content of an object's file.
@@ -89,10 +92,10 @@ struct OpenedObject {
 /// `small`.
 Result<OpenedObject> open_object_file(int folder, const std::string& name, bool read_small);
 
-/// A small file whole. Errors: `not_found`, `system`.
+/// Reads a small file completely. Errors: `not_found`, `system`.
 Result<std::string> read_small_file(int folder, const std::string& name);
 
-/// Opens a folder under `parent`, made if missing. Error: `system`.
+/// Opens a folder under `parent`, creating it if it is missing. Error: `system`.
 Result<Fd> open_folder(int parent, const std::string& name);
 
 }  // namespace muster::bucket

@@ -21,23 +21,23 @@ class BucketIndex {
  public:
   explicit BucketIndex(std::string bucket) : bucket_(std::move(bucket)) {}
 
-  /// An object was written or removed. Callers see to it that changes of one key come in the order
+  /// An object was written or removed. Callers ensure that changes of one key arrive in the order
   /// in which they happened on disk.
   void put(const ObjectRecord& record, Hold* by = nullptr);
   void remove(const std::string& key);
 
   bool filled() const;
-  /// `scan` calls its argument for every object that is on disk; meanwhile put() and remove() go
-  /// on. Nothing if it is filled.
+  /// `scan` calls its argument for every object that is on disk; put() and remove() may be called
+  /// meanwhile. Does nothing if the index is filled.
   Result<void> fill(
       const std::function<Result<void>(const std::function<void(const ObjectRecord&)>&)>& scan);
-  /// A page. Filled before.
+  /// A page of keys. Call after fill().
   s3wire::Listing page(const s3wire::ListQuery& query) const;
   bool empty() const;
 
-  /// From now on `budget` counts what lies in `spans`. Filled before.
+  /// From now on, `budget` counts the objects in `spans`. Call after fill().
   void count(const std::shared_ptr<Budget>& budget, const std::vector<KeySpan>& spans);
-  /// For an object to come. Filled before, if there is a budget.
+  /// Reserves space for an object. Call after fill() if there is a budget.
   void hold(Hold& hold, std::shared_ptr<Budget> budget, const std::string& key) const;
 
  private:
@@ -60,7 +60,7 @@ class BucketIndex {
   bool filled_ = false;
   Entries entries_;
   Budgets budgets_;
-  /// What changed while it was being filled; none: removed.
+  /// Changes during filling; none: removed.
   std::vector<std::pair<std::string, std::optional<Entry>>> changes_;
 };
 

@@ -35,7 +35,7 @@ namespace muster::bucket {
 /// docs/protocols/bucket.md, docs/decisions/0019-small-objects.md.
 class BucketLog {
  public:
-  /// What is asked of the disk: as the system calls, errno and all. From any thread.
+  /// The disk operations: like the system calls, including errno. On any thread.
   struct Disk {
     std::function<ssize_t(int, const void*, std::size_t, off_t)> write = ::pwrite;
     std::function<int(int)> sync = ::fdatasync;
@@ -47,12 +47,12 @@ class BucketLog {
     /// Called once when the disk has failed. From any thread; must not call the log.
     std::function<void(const Error&)> failed = {};
   };
-  /// `folder` (a descriptor, on the file system of the objects) holds the two files and outlives
-  /// this. What they say is read by replay(), which comes first of all. Error: `system`.
+  /// `folder` (a descriptor, on the file system of the objects) contains the two files and outlives
+  /// this. replay() reads them and must be called first. Error: `system`.
   static Result<std::unique_ptr<BucketLog>> open(int folder, Options options);
   BucketLog(const BucketLog&) = delete;
   BucketLog& operator=(const BucketLog&) = delete;
-  /// Waits for the disk if it is being asked to take what a full file spoke of.
+  /// Waits for a running sync of the files that a full log refers to.
   ~BucketLog();
 
   /// Passes the last state of each file to `apply`, and empties the log once everything is on disk.
@@ -63,12 +63,13 @@ class BucketLog {
   /// wait(). Error: `closed`: there is no space now, or the disk has failed: the caller syncs the
   /// file itself.
   Result<std::uint64_t> written(const std::string& file, std::string_view bytes);
-  /// Says that a file was removed or (`settled`) brought to disk otherwise. Nothing to be said, nor
-  /// to wait for: none. Errors: `closed`: the disk is full; the disk's first.
+  /// Logs that a file was removed or (`settled`) synced separately. None if nothing had to be
+  /// logged or waited for. Errors: `closed` if the disk is full; the disk's first error.
   Result<std::optional<std::uint64_t>> changed(LogKind kind, const std::string& file);
-  /// True if the log says something of that file.
+  /// True if the log has an entry of that file.
   bool holds(const std::string& file) const;
-  /// Returns once that entry, and all before it, has reached the disk. Error: the disk's first.
+  /// Returns once that entry, and all before it, has reached the disk. Error: the disk's first
+  /// error.
   Result<void> wait(std::uint64_t entry);
 
  private:
@@ -76,10 +77,10 @@ class BucketLog {
     Fd file;
     LogFilling filling;
     std::uint64_t size = 0;
-    std::uint64_t room = 0;  ///< Bytes that the file has: written once, they cost no more metadata.
+    std::uint64_t room = 0;  ///< Allocated: writing there changes no metadata.
     bool unsynced = false;
-    bool settling = false;                  ///< Full; the disk is taking what it speaks of.
-    std::unordered_set<std::size_t> files;  ///< Hashes of the names of those it speaks of.
+    bool settling = false;                  ///< Full; the files that it refers to are being synced.
+    std::unordered_set<std::size_t> files;  ///< Hashes of the names of these files.
   };
 
   BucketLog(int folder, Options options) : folder_(folder), options_(std::move(options)) {}
@@ -106,9 +107,9 @@ class BucketLog {
   std::optional<Error> broken_;  ///< The disk's first error.
   // Outside of the mutex, so that waiting threads do not queue for it when they wake.
   std::atomic<std::uint64_t> durable_ = 0;  ///< Entries that are on disk.
-  std::atomic<std::uint32_t> syncs_ = 0;    ///< Syncs that came to their end: what is waited on.
+  std::atomic<std::uint32_t> syncs_ = 0;    ///< Completed syncs, on which threads wait.
   std::atomic<bool> syncing_ = false;
-  std::atomic<bool> failed_ = false;  ///< There is a `broken_`.
+  std::atomic<bool> failed_ = false;  ///< True if `broken_` is set.
   std::thread settler_;
 };
 

@@ -8,36 +8,36 @@
 
 namespace muster::bucket {
 
-/// What a bucket's log says happened to the file of an object.
+/// An entry of a bucket's log about the file of an object.
 ///
 /// Pure: values and bytes. Source: docs/protocols/bucket.md.
 enum class LogKind : char {
   written = 'w',  ///< The file's bytes are in the entry.
   removed = 'r',  ///< The file does not exist.
-  settled = 's',  ///< What is on disk counts; earlier entries do not.
+  settled = 's',  ///< The file on disk counts; earlier entries do not.
 };
 
 struct LogEntry {
   LogKind kind = LogKind::written;
   std::string_view file;   ///< Path below the bucket's folder of objects.
-  std::string_view bytes;  ///< All of the file, its record too; of `written` only.
+  std::string_view bytes;  ///< The whole file with its record; only for `written`.
 };
 
-/// Entries of one filling of a log file have its number, so that leftovers of an earlier one are
-/// not mistaken for them.
+/// Entries of one filling of a log file contain its number, so that leftovers of an earlier filling
+/// are recognized.
 struct LogFilling {
   std::uint64_t number = 0;
-  std::uint64_t order = 0;  ///< The later of two fillings of one run has the higher.
+  std::uint64_t order = 0;  ///< A later filling of the same run has a higher number.
 };
 
 std::string encode_entry(const LogFilling& filling, const LogEntry& entry);
 
 struct LogRead {
   LogFilling filling;             ///< The entries', if there are any.
-  std::vector<LogEntry> entries;  ///< As they were written; views of what was read.
-  std::size_t bytes = 0;          ///< What the entries take.
+  std::vector<LogEntry> entries;  ///< In the order of writing; views of the bytes.
+  std::size_t bytes = 0;          ///< The size of the entries.
 };
-/// All up to the first that is torn, damaged, or of another filling.
+/// All entries before the first incomplete or damaged one, or one of another filling.
 LogRead read_entries(std::string_view log);
 
 }  // namespace muster::bucket

@@ -26,13 +26,13 @@ struct PartRecord {
 
 struct ObjectRecord {
   std::string key;
-  std::string id;  ///< The object's version: another one each time it is written.
+  std::string id;  ///< The object's version, new for each write.
   std::uint64_t size = 0;
   UnixMillis modified{};
   std::string etag;  ///< Without quotes.
   s3wire::ObjectMetadata metadata;
   std::optional<s3wire::KeptChecksum> checksum;
-  std::vector<PartRecord> parts;  ///< Empty: not made of parts.
+  std::vector<PartRecord> parts;  ///< Empty if it was not uploaded in parts.
 
   bool operator==(const ObjectRecord&) const = default;
 };
@@ -41,9 +41,9 @@ struct ObjectRecord {
 std::string encode_record(const ObjectRecord& record);
 inline constexpr std::size_t record_tail_bytes = 16;
 
-/// How many bytes at the end of the file the record has, tail included. Error: `protocol`: no tail.
+/// The size of the record at the end of the file, including the tail. Error: `protocol`: no tail.
 Result<std::size_t> record_bytes(std::string_view end_of_file);
-/// Reads what encode_record() made; `bytes` are exactly its. Error: `protocol`: damaged.
+/// Parses the exact output of encode_record(). Error: `protocol`: damaged.
 Result<ObjectRecord> decode_record(std::string_view bytes);
 
 /// Converts tags to the content of their separate file, and back. Error: `protocol`.

@@ -16,14 +16,14 @@ class BucketUploads {
   /// `bucket` outlives this.
   explicit BucketUploads(Bucket& bucket) : bucket_(bucket) {}
 
-  /// What is kept of the object to come: key, metadata, the kind of checksum (without a text), and
-  /// when it was begun (`modified`). `id` of the record is whose upload it is: a name for
-  /// abort_all_of(), or "". Gives the upload's id.
+  /// Starts an upload. `record` has the object's key, metadata, kind of checksum (without a value)
+  /// and start time (`modified`). Its `id` is the owner of the upload: a name for abort_all_of(),
+  /// or "". Returns the upload's id.
   Result<std::string> begin(const ObjectRecord& object, Hold* by = nullptr);
-  /// None if there is no such upload of that key.
+  /// None if this key has no such upload.
   Result<std::optional<ObjectRecord>> find(const std::string& id, const std::string& key) const;
-  /// Seals the draft as that part; the last one of a number counts. False if there is no such
-  /// upload any more.
+  /// Seals the draft as that part; the last one with a number counts. False if the upload no longer
+  /// exists.
   Result<bool> put_part(const std::string& id, int number, Draft draft, ObjectRecord& record,
                         Hold* by = nullptr);
 
@@ -32,27 +32,27 @@ class BucketUploads {
     std::string key;
     std::vector<s3wire::CompletePart> parts;
     std::optional<std::uint64_t> whole_bytes;
-    std::optional<s3wire::GivenChecksum> checksum;  ///< The whole object's.
+    std::optional<s3wire::GivenChecksum> checksum;  ///< The checksum of the whole object.
     UnixMillis now{};
     WriteCheck check;
     std::uint64_t free_min = 0;  ///< See Draft.
   };
-  /// Makes the object of the parts. The same again gives the same answer. Copies all bytes where
-  /// the file system cannot share them: not on a loop.
+  /// Creates the object from the parts. A repeated call returns the same result. Copies all bytes
+  /// if the file system cannot share them, so do not call it on a loop.
   Result<ObjectRecord, aws::Refusal> complete(const Asked& asked);
-  /// False if there is no such upload.
+  /// False if the upload does not exist.
   Result<bool> abort(const std::string& id, const std::string& key);
   /// Aborts the open uploads of that owner.
   Result<void> abort_all_of(const std::string& owner);
 
-  /// Removes what is kept of uploads that were completed a day ago and more; begin() sees to it.
+  /// Removes data of uploads that were completed more than a day ago; begin() calls it.
   void forget_done(UnixMillis now);
 
   /// Sorted by number.
   Result<std::vector<s3wire::PartEntry>> parts(const std::string& id) const;
   Result<std::vector<s3wire::UploadEntry>> all() const;
 
-  /// Fills the bucket's index of uploads, of what an earlier server left.
+  /// Fills the bucket's index of uploads with those of an earlier server.
   Result<void> index();
 
  private:

@@ -16,7 +16,7 @@ namespace muster::bucket {
 
 class Hold;
 
-/// Keys of a bucket: one, or all that begin so.
+/// Keys of a bucket: one, or all with a prefix.
 struct KeySpan {
   std::string key;
   bool is_folder = false;
@@ -31,18 +31,18 @@ struct Amount {
   std::uint64_t files = 0;
 };
 
-/// How much may lie in some places of buckets, and how much does: objects, open uploads, their
-/// parts, and writes on their way (Hold). What a write replaces counts once. Any number of threads.
+/// The quota of some places in buckets, and its use: objects, open uploads, their parts, and
+/// running writes (Hold). A replaced object counts once. Any number of threads.
 class Budget {
  public:
   /// 0: no limit.
   explicit Budget(Amount most) : most_(most) {}
 
-  /// A file of that name came (`before`: none), went (`after`: none) or was replaced. The room that
-  /// `by` holds is what it took.
+  /// A file was added (`before`: none), removed (`after`: none) or replaced. It used the
+  /// reservation `by`.
   void changed(const std::string& name, std::optional<std::uint64_t> before,
                std::optional<std::uint64_t> after, Hold* by = nullptr);
-  /// What lies there, without writes on their way.
+  /// The current use, without running writes.
   Amount used() const;
 
  private:
@@ -54,12 +54,12 @@ class Budget {
   mutable std::mutex mutex_;
   Amount used_;
   Amount held_;
-  /// The first of several writes to one name counts as what it replaces, the others as more.
+  /// The first of several writes to one name counts as a replacement, the others as additions.
   std::map<std::string, Hold*, std::less<>> first_;
 };
 
-/// Room for one file on its way into a Budget; free again when this goes. Without a Budget there is
-/// always room.
+/// A reservation in a Budget for one file that is being written; released on destruction. Without a
+/// Budget there is always space.
 class Hold {
  public:
   Hold() = default;
@@ -71,7 +71,7 @@ class Hold {
   /// called for the name meanwhile.
   void begin(std::shared_ptr<Budget> budget, std::string name,
              std::optional<std::uint64_t> present);
-  /// Takes room for so many bytes more, and for the file. Refusal: QuotaExceeded, with figures.
+  /// Reserves this many more bytes, and the file. Refusal: QuotaExceeded, with figures.
   Result<void, aws::Refusal> grow(std::uint64_t bytes);
 
  private:
@@ -81,15 +81,16 @@ class Hold {
   std::shared_ptr<Budget> budget_;
   std::string name_;
   std::uint64_t bytes_ = 0;
-  bool is_counted_ = false;               ///< As a file.
-  std::optional<std::uint64_t> present_;  ///< What it replaces.
+  bool is_counted_ = false;               ///< Counted as a file.
+  std::optional<std::uint64_t> present_;  ///< The size of the replaced object.
 };
 
-/// The budgets that count what is in a table of one bucket. The table's lock is held for each call.
+/// The budgets that count the entries of a table of one bucket. The table's lock is held for each
+/// call.
 class Budgets {
  public:
   void add(const std::shared_ptr<Budget>& budget, std::vector<KeySpan> spans);
-  /// As Budget::changed() of those in whose places `key` is.
+  /// Calls Budget::changed() of the budgets whose places contain `key`.
   void changed(std::string_view key, const std::string& name, std::optional<std::uint64_t> before,
                std::optional<std::uint64_t> after, Hold* by = nullptr) const;
 
@@ -101,7 +102,7 @@ class Budgets {
   std::vector<Counting> all_;
 };
 
-/// Without those that lie in another one.
+/// Without spans that are inside another one.
 std::vector<KeySpan> apart(std::vector<KeySpan> spans);
 
 /// "1.5 GiB".

@@ -12,30 +12,30 @@
 
 namespace muster::bucket {
 
-/// What a bucket's uploads take: one entry for each upload and each of its parts, in memory. An
-/// upload that was completed counts as a file for as long as its answer is kept. Any number of
+/// The space used by a bucket's uploads: one entry for each upload and each of its parts, in
+/// memory. A completed upload counts as a file as long as its result is kept. Any number of
 /// threads.
 class UploadIndex {
  public:
   using Parts = std::map<int, std::uint64_t>;  ///< Sizes by number.
 
   void begun(const std::string& id, std::string key, std::string owner, Hold* by = nullptr);
-  /// Calls `put`, which puts the part in its place. False: there is no such upload any more, or its
-  /// parts are an object already.
+  /// Calls `put`, which moves the part to its place. False if the upload no longer exists, or its
+  /// parts are already an object.
   Result<bool> put_part(const std::string& id, int number, std::uint64_t bytes, Hold* by,
                         const std::function<Result<void>()>& put);
-  /// The parts count no more, for they become an object; gives them, for reopened().
+  /// The parts no longer count, because they become an object; returns them, for reopened().
   Parts completed(const std::string& id);
   void reopened(const std::string& id, const Parts& parts);
-  /// Nothing is put into it from now on.
+  /// From now on nothing is added to it.
   void forget(const std::string& id);
   std::vector<std::string> owned_by(const std::string& owner) const;
-  /// The owners of open uploads, but "".
+  /// The owners of open uploads, except "".
   std::vector<std::string> owners() const;
 
-  /// From now on `budget` counts what lies in `spans`.
+  /// From now on, `budget` counts the uploads in `spans`.
   void count(const std::shared_ptr<Budget>& budget, const std::vector<KeySpan>& spans);
-  /// For a part to come.
+  /// Reserves space for a part.
   void hold(Hold& hold, std::shared_ptr<Budget> budget, const std::string& id, int number) const;
 
  private:

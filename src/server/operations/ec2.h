@@ -10,11 +10,11 @@
 
 namespace muster::server {
 
-/// EC2's DescribeVpcs, DescribeSubnets and DescribeSecurityGroups: what there is, by ids, names and
-/// filters, in pages. Codes: InvalidVpcID.NotFound, InvalidSubnetID.NotFound, InvalidGroup.NotFound
-/// for what is not there, InvalidParameterValue for filters that are not known.
+/// EC2's DescribeVpcs, DescribeSubnets and DescribeSecurityGroups: the existing networks, by ids,
+/// names and filters, in pages. Codes: InvalidVpcID.NotFound, InvalidSubnetID.NotFound and
+/// InvalidGroup.NotFound for missing ones, InvalidParameterValue for unknown filters.
 ///
-/// Pure. `request` was validated against the model. `tags`: by id, of those that have some.
+/// Pure. `request` was validated against the model. `tags`: by id, for resources that have tags.
 api::Answer describe_networks(const api::Request& request, const api::Realm& realm,
                               const vpc::Networks& networks,
                               const std::map<std::string, store::Tags>& tags);

@@ -18,18 +18,18 @@
 
 namespace muster::server {
 
-/// What lists of a repository's images read from, in their orders.
+/// The sorted data from which a repository's images are listed.
 struct Listing {
   image::Repository repository;
   std::map<std::string_view, std::vector<std::string>> tags{};  ///< By image.
   std::vector<std::string> ids{};  ///< "DIGEST TAG", or "DIGEST" without a tag; sorted.
 };
 
-/// The repository that was listed last: the pages of a long list are not to read all of it each.
-/// Any thread.
+/// The last listed repository, so that each page of a long list does not read all of it again. Any
+/// thread.
 class LastListing {
  public:
-  /// None: there is no such repository. Errors: as Repositories::find().
+  /// None if the repository does not exist. Errors: as Repositories::find().
   Result<std::shared_ptr<const Listing>> find(const image::Repositories& repositories,
                                               const std::string& name);
 
@@ -40,14 +40,14 @@ class LastListing {
   std::shared_ptr<const Listing> listing_;
 };
 
-/// ECR's operations over the registry of this server: repositories, what is in them, and tokens to
-/// log in by. Belongs to the main loop; what reads the store does so in a thread.
+/// ECR's operations on this server's registry: repositories, their content, and login tokens.
+/// Belongs to the main loop; the store is read in a thread.
 class Ecr {
  public:
   struct Options {
     api::Realm realm;
     std::function<UnixMillis()> now;
-    /// "http://127.0.0.1:7700": for a client whose own word for the server cannot be used.
+    /// "http://127.0.0.1:7700": used if a client's own name for the server cannot be used.
     std::string url;
   };
   /// All but `options` outlive this.
@@ -69,8 +69,8 @@ class Ecr {
   const std::shared_ptr<LastListing> last_;
 };
 
-/// What an operation but GetAuthorizationToken answers. `host`: "HOST:PORT", what repositoryUri
-/// begins with. Blocks.
+/// The response of any operation except GetAuthorizationToken. `host`: "HOST:PORT", the start of
+/// repositoryUri. Blocks.
 api::Answer answer_ecr(image::Store& store, LastListing& last, const api::Request& request,
                        const api::Realm& realm, const std::string& host, UnixMillis now);
 

@@ -17,7 +17,7 @@ Identity identity_of(const api::Request& request, const api::Realm& realm);
 Identity assumed_identity(const std::string& session, const api::Realm& realm);
 
 /// Services whose answers need no state: STS's GetCallerIdentity, IAM's GetRole (every role exists)
-/// and SimulatePrincipalPolicy (everything is allowed: keys decide here). Pure.
+/// and SimulatePrincipalPolicy (everything is allowed, because permissions depend on keys). Pure.
 /// `request` was validated against the service's model.
 api::Answer identify(const api::Request& request, const api::Realm& realm);
 

@@ -11,18 +11,17 @@
 
 namespace muster::server {
 
-/// A new key with a random id and secret, a user's until its maker says otherwise.
+/// A new key with a random id and secret, by default a user's key.
 store::AccessKey fresh_key(UnixMillis now);
 
-/// What a client has to set.
+/// The settings of a client.
 struct ClientSettings {
-  std::string endpoint;  ///< The server's URL; empty: not known, and left out.
+  std::string endpoint;  ///< The server's URL; empty: unknown, omitted.
   std::string region;
-  std::string ca_bundle =
-      {};  ///< A file in PEM whom to trust; empty: whom the client trusts anyway.
-  std::string s3_endpoint = {};  ///< If S3 is elsewhere.
+  std::string ca_bundle = {};    ///< A PEM file with CA certificates; empty: the client's default.
+  std::string s3_endpoint = {};  ///< Set if S3 is another server.
 };
-/// The lines that make a POSIX shell's clients use the server with this key. They hold its secret.
+/// Lines for a POSIX shell that make clients use the server with this key. They contain its secret.
 /// Pure.
 std::string export_lines(const store::AccessKey& key, const ClientSettings& settings);
 
@@ -40,13 +39,13 @@ Result<std::vector<store::AccessKey>> read_keys(const std::vector<ConfigKey>& ke
 /// `name`.
 Result<void> check_comment(const std::string& comment, const std::string& name);
 
-/// Users' keys of a running server: those of its config, which stay, and those of its store, which
-/// come and go while it runs. Belongs to the store's thread.
+/// Users' keys of a running server: the fixed ones of its config, and those of its store, which can
+/// change while it runs. Belongs to the store's thread.
 class UserKeys {
  public:
-  /// The most temporary keys of one key that are alive.
+  /// The maximum number of valid temporary keys per key.
   static constexpr std::int64_t sessions_max = 1000;
-  /// The most that make() makes.
+  /// The maximum number of keys that make() creates.
   static constexpr std::size_t keys_max = 1000;
 
   /// Both outlive this.
@@ -54,23 +53,23 @@ class UserKeys {
 
   /// Error: `invalid_input` (KeyRing::add).
   Result<void> add(const std::vector<store::AccessKey>& of_config);
-  /// Makes the ring know the store's keys and no others of users'. Where the config has a key of
-  /// the same id, that one counts. Error: `system` (the store).
+  /// Sets the ring's user keys to those of the store. If the config has a key with the same id, the
+  /// config's counts. Error: `system` (the store).
   Result<void> reload();
   /// [{"id", "created" (milliseconds), "comment", "config"}]: no secrets. Error: `system`.
   Result<Json> list();
-  /// A new key, known at once; `maker` is the id of the key by which it is made, empty: none.
-  /// Errors: `invalid_input` (check_comment(); there are keys_max), `system`.
+  /// A new key, accepted at once; `maker` is the id of the key that created it, or empty. Errors:
+  /// `invalid_input` (check_comment(); keys_max keys exist), `system`.
   Result<store::AccessKey> make(const std::string& comment, UnixMillis now,
                                 const std::string& maker = {});
   /// A temporary key with the rights of `maker`, a user's permanent key. None: it already has
   /// sessions_max. Errors: `not_found`: the key does not exist; `system`.
   Result<std::optional<access::AccessKey>> lend(const std::string& maker, const std::string& name,
                                                 UnixMillis now, UnixMillis expires);
-  /// When a key ends; none: it lasts, or is unknown.
+  /// When a key expires; none if it does not expire or is unknown.
   std::optional<UnixMillis> end_of(const std::string& id) const;
-  /// Unknown at once, and its temporary keys with it. Errors: `not_found`; `invalid_input` for a
-  /// key of the config and for the last one, `system`.
+  /// Revokes a key and its temporary keys at once. Errors: `not_found`; `invalid_input` for a key
+  /// of the config and for the last one, `system`.
   Result<void> remove(const std::string& id);
   bool empty() const { return of_config_.empty() && of_store_.empty(); }
 

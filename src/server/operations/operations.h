@@ -14,9 +14,9 @@
 
 namespace muster::server {
 
-/// Every request of the API that has passed validation, from its input to its answer: sagemaker's
-/// training jobs, tags and search here, logs, monitoring, stacks and identities next door. What the
-/// model says is checked already (aws/api/validate.h); here it is what the state says.
+/// Handles every validated API request: training jobs, tags and search here; logs, monitoring,
+/// stacks and identities in their own classes. The model's constraints have been checked
+/// (aws/api/validate.h); this checks the state.
 ///
 /// Times are numbers: epoch seconds, in logs epoch milliseconds. Belongs to the store's thread.
 class Operations {
@@ -28,7 +28,7 @@ class Operations {
   Operations(store::Store& store, jobs::Jobs& jobs, cloudwatch::Logs& logs,
              cloudwatch::Metrics& metrics, Stacks& stacks, Options options);
 
-  /// Unknown operations: `UnknownOperationException` with the name. What the store could not do:
+  /// Unknown operations: `UnknownOperationException` with the name. Errors of the store:
   /// `InternalFailure`, status 500.
   api::Answer operate(const api::Request& request);
 

@@ -4,8 +4,8 @@
 
 namespace muster::server {
 
-/// The operations that the server answers and what becomes of their members, in Markdown: the text
-/// of docs/users/operations.md, and what `sm server --operations` prints. Pure.
+/// The supported operations and the treatment of their fields, in Markdown: the text of
+/// docs/users/operations.md and the output of `sm server --operations`. Pure.
 std::string operations_page();
 
 }  // namespace muster::server

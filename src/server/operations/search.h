@@ -13,7 +13,7 @@ namespace muster::server {
 /// their ISO 8601 or epoch text. Pure. Source: the API reference, "Search" and "Filter".
 bool matches(const Json& record, const Json& expression);
 
-/// What records are sorted by; null if the record has no such property.
+/// The value by which records are sorted; null if the record has no such property.
 Json property(const Json& record, const std::string& path);
 
 }  // namespace muster::server

@@ -16,27 +16,27 @@ namespace muster::server {
 Json stack_answer(const store::StackRow& row, const cloudformation::Stack& stack,
                   const Json& request);
 Json summary_answer(const store::StackRow& row, const cloudformation::Stack& stack);
-/// All resources, or the one of that logical name.
+/// All resources, or the one with that logical name.
 Json resource_answers(const store::StackRow& row, const cloudformation::Stack& stack,
                       const std::string& logical);
 /// Newest first, from CREATE_IN_PROGRESS of the stack on.
 Json event_answers(const store::StackRow& row, const cloudformation::Stack& stack);
 
-/// CreateStack's input without the values of parameters: the stack has those that may be shown.
+/// CreateStack's input without the values of parameters: the stack has those that can be shown.
 Json without_secrets(Json input);
 
-/// Adds to `tags` what the stack's things have: their own tags, the stack's, CloudFormation's.
+/// Adds the tags of the stack's resources to `tags`: their own, the stack's and CloudFormation's.
 void add_tags(const store::StackRow& row, const cloudformation::Stack& stack, const Json& request,
               std::map<std::string, store::Tags>& tags);
 
-/// DescribeChangeSet's answer, of its row's document and its stack's row.
+/// DescribeChangeSet's response, from its row's document and its stack's row.
 Json change_set_answer(const store::ChangeSetRow& row, const Json& document,
                        const store::StackRow& stack);
 
-/// What a template declares: key, default, NoEcho and description; `with_types`: type and the
-/// values that are allowed, too.
+/// A template's parameters: key, default, NoEcho and description; with `with_types` also the type
+/// and the allowed values.
 Json parameter_declarations(const cloudformation::Template& made, bool with_types);
-/// GetTemplateSummary's answer.
+/// GetTemplateSummary's response.
 Json template_summary(const cloudformation::Template& made);
 
 }  // namespace muster::server

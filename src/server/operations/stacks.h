@@ -16,11 +16,11 @@
 
 namespace muster::server {
 
-/// CloudFormation over the store, and the networks that come of it.
+/// CloudFormation's operations on the store, and the networks of the stacks.
 ///
-/// A stack is made whole while CreateStack is answered, or not at all: there is nothing to wait for
-/// (docs/decisions/0037-stacks.md). So are changes of UpdateStack and ExecuteChangeSet. Belongs to
-/// the store's thread.
+/// A stack is created completely during CreateStack, or not at all, so clients need not wait
+/// (docs/decisions/0037-stacks.md). The same applies to UpdateStack and ExecuteChangeSet. Belongs
+/// to the store's thread.
 class Stacks {
  public:
   struct Options {
@@ -30,10 +30,10 @@ class Stacks {
   };
   Stacks(store::Store& store, Options options) : store_(store), options_(std::move(options)) {}
 
-  /// Reads the store's stacks. Lines about those whose networks no longer fit the config's, which
-  /// are left out. Error: the store's.
+  /// Reads the store's stacks. Returns a line for each stack that is left out, because its networks
+  /// conflict with the config. Error: the store's.
   Result<std::vector<std::string>> start();
-  /// All networks that jobs may name, the config's and the stacks', at this moment: they change.
+  /// All networks that jobs can use at this moment: those of the config and of the stacks.
   const vpc::Networks& networks() const { return networks_; }
   /// The resources' tags, by id.
   const std::map<std::string, store::Tags>& tags() const { return tags_; }
@@ -64,38 +64,38 @@ class Stacks {
   api::Answer execute_change_set(const api::Request& request);
   api::Answer delete_change_set(const api::Request& request);
 
-  /// The living one of that name, or any of that ARN.
+  /// The existing stack with that name, or any stack with that ARN.
   Result<Kept, aws::Refusal> named(const std::string& name);
   /// The existing stack with that name or ARN; null if it does not exist.
   const Kept* living(const std::string& name) const;
   Result<void, aws::Refusal> check_count() const;
 
-  /// A stack as a template and parameters would make it.
+  /// The stack that a template and parameters would create.
   struct Plan {
     cloudformation::Stack stack;
-    Json request;         ///< As the store keeps it.
+    Json request;         ///< In the store's form.
     Json changes;         ///< DescribeChangeSet's.
-    std::string failure;  ///< Why it cannot be carried out; empty: it can.
+    std::string failure;  ///< Why it cannot be executed; empty: it can.
   };
   /// The stack with its networks and digests. Error: it cannot be updated.
   Result<cloudformation::Stack, aws::Refusal> whole(
       const Kept& kept, const cloudformation::StackOptions& options) const;
-  /// `before` may be a stack without resources, whose name and ARN count alone.
+  /// `before` may be a stack without resources, of which only the name and ARN count.
   Result<Plan, aws::Refusal> plan(const Json& input, const Kept& before);
-  /// Why the networks of `before` cannot become `networks`: a job that has not ended or another
-  /// stack is in what goes, or they do not fit the others'. Empty: they can.
+  /// Why the networks of `before` cannot become `networks`: an unfinished job or another stack uses
+  /// a removed resource, or they conflict with other networks. Empty: they can.
   Result<std::string, aws::Refusal> why_not(const Kept& before, const Json& networks);
   /// One of `ids` and its user: "training job j is in its subnet-1". Empty if none is in use.
   Result<std::string, aws::Refusal> use_of(const std::set<std::string>& ids,
                                            const std::string& arn);
-  /// The stack's row is `row` from now on.
+  /// Replaces the stack's row with `row`.
   Result<void, aws::Refusal> put(const store::StackRow& row);
-  /// The input's, with its stack's name or ARN.
+  /// The change set in the input, with its stack's name or ARN.
   Result<store::ChangeSetRow, aws::Refusal> change_set(const Json& input);
 
   store::Store& store_;
   Options options_;
-  std::vector<Kept> kept_;  ///< By age, deleted ones too.
+  std::vector<Kept> kept_;  ///< By age, including deleted stacks.
   vpc::Networks networks_;
   std::map<std::string, store::Tags> tags_;
 };

@@ -9,9 +9,9 @@
 
 namespace muster::server {
 
-/// DescribeTrainingJobTimeline, muster's own operation: what each host of a job did, and when
-/// (docs/protocols/timeline.md). A separate thread reads the journals, one job's at a time, so a
-/// client that requests many waits longer, and others do not. Belongs to the store's thread.
+/// DescribeTrainingJobTimeline, muster's own operation: the phases of each host of a job and their
+/// times (docs/protocols/timeline.md). A separate thread reads the journals, one job's at a time,
+/// so a client that requests many waits longer, and others do not. Belongs to the store's thread.
 class Timelines {
  public:
   /// All outlive this.

@@ -12,14 +12,14 @@
 
 namespace muster::s3server {
 
-/// What keys with a limit have written: a budget for each, which counts what lies in the places
-/// that the key may write. Any number of threads.
+/// The budgets of keys with a quota: each counts the objects in the places that the key may write
+/// to. Any number of threads.
 class KeyBudgets {
  public:
-  /// Null: the key has no limit, or find() has to come first.
+  /// Null if the key has no quota, or if find() was not called yet.
   std::shared_ptr<bucket::Budget> ready(const std::shared_ptr<const access::AccessKey>& key,
                                         const std::shared_ptr<bucket::Bucket>& bucket) const;
-  /// Counts what is there by now. Blocks: with many objects it takes a while.
+  /// Counts the existing objects. Blocks; slow with many objects.
   Result<std::shared_ptr<bucket::Budget>> find(const std::shared_ptr<const access::AccessKey>& key,
                                                bucket::BucketStore& store,
                                                const std::shared_ptr<bucket::Bucket>& bucket);

@@ -21,15 +21,15 @@ class S3Server {
  public:
   struct Options {
     std::string region = "us-east-1";  ///< All buckets are in it.
-    s3wire::HostNames names{};         ///< What requests may call it.
+    s3wire::HostNames names{};         ///< The host names that requests may use.
     std::function<UnixMillis()> now;   ///< Wall clock; any thread.
-    std::uint64_t free_min_bytes = 0;  ///< Room on the disk that objects may not take.
+    std::uint64_t free_min_bytes = 0;  ///< Disk space that objects must not use.
   };
   /// Both outlive the server and its exchanges.
   S3Server(bucket::BucketStore& store, access::Verifier& verifier, Options options)
       : store_(store), verifier_(verifier), options_(std::move(options)) {}
 
-  /// Any request that belongs to no other service.
+  /// Handles all requests that belong to no other service.
   loop::Task<void> answer(http::Exchange& exchange);
 
  private:

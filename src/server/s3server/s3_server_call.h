@@ -10,7 +10,7 @@
 
 namespace muster::s3server {
 
-/// Lives in the coroutine that answers the exchange, for as long as that.
+/// Lives as long as the coroutine that answers the exchange.
 struct S3Call {
   http::Exchange& exchange;
   bucket::BucketStore& store;
@@ -20,10 +20,10 @@ struct S3Call {
   access::Verified verified;
   s3wire::S3Operation op;
   std::string request_id;
-  std::shared_ptr<bucket::Budget> budget{};  ///< For a write by a key that has one.
+  std::shared_ptr<bucket::Budget> budget{};  ///< For a write by a key with a budget.
   std::string host_bucket{};                 ///< Named by the Host header; empty: by the path.
 
-  /// What of the disk stays free of what this call writes.
+  /// Disk space that this call's writes must leave free.
   std::uint64_t free_min() const {
     return verified.key->policy.may_fill_disk ? 0 : options.free_min_bytes;
   }
@@ -33,9 +33,9 @@ struct S3Call {
   }
 };
 
-/// The call is answered, or is to be refused so, which its caller does.
+/// The call was answered, or the caller must send this refusal.
 using Answered = Result<void, aws::Refusal>;
-/// What may answer a call.
+/// The handlers of calls.
 using S3Handler = loop::Task<Answered> (*)(S3Call& call, std::shared_ptr<bucket::Bucket> bucket);
 
 loop::Task<Answered> send(S3Call& call, http::Reply reply);
@@ -68,46 +68,46 @@ loop::Task<Answered> abort_upload(S3Call& call, std::shared_ptr<bucket::Bucket> 
 loop::Task<Answered> list_parts(S3Call& call, std::shared_ptr<bucket::Bucket> bucket);
 loop::Task<Answered> list_uploads(S3Call& call, std::shared_ptr<bucket::Bucket> bucket);
 
-// Shared by several of them.
+// Functions shared by several handlers.
 
-/// What came of a body that was read and checked.
+/// The result of a body that was read and checked.
 struct ReceivedBody {
   std::string md5;  ///< 16 bytes, if asked for.
   std::optional<s3wire::KeptChecksum> checksum;
 };
-/// Reads the body: undoes aws-chunked, compares length, hashes and checksums with what was signed
-/// and said. `also`: a checksum to make besides. `sink` takes the bytes.
+/// Reads the body: undoes aws-chunked, compares length, hashes and checksums with the signed and
+/// announced values. `also`: an additional checksum to compute. `sink` receives the bytes.
 loop::Task<Result<ReceivedBody, aws::Refusal>> receive_body(
     S3Call& call, bool with_md5, std::optional<s3wire::Checksum> also,
     std::function<Result<void>(std::string_view)> sink);
-/// Reads a body as receive_body() does, and gives it as text.
+/// Reads a body like receive_body(), and returns it as text.
 loop::Task<Result<std::string, aws::Refusal>> receive_text(S3Call& call, std::size_t bytes_max);
 
-/// A body on its way into a draft, counted by the budget of its key.
+/// A body that is written to a draft, counted by the budget of its key.
 struct Receiving {
   Receiving(const S3Call& call, const bucket::Bucket& bucket)
       : draft(bucket.draft(call.free_min())) {}
 
   bucket::Hold hold;
   bucket::Draft draft;
-  Answered fits;  ///< Not, where a body without a length has exceeded the budget.
+  Answered fits;  ///< Refused if a body without a length exceeded the budget.
 };
-/// For the body that is to come; an HTTP-chunked one may leave its length open.
+/// For the body that follows; an HTTP-chunked one may have no length.
 Answered make_room(const S3Call& call, Receiving& receiving);
-/// What receive_body() gives the body to.
+/// The sink for receive_body().
 std::function<Result<void>(std::string_view)> sink_of(const S3Call& call, Receiving& receiving);
-/// Nothing is written where too little of the disk is free.
+/// Writes nothing if too little of the disk is free.
 Answered check_disk(const S3Call& call, const bucket::Bucket& bucket, std::uint64_t bytes);
-/// What the request's conditions want to be checked; empty if there are none.
+/// The check of the request's conditions; empty if there are none.
 bucket::WriteCheck check_of(const s3wire::Conditions& conditions);
-/// The refusal that it means; nothing for done.
+/// The refusal for this result; none for success.
 Answered answered(const Result<bucket::WriteEnd>& end);
 void add_checksum_headers(http::Reply& reply, const s3wire::KeptChecksum& checksum);
 std::string quoted(const std::string& etag);
 aws::Refusal no_such_key(const S3Call& call);
 /// Larger writes run on a separate thread.
 inline constexpr std::uint64_t long_write_bytes = 4u << 20;
-/// Seals and puts, on the loop or on another thread.
+/// Seals and stores, on the loop or on another thread.
 loop::Task<Result<bucket::WriteEnd>> put_draft(S3Call& call, std::shared_ptr<bucket::Bucket> bucket,
                                                Receiving& receiving, bucket::ObjectRecord& record);
 
