@@ -42,8 +42,8 @@ Page nodes() {
       .flags = {{"--json", "", "print one JSON object"}},
       .examples = {{"sm nodes"}},
       .notes = {source_note,
-                "PREFLIGHT is the result of the node's last sm preflight, or job with --preflight, "
-                "whose leader used this state folder (MUSTER_STATE)."},
+                "PREFLIGHT shows the node's last result of sm preflight, or of a job with "
+                "--preflight, if the leading host used this state folder (MUSTER_STATE)."},
       .exits = exits_of_slurm(),
   };
 }

@@ -11,7 +11,7 @@ constexpr std::string_view name_note =
 
 const Flag image_json{"--json", "", "print one JSON object"};
 const Flag image_policy{"--policy", "FILE",
-                        "a policy.json in skopeo's format: who must have signed the image"};
+                        "a policy.json in skopeo's format: which signatures images need"};
 const Operand image_name{"NAME", "the image, as shown by sm image ls", true, "IMAGE"};
 
 std::vector<Exit> image_exits(std::string_view well, std::string_view wrong) {

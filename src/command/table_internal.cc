@@ -6,8 +6,8 @@ std::vector<Page> pages_internal() {
   return {
       {.name = "steward",
        .group = Group::internal,
-       .brief = "own one host of a job",
-       .about = "Owns one host of a job of the platform, uploads results, or sweeps the machine.",
+       .brief = "run one host of a job",
+       .about = "Runs one host of a job, uploads results, or removes leftovers on the machine.",
        .flags = {{"--spec", "FILE", "the host's specification: run it"},
                  {"--lifeline", "FD", "a descriptor that closes when the parent process ends"},
                  {"--gate", "FD", "a descriptor that receives the start signal"},
@@ -24,8 +24,9 @@ std::vector<Page> pages_internal() {
                  "--clear DIR [--json]", "--sweep [--json] [--all]"}},
       {.name = "node",
        .group = Group::internal,
-       .brief = "own one host of a job on a cluster's node",
-       .about = "Owns one host of a job on a cluster's node, and its connection to the engine.",
+       .brief = "run one host of a job on a cluster's node",
+       .about =
+           "Runs one host of a job on a cluster's node, and keeps its connection to the engine.",
        .flags = {{"--job", "FILE", "the node's instructions; removed after reading"},
                  {"--steward", "PROGRAM", "program to run instead of sm steward"}},
        .exits = {{"0", "the host has ended, with any result"},

@@ -57,7 +57,7 @@ Result<std::string> line_at(const char* message, const Json& json, const char* n
   if (!found->is_string()) return invalid_message(message, std::string(name) + " is not text");
   std::string text = found->get<std::string>();
   if (!is_line(text, bytes_max))
-    return invalid_message(message, std::string(name) + " is not a short line");
+    return invalid_message(message, std::string(name) + " is too long or contains line breaks");
   return text;
 }
 
@@ -272,7 +272,7 @@ Result<NodeHello> node_hello_from(std::string_view payload) {
   hello.state = static_cast<NodeState>(found - std::begin(state_names));
   const Json lacks = json.value("lacks", Json::array());
   if (!lacks.is_array() || lacks.size() > layers_max)
-    return invalid_message(name, "lacks is not a short list");
+    return invalid_message(name, "lacks is not a list, or too long");
   for (const Json& number : lacks) {
     const Json each{{"lacks", number}};
     hello.lacks.push_back(static_cast<int>(TRY(integer_at(name, each, "lacks", 0, layers_max))));
@@ -396,7 +396,7 @@ Json json_of(const std::vector<GpuUse>& gpus) {
 
 Result<std::vector<GpuUse>> gpus_from(const char* name, const Json& all) {
   if (!all.is_array() || all.size() > gpus_max)
-    return invalid_message(name, "gpus is not a short list");
+    return invalid_message(name, "gpus is not a list, or too long");
   std::vector<GpuUse> gpus;
   for (const Json& each : all) {
     if (!each.is_object())
@@ -475,7 +475,7 @@ Result<NodeEnded> node_ended_from(std::string_view payload) {
   NodeEnded ended;
   ended.outcome = TRY(outcome_from(*outcome));
   if (!is_line(ended.outcome.text, line_bytes_max))
-    return invalid_message(name, "text is not a short line");
+    return invalid_message(name, "text is too long or contains line breaks");
   ended.ago = TRY(span_at(name, json, "ago_ms", ago_max));
   return ended;
 }
