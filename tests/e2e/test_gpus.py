@@ -128,6 +128,7 @@ def test_each_host_has_gpus_of_its_own(machine, standins):
 
 def test_a_host_with_gpus_has_shared_memory_and_variables_for_nccl(machine, standins):
     text = finish(machine.fit(NCCL, "--gpus", "1", "--memory", "4g"))
+    assert not list(machine.output.glob("**/nccl")), text  # The Flight Recorder wrote nothing.
     assert "shm 2048 MiB ['=eth0', 'eth0', 'WARN']" in text, text
     other = machine.folder / "other"
     own = ("--gpus", "1", "--shm-size", "64m", "--env", "NCCL_DEBUG=TRACE")

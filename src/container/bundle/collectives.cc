@@ -1,6 +1,7 @@
 #include "container/bundle/collectives.h"
 
 #include "base/text.h"
+#include "job/ml_paths.h"
 
 namespace muster::container {
 namespace {
@@ -16,7 +17,31 @@ bool asks_for_mpi(const job::Spec& spec) {
   return false;
 }
 
+struct Pair {
+  const char* name;   ///< In newer versions of torch.
+  const char* older;  ///< In older ones, which newer ones read, too.
+};
+constexpr Pair buffer_size{"TORCH_FR_BUFFER_SIZE", "TORCH_NCCL_TRACE_BUFFER_SIZE"};
+constexpr Pair dump_file{"TORCH_FR_DUMP_TEMP_FILE", "TORCH_NCCL_DEBUG_INFO_TEMP_FILE"};
+
+bool sets(const Env& env, const Pair& pair) {
+  return env.contains(pair.name) || env.contains(pair.older);
+}
+
+/// Someone who sets one of the names means both.
+void set_pair(const job::HostSpec& spec, const Pair& pair, const std::string& value, Env& env) {
+  if (sets(env, pair) || sets(spec.spec.environment, pair)) return;
+  env[pair.name] = value;
+  env[pair.older] = value;
+}
+
 }  // namespace
+
+bool records_flights(const job::HostSpec& spec) {
+  const bool is_elsewhere = sets(spec.spec.environment, dump_file) ||
+                            (spec.spec.image && sets(spec.spec.image->environment, dump_file));
+  return !spec.devices.gpus.empty() && !is_elsewhere;
+}
 
 void set_collectives(const job::HostSpec& spec, const std::string& interface, Env& env) {
   // On the machine's own network NCCL's choice is better: it prefers InfiniBand.
@@ -26,6 +51,10 @@ void set_collectives(const job::HostSpec& spec, const std::string& interface, En
   }
   if (spec.devices.gpus.empty()) return;
   if (!asks_for_mpi(spec.spec)) env.try_emplace("NCCL_DEBUG", "WARN");
+  set_pair(spec, buffer_size, "2000", env);
+  set_pair(spec, dump_file, std::string(job::ml_path) + "/output/data/" + dumps_folder + "/rank_",
+           env);
+  env.try_emplace("TORCH_NCCL_DUMP_ON_TIMEOUT", "1");
 }
 
 }  // namespace muster::container

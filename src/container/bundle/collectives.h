@@ -14,4 +14,11 @@ namespace muster::container {
 /// to the other hosts.
 void set_collectives(const job::HostSpec& spec, const std::string& interface, Env& env);
 
+/// Where torch's Flight Recorder writes, below /opt/ml/output/data: a file for each rank whose
+/// collective operation timed out.
+inline constexpr const char* dumps_folder = "nccl";
+/// True for hosts whose Flight Recorder writes there: those with GPUs, unless the image or the job
+/// names another place.
+bool records_flights(const job::HostSpec& spec);
+
 }  // namespace muster::container

@@ -41,5 +41,37 @@ TEST_CASE("collectives: NCCL's warnings are printed, unless MPI's launcher asks 
   CHECK(with(spec).contains("NCCL_DEBUG"));
 }
 
+TEST_CASE("collectives: hosts with GPUs record what NCCL did, under torch's old and new names") {
+  job::HostSpec spec;
+  CHECK(!records_flights(spec));
+  CHECK(!with(spec).contains("TORCH_FR_BUFFER_SIZE"));
+  spec.devices.gpus = {"nvidia.com/gpu=0"};
+  const Env env = with(spec);
+  CHECK(records_flights(spec));
+  for (const char* name : {"TORCH_FR_BUFFER_SIZE", "TORCH_NCCL_TRACE_BUFFER_SIZE"})
+    CHECK(env.at(name) == "2000");
+  for (const char* name : {"TORCH_FR_DUMP_TEMP_FILE", "TORCH_NCCL_DEBUG_INFO_TEMP_FILE"})
+    CHECK(env.at(name) == "/opt/ml/output/data/nccl/rank_");
+  CHECK(env.at("TORCH_NCCL_DUMP_ON_TIMEOUT") == "1");
+}
+
+TEST_CASE("collectives: either name of the job's or the image's leaves both to them") {
+  job::HostSpec spec;
+  spec.devices.gpus = {"nvidia.com/gpu=0"};
+  for (const char* name : {"TORCH_FR_BUFFER_SIZE", "TORCH_NCCL_TRACE_BUFFER_SIZE"}) {
+    spec.spec.environment = {{name, "0"}};
+    const Env env = with(spec);
+    CHECK(!env.contains("TORCH_FR_BUFFER_SIZE"));
+    CHECK(!env.contains("TORCH_NCCL_TRACE_BUFFER_SIZE"));
+    CHECK(env.contains("TORCH_FR_DUMP_TEMP_FILE"));
+    CHECK(records_flights(spec));
+  }
+  spec.spec.environment.clear();
+  spec.spec.image.emplace();
+  spec.spec.image->environment = {{"TORCH_NCCL_DEBUG_INFO_TEMP_FILE", "/x"}};
+  CHECK(!records_flights(spec));
+  CHECK(!with(spec, spec.spec.image->environment).contains("TORCH_FR_DUMP_TEMP_FILE"));
+}
+
 }  // namespace
 }  // namespace muster::container

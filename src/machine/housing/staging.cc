@@ -11,8 +11,10 @@
 #include <system_error>
 
 #include "base/files/clean_tree.h"
+#include "base/files/folder.h"
 #include "base/files/given_path.h"
 #include "container/bundle/bundle.h"
+#include "container/bundle/collectives.h"
 #include "container/bundle/machine.h"
 #include "container/bundle/rootfs.h"
 #include "container/python_packages.h"
@@ -31,6 +33,8 @@ constexpr std::chrono::hours keeping_time_max{6};
 /// The copying child process reports its errno through this.
 constexpr int exit_other = 255;
 constexpr std::size_t pip_conf_bytes_max = 64u << 10;
+const std::string dumps_path = std::string("/output/data/") + container::dumps_folder;
+constexpr std::int64_t dumps_bytes_max = std::int64_t{256} << 20;
 
 int copy_all(const Fd& from, const std::string& target) {
   const Fd to(::open(target.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
@@ -40,6 +44,28 @@ int copy_all(const Fd& from, const std::string& target) {
 /// A shared channel is in muster's own folder, which only muster can change.
 Result<Fd> open_staged(const Staged& staged, LinkOwner caller) {
   return open_given_folder(staged.from, staged.is_own ? std::nullopt : caller);
+}
+
+/// Keeps so much of the Flight Recorder's dumps, in the order of their names, and removes an empty
+/// folder. The job wrote everything below `output`: links are not followed. Returns how many files
+/// were removed.
+std::size_t limit_dumps(const std::string& output) {
+  const Fd top(::open(output.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  const Fd data = top ? open_folder(top.get(), "data") : Fd();
+  const Fd dumps = data ? open_folder(data.get(), container::dumps_folder) : Fd();
+  if (!dumps) return 0;
+  std::size_t removed = 0;
+  std::int64_t bytes = 0;
+  for (const std::string& name :
+       names_in(dumps.get(), output).value_or(std::vector<std::string>())) {
+    struct stat info {};
+    if (::fstatat(dumps.get(), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) continue;
+    if (!S_ISREG(info.st_mode)) continue;
+    bytes += info.st_size;
+    if (bytes > dumps_bytes_max && ::unlinkat(dumps.get(), name.c_str(), 0) == 0) ++removed;
+  }
+  ::unlinkat(data.get(), container::dumps_folder, AT_REMOVEDIR);  // Only an empty one.
+  return removed;
 }
 
 /// Moves a tree that no process writes to any more. From a volume it is copied, with holes as holes
@@ -61,6 +87,7 @@ Result<void> make_host_files(const job::HostSpec& spec, LinkOwner caller) {
   for (const auto& [name, text] : container::config_files(spec))
     TRY(write_file(ml + "/input/config/" + name, text));
   if (job::keeps_checkpoints(spec.spec)) TRY(make_folders(ml + "/checkpoints"));
+  if (container::records_flights(spec)) TRY(make_folders(ml + dumps_path));
   TRY(make_folders(container::bundle_folder(spec)));
   const std::string machine_hosts =
       spec.light || spec.in_step ? read_file("/etc/hosts").value_or("") : "";
@@ -86,6 +113,7 @@ Result<void> give_to_user(const job::HostSpec& spec, const job::User& user) {
   for (const char* folder : {"/model", "/output", "/output/data", "/output/intermediate", "/code"})
     paths.push_back(ml + folder);
   if (job::keeps_checkpoints(spec.spec)) paths.push_back(ml + "/checkpoints");
+  if (container::records_flights(spec)) paths.push_back(ml + dumps_path);
   if (!spec.spec.pip_conf.empty()) paths.push_back(container::host_pip_conf(spec));
   for (const std::string& path : paths)
     if (::lchown(path.c_str(), user.uid, user.gid) != 0) return fail_errno(path);
@@ -175,6 +203,10 @@ Result<std::vector<std::string>> collect_results(const job::HostSpec& spec, cons
       warnings.push_back("left out: " + shown + "/" + line);
     if (left_out.more > 0)
       warnings.push_back("left out: " + std::to_string(left_out.more) + " more in " + shown);
+    if (name == std::string_view("/output") && container::records_flights(spec))
+      if (const std::size_t removed = limit_dumps(ml + name); removed > 0)
+        warnings.push_back("left out: " + std::to_string(removed) + " files of " +
+                           std::string(job::ml_path) + dumps_path + " beyond 256 MiB");
     TRY(keep_tree(ml + name, result + name, env));
   }
   return warnings;

@@ -2,8 +2,11 @@
 
 #include <cerrno>
 #include <filesystem>
+#include <functional>
 #include <string>
 
+#include "base/text.h"
+#include "container/bundle/bundle.h"
 #include "job/outcome/lines.h"
 #include "machine/housing/folders.h"
 #include "machine/housing/staging.h"
@@ -185,6 +188,44 @@ TEST_CASE(
   CHECK(*read_file(folder + "/to/inner/file") == "x");
   const Staged gone{"channel x", folder + "/none", folder + "/layer", folder + "/to"};
   CHECK(stage(gone, {}, {}).error().code == Errc::not_found);
+  CHECK(remove_tree(folder));
+}
+
+TEST_CASE("results: of the Flight Recorder's dumps 256 MiB are kept, and no empty folder") {
+  const std::string folder = *make_private_folder("/tmp", "muster-dumps-");
+  job::HostSpec spec;
+  spec.devices.gpus = {"nvidia.com/gpu=0"};
+  const auto collect = [&](const std::string& host, const std::function<void(std::string)>& job) {
+    spec.host_folder = folder + "/" + host;
+    const std::string ml = container::ml_folder(spec);
+    REQUIRE(make_folders(ml + "/model"));
+    REQUIRE(make_folders(ml + "/output/data/nccl"));
+    job(ml + "/output/data");
+    const Result<std::vector<std::string>> warnings = collect_results(spec, {});
+    REQUIRE_MESSAGE(warnings, (warnings ? "" : warnings.error().text));
+    return join(*warnings, ";");
+  };
+  CHECK(collect("algo-1", [](const std::string&) {}).empty());
+  CHECK(fs::exists(folder + "/algo-1/result/output/data"));
+  CHECK(!fs::exists(folder + "/algo-1/result/output/data/nccl"));
+  const auto dump = [](const std::string& data) {
+    for (const auto& [name, mib] : {std::pair("rank_0", 200), std::pair("rank_1", 200)}) {
+      REQUIRE(write_file(data + "/nccl/" + name, "x"));
+      fs::resize_file(data + "/nccl/" + name, std::uintmax_t(mib) << 20);
+    }
+  };
+  CHECK(collect("algo-2", dump) == "left out: 1 files of /opt/ml/output/data/nccl beyond 256 MiB");
+  CHECK(fs::exists(folder + "/algo-2/result/output/data/nccl/rank_0"));
+  CHECK(!fs::exists(folder + "/algo-2/result/output/data/nccl/rank_1"));
+  // A link of the job's may lead to another's files.
+  REQUIRE(make_folders(folder + "/other/nccl"));
+  dump(folder + "/other");
+  const auto link = [&](const std::string& data) {
+    REQUIRE(remove_tree(data));
+    REQUIRE(::symlink((folder + "/other").c_str(), data.c_str()) == 0);
+  };
+  CHECK(collect("algo-3", link).empty());
+  CHECK(fs::exists(folder + "/other/nccl/rank_1"));
   CHECK(remove_tree(folder));
 }
 
