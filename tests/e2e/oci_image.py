@@ -1,5 +1,6 @@
 """Container images, made by hand: OCI layout folders and what `docker save` writes."""
 
+import dataclasses
 import gzip
 import hashlib
 import io
@@ -44,17 +45,29 @@ def tree(folder: pathlib.Path, prefix: str = "", *options: str) -> bytes:
     return subprocess.run([*words, *options, "-c", "."], stdout=subprocess.PIPE, check=True).stdout
 
 
+@dataclasses.dataclass
+class Packed:
+    """A layer too large for memory: its gzip file, and the digest of the tar in it."""
+
+    file: pathlib.Path
+    diff_id: str
+
+
 def digest(data: bytes) -> str:
     return "sha256:" + hashlib.sha256(data).hexdigest()
 
 
-def config(layers: list[bytes], process: dict | None = None) -> bytes:
+def diff_id(tar: bytes | Packed) -> str:
+    return tar.diff_id if isinstance(tar, Packed) else digest(tar)
+
+
+def config(layers: list[bytes | Packed], process: dict | None = None) -> bytes:
     return json.dumps(
         {
             "os": "linux",
             "architecture": ARCHITECTURE,
             "config": process or {"Entrypoint": ["/train"]},
-            "rootfs": {"type": "layers", "diff_ids": [digest(tar) for tar in layers]},
+            "rootfs": {"type": "layers", "diff_ids": [diff_id(tar) for tar in layers]},
         }
     ).encode()
 
@@ -71,7 +84,7 @@ def programs(*paths: str) -> dict[str, bytes]:
 
 def write_layout(
     folder: pathlib.Path,
-    layers: list[bytes],
+    layers: list[bytes | Packed],
     tag: str = "v1",
     process: dict | None = None,
     packed: bool = True,
@@ -85,7 +98,14 @@ def write_layout(
         media_type = f"application/vnd.oci.image.{kind}"
         return {"mediaType": media_type, "digest": digest(data), "size": len(data)}
 
-    def put_layer(tar: bytes) -> dict:
+    def put_layer(tar: bytes | Packed) -> dict:
+        if isinstance(tar, Packed):
+            with open(tar.file, "rb") as file:
+                name = hashlib.file_digest(file, "sha256").hexdigest()
+            size = tar.file.stat().st_size
+            tar.file.rename(blobs / name)
+            kind = "application/vnd.oci.image.layer.v1.tar+gzip"
+            return {"mediaType": kind, "digest": f"sha256:{name}", "size": size}
         if not packed:
             return put(tar, "layer.v1.tar")
         return put(gzip.compress(tar, 1, mtime=0), "layer.v1.tar+gzip")

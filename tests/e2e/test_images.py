@@ -34,9 +34,9 @@ class Images:
             text=True,
         )
 
-    def run(self, *words, code: int = 0) -> subprocess.CompletedProcess:
+    def run(self, *words, code: int = 0, seconds: int = 120) -> subprocess.CompletedProcess:
         child = self.start(*words)
-        out, err = child.communicate(timeout=120)
+        out, err = child.communicate(timeout=seconds)
         assert child.returncode == code, (out, err)
         return subprocess.CompletedProcess(words, code, out, err)
 
