@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 
 #include "base/fd.h"
 #include "base/text.h"
@@ -19,20 +20,21 @@ namespace {
 
 constexpr const char* administrators_path = ":/usr/local/sbin:/usr/sbin:/sbin:/usr/bin:/bin";
 constexpr std::size_t complaint_bytes_max = 4096;
+constexpr std::chrono::seconds time_max{20};
 
 /// Waits for the end of a child of ours; kills it when its time is over.
-Result<void> ended(pid_t pid, const std::string& name, const Fd& complaints,
-                   std::chrono::seconds most) {
+Result<void> ended(pid_t pid, const std::string& name, const Fd& complaints) {
   const Fd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
   pollfd end{pidfd.get(), POLLIN, 0};
   int polled = 0;
-  do polled = ::poll(&end, 1, static_cast<int>(std::chrono::milliseconds(most).count()));
+  do polled = ::poll(&end, 1, static_cast<int>(std::chrono::milliseconds(time_max).count()));
   while (polled < 0 && errno == EINTR);
   if (polled != 1) ::kill(pid, SIGKILL);
   int status = 0;
   while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
   if (polled != 1)
-    return fail(Errc::timeout, name + ": timed out after " + std::to_string(most.count()) + " s");
+    return fail(Errc::timeout,
+                name + ": timed out after " + std::to_string(time_max.count()) + " s");
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return {};
   std::string said(complaint_bytes_max, '\0');
   const ssize_t count = ::pread(complaints.get(), said.data(), said.size(), 0);
@@ -49,7 +51,7 @@ Result<std::string> find_tool(const std::string& name, const Env& env) {
   return supervise::find_program(name, {{"PATH", search}}, "/");
 }
 
-Result<void> run_tool(const Args& argv, const std::string& input, std::chrono::seconds most) {
+Result<void> run_tool(const Args& argv, const std::string& input) {
   const Fd in(::memfd_create("input", MFD_CLOEXEC));
   const Fd complaints(::memfd_create("complaints", MFD_CLOEXEC));
   if (!in || !complaints) return fail_errno("memfd");
@@ -60,7 +62,7 @@ Result<void> run_tool(const Args& argv, const std::string& input, std::chrono::s
   const supervise::Stdio stdio{in.get(), null.get(), complaints.get(), {}};
   const Command command{.argv = argv, .env = {{"PATH", administrators_path}}, .cwd = "/"};
   const pid_t pid = TRY(supervise::spawn(command, stdio, {}));
-  return ended(pid, argv.front().substr(argv.front().rfind('/') + 1), complaints, most);
+  return ended(pid, argv.front().substr(argv.front().rfind('/') + 1), complaints);
 }
 
 }  // namespace muster::container

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <chrono>
 #include <string>
 
 #include "base/command.h"
@@ -13,9 +12,8 @@ namespace muster::container {
 /// Looks on PATH and in the system's folders. Error: `not_found`.
 Result<std::string> find_tool(const std::string& name, const Env& env);
 
-/// Runs `argv` to its end with `input` to read. Blocks, at most for `most`. Errors: `timeout`;
+/// Runs `argv` to its end with `input` to read. Blocks, at most for 20 s. Errors: `timeout`;
 /// `system` with the first line that it complained in.
-Result<void> run_tool(const Args& argv, const std::string& input,
-                      std::chrono::seconds most = std::chrono::seconds(20));
+Result<void> run_tool(const Args& argv, const std::string& input);
 
 }  // namespace muster::container

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -29,7 +28,6 @@ namespace {
 using Status = struct stat;
 
 constexpr std::size_t compare_bytes = 1u << 20;
-constexpr std::size_t attribute_bytes_max = 64u << 10;  // The kernel's own limit.
 constexpr const char* conflicts_folder = "/conflicts";
 /// The content of a job's output folder.
 constexpr std::string_view result_names[] = {"model", "output", "log", "failure", "conflicts"};
@@ -45,21 +43,8 @@ bool is_folder(const std::string& path) {
   return status && S_ISDIR(status->st_mode);
 }
 
-/// The extended attributes that the job set: a rename keeps them, so a copy does, too.
-void copy_user_attributes(int from, int to) {
-  std::string names(attribute_bytes_max, '\0');
-  const ssize_t length = ::flistxattr(from, names.data(), names.size());
-  if (length <= 0) return;
-  names.resize(static_cast<std::size_t>(length));
-  std::string value(attribute_bytes_max, '\0');
-  for (const std::string& name : split(names, '\0')) {
-    if (!name.starts_with("user.")) continue;
-    const ssize_t count = ::fgetxattr(from, name.c_str(), value.data(), value.size());
-    if (count >= 0) ::fsetxattr(to, name.c_str(), value.data(), static_cast<std::size_t>(count), 0);
-  }
-}
-
-/// Attributes, mode and time of modification; a file system without them is not worth an error.
+/// Attributes that the job set (a rename keeps them, so a copy does, too), mode and time of
+/// modification; a file system without them is not worth an error.
 void dress(int from, int to, const Status& status) {
   const std::array<timespec, 2> times{status.st_mtim, status.st_mtim};
   copy_user_attributes(from, to);

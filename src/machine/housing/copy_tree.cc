@@ -17,6 +17,11 @@ constexpr int depth_max = 128;
 using Status = struct stat;
 using Wanted = std::function<bool(const std::string&)>;
 
+struct Copying {
+  const Wanted& wanted;
+  const int links;
+};
+
 int copy_link(int from, int to, const std::string& name) {
   std::string target(PATH_MAX, '\0');
   const ssize_t size = ::readlinkat(from, name.c_str(), target.data(), target.size());
@@ -33,33 +38,53 @@ int copy_file(int from, int to, const std::string& name) {
   if (!target) return errno;
   errno = 0;
   if (!copy_bytes(source.get(), target.get(), name)) return errno != 0 ? errno : EIO;
+  copy_user_attributes(source.get(), target.get());
   dress_copy(target, status);
   return 0;
 }
 
-int copy_folder(int from, int to, const Wanted& wanted, int depth);
+int copy_single(int from, int to, const std::string& name, const Status& status) {
+  return S_ISLNK(status.st_mode) ? copy_link(from, to, name) : copy_file(from, to, name);
+}
 
-int copy_entry(int from, int to, const std::string& name, const Wanted& wanted, int depth) {
+/// A file of several names: the folder `links` remembers it, instead of our memory.
+int copy_shared(int from, int to, const std::string& name, const Status& status, int links) {
+  const std::string number = std::to_string(status.st_ino);
+  if (::linkat(links, number.c_str(), to, name.c_str(), 0) == 0) return 0;
+  if (errno == EMLINK) ::unlinkat(links, number.c_str(), 0);  // Further names get a further copy.
+  if (errno != EMLINK && errno != ENOENT) return errno;
+  if (const int wrong = copy_single(from, to, name, status)) return wrong;
+  // Where the file system knows no such names, the next name becomes a copy, too.
+  const bool is_noted = ::linkat(to, name.c_str(), links, number.c_str(), 0) == 0;
+  return is_noted || errno != ENOSPC ? 0 : errno;
+}
+
+int copy_folder(int from, int to, const Copying& copying, int depth);
+
+int copy_entry(int from, int to, const std::string& name, const Copying& copying, int depth) {
   Status status{};
   if (::fstatat(from, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) return errno;
-  if (S_ISLNK(status.st_mode)) return copy_link(from, to, name);
-  if (S_ISREG(status.st_mode)) return copy_file(from, to, name);
+  if (S_ISLNK(status.st_mode) || S_ISREG(status.st_mode))
+    return copying.links >= 0 && status.st_nlink > 1
+               ? copy_shared(from, to, name, status, copying.links)
+               : copy_single(from, to, name, status);
   if (!S_ISDIR(status.st_mode)) return 0;
   const Fd inner = open_folder(from, name);
   if (!inner || ::mkdirat(to, name.c_str(), 0700) != 0) return errno;
   const Fd made = open_folder(to, name);
   if (!made) return errno;
-  const int wrong = copy_folder(inner.get(), made.get(), wanted, depth + 1);
+  const int wrong = copy_folder(inner.get(), made.get(), copying, depth + 1);
+  copy_user_attributes(inner.get(), made.get());
   dress_copy(made, status);
   return wrong;
 }
 
-int copy_folder(int from, int to, const Wanted& wanted, int depth) {
+int copy_folder(int from, int to, const Copying& copying, int depth) {
   if (depth > depth_max) return ELOOP;
   int wrong = 0;
   errno = 0;
   const Result<void> listed = each_name(open_folder(from, "."), "", [&](const std::string& name) {
-    if (wanted(name)) wrong = copy_entry(from, to, name, wanted, depth);
+    if (copying.wanted(name)) wrong = copy_entry(from, to, name, copying, depth);
     if (wrong == ENOENT) wrong = 0;  // Another host may have created it meanwhile.
     return wrong == 0;
   });
@@ -69,8 +94,9 @@ int copy_folder(int from, int to, const Wanted& wanted, int depth) {
 
 }  // namespace
 
-int copy_tree(int from, int to, const std::function<bool(const std::string& name)>& wanted) {
-  return copy_folder(from, to, wanted, 0);
+int copy_tree(int from, int to, const std::function<bool(const std::string& name)>& wanted,
+              int links) {
+  return copy_folder(from, to, {wanted, links}, 0);
 }
 
 void dress_copy(const Fd& fd, const struct stat& status) {

@@ -13,12 +13,12 @@
 #include "base/files/clean_tree.h"
 #include "base/files/folder.h"
 #include "base/files/given_path.h"
+#include "base/files/remove_tree.h"
 #include "container/bundle/bundle.h"
 #include "container/bundle/collectives.h"
 #include "container/bundle/machine.h"
 #include "container/bundle/rootfs.h"
 #include "container/python_packages.h"
-#include "container/tool.h"
 #include "job/ml_paths.h"
 #include "machine/housing/bring.h"
 #include "machine/housing/copy_tree.h"
@@ -28,8 +28,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Time to copy results as large as a volume, on a slow disk.
-constexpr std::chrono::hours keeping_time_max{6};
+/// Next to a copy while it is made: one link to each file with several names.
+constexpr const char* links_suffix = ".links";
 /// The copying child process reports its errno through this.
 constexpr int exit_other = 255;
 constexpr std::size_t pip_conf_bytes_max = 64u << 10;
@@ -69,12 +69,24 @@ std::size_t limit_dumps(const std::string& output) {
 }
 
 /// Moves a tree that no process writes to any more. From a volume it is copied, with holes as holes
-/// and links as links, so that the copy cannot take more space than the original.
-Result<void> keep_tree(const std::string& from, const std::string& target, const Env& env) {
+/// and links as links, so that the copy cannot take more space than the original, and its names no
+/// memory.
+Result<void> keep_tree(const std::string& from, const std::string& target) {
   if (::rename(from.c_str(), target.c_str()) == 0) return {};
   if (errno != EXDEV) return fail_errno(target);
-  const std::string cp = TRY(container::find_tool("cp", env));
-  return container::run_tool({cp, "-a", "-T", "--", from, target}, "", keeping_time_max);
+  const std::string links = target + links_suffix;
+  TRY(remove_tree(links));
+  for (const std::string& folder : {target, links}) TRY(make_folders(folder, 0700));
+  const Fd source(::open(from.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  const Fd to(::open(target.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const Fd known(::open(links.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  struct stat status {};
+  if (!source || !to || !known || ::fstat(source.get(), &status) != 0) return fail_errno(target);
+  const auto all = [](const std::string&) { return true; };
+  errno = copy_tree(source.get(), to.get(), all, known.get());
+  if (errno != 0) return fail_errno(target);
+  dress_copy(to, status);
+  return remove_tree(links);
 }
 
 }  // namespace
@@ -186,7 +198,7 @@ loop::Task<Result<void>> copied(loop::Loop& loop, const Staged& staged, containe
   co_return fail(Errc::system, what + ": " + job::describe(outcome));
 }
 
-Result<std::vector<std::string>> collect_results(const job::HostSpec& spec, const Env& env) {
+Result<std::vector<std::string>> collect_results(const job::HostSpec& spec) {
   const std::string ml = container::ml_folder(spec);
   const std::string result = spec.host_folder + "/result";
   TRY(make_folders(result, 0700));
@@ -207,7 +219,7 @@ Result<std::vector<std::string>> collect_results(const job::HostSpec& spec, cons
       if (const std::size_t removed = limit_dumps(ml + name); removed > 0)
         warnings.push_back("left out: " + std::to_string(removed) + " files of " +
                            std::string(job::ml_path) + dumps_path + " beyond 256 MiB");
-    TRY(keep_tree(ml + name, result + name, env));
+    TRY(keep_tree(ml + name, result + name));
   }
   return warnings;
 }

@@ -52,6 +52,6 @@ loop::Task<Result<void>> copied(loop::Loop& loop, const Staged& staged, containe
 /// (base/files/clean_tree.h) and owned by this user. The host must have ended, and nothing may be
 /// mounted there. Returns warnings: skipped entries, and which of the two is no longer a folder (a
 /// link could lead anywhere).
-Result<std::vector<std::string>> collect_results(const job::HostSpec& spec, const Env& env);
+Result<std::vector<std::string>> collect_results(const job::HostSpec& spec);
 
 }  // namespace muster::steward

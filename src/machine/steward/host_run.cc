@@ -348,7 +348,7 @@ void HostRun::tell_failure(const job::Outcome& outcome) {
 
 void HostRun::collect() {
   if (const Result<void> whole = housing_->check_disk(); !whole) store_error_ = whole.error();
-  const Result<std::vector<std::string>> collected = collect_results(spec_, env_);
+  const Result<std::vector<std::string>> collected = collect_results(spec_);
   if (!collected) store_error_ = collected.error().in("results");
   if (store_error_) log("error", store_error_->text);
   if (collected)
