@@ -370,6 +370,31 @@ def test_one_object_the_start_of_names_and_a_manifest(server, host):
     ]  # fmt: skip
 
 
+def test_a_manifest_of_many_names_is_taken_page_by_page(server, host):
+    names = [f"{number:04}" for number in range(2001)]
+    for name in names:
+        server.put("bucket", f"d/{name}", name.encode())
+    manifest = [{"prefix": "s3://bucket/d/"}, *reversed(names)]
+    server.put("bucket", "m", json.dumps(manifest).encode())
+    shares = {**MANIFEST, "S3DataDistributionType": "ShardedByS3Key"}
+    job = host(
+        "cd /opt/ml/input/data/list && ls | wc -l && head -c 4 0000 1999 0001 2000 2>/dev/null",
+        hosts=2,
+        InputDataConfig=[channel("list", "s3://bucket/m", shares)],
+    ).run()
+    assert "1001\n" in job.output("algo-1") and "==> 2000 <==\n2000" in job.output("algo-1")
+    assert "1000\n" in job.output("algo-2") and "==> 1999 <==\n1999" in job.output("algo-2")
+
+
+def test_names_of_a_manifest_do_not_repeat_its_prefix_in_memory(server, host):
+    """Each with its prefix would be 450 MB; the manifest has 4."""
+    names = [f"{number:05}" for number in range(450_000)]
+    manifest = [{"prefix": "s3://bucket/" + "p/" * 500}, *names]
+    server.put("bucket", "m", json.dumps(manifest, separators=(",", ":")).encode())
+    end = host("exit 0", InputDataConfig=[channel("c", "s3://bucket/m", MANIFEST)]).run().end()
+    assert end["message"].endswith("p/00000: no such key"), end["message"][-200:]
+
+
 @pytest.mark.parametrize(
     ("uri", "source", "want"),
     [

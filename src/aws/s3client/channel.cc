@@ -108,6 +108,7 @@ Result<Manifest> parse_manifest(std::string_view text) {
   if (json->size() > names_max) return fail(Errc::invalid_input, "the manifest has too many names");
   Manifest manifest;
   manifest.prefix = TRY(s3wire::parse_s3_prefix((*json)[0]["prefix"].get<std::string>()));
+  manifest.names.reserve(json->size() - 1);
   for (std::size_t i = 1; i < json->size(); ++i) {
     if (!(*json)[i].is_string() || (*json)[i].get<std::string>().empty())
       return fail(Errc::invalid_input,

@@ -6,18 +6,35 @@
 namespace muster::s3client {
 namespace {
 
-/// A channel's objects, a page at a time. Of a manifest there is one page.
+constexpr std::size_t names_a_page = 1000;
+
+/// A channel's objects, a page at a time: of the server's list, or of a manifest.
 struct Pages {
+  bool is_last() const { return next.empty() && named == names.size(); }
+
   s3wire::S3Url start;
-  std::size_t cut = 0;              ///< What the keys lose.
-  std::vector<S3Object> objects{};  ///< The page, sorted by key; empty behind the last.
-  std::string next{};               ///< The token of the following one; empty: this is the last.
-  std::uint64_t seen = 0;           ///< Objects of the pages until now.
-  bool is_sorted = true;            ///< All of them, by key.
+  std::size_t cut = 0;               ///< What the keys lose.
+  std::vector<S3Object> objects{};   ///< The page, sorted by key; empty behind the last.
+  std::string next{};                ///< The token of the following one; empty: this is the last.
+  std::uint64_t seen = 0;            ///< Objects of the pages until now.
+  bool is_sorted = true;             ///< All of them, by key.
+  std::vector<std::string> names{};  ///< A manifest's, sorted; keys would repeat its prefix.
+  std::size_t named = 0;             ///< How many of them are in pages until now.
 };
+
+void take_names(Pages& pages) {
+  pages.objects.clear();
+  const std::size_t end = std::min(pages.named + names_a_page, pages.names.size());
+  for (; pages.named < end; ++pages.named)
+    pages.objects.push_back({pages.start.key + pages.names[pages.named], 0});
+}
 
 /// Takes the next page that is not empty.
 loop::Task<Result<void>> turn_page(std::shared_ptr<S3State> state, Pages& pages) {
+  if (pages.named > 0) {
+    take_names(pages);
+    co_return Result<void>();
+  }
   const std::string last = pages.objects.empty() ? std::string() : pages.objects.back().key;
   pages.objects.clear();
   bool is_first = pages.seen == 0;
@@ -61,9 +78,9 @@ loop::Task<Result<Pages>> read_manifest(std::shared_ptr<S3State> state, ChannelS
   Result<Manifest> manifest = parse_manifest(answer->text);
   if (!manifest) co_return manifest.error().in(s3wire::text_of(source.url));
   Pages pages{.start = manifest->prefix, .cut = manifest->prefix.key.size()};
-  for (const std::string& name : manifest->names)
-    pages.objects.push_back({manifest->prefix.key + name, 0});
-  std::ranges::sort(pages.objects, {}, &S3Object::key);
+  std::ranges::sort(manifest->names);
+  pages.names = std::move(manifest->names);
+  take_names(pages);
   co_return pages;
 }
 
@@ -102,7 +119,7 @@ loop::Task<Result<Fetched>> fetch_channel(std::shared_ptr<S3State> state, Channe
     if (!fetched) co_return fetched.error();
     all.files += fetched->files;
     all.bytes += fetched->bytes;
-    if (pages->next.empty()) break;
+    if (pages->is_last()) break;
     if (Result<void> turned = co_await turn_page(state, *pages); !turned) co_return turned.error();
   }
   co_return all;
