@@ -1,6 +1,7 @@
 """The web page's views of the machine and of access, in a real browser."""
 
 import json
+import re
 
 import pytest
 from browser import HAS_BROWSER, WHY_NOT, Browser
@@ -26,6 +27,10 @@ def browser(served):
         yield one
 
 
+CAPACITY = ("[...document.querySelectorAll('[aria-label=Capacity] tbody tr')].map((row) => "
+            "[...row.children].map((cell) => cell.innerText))")  # fmt: skip
+
+
 def section(title: str) -> str:
     """The text of the card of that title."""
     return ("[...document.querySelectorAll('section')].find((each) => "
@@ -40,14 +45,21 @@ def test_what_runs_and_what_waits_for_what_is_shown_as_it_changes(served, browse
     browser.reload()
     browser.wait_text("No running jobs.")
     assert "No waiting jobs." in browser.text() and "Disk (data folder)" in browser.text()
-    assert "of disk space is free" in browser.text()
+    rows = browser.run(f"return {CAPACITY}")
+    assert [row[0] for row in rows] == ["CPUs", "Memory", "Hosts", "Disk (data folder)"]
+    assert "no limit" not in browser.text() and rows[2][1:4] == ["0", "1", "1"]
     served.sm("submit", "waits.py", "--name", "first")
     served.sm("submit", "waits.py", "--name", "second")
     try:
         browser.wait(f"{section('Running')}?.includes('first')", SECONDS)
         browser.wait(f"{section('Waiting')}?.includes('second')", SECONDS)
         assert "hosts: 1 wanted, 0 of 1 free" in browser.run(f"return {section('Waiting')}")
-        browser.click_text("second", "td a")
+        browser.wait(f"/[0-9.]+ [KM]B/.test({CAPACITY}[1][1])", SECONDS)
+        running = browser.run(f"return {section('Running')}")
+        key = served.server.keys["AWS_ACCESS_KEY_ID"]
+        assert f"{key} (you)" in running and re.search(r"[0-9.]+ [KM]B", running), running
+        assert browser.run(f"return {CAPACITY}[2]")[1:4] == ["1", "0", "1"]
+        browser.click_text("second", "th a")
         browser.wait("location.pathname === '/ui/jobs/second'")
         browser.back()
         browser.wait(f"{section('Waiting')}?.includes('second')")

@@ -3,23 +3,55 @@
 import { sizeText } from "../app/text.js";
 
 const NAMES = { cpu: "CPUs", memory: "Memory", gpu: "GPUs", hosts: "Hosts" };
-const nameOf = (name) => (Object.hasOwn(NAMES, name) ? NAMES[name] : name);
+const ORDER = Object.keys(NAMES);
+const nameOf = (name) => (Object.hasOwn(NAMES, name) ? NAMES[name] : `Hosts of type ${name}`);
 
 /** The server counts CPUs in thousandths, and memory in bytes. */
 export function amount(name, value) {
-  if (name === "cpu") return String(value / 1000);
+  if (name === "cpu") return String(Math.round(value / 10) / 100);
   return name === "memory" ? sizeText(value) : String(value);
 }
 
-export const needsText = (needs) =>
-  Object.entries(needs).map(([name, value]) => `${nameOf(name)}: ${amount(name, value)}`).join(", ");
+/** The resources that are reserved for a job; none of those without a limit. */
+export const needsText = (needs) => Object.entries(needs).filter(([, value]) => value > 0)
+  .map(([name, value]) => `${nameOf(name)}: ${amount(name, value)}`).join(", ");
 
-/** Rows of the capacity table. `share`: the fraction in use, 0 to 1; null: no limit. `disk` may be undefined. */
-export function capacityOf(resources, disk) {
-  const share = (part, whole) => (whole ? Math.min(part / whole, 1) : null);
-  const rows = resources.map(({ name, held, of }) => ({
-    name: nameOf(name), held: amount(name, held), of: of === undefined ? "no limit" : amount(name, of), share: share(held, of) }));
-  if (!disk) return rows;
-  const used = disk.total - disk.free;
-  return [...rows, { name: "Disk (data folder)", held: sizeText(used), of: sizeText(disk.total), share: share(used, disk.total) }];
+/** What a job uses of a resource, and what is reserved for it, which is its limit. */
+export function useText(name, used, reserved) {
+  const limit = reserved > 0 ? amount(name, reserved) : "";
+  if (used === undefined) return limit ? `${limit} reserved` : "–";
+  return amount(name, used) + (limit && ` of ${limit}`);
 }
+
+const sumOf = (runs, name) => runs.reduce((sum, each) => sum + (each.used?.[name] || 0), 0);
+
+/**
+ * Rows of the capacity table: { name, used, reserved, free, total, share }. Of CPUs and memory, jobs use what was measured, and
+ * what is reserved for them is not free either, nor is memory that other programs use. All else is used while it is reserved.
+ * Limits of resources that the machine does not have, and resources without a limit, have no row. `share`: the fraction that is
+ * not free, 0 to 1.
+ */
+export function capacityOf({ resources, runs, machine = {}, available = {}, disk }) {
+  const held = new Map(resources.map((each) => [each.name, each]));
+  for (const name of Object.keys(machine)) if (!held.has(name)) held.set(name, { name, held: 0 });
+  const place = (name) => (ORDER.includes(name) ? ORDER.indexOf(name) : ORDER.length);
+  const row = (name, text, used, reserved, free, total) => ({
+    name, used: used === null ? "not counted" : text(used), reserved: reserved > 0 ? text(reserved) : "", free: text(free), total: text(total),
+    share: total ? (total - free) / total : 0 });
+  const rows = [...held.values()].sort((a, b) => place(a.name) - place(b.name)).flatMap((each) => {
+    const { name } = each;
+    const total = each.of ?? machine[name];
+    if (!total) return [];
+    const isMeasured = Object.hasOwn(machine, name);
+    const used = isMeasured ? sumOf(runs, name) : each.held;
+    const free = Math.max(Math.min(total - Math.max(used, each.held), available[name] ?? total), 0);
+    return [row(nameOf(name), (value) => amount(name, value), used, isMeasured ? each.held : 0, free, total)];
+  });
+  const volumes = runs.filter((each) => each.disk !== undefined);
+  const onDisk = runs.length && !volumes.length ? null : volumes.reduce((sum, each) => sum + each.disk, 0);
+  return disk ? [...rows, row("Disk (data folder)", sizeText, onDisk, 0, disk.free, disk.total)] : rows;
+}
+
+/** The GPUs that jobs use, by number: { number, job, host, percent, bytes }. */
+export const cardsOf = (runs) => runs.flatMap(({ job, used }) => (used?.gpus || []).map(([number, host, percent, bytes]) =>
+  ({ number, job, host, percent, bytes }))).sort((a, b) => a.number - b.number);

@@ -1,49 +1,76 @@
 // The machine: capacity, running and waiting jobs. Access: logged-in browsers and access keys.
 
-import { Copy, Link, Trouble, When, html, useEffect, useNews, useState } from "../app/core.js";
+import { Copy, Link, Trouble, When, html, useEffect, useNews, useState, useTurns } from "../app/core.js";
 import { jobPath } from "../app/address.js";
 import { call, visit } from "../app/calls.js";
 import { sizeText } from "../app/text.js";
-import { capacityOf, needsText } from "./amounts.js";
+import { capacityOf, cardsOf, needsText, useText } from "./amounts.js";
 
-function Resources({ rows, disk }) {
-  const all = capacityOf(rows, disk);
-  return html`<section class="card"><h2>Capacity</h2><div class="scroll" tabindex="0" role="region" aria-label="Capacity"><table>
-    <thead><tr><th>Resource</th><th>In use</th><th>Total</th><th><span class="hidden">Usage</span></th></tr></thead>
-    <tbody>${all.map((each) => html`<tr key=${each.name}><th scope="row">${each.name}</th>
-      <td class="number">${each.held}</td><td class="number">${each.of}</td>
-      <td>${each.share !== null && html`<meter min="0" max="1" value=${each.share}
-        aria-label=${`${each.name} in use`}>${Math.round(each.share * 100)}%</meter>`}</td></tr>`)}</tbody>
-  </table></div>
-  ${disk && html`<p class="quiet">${sizeText(disk.free)} of disk space is free.</p>`}</section>`;
+const AGAIN_MS = 5000;
+
+/** A table whose rows become blocks on a narrow screen. The first cell names the row. */
+function Table({ title, columns, rows }) {
+  return html`<div class="scroll" tabindex="0" role="region" aria-label=${title}><table class="stack">
+    <thead><tr>${columns.map((each) => html`<th scope="col">${each}</th>`)}</tr></thead>
+    <tbody>${rows.map((cells) => html`<tr>${cells.map((cell, i) =>
+      i === 0 ? html`<th scope="row">${cell}</th>` : html`<td data-label=${columns[i]}><div>${cell}</div></td>`)}</tr>`)}</tbody></table></div>`;
+}
+
+function Resources({ view }) {
+  const all = capacityOf(view);
+  const isReserved = all.some((each) => each.reserved);
+  const meter = (each) => html`<meter min="0" max="1" value=${each.share} aria-label=${`${each.name} in use`}>${
+    Math.round(each.share * 100)}%</meter>`;
+  return html`<section class="card"><h2>Capacity</h2><${Table} title="Capacity"
+    columns=${["Resource", "Used by jobs", ...(isReserved ? ["Reserved"] : []), "Free", "Total", "In use"]}
+    rows=${all.map((each) => [each.name, each.used, ...(isReserved ? [each.reserved || "–"] : []), each.free, each.total, meter(each)])} /></section>`;
+}
+
+function Cards({ runs, all }) {
+  const cards = cardsOf(runs);
+  if (!all?.of && !all?.held) return null;
+  return html`<section class="card"><h2>GPUs ${all.of !== undefined && html`<span class="quiet">${Math.max(all.of - all.held, 0)} free</span>`}</h2>
+    ${cards.length === 0 ? html`<p class="quiet">${all.held ? "No figures yet." : "No job uses GPUs."}</p>`
+      : html`<${Table} title="GPUs" columns=${["GPU", "Job", "Host", "Utilization", "Memory"]} rows=${cards.map((each) =>
+        [each.number, jobLink(each.job), each.host, `${Math.round(each.percent)}%`, sizeText(each.bytes)])} />`}</section>`;
 }
 
 function Jobs({ title, rows, count, none, columns, cells }) {
   return html`<section class="card"><h2>${title} <span class="quiet">${count}</span></h2>${rows.length === 0
-    ? html`<p class="quiet">${none}</p>`
-    : html`<div class="scroll" tabindex="0" role="region" aria-label=${title}><table>
-        <thead><tr>${columns.map((each) => html`<th>${each}</th>`)}</tr></thead>
-        <tbody>${rows.map((each, i) => html`<tr key=${each.job}>${cells(each, i).map((cell) => html`<td>${cell}</td>`)}</tr>`)}</tbody>
-      </table></div>`}
+    ? html`<p class="quiet">${none}</p>` : html`<${Table} title=${title} columns=${columns} rows=${rows.map(cells)} />`}
     ${count > rows.length && html`<p class="note">Showing the first ${rows.length}.</p>`}</section>`;
 }
 
 const jobLink = (name) => html`<${Link} to=${jobPath(name)}>${name}<//>`;
 
+/** The columns of running jobs, and the cells of one. On a cluster, only what they requested is known here. */
+const RUNNING = ["Job", "Holder", "Since", "CPUs", "Memory", "GPUs", "Disk"];
+const holder = (key) => html`<code>${key}</code>${key === visit.peek()?.key && " (you)"}`;
+const runningCells = (each) => [
+  jobLink(each.job), holder(each.key), html`<${When} seconds=${each.since / 1000} />`,
+  ...["cpu", "memory"].map((name) => useText(name, each.used?.[name], each.needs[name])),
+  each.needs.gpu ? (each.used?.gpus || []).map(([number]) => number).join(", ") || `${each.needs.gpu} reserved` : "–",
+  each.disk === undefined ? html`<span class="quiet">not counted</span>` : sizeText(each.disk)];
+const SUBMITTED = ["Job", "Holder", "Since", "Resources"];
+const submittedCells = (each) => [
+  jobLink(each.job), holder(each.key), html`<${When} seconds=${each.since / 1000} />`, needsText(each.needs)];
+
 export function Machine() {
   useEffect(() => void (document.title = "Machine · muster"), []);
-  const { value, error } = useNews((signal) => call("machine", {}, signal), ["jobs"], "", []);
+  const turn = useTurns(AGAIN_MS);
+  const { value, error } = useNews((signal) => call("machine", {}, signal), ["jobs"], "", [turn]);
+  const isElsewhere = value?.elsewhere;
   return html`<h1>Machine</h1>
     <${Trouble} error=${error} />
-    ${value?.elsewhere && html`<p class="note">Slurm schedules the jobs of this server. To see its nodes and its queue, run <code>sm nodes</code>
+    ${isElsewhere && html`<p class="note">Slurm schedules the jobs of this server. To see its nodes and its queue, run <code>sm nodes</code>
       ${" "}and <code>sm queue</code> where sbatch works. Jobs submitted to Slurm are listed below.</p>`}
-    ${value && html`<${Resources} rows=${value.resources} disk=${value.disk} />
-      <${Jobs} title=${value.elsewhere ? "Submitted to Slurm" : "Running"} rows=${value.runs} count=${value.run_count}
-        none="No running jobs." columns=${["Job", "Since", "Resources"]}
-        cells=${(each) => [jobLink(each.job), html`<${When} seconds=${each.since / 1000} />`, needsText(each.needs)]} />
+    ${value && html`<${Resources} view=${value} />
+      <${Cards} runs=${value.runs} all=${value.resources.find((each) => each.name === "gpu")} />
+      <${Jobs} title=${isElsewhere ? "Submitted to Slurm" : "Running"} rows=${value.runs} count=${value.run_count}
+        none="No running jobs." columns=${isElsewhere ? SUBMITTED : RUNNING} cells=${isElsewhere ? submittedCells : runningCells} />
       <${Jobs} title="Waiting" rows=${value.waits} count=${value.wait_count} none="No waiting jobs."
-        columns=${["Position", "Job", "Resources", "Reason"]}
-        cells=${(each, i) => [i + 1, jobLink(each.job), needsText(each.needs), each.why]} />`}`;
+        columns=${["Job", "Position", "Resources", "Reason"]}
+        cells=${(each, i) => [jobLink(each.job), i + 1, needsText(each.needs), each.why]} />`}`;
 }
 
 /** The only place where the page shows a secret. */

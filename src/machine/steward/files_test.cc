@@ -201,7 +201,7 @@ TEST_CASE("results: of the Flight Recorder's dumps 256 MiB are kept, and no empt
     REQUIRE(make_folders(ml + "/model"));
     REQUIRE(make_folders(ml + "/output/data/nccl"));
     job(ml + "/output/data");
-    const Result<std::vector<std::string>> warnings = collect_results(spec, {});
+    const Result<std::vector<std::string>> warnings = collect_results(spec);
     REQUIRE_MESSAGE(warnings, (warnings ? "" : warnings.error().text));
     return join(*warnings, ";");
   };

@@ -25,6 +25,7 @@ Json running(const jobs::Queue& queue) {
   for (const auto& [number, each] : queue.running()) {
     if (list.size() == machine_rows_max) break;
     list.push_back({{"job", each.demand.job},
+                    {"key", each.demand.key},
                     {"since", each.started.count()},
                     {"needs", Json(each.demand.needs)}});
   }

@@ -11,7 +11,7 @@ constexpr UnixMillis now = std::chrono::hours(1000);
 
 TEST_CASE("machine view: used resources with their holders, and the waiting jobs in order") {
   jobs::Queue queue({{"gpu", 4}, {"memory", 100}});
-  queue.add({"big", {{"gpu", 3}, {"cpu", 2000}}});
+  queue.add({"big", {{"gpu", 3}, {"cpu", 2000}}, "AKIAONE"});
   queue.add({"next", {{"gpu", 4}}});
   queue.add({"last", {{"gpu", 2}}});
   REQUIRE(queue.start(now) == std::vector<std::string>{"big"});
@@ -20,6 +20,7 @@ TEST_CASE("machine view: used resources with their holders, and the waiting jobs
       {"name": "gpu", "held": 3, "of": 4}, {"name": "memory", "held": 0, "of": 100}])"));
   REQUIRE(view.at("runs").size() == 1);
   CHECK(view.at("runs")[0].at("job") == "big");
+  CHECK(view.at("runs")[0].at("key") == "AKIAONE");
   CHECK(view.at("runs")[0].at("since") == now.count());
   REQUIRE(view.at("waits").size() == 2);
   CHECK(view.at("waits")[0].at("job") == "next");
