@@ -91,6 +91,7 @@ def test_an_access_key_lets_in_on_this_machine(served):
 def test_the_address_holds_what_the_table_shows(served, browser):
     browser.open(f"{served.server.url}/ui/jobs")
     browser.wait("document.querySelectorAll('tbody tr').length >= 2")
+    browser.wait("document.querySelector('.filters').innerText.includes('Failed 1')")
     browser.click_text("Failed 1", ".chip")
     browser.wait("document.querySelectorAll('tbody tr').length === 1")
     assert "status=Failed" in browser.url()
@@ -105,6 +106,29 @@ def test_the_address_holds_what_the_table_shows(served, browser):
     browser.wait("document.querySelectorAll('tbody tr').length === 1")
     browser.type("input[type=search]", "nothing")
     browser.wait_text("No matching jobs")
+
+
+@pytest.mark.parametrize("path", ["jobs?age=dates", "jobs/bad?phases=open", "machine", "access"])
+def test_nothing_is_cut_on_a_phone(served, path):
+    with Browser() as browser:
+        served.enter(browser)
+        browser.narrow(390, 844)
+        browser.open(f"{served.server.url}/ui/{path}")
+        browser.wait("innerWidth === 390 && document.querySelector('tbody tr')")
+        boxes = "[...document.querySelectorAll('html, .scroll, .card, .filters')]"
+        wide = "(each) => each.scrollWidth > each.clientWidth + 1"
+        assert browser.run(f"return {boxes}.filter({wide}).map((each) => each.innerText)") == []
+
+
+def test_filters_are_one_line_at_1280(served):
+    with Browser() as browser:
+        served.enter(browser)
+        browser.narrow(1280, 800)
+        browser.open(f"{served.server.url}/ui/jobs?age=dates")
+        browser.wait("document.querySelector('.filters b')?.innerText")
+        bottoms = browser.run("return [...document.querySelectorAll('.filters > *')].map((each) => "
+                              "each.getBoundingClientRect().bottom)")  # fmt: skip
+        assert max(bottoms) - min(each for each in bottoms if each) < 30
 
 
 def test_jobs_are_filtered_by_tag_type_and_dates(served, browser):

@@ -141,7 +141,7 @@ def test_long_lines_wrap_and_the_last_one_ends_at_the_bottom(served, browser):
 def test_the_toolbar_is_one_line_at_1280(served):
     with Browser(width=1280) as browser:
         served.enter(browser)
-        show(served, browser, "rank=2&line=1")
+        show(served, browser, "level=info&q=epoch&line=1")
         tools = "document.querySelector('.log-tools')"
         browser.wait(f"{tools}.innerText.includes('rows')")
         bottoms = browser.run(f"return [...{tools}.children].map((each) => "

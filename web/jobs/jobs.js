@@ -6,7 +6,7 @@ import { call } from "../app/calls.js";
 import { STATUSES, inputOf, nowText, tookText, turned } from "./query.js";
 
 /** A text field of the query. The query changes once the user stops typing. */
-function TextFilter({ query, part, text, most }) {
+function TextFilter({ query, part, text, short, most }) {
   const known = query[part] || "";
   const [typed, set] = useState(known);
   useEffect(() => set(known), [known]);
@@ -16,12 +16,12 @@ function TextFilter({ query, part, text, most }) {
     return () => clearTimeout(timer);
   }, [typed]);
   return html`<label><span class="hidden">${text}</span>
-    <input type="search" name=${part} placeholder=${`${text}…`} value=${typed} maxlength=${most}
+    <input type="search" name=${part} placeholder=${`${short}…`} value=${typed} maxlength=${most}
       spellcheck="false" onInput=${(event) => set(event.target.value)} /></label>`;
 }
 
 function Filters({ query, counts }) {
-  const day = (part, text) => html`<label>${text} <input type="date" name=${part} value=${query[part] || ""}
+  const day = (part, text) => html`<label><span class="hidden">${text}</span><input type="date" title=${text} name=${part} value=${query[part] || ""}
     onChange=${(event) => ask({ [part]: event.target.value, after: "" }, false)} /></label>`;
   const all = Object.values(counts || {}).reduce((sum, count) => sum + count, 0);
   const chip = (status, text, count) => html`<button type="button" class="chip"
@@ -34,9 +34,9 @@ function Filters({ query, counts }) {
         chip(each, word, counts && (counts[each] || 0)))}
     </div>
     <span class="grow"></span>
-    <${TextFilter} query=${query} part="name" text="Name contains" most="63" />
-    <${TextFilter} query=${query} part="type" text="Instance type" most="64" />
-    <${TextFilter} query=${query} part="tag" text="Tag: key=value" most="385" />
+    <${TextFilter} query=${query} part="name" text="Name contains" short="Name" most="63" />
+    <${TextFilter} query=${query} part="type" text="Instance type" short="Type" most="64" />
+    <${TextFilter} query=${query} part="tag" text="Tag: key=value" short="Tag" most="385" />
     <label><span class="hidden">Created</span>
       <select value=${query.age || ""} onChange=${(event) =>
           ask({ age: event.target.value, from: "", to: "", after: "" }, false)}>

@@ -120,7 +120,7 @@ function Key({ each, changed }) {
   };
   const asked = each.own ? "Yes, delete it and log out" : "Yes, delete it";
   return html`<tr><td><code>${each.id}</code> ${each.own && html`<strong>(yours)</strong>`}</td>
-    <td>${each.comment}</td><td>${each.config ? "in the config" : html`<${When} seconds=${each.created / 1000} />`}</td>
+    <td data-label="Comment"><div>${each.comment}</div></td><td data-label="Created">${each.config ? "in the config" : html`<${When} seconds=${each.created / 1000} />`}</td>
     <td><${Trouble} error=${error} />${each.config ? null : sure
       ? html`<button type="button" class="small danger" onClick=${remove}>${asked}</button>${" "}
           <button type="button" class="small" onClick=${() => setSure(false)}>No</button>`
@@ -138,7 +138,7 @@ function Keys() {
     ${value && (value.may_make
       ? html`<${MakeKey} changed=${changed} />`
       : html`<p class="quiet">You cannot create a key here, because this connection is not encrypted. Use <code>sm key create</code>.</p>`)}
-    <div class="scroll" tabindex="0" role="region" aria-label="Access keys"><table>
+    <div class="scroll" tabindex="0" role="region" aria-label="Access keys"><table class="stack">
       <thead><tr><th>Key</th><th>Comment</th><th>Created</th><th><span class="hidden">Actions</span></th></tr></thead>
       <tbody>${(value?.keys || []).map((each) => html`<${Key} key=${each.id} each=${each} changed=${changed} />`)}</tbody>
     </table></div></section>`;
@@ -155,13 +155,13 @@ function Visits() {
   return html`<section class="card"><h2>Browsers</h2>
     <p class="quiet">Browsers logged in with key <code>${visit.peek().key}</code>.</p>
     <${Trouble} error=${error} />
-    <div class="scroll" tabindex="0" role="region" aria-label="Browsers"><table>
+    <div class="scroll" tabindex="0" role="region" aria-label="Browsers"><table class="stack">
       <thead><tr><th>Browser</th><th>Logged in</th><th>Expires</th><th><span class="hidden">Actions</span></th></tr></thead>
       <tbody>${(value?.visits || []).map(
         (each) => html`<tr key=${each.id}>
           <td>${each.browser || "unknown"} ${each.own && html`<strong>(this browser)</strong>`}</td>
-          <td><${When} seconds=${each.since / 1000} /></td>
-          <td><${When} seconds=${each.until / 1000} /></td>
+          <td data-label="Logged in"><${When} seconds=${each.since / 1000} /></td>
+          <td data-label="Expires"><${When} seconds=${each.until / 1000} /></td>
           <td><button type="button" class="small" onClick=${() => end(each.id, each.own)}>
             ${each.own ? "Log out" : "End session"}</button></td>
         </tr>`,
