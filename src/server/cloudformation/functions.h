@@ -20,18 +20,18 @@ struct Names {
   std::string region;
 };
 
-/// The values of what a template writes: its functions carried out, its conditions decided.
+/// Evaluates a template's values: its functions and conditions.
 ///
-/// Pure. Numbers and truth values become texts. All that functions make together is bounded:
-/// a list's elements and a text's bytes count each time that they are repeated.
+/// Pure. Numbers and truth values become strings. The total output of functions is limited: a
+/// list's elements and a string's bytes count each time that they are repeated.
 class Functions {
  public:
   Functions(const Template& made, Names names) : template_(made), names_(std::move(names)) {}
 
-  /// Null: AWS::NoValue; members and elements of it are left out.
+  /// Null: AWS::NoValue; members and elements with it are omitted.
   Result<Json, aws::Refusal> value(const Json& written);
   Result<bool, aws::Refusal> condition(const std::string& name);
-  /// A resource that is made now.
+  /// A resource that was just created.
   void add(const std::string& name, std::string id, std::map<std::string, std::string> attributes);
 
  private:
@@ -51,14 +51,14 @@ class Functions {
   Value named(const std::string& name);
   Result<bool, aws::Refusal> truth(const Json& written);
   Result<bool, aws::Refusal> all_or_any(const Json& argument, bool is_all);
-  /// The elements of a function's argument, carried out; `count` of them.
+  /// The evaluated elements of a function's argument; `count` of them.
   Value arguments(const std::string& function, const Json& argument, std::size_t count);
   Result<std::string, aws::Refusal> text(const std::string& function, const Json& written);
   Result<void, aws::Refusal> spend(std::size_t weight);
 
   const Template& template_;
   Names names_;
-  std::map<std::string, std::optional<bool>> decided_;  ///< None: the condition is in work.
+  std::map<std::string, std::optional<bool>> decided_;  ///< None: the condition is being evaluated.
   std::size_t spent_ = 0;
 };
 

@@ -9,7 +9,7 @@
 
 namespace muster::cloudformation {
 
-/// What a template's values refer to. Pure.
+/// The references in a template's values. Pure.
 
 struct References {
   std::set<std::string> names;  ///< In Ref, Fn::GetAtt, Fn::Sub: resources, parameters, AWS::…
@@ -19,7 +19,7 @@ struct References {
 /// All in `value`, in both branches of each Fn::If.
 References references_of(const Json& value);
 
-/// A text of Fn::Sub in pieces: "a-${B}" is "a-" and the name "B"; "${!B}" is the text "${B}".
+/// A string of Fn::Sub in pieces: "a-${B}" is "a-" and the name "B"; "${!B}" is the text "${B}".
 struct SubPiece {
   std::string text;
   bool is_name = false;
@@ -29,7 +29,8 @@ std::vector<SubPiece> sub_pieces(std::string_view text);
 /// The function that `value` calls, "Ref", "Fn::Join" or "Condition"; empty if it is not a call.
 std::string function_of(const Json& value);
 
-/// Resources, each behind all that it refers to; else by name. A ring of them is refused by name.
+/// Resources, each after all that it refers to, otherwise by name. Rejects a circular dependency
+/// and names its resources.
 Result<std::vector<std::string>, aws::Refusal> in_order(const Template& made);
 
 }  // namespace muster::cloudformation

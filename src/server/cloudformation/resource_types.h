@@ -11,16 +11,16 @@
 
 namespace muster::cloudformation {
 
-/// The resources that templates may have, and what is made of each. Pure.
-/// Source: AWS CloudFormation Template Reference, AWS::EC2.
+/// The supported resource types of templates, and their creation. Pure. Source: AWS CloudFormation
+/// Template Reference, AWS::EC2.
 
 bool is_resource_type(std::string_view type);
-/// True if Fn::GetAtt may ask for it.
+/// True if Fn::GetAtt supports it.
 bool has_attribute(std::string_view type, std::string_view attribute);
-/// Properties have known names, and those that a type needs are there; values are not looked at.
+/// Checks the names of properties and that required ones exist; does not check values.
 Result<void, aws::Refusal> check_properties(const Resource& resource);
 
-/// A resource that was made: what Ref and Fn::GetAtt give.
+/// A created resource: the results of Ref and Fn::GetAtt.
 struct Made {
   std::string id;
   std::map<std::string, std::string> attributes;
@@ -30,25 +30,25 @@ struct Made {
 
 struct Stack;
 
-/// Makes resources, one behind the other, into networks.
+/// Creates resources one after the other, and collects their networks.
 class Maker {
  public:
   struct Options {
     std::string stack;           ///< A name.
-    std::string region;          ///< For subnets that name no zone.
-    const vpc::Networks& known;  ///< What other stacks and the config have; outlives this.
+    std::string region;          ///< For subnets without a zone.
+    const vpc::Networks& known;  ///< The networks of other stacks and the config; outlives this.
     std::function<std::string(std::string_view prefix)> fresh_id;  ///< "vpc" to "vpc-0a…".
-    const Stack* before = nullptr;  ///< What is updated; outlives this.
+    const Stack* before = nullptr;  ///< The stack that is updated; outlives this.
   };
   explicit Maker(Options options) : options_(std::move(options)) {}
 
-  /// `properties` are carried out: texts, lists and objects of them.
+  /// `properties` are evaluated: strings, lists and objects of them.
   Result<Made, aws::Refusal> make(const Resource& resource, const Json& properties);
-  /// What was made, without what is known. A refusal names resources as the template does.
+  /// The created networks, without the known ones. A refusal uses the template's names.
   Result<vpc::Networks, aws::Refusal> networks() const;
 
  private:
-  /// What is made is called `id`.
+  /// Creates the resource with the id `id`.
   using Function = Result<Made, aws::Refusal> (Maker::*)(const Resource& resource,
                                                          const Json& properties,
                                                          const std::string& id);
@@ -58,9 +58,9 @@ class Maker {
   Result<Made, aws::Refusal> make_group(const Resource&, const Json&, const std::string&);
   Result<Made, aws::Refusal> make_rule(const Resource&, const Json&, const std::string&);
   Result<Made, aws::Refusal> make_endpoint(const Resource&, const Json&, const std::string&);
-  /// A thing that changes nothing here: it has an id.
+  /// A resource without effect, which only has an id.
   Result<Made, aws::Refusal> make_other(const Resource&, const Json&, const std::string&);
-  /// The id that the stack before has, if it may stay; else a fresh one.
+  /// The id from the previous stack if it can stay, otherwise a new one.
   Result<std::string, aws::Refusal> id_of(const Resource& resource, std::string_view prefix,
                                           const std::string& fixed) const;
 

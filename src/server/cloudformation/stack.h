@@ -14,12 +14,12 @@
 
 namespace muster::cloudformation {
 
-/// A stack: what a template becomes with its parameters. Pure.
+/// A stack: the result of a template with its parameters. Pure.
 
 struct StackResource {
   std::string name;  ///< The logical one.
   std::string type;
-  std::string id;                                         ///< The physical one.
+  std::string id;                                         ///< The physical id.
   std::vector<std::pair<std::string, std::string>> tags;  ///< Key and value.
   std::string digest = {};  ///< Identifies the properties other than tags.
   /// Digest of the properties that determine its id; empty: created before stacks could be updated.
@@ -36,7 +36,7 @@ struct StackOutput {
 struct Stack {
   std::string description;
   std::vector<std::pair<std::string, std::string>> parameters;  ///< Secret ones as "****".
-  std::vector<StackResource> resources;                         ///< In the order of their making.
+  std::vector<StackResource> resources;                         ///< In the order of creation.
   std::vector<StackOutput> outputs;
   vpc::Networks networks;
 };
@@ -46,23 +46,23 @@ struct StackOptions {
   std::string id;  ///< The ARN.
   std::string region;
   std::string account;
-  const vpc::Networks& known;                                    ///< What there is already.
+  const vpc::Networks& known;                                    ///< The existing networks.
   std::function<std::string(std::string_view prefix)> fresh_id;  ///< "vpc" to "vpc-0a…".
-  /// With its networks: an update of it, whose resources keep their ids where their type can be
-  /// changed as the template asks.
+  /// The stack to update, with its networks: resources keep their ids if their type supports the
+  /// template's changes.
   const Stack* before = nullptr;
 };
 
-/// The whole of it or why not: ValidationError in CloudFormation's words where it has some.
+/// The complete stack, or a ValidationError, with CloudFormation's message if it has one.
 Result<Stack, aws::Refusal> make_stack(std::string_view text,
                                        const std::map<std::string, std::string>& parameters,
                                        const StackOptions& options);
 
-/// `old`, which is whole but for digests, with those of the template that it was made of: without
-/// them an update would replace all. Error: the template is no longer taken, or has secrets.
+/// `old`, completed with the digests from its own template: without them, an update would replace
+/// all resources. Error: the template is no longer accepted, or has secrets.
 Result<Stack, aws::Refusal> with_digests(Stack old, std::string_view text, StackOptions options);
 
-/// As the store keeps it but for its networks, and back. Error: `invalid_input`.
+/// Converts a stack, without its networks, to the store's form and back. Error: `invalid_input`.
 Json to_json(const Stack& stack);
 Result<Stack> stack_from(const Json& json);
 

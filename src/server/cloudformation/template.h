@@ -12,21 +12,21 @@
 
 namespace muster::cloudformation {
 
-/// CloudFormation's templates as values: read and checked as far as no parameter is needed for it.
+/// CloudFormation's templates as values: parsed, and checked as far as this needs no parameters.
 ///
-/// Pure. Source: AWS CloudFormation User Guide, "Template anatomy" and "Quotas"; the texts of
-/// refusals are CloudFormation's own where it has one.
+/// Pure. Source: AWS CloudFormation User Guide, "Template anatomy" and "Quotas"; messages are
+/// CloudFormation's own where they exist.
 
 constexpr std::size_t template_bytes_max = 51'200;
 
-/// A ValidationError: what CloudFormation answers to a template and to parameters.
+/// A ValidationError: CloudFormation's response to an invalid template or parameter.
 aws::Refusal invalid(std::string text);
 
 struct Resource {
   std::string name;  ///< The logical one.
-  std::string type;  ///< "AWS::EC2::VPC", one that muster has.
+  std::string type;  ///< "AWS::EC2::VPC", a supported type.
   Json properties = Json::object();
-  std::string condition = {};           ///< Made only where it holds; empty: always.
+  std::string condition = {};           ///< Created only if it holds; empty: always.
   std::vector<std::string> after = {};  ///< DependsOn.
 };
 
@@ -40,7 +40,7 @@ struct Template {
   std::map<std::string, Resource> resources;
 };
 
-/// From JSON (a text that begins with a brace) or YAML. Every name that it refers to is there.
+/// Parses JSON (text that starts with a brace) or YAML. Checks that all referenced names exist.
 Result<Template, aws::Refusal> read_template(std::string_view text);
 
 }  // namespace muster::cloudformation

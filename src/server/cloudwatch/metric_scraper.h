@@ -12,8 +12,8 @@
 
 namespace muster::cloudwatch {
 
-/// How much work the expressions of one job's host may make of its log, by the log's own clock: so
-/// much a second, and what was not used for later, up to a limit. The same log always gives the
+/// Limits the work of a job's expressions on a host's log, by the log's own timestamps: a fixed
+/// amount per second, of which unused work is saved up to a limit. The same log always gives the
 /// same lines. A unit is one byte of a line tried by one instruction of an expression's program;
 /// the worst that RE2 does takes some 10 ns for one. Pure.
 class MetricAllowance {
@@ -21,7 +21,7 @@ class MetricAllowance {
   static constexpr std::uint64_t a_second = 64'000'000;
   static constexpr std::uint64_t saved_max = 8 * a_second;
 
-  /// False: the line that came at `time` (no earlier than those before) is left out.
+  /// False: the line of `time` (not earlier than previous ones) is skipped.
   bool take(UnixMillis time, std::uint64_t work);
 
  private:
@@ -29,14 +29,14 @@ class MetricAllowance {
   std::uint64_t left_ = saved_max;
 };
 
-/// Reads one job's logs for its metrics, each line once. One thread at a time, which it may block
-/// for seconds: not the loop's.
+/// Reads one job's logs for its metrics, each line once. Used by one thread at a time, which it may
+/// block for seconds, so not the loop's.
 class MetricScraper {
  public:
   struct Host {
     std::string name;
-    std::string journal;     ///< The journal's path, where it is now.
-    std::uint64_t from = 0;  ///< The number of the first event that was not read yet.
+    std::string journal;     ///< The journal's current path.
+    std::uint64_t from = 0;  ///< The number of the first unread event.
   };
   struct Part {
     std::string host;
@@ -44,12 +44,12 @@ class MetricScraper {
     std::uint64_t read_to = 0;
   };
   struct Scraped {
-    std::vector<Part> parts;  ///< One for each host that had something new.
+    std::vector<Part> parts;  ///< One for each host with new lines.
     bool more = false;
     std::uint64_t left_out = 0;  ///< Lines beyond the allowance.
   };
-  /// At most some thousand lines, a MiB and half a second of the worst work, but a whole line.
-  /// `ended`: the journals grow no more. Error: `system`.
+  /// Reads at most some thousand lines, one MiB, and half a second of the slowest work, but at
+  /// least one line. `ended`: the journals no longer grow. Error: `system`.
   Result<Scraped> scrape(const MetricDefinitions& definitions, const std::vector<Host>& hosts,
                          bool ended);
 

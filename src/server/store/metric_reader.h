@@ -21,27 +21,28 @@ struct MetricSpan {
 /// one at a time. Errors: `system` with SQLite's text, unless stated otherwise.
 class MetricReader {
  public:
-  /// `path`: of a store that is open.
+  /// `path`: the file of an open store.
   static Result<MetricReader> open(const std::string& path);
   MetricReader(MetricReader&&) noexcept;
   MetricReader& operator=(MetricReader&&) noexcept;
   ~MetricReader();
 
-  /// A job's first 1,000, by name. Error: `not_found`.
+  /// A job's first 1,000 metrics, by name. Error: `not_found`.
   Result<std::vector<MetricSpan>> spans(const std::string& job);
-  /// Hands over the metric's seconds that lie in [from, to), sorted, until `take` says false.
+  /// Passes the metric's seconds in [from, to) to `take`, sorted, until it returns false.
   Result<void> read(const std::string& job, const std::string& name, std::int64_t from,
                     std::int64_t to, const std::function<bool(const MetricSecond&)>& take);
   /// As read(), per minute, each identified by its first second, which is in [from, to).
   Result<void> read_minutes(const std::string& job, const std::string& name, std::int64_t from,
                             std::int64_t to, const std::function<bool(const MetricSecond&)>& take);
 
-  /// The job's hosts of which there are samples, in the job's order. Error: `not_found`.
+  /// The job's hosts with samples, in the job's order. Error: `not_found`.
   Result<std::vector<HostSpan>> hosts(const std::string& job);
-  /// Hands over the host's samples that lie in [from, to), sorted, and the last one before them.
+  /// Passes on the host's samples in [from, to), sorted, and the last one before them.
   Result<void> usage(const std::string& job, const std::string& host, UnixMillis from,
                      UnixMillis to, const std::function<void(const HostSample&)>& take);
-  /// As usage(), for the host's GPUs: those of one moment one after the other; none before `from`.
+  /// As usage(), for the host's GPUs: samples of the same time follow each other; none before
+  /// `from`.
   Result<void> gpus(const std::string& job, const std::string& host, UnixMillis from, UnixMillis to,
                     const std::function<void(const GpuSample&)>& take);
 

@@ -19,7 +19,7 @@ namespace muster::store {
 /// 1 on, columns from 0 on, in the order of the calls. A failed call makes the next step() fail.
 class Statement {
  public:
-  /// `effort`: where the steps that the statement took are added up.
+  /// `effort`: the sum to which the statement's steps are added.
   Statement(sqlite3* database, sqlite3_stmt* statement, std::uint64_t& effort)
       : database_(database), statement_(statement), effort_(effort) {}
   Statement(const Statement&) = delete;
@@ -34,7 +34,7 @@ class Statement {
 
   /// True if it is at a row. Error: `system`.
   Result<bool> step();
-  /// For what gives no rows.
+  /// For statements without result rows.
   Result<void> run();
 
   std::string text(int column) const;
@@ -54,9 +54,9 @@ class Statement {
 /// A SQLite file, for one thread. Keeps its statements prepared.
 class Database {
  public:
-  /// Opens or makes it, 0600, in WAL mode, every commit on the disk. Error: `system`.
+  /// Opens or creates it, 0600, in WAL mode, with every commit synced. Error: `system`.
   static Result<std::unique_ptr<Database>> open(const std::string& path);
-  /// One that is open elsewhere, without a way to change it. Error: `system`.
+  /// Opens a file read-only that is open elsewhere. Error: `system`.
   static Result<std::unique_ptr<Database>> open_to_read(const std::string& path);
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
@@ -64,14 +64,14 @@ class Database {
 
   /// Several statements without values. Error: `system`.
   Result<void> run(const std::string& statements);
-  /// `text` must be a literal of the program's: it is kept prepared. One use of it at a time.
+  /// `text` must be a literal, because the prepared statement is kept. Only one use at a time.
   Statement statement(const std::string& text);
-  /// Steps of SQLite's virtual machine so far: grows with the rows that statements touch, found or
-  /// not, whatever the machine's speed.
+  /// Steps of SQLite's virtual machine so far: grows with the number of rows that statements touch,
+  /// independent of the machine's speed.
   std::uint64_t effort() const { return effort_; }
   /// The absolute path of the file.
   std::string path() const;
-  /// How many rows the last statement changed.
+  /// The number of rows that the last statement changed.
   std::int64_t changes() const;
   /// The id of the last row that was inserted.
   std::int64_t last_row() const;
@@ -83,10 +83,11 @@ class Database {
   std::map<std::string, sqlite3_stmt*> prepared_;
 };
 
-/// Takes back what was done since its beginning, unless it was committed.
+/// Rolls back all changes since its start, unless it was committed.
 class Transaction {
  public:
-  /// `durable`: commit() waits for the disk; else only a crash of the machine can lose it.
+  /// `durable`: commit() waits for the disk; otherwise only a crash of the machine can lose the
+  /// changes.
   static Result<std::unique_ptr<Transaction>> begin(Database& database, bool durable = true);
   Transaction(const Transaction&) = delete;
   Transaction& operator=(const Transaction&) = delete;

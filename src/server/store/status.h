@@ -33,9 +33,9 @@ struct Transition {
 struct JobState {
   Status status = Status::in_progress;
   std::vector<Transition> transitions;       ///< Never empty; the last is the secondary status.
-  std::optional<UnixMillis> training_start;  ///< When the first host brought its inputs, or ran.
+  std::optional<UnixMillis> training_start;  ///< When the first host downloaded its inputs, or ran.
   std::optional<UnixMillis> training_end;    ///< Set by the end, if there was a start.
-  std::optional<UnixMillis> streams;         ///< Since when each host has a log stream; as start.
+  std::optional<UnixMillis> streams;         ///< When log streams started; as training_start.
 
   bool operator==(const JobState&) const = default;
 };
@@ -44,9 +44,9 @@ struct JobState {
 struct StatusChange {
   Status status = Status::in_progress;
   std::string secondary;  ///< "Training", "MaxRuntimeExceeded"
-  std::string message;    ///< One line for a person.
+  std::string message;    ///< One line for users.
   UnixMillis time{0};     ///< When it happened; lifted to the last transition's time if before it.
-  bool before_hosts = false;  ///< No host of the job runs yet: its time has not begun.
+  bool before_hosts = false;  ///< No host of the job runs yet: its run time has not started.
   /// A separate entry next to that of the job's current secondary status.
   bool beside = false;
 };

@@ -28,20 +28,20 @@ struct Job {
   UnixMillis created{0};
   UnixMillis modified{0};
   std::string failure_reason;
-  std::string cause;            ///< Why it failed, as a card: JSON text; empty: it did not.
+  std::string cause;            ///< The cause of its failure as JSON text; empty: it did not fail.
   std::string model_artifacts;  ///< S3 URI; empty: none.
-  std::string notes;            ///< For people: lines about how it runs; may be empty.
-  std::string note;             ///< The runner's own, as it was put: JSON text or empty.
+  std::string notes;            ///< Lines for users about how it runs; may be empty.
+  std::string note;             ///< The runner's own data, unchanged: JSON text or empty.
   std::string access_key;       ///< Who submitted it; empty: a job of muster 0.1's.
   std::string manifests;        ///< As NewJob::manifests.
 };
 
-/// A job that has started and ended: what accounts of its key need.
+/// A job that has started and ended: data for the usage of its key.
 struct EndedJob {
   std::int64_t number = 0;
   std::string access_key;
   std::string request;
-  std::string tag;  ///< The value of the tag that was asked for; empty: none.
+  std::string tag;  ///< The value of the requested tag; empty: none.
   UnixMillis created{0};
   UnixMillis started{0};
   UnixMillis ended{0};
@@ -53,7 +53,7 @@ struct UnfinishedJob {
   friend bool operator==(const UnfinishedJob&, const UnfinishedJob&) = default;
 };
 
-/// What lists need of a job.
+/// A job's data for lists.
 struct JobSummary {
   std::int64_t number = 0;
   std::string name;
@@ -87,7 +87,7 @@ struct JobQuery {
   bool has_streams = false;                   ///< Only jobs that have log streams.
   std::optional<ListPlace> after = {};
   std::size_t limit = 10;
-  /// How many jobs are looked at: where most match no condition, a page may have few jobs, or none.
+  /// The number of jobs to examine: if few match the conditions, a page may have few jobs, or none.
   std::size_t looked_at_max = 10'000;
 };
 
@@ -97,7 +97,7 @@ struct JobPage {
   std::size_t looked_at = 0;
 };
 
-/// The key of `job` by which `sort_by` sorts: what JobQuery::after wants.
+/// The key of `job` by which `sort_by` sorts: for JobQuery::after.
 std::string sort_key(const JobSummary& job, SortBy sort_by);
 
 struct NewJob {
@@ -106,18 +106,18 @@ struct NewJob {
   std::string request;  ///< As Job::request.
   Tags tags;
   UnixMillis now{0};
-  std::string invocation;       ///< The client's call, the same for its repetitions; may be empty.
+  std::string invocation;       ///< The client's token, the same for repeated calls; may be empty.
   std::string access_key = {};  ///< Who submits it.
   std::string manifests = {};   ///< Versions of the manifests that it names: JSON text or empty.
 };
 
 enum class Submitted {
   made,
-  repeated,  ///< The very call that made it was sent again: answer as the first time.
+  repeated,  ///< The call that created it was repeated: respond as the first time.
   taken,     ///< Another job has that name.
 };
 
-/// How a job ended: put into the store by one transaction with its last status.
+/// How a job ended: stored in one transaction with its last status.
 struct JobFinish {
   StatusChange change;  ///< A terminal one.
   std::string failure_reason = {};
@@ -129,16 +129,16 @@ struct AccessKey {
   std::string id;
   std::string secret;
   std::string token;   ///< Session token; empty for none.
-  std::string job;     ///< The job that it lives and dies with; empty: a user's.
-  std::string policy;  ///< What it may do, as its maker wrote it (JSON text); empty: all.
+  std::string job;     ///< The job whose key it is; empty: a user's key.
+  std::string policy;  ///< Permissions, as the creator wrote them (JSON text); empty: all.
   UnixMillis created{0};
-  std::string comment = {};  ///< The maker's, for people.
+  std::string comment = {};  ///< A comment for users.
   /// Ids of the keys by which it was made on the page, that key's makers first; they may be
   /// deleted. Empty: made on the machine.
   std::vector<std::string> makers = {};
 };
 
-/// A temporary key, as STS makes them. Its secret comes of its maker's and is not kept.
+/// A temporary key, as STS makes them. Its secret is derived from its creator's and not stored.
 struct Session {
   std::string id;
   std::string token;
@@ -152,10 +152,10 @@ struct Session {
 enum class KeyRemoval {
   removed,
   unknown,  ///< No user has such a key.
-  last,     ///< The only one that users have: it stays.
+  last,     ///< The users' only key: it stays.
 };
 
-/// Names of a job's metrics that one look gives at most; a job defines 40.
+/// Maximum number of a job's metric names per query; a job defines 40.
 constexpr std::int64_t metrics_at_a_time = 1000;
 
 struct MetricSample {
@@ -182,7 +182,8 @@ struct MetricSecond {
   bool operator==(const MetricSecond&) const = default;
 };
 
-/// What a host of a job has used. All but `memory` grows from the host's start on; -1: not known.
+/// What a host of a job has used. All values except `memory` grow from the host's start on; -1:
+/// unknown.
 struct HostSample {
   UnixMillis time{0};
   std::int64_t processor = 0;  ///< Microseconds of processors.
@@ -194,7 +195,7 @@ struct HostSample {
 
   bool operator==(const HostSample&) const = default;
 };
-/// What one of a host's GPUs was used for at a moment.
+/// The use of one of a host's GPUs at one time.
 struct GpuSample {
   UnixMillis time{0};
   std::int64_t gpu = 0;  ///< The machine's number of it.
@@ -203,7 +204,7 @@ struct GpuSample {
 
   bool operator==(const GpuSample&) const = default;
 };
-/// The hosts of a job of which there are samples, and the times that these cover.
+/// The hosts of a job with samples, and the time range of these.
 struct HostSpan {
   std::string host;
   UnixMillis first{0};
@@ -213,20 +214,21 @@ struct HostSpan {
   bool operator==(const HostSpan&) const = default;
 };
 
-/// A stack of CloudFormation's, as its maker put it: texts that the store does not read.
+/// A stack of CloudFormation, as its creator stored it: texts that the store does not parse.
 struct StackRow {
   std::string name;
   std::string arn;
   std::string token;  ///< The client's call, the same for its repetitions; may be empty.
   UnixMillis created{0};
-  std::optional<UnixMillis> deleted = {};  ///< None: it lives, and has its name for itself.
-  std::string request = {};                ///< CreateStack's input, as JSON text.
-  std::string made = {};                   ///< JSON text.
-  std::string networks = {};               ///< JSON text; empty once it is deleted.
-  std::string status = "CREATE_COMPLETE";  ///< CloudFormation's, while it lives.
+  std::optional<UnixMillis> deleted =
+      {};                     ///< None: it exists, and no other stack can have its name.
+  std::string request = {};   ///< CreateStack's input, as JSON text.
+  std::string made = {};      ///< JSON text.
+  std::string networks = {};  ///< JSON text; empty once it is deleted.
+  std::string status = "CREATE_COMPLETE";  ///< CloudFormation's status, while it exists.
   std::optional<UnixMillis> updated = {};  ///< The last time.
 };
-/// A change set of a stack: a text that the store does not read.
+/// A change set of a stack: a text that the store does not parse.
 struct ChangeSetRow {
   std::string arn;
   std::string name;
@@ -235,14 +237,14 @@ struct ChangeSetRow {
   std::string document;
 };
 
-/// What the job server remembers: one SQLite file (WAL) in its data folder. Belongs to one thread;
-/// every call is one transaction, blocks for as long as that takes, and has reached the disk when
-/// it returns (put_metrics, put_usage, put_note and put_notes alone may be lost by a power cut,
-/// never by a crash). All errors are `system` with SQLite's text (a full disk, a damaged file),
-/// unless said otherwise.
+/// The job server's state: one SQLite file (WAL) in its data folder. Belongs to one thread. Every
+/// call is one transaction, blocks meanwhile, and is synced to the disk when it returns. Only
+/// put_metrics, put_usage, put_note and put_notes can be lost in a power failure, but not in a
+/// crash. All errors are `system` with SQLite's text (a full disk, a damaged file), unless stated
+/// otherwise.
 class Store {
  public:
-  /// Opens or makes `path` (0600). Error: `invalid_input` when a newer muster made it.
+  /// Opens or creates `path` (0600). Error: `invalid_input` if a newer muster created it.
   static Result<Store> open(const std::string& path);
   Store(Store&&) noexcept;
   Store& operator=(Store&&) noexcept;
@@ -251,28 +253,27 @@ class Store {
   // Jobs.
   Result<Submitted> submit(const NewJob& job);
   Result<std::optional<Job>> job(const std::string& name);
-  /// A page. It costs as much as the jobs that are looked at, however many there are. Some
-  /// conditions lead there by an index: a prefix of the name in a list by name, a status and bounds
-  /// of the creation time in one by that, bounds of the modification time in a list by that,
-  /// streams by both.
+  /// A page. Its cost depends on the number of examined jobs, not of all jobs. Some conditions use
+  /// an index: a prefix of the name in a list by name, a status and bounds of the creation time in
+  /// one by that, bounds of the modification time in a list by that, streams by both.
   Result<JobPage> page(const JobQuery& query);
   /// The jobs of one page.
   Result<std::vector<JobSummary>> list(const JobQuery& query);
   /// The last job submitted before `name`, among the 1,000 before it, with the same image or
   /// algorithm, entry point, program and number of hosts. Empty if there is none.
   Result<std::string> last_run(const std::string& name);
-  /// How many jobs there are of each status that any has.
+  /// The number of jobs of each status that occurs.
   Result<std::vector<std::pair<Status, std::int64_t>>> counts();
   /// Grows with every visible change of a job; starts again with the process.
   std::uint64_t revision() const { return revision_; }
-  /// Something about a job that others may see has changed, and is not in the store.
+  /// A visible property of a job has changed that is not in the store.
   void changed_elsewhere() { ++revision_; }
   /// What statements have cost so far: see Database::effort(). For tests.
   std::uint64_t effort() const;
   /// For a MetricReader.
   std::string path() const;
-  /// The jobs that have not ended, in order of submission: what a start takes up again. `text`:
-  /// only those that have it in their requests.
+  /// The jobs that have not ended, in order of submission: the jobs that a start resumes. `text`:
+  /// only those with it in their requests.
   Result<std::vector<UnfinishedJob>> unfinished(const std::string& text = {});
   /// Jobs that ran and ended after `ended`, or then with a higher number, by that: at most `most`,
   /// each with its tag `tag`.
@@ -280,12 +281,12 @@ class Store {
                                             const std::string& tag, std::int64_t most);
   /// Applies `change` as status.h says. False if it changed nothing (unknown jobs too).
   Result<bool> set_status(const std::string& name, const StatusChange& change);
-  /// The end; later ones change nothing. Its access keys go with it.
+  /// Stores the end; later ends change nothing. Deletes the job's access keys.
   Result<bool> finish(const std::string& name, const JobFinish& finish);
   Result<bool> set_request(const std::string& name, const std::string& request, UnixMillis now);
   Result<void> put_note(const std::string& name, const std::string& note);
   Result<void> put_notes(const std::string& name, const std::string& notes);
-  /// With its tags, metrics and keys. False if it does not exist.
+  /// Deletes a job with its tags, metrics and keys. False if it does not exist.
   Result<bool> remove(const std::string& name);
 
   // Tags of a job, or of anything else that has an ARN.
@@ -307,10 +308,10 @@ class Store {
                                                   std::int64_t most = metrics_at_a_time);
 
   // What hosts use.
-  /// A sample of each host that is named. An unknown job has none.
+  /// Adds a sample of each listed host. Ignores an unknown job.
   Result<void> put_usage(const std::string& job,
                          const std::vector<std::pair<std::string, HostSample>>& samples);
-  /// Samples of GPUs of the hosts that are named. An unknown job has none.
+  /// Adds samples of GPUs of the listed hosts. Ignores an unknown job.
   Result<void> put_gpus(const std::string& job,
                         const std::vector<std::pair<std::string, GpuSample>>& samples);
   /// Keeps one sample of the host for each `cell` of time since 1970: the last; of each of its GPUs
