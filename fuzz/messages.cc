@@ -5,7 +5,7 @@
 
 #include "base/frame.h"
 #include "fuzz.h"
-#include "host/coordinate/protocol.h"
+#include "host/coordinate/rollcall_messages.h"
 #include "host/ranks/rsh_agent.h"
 #include "job/outcome/lines.h"
 #include "job/spec.h"

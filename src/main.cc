@@ -20,7 +20,7 @@
 #include "command/exit_codes.h"
 #include "host/env/env_command.h"
 #include "host/env/job_key_command.h"
-#include "host/operators/operators.h"
+#include "host/operators/operator_commands.h"
 #include "host/ranks/agent.h"
 #include "host/ranks/init.h"
 #include "host/ranks/rank.h"

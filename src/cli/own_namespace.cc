@@ -5,8 +5,8 @@
 #include "base/terminal.h"
 #include "base/text.h"
 #include "base/topic.h"
-#include "cli/exit_codes.h"
-#include "platform/places/rootless.h"
+#include "cli/exit_code_of.h"
+#include "platform/places/rootless_user.h"
 
 namespace muster::cli {
 

@@ -11,8 +11,8 @@
 #include "base/fd.h"
 #include "base/process/user_namespace.h"
 #include "container/cpus.h"
+#include "container/host_limits.h"
 #include "container/kernel_file.h"
-#include "container/limits.h"
 
 // A machine with version 2 alone, as this one may not be: a file system of the test's own at
 // /sys/fs/cgroup, in mounts of its own.

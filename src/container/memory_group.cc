@@ -4,8 +4,8 @@
 
 #include "base/fd.h"
 #include "container/cgroup.h"
+#include "container/host_limits.h"
 #include "container/kernel_file.h"
-#include "container/limits.h"
 
 namespace muster::container {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 #include "base/topic.h"
-#include "os/supervise/steward.h"
+#include "os/supervise/start_steward.h"
 
 namespace muster::engine {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "os/packing/member.h"
+#include "os/packing/archive_member.h"
 
 namespace muster::image {
 namespace {

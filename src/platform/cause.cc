@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 #include "base/topic.h"
-#include "job/outcome/last_words.h"
+#include "job/outcome/shown_words.h"
 
 namespace muster::platform {
 namespace {

@@ -13,7 +13,7 @@ std::string base_name(const std::string& path) {
   return path.substr(path.rfind('/') + 1);
 }
 
-std::string frame_text(const job::Call& call) {
+std::string frame_text(const job::StackFrame& call) {
   std::string text = call.function;
   if (call.file.empty()) return text;
   text += "  " + base_name(call.file);
@@ -110,7 +110,7 @@ class Drawing {
     std::vector<std::vector<StackGroup>> found;
     for (const StackGroup& each : groups) {
       const auto same = std::find_if(found.begin(), found.end(), [&](const auto& branch) {
-        const std::vector<job::Call>& calls = branch[0].calls;
+        const std::vector<job::StackFrame>& calls = branch[0].calls;
         if (calls.size() <= depth || each.calls.size() <= depth) return calls == each.calls;
         return calls[depth] == each.calls[depth];
       });

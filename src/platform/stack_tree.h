@@ -21,7 +21,7 @@ struct Stander {
   std::string waits_in;  ///< As ProcessStacks.
   /// The outermost first, as far as to a call that waits for others (job::calls_that_wait). Empty:
   /// `trouble` says why.
-  std::vector<job::Call> calls;
+  std::vector<job::StackFrame> calls;
   std::string trouble;
 };
 
@@ -31,8 +31,8 @@ std::vector<Stander> standers_of(const std::vector<job::HostStacks>& hosts);
 
 /// Threads at one place.
 struct StackGroup {
-  std::vector<job::Call> calls;  ///< The outermost first.
-  std::vector<std::size_t> who;  ///< Places in what was grouped.
+  std::vector<job::StackFrame> calls;  ///< The outermost first.
+  std::vector<std::size_t> who;        ///< Places in what was grouped.
 };
 /// The threads of `kind`, grouped by place, the largest group first. Threads with the same calls
 /// form one group, even if the lines of outer calls differ.

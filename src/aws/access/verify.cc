@@ -4,7 +4,7 @@
 #include <array>
 
 #include "aws/access/canonical.h"
-#include "aws/access/claim.h"
+#include "aws/access/signature_claim.h"
 #include "aws/access/version_2.h"
 #include "base/dates.h"
 #include "base/text.h"

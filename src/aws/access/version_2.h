@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "aws/access/claim.h"
+#include "aws/access/signature_claim.h"
 
 namespace muster::access {
 

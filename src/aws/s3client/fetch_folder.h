@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "aws/s3client/channel.h"
+#include "aws/s3client/s3_channel.h"
 #include "aws/s3client/s3_client.h"
 #include "net/loop/wait.h"
 

@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "aws/s3client/store.h"
+#include "aws/s3client/object_store.h"
 #include "base/fd.h"
 
 namespace muster::s3client {

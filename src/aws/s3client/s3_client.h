@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "aws/retry.h"
-#include "aws/s3client/store.h"
+#include "aws/s3client/object_store.h"
 #include "base/command.h"
 #include "base/log.h"
 

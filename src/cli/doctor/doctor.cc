@@ -11,13 +11,13 @@
 #include "cli/cli.h"
 #include "cli/doctor/doctor_slurm.h"
 #include "cli/doctor/trial.h"
-#include "cli/exit_codes.h"
+#include "cli/exit_code_of.h"
 #include "cli/fit/fit_options.h"
 #include "cli/fit/places.h"
 #include "cli/on_path.h"
 #include "command/line.h"
 #include "job/launch/launchers.h"
-#include "platform/places/rootless.h"
+#include "platform/places/rootless_user.h"
 
 namespace muster::cli {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "cli/cli.h"
 #include "cli/doctor/doctor_slurm.h"
-#include "cli/exit_codes.h"
+#include "cli/exit_code_of.h"
 #include "cli/view/here.h"
 #include "net/addresses/look_up.h"
 #include "platform/places/ask_slurm.h"

@@ -12,7 +12,7 @@
 
 #include "base/fields.h"
 #include "base/terminal.h"
-#include "cli/exit_codes.h"
+#include "cli/exit_code_of.h"
 #include "cli/view/job_view.h"
 
 namespace muster::cli {

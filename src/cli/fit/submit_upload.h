@@ -2,8 +2,8 @@
 
 #include <string>
 
-#include "cli/client.h"
 #include "cli/fit/submit_request.h"
+#include "cli/server_client.h"
 
 namespace muster::cli {
 

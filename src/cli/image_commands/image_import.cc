@@ -6,7 +6,7 @@
 
 #include "base/json.h"
 #include "base/terminal.h"
-#include "cli/client.h"
+#include "cli/server_client.h"
 
 namespace muster::cli {
 

@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "base/topic.h"
 #include "cli/cli.h"
-#include "cli/exit_codes.h"
+#include "cli/exit_code_of.h"
 #include "cli/own_namespace.h"
 #include "command/line.h"
 #include "net/loop/tasks.h"

@@ -5,8 +5,8 @@
 
 #include "base/terminal.h"
 #include "cli/cli.h"
-#include "cli/client.h"
-#include "cli/exit_codes.h"
+#include "cli/exit_code_of.h"
+#include "cli/server_client.h"
 #include "cli/view/here.h"
 #include "cli/view/job_view.h"
 #include "command/line.h"

@@ -18,15 +18,15 @@
 #include "base/terminal.h"
 #include "base/text.h"
 #include "cli/cli.h"
-#include "cli/client.h"
-#include "cli/exit_codes.h"
+#include "cli/exit_code_of.h"
 #include "cli/fit/places.h"
+#include "cli/server_client.h"
 #include "cli/view/here.h"
 #include "cli/view/job_log.h"
 #include "cli/view/job_view.h"
 #include "command/line.h"
 #include "net/loop/worker.h"
-#include "os/packing/staging.h"
+#include "os/packing/staging_folder.h"
 #include "os/packing/unpack.h"
 
 namespace muster::cli {

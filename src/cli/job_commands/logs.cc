@@ -2,7 +2,7 @@
 
 #include "base/text.h"
 #include "cli/cli.h"
-#include "cli/client.h"
+#include "cli/server_client.h"
 #include "cli/values.h"
 #include "cli/view/here.h"
 #include "cli/view/job_log.h"

@@ -5,7 +5,7 @@
 #include "base/process/private_folders.h"
 #include "base/terminal.h"
 #include "cli/cli.h"
-#include "cli/exit_codes.h"
+#include "cli/exit_code_of.h"
 #include "cli/view/here.h"
 #include "command/line.h"
 #include "engine/slurm/queries.h"

@@ -11,7 +11,7 @@
 #include "base/fields.h"
 #include "base/terminal.h"
 #include "base/text.h"
-#include "cli/exit_codes.h"
+#include "cli/exit_code_of.h"
 #include "cli/view/job_view.h"
 #include "cli/view/log_entry.h"
 #include "cli/view/log_folder.h"

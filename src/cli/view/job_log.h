@@ -1,6 +1,6 @@
 #pragma once
 
-#include "cli/client.h"
+#include "cli/server_client.h"
 #include "cli/view/log_filter.h"
 #include "cli/view/render.h"
 

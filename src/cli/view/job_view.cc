@@ -11,11 +11,11 @@
 #include "base/terminal.h"
 #include "base/text.h"
 #include "base/topic.h"
-#include "cli/exit_codes.h"
+#include "cli/exit_code_of.h"
 #include "cli/view/cause_view.h"
 #include "cli/view/render.h"
 #include "job/limits.h"
-#include "job/outcome/last_words.h"
+#include "job/outcome/shown_words.h"
 #include "platform/job_name.h"
 
 namespace muster::cli {

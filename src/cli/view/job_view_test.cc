@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json.h"
-#include "cli/exit_codes.h"
+#include "cli/exit_code_of.h"
 
 namespace muster::cli {
 namespace {

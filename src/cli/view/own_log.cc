@@ -12,7 +12,7 @@
 #include "base/fields.h"
 #include "base/terminal.h"
 #include "base/text.h"
-#include "cli/exit_codes.h"
+#include "cli/exit_code_of.h"
 #include "cli/view/here.h"
 #include "cli/view/job_view.h"
 #include "cli/view/log_folder.h"

@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "base/topic.h"
 #include "cli/view/cause_view.h"
-#include "job/outcome/last_words.h"
+#include "job/outcome/shown_words.h"
 #include "platform/job_name.h"
 
 namespace muster::cli {

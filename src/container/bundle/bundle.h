@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "base/command.h"
+#include "container/host_limits.h"
 #include "container/id_map.h"
-#include "container/limits.h"
 #include "job/host_spec.h"
 
 namespace muster::container {

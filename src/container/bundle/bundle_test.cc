@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json.h"
-#include "container/bundle/machine.h"
+#include "container/bundle/machine_mounts.h"
 #include "container/bundle/rootfs.h"
 #include "container/bundle/runtime.h"
 #include "container/bundle/seccomp.h"

@@ -23,7 +23,7 @@
 #include "base/process/cover_folder.h"
 #include "base/text.h"
 #include "container/bundle/host_skeleton.h"
-#include "container/bundle/machine.h"
+#include "container/bundle/machine_mounts.h"
 
 namespace muster::container {
 namespace {

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "container/process.h"
+#include "container/child_process.h"
 #include "job/host_spec.h"
 #include "net/loop/wait.h"
 

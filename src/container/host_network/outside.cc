@@ -63,7 +63,7 @@ std::string rules(const Outside& outside) {
       to_job + "drop",
   };
   // The machine does not route for strangers: only jobs' gateways have such names
-  // (engine/local/network.h).
+  // (engine/local/job_network.h).
   if (outside.guards_uplink) passing.push_back("iifname " + uplink + " oifname != \"mu*\" drop");
   return "table inet " + outside.table + " {\n" +
          chain("arriving", "filter hook prerouting priority -300", arriving) +

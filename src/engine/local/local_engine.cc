@@ -12,8 +12,8 @@
 #include "base/text.h"
 #include "engine/job_folder.h"
 #include "engine/local/gpu_register.h"
+#include "engine/local/job_network.h"
 #include "engine/local/local_run.h"
-#include "engine/local/network.h"
 
 namespace muster::local {
 namespace {

@@ -8,7 +8,7 @@
 #include "base/files/swept.h"
 #include "base/process/private_folders.h"
 #include "engine/engine.h"
-#include "engine/local/network.h"
+#include "engine/local/job_network.h"
 #include "job/host_spec.h"
 #include "os/devices/find.h"
 #include "os/devices/gpu_meter.h"

@@ -18,9 +18,9 @@
 #include "job/machine_name.h"
 #include "net/loop/worker.h"
 #include "os/devices/gpu_figures.h"
+#include "os/supervise/cgroup_usage.h"
 #include "os/supervise/reaper.h"
-#include "os/supervise/steward.h"
-#include "os/supervise/usage.h"
+#include "os/supervise/start_steward.h"
 
 namespace muster::local {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "base/files/remove_tree.h"
 #include "host/calls/testing.h"
-#include "net/sockets/port.h"
+#include "net/sockets/probe_port.h"
 
 namespace muster::calls {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "aws/s3client/s3_client.h"
 #include "base/fd.h"
-#include "host/calls/snapshot.h"
+#include "host/calls/file_snapshot.h"
 #include "net/loop/tasks.h"
 #include "net/loop/tree_watch.h"
 #include "net/loop/wait.h"

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "aws/s3client/store.h"
+#include "aws/s3client/object_store.h"
 #include "base/command.h"
 #include "base/log.h"
 #include "base/time.h"

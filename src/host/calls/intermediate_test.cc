@@ -9,7 +9,7 @@
 
 #include "aws/s3client/memory_store.h"
 #include "base/fd.h"
-#include "host/calls/snapshot.h"
+#include "host/calls/file_snapshot.h"
 #include "net/loop/testing.h"
 
 using namespace muster;

@@ -9,7 +9,7 @@
 
 #include "host/calls/testing.h"
 #include "host/coordinate/member.h"
-#include "net/sockets/port.h"
+#include "net/sockets/probe_port.h"
 #include "net/sockets/unix.h"
 
 namespace muster::calls {

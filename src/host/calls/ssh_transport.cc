@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "net/loop/tasks.h"
 #include "net/loop/wait.h"
-#include "net/sockets/port.h"
+#include "net/sockets/probe_port.h"
 
 namespace muster::calls {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "base/fd.h"
 #include "net/loop/testing.h"
-#include "net/sockets/port.h"
+#include "net/sockets/probe_port.h"
 
 namespace muster::calls {
 namespace {

@@ -10,7 +10,7 @@
 #include "base/fd.h"
 #include "host/code/copy.h"
 #include "net/loop/worker.h"
-#include "os/packing/staging.h"
+#include "os/packing/staging_folder.h"
 
 namespace muster::code {
 namespace {

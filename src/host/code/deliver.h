@@ -5,7 +5,7 @@
 
 #include "base/command.h"
 #include "base/log.h"
-#include "host/code/source.h"
+#include "host/code/submit_directory.h"
 #include "net/loop/loop.h"
 #include "os/packing/unpack.h"
 

@@ -3,7 +3,7 @@
 #include <doctest/doctest.h>
 #include <unistd.h>
 
-#include "host/code/folder.h"
+#include "host/code/code_folder.h"
 #include "os/packing/testing.h"
 
 using namespace muster;

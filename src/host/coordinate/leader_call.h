@@ -11,7 +11,7 @@
 #include "base/forward_time.h"
 #include "base/frame.h"
 #include "host/coordinate/liveness.h"
-#include "host/coordinate/protocol.h"
+#include "host/coordinate/rollcall_messages.h"
 
 namespace muster::coordinate {
 

@@ -10,7 +10,7 @@
 #include "base/testing.h"
 #include "host/coordinate/leader.h"
 #include "host/coordinate/member.h"
-#include "host/coordinate/protocol.h"
+#include "host/coordinate/rollcall_messages.h"
 #include "job/wire/message.h"
 #include "net/loop/tasks.h"
 #include "net/loop/testing.h"

@@ -10,7 +10,7 @@
 #include "base/backoff.h"
 #include "base/forward_time.h"
 #include "base/frame.h"
-#include "host/coordinate/protocol.h"
+#include "host/coordinate/rollcall_messages.h"
 
 namespace muster::coordinate {
 

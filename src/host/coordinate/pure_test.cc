@@ -4,7 +4,7 @@
 #include "host/coordinate/leader_call.h"
 #include "host/coordinate/liveness.h"
 #include "host/coordinate/member_call.h"
-#include "host/coordinate/protocol.h"
+#include "host/coordinate/rollcall_messages.h"
 #include "job/wire/message.h"
 
 using namespace muster;

@@ -6,8 +6,8 @@
 #include "base/text.h"
 #include "base/variables.h"
 #include "host/env/base_dir.h"
-#include "host/env/cpus.h"
 #include "host/env/place.h"
+#include "host/env/usable_cpus.h"
 #include "os/devices/accelerators.h"
 #include "os/supervise/spawn.h"
 

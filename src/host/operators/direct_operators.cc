@@ -13,7 +13,7 @@
 #include "host/env/options.h"
 #include "host/env/place.h"
 #include "host/operators/operator.h"
-#include "host/operators/operators.h"
+#include "host/operators/operator_commands.h"
 #include "host/operators/planning.h"
 #include "host/operators/training_log.h"
 #include "job/launch/launchers.h"

@@ -4,7 +4,7 @@
 
 #include "base/text.h"
 #include "command/page.h"
-#include "host/operators/operators.h"
+#include "host/operators/operator_commands.h"
 #include "host/operators/planning.h"
 
 namespace muster::operators {

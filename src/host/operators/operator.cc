@@ -12,7 +12,7 @@
 #include "host/env/place.h"
 #include "host/ranks/socket_client.h"
 #include "job/wire/message.h"
-#include "net/sockets/port.h"
+#include "net/sockets/probe_port.h"
 
 namespace muster::operators {
 namespace {

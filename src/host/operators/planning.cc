@@ -8,11 +8,11 @@
 #include "base/fd.h"
 #include "base/text.h"
 #include "host/calls/ssh_transport.h"
-#include "host/code/folder.h"
+#include "host/code/code_folder.h"
 #include "host/env/options.h"
 #include "host/operators/mpi_version.h"
-#include "job/launch/inputs.h"
 #include "job/launch/operators.h"
+#include "job/launch/plan_inputs.h"
 #include "os/supervise/answer.h"
 #include "os/supervise/spawn.h"
 

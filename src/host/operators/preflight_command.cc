@@ -7,7 +7,7 @@
 #include "host/env/job_files.h"
 #include "host/env/place.h"
 #include "host/operators/operator.h"
-#include "host/operators/operators.h"
+#include "host/operators/operator_commands.h"
 
 namespace muster::operators {
 namespace {

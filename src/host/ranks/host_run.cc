@@ -11,8 +11,8 @@
 #include "base/fd.h"
 #include "base/text.h"
 #include "host/ranks/hostname_library.h"
-#include "job/outcome/ending.h"
-#include "job/outcome/last_words.h"
+#include "job/outcome/program_end.h"
+#include "job/outcome/shown_words.h"
 #include "os/supervise/spawn.h"
 #include "os/supervise/stop.h"
 

@@ -16,7 +16,7 @@
 #include "net/loop/tasks.h"
 #include "net/loop/wait.h"
 #include "os/supervise/oom.h"
-#include "os/supervise/output.h"
+#include "os/supervise/output_pipe.h"
 #include "os/supervise/reaper.h"
 
 namespace muster::ranks {

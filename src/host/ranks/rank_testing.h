@@ -18,7 +18,7 @@
 #include "job/wire/message.h"
 #include "net/loop/tasks.h"
 #include "net/loop/testing.h"
-#include "os/supervise/output.h"
+#include "os/supervise/output_pipe.h"
 #include "os/supervise/reaper.h"
 
 namespace muster::ranks {

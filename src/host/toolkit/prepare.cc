@@ -4,16 +4,16 @@
 #include <memory>
 
 #include "base/files/plain_file.h"
+#include "host/code/code_folder.h"
 #include "host/code/codeartifact.h"
 #include "host/code/deliver.h"
-#include "host/code/folder.h"
 #include "host/code/install.h"
 #include "host/env/options.h"
 #include "host/operators/planning.h"
 #include "host/ranks/host_run.h"
 #include "host/toolkit/refusals.h"
-#include "job/launch/inputs.h"
 #include "job/launch/operators.h"
+#include "job/launch/plan_inputs.h"
 
 namespace muster::toolkit {
 namespace {

@@ -15,7 +15,7 @@
 #include "image/layers/budget.h"
 #include "image/layers/path_limit.h"
 #include "image/reference.h"
-#include "os/packing/member.h"
+#include "os/packing/archive_member.h"
 
 namespace muster::image {
 namespace {

@@ -13,7 +13,7 @@
 #include "base/files/folder.h"
 #include "base/variables.h"
 #include "image/layers/child.h"
-#include "os/packing/member.h"
+#include "os/packing/archive_member.h"
 
 namespace muster::image {
 namespace {

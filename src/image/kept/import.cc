@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "image/kept/docker_archive.h"
 #include "image/this_platform.h"
-#include "os/packing/member.h"
+#include "os/packing/archive_member.h"
 
 namespace muster::image {
 namespace {

@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "base/fd.h"
-#include "os/packing/member.h"
+#include "os/packing/archive_member.h"
 
 namespace muster::image {
 namespace {

@@ -16,7 +16,7 @@
 #include "image/layers/layer_tree.h"
 #include "image/layers/path_limit.h"
 #include "image/layers/sparse.h"
-#include "os/packing/member.h"
+#include "os/packing/archive_member.h"
 
 namespace muster::image {
 namespace {

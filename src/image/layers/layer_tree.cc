@@ -11,8 +11,8 @@
 #include "base/files/remove_tree.h"
 #include "base/text.h"
 #include "image/layers/sparse.h"
+#include "os/packing/archive_member.h"
 #include "os/packing/confined_tree.h"
-#include "os/packing/member.h"
 
 namespace muster::image {
 namespace {

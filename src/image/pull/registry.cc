@@ -5,7 +5,7 @@
 #include "aws/digest.h"
 #include "base/text.h"
 #include "image/pull/registry_answer.h"
-#include "image/pull/registry_call.h"
+#include "image/pull/registry_ask.h"
 
 namespace muster::image {
 namespace {

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "aws/retry.h"
-#include "image/pull/credentials.h"
+#include "image/pull/registry_login.h"
 #include "image/reference.h"
 #include "net/http/client.h"
 

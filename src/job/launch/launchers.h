@@ -5,9 +5,9 @@
 #include <string_view>
 #include <vector>
 
-#include "job/launch/inputs.h"
 #include "job/launch/operators.h"
 #include "job/launch/plan.h"
+#include "job/launch/plan_inputs.h"
 
 namespace muster::launch {
 

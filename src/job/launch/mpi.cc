@@ -2,10 +2,10 @@
 
 #include "base/text.h"
 #include "job/launch/efa.h"
-#include "job/launch/inputs.h"
 #include "job/launch/mpi_flavour.h"
 #include "job/launch/mpi_line.h"
 #include "job/launch/mpirun_options.h"
+#include "job/launch/plan_inputs.h"
 #include "job/limits.h"
 
 namespace muster::launch {

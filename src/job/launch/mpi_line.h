@@ -1,9 +1,9 @@
 #pragma once
 
 #include "base/command.h"
-#include "job/launch/inputs.h"
 #include "job/launch/mpirun_options.h"
 #include "job/launch/plan.h"
+#include "job/launch/plan_inputs.h"
 
 namespace muster::launch {
 

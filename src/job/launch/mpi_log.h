@@ -1,7 +1,7 @@
 #pragma once
 
-#include "job/launch/inputs.h"
 #include "job/launch/plan.h"
+#include "job/launch/plan_inputs.h"
 
 namespace muster::launch {
 

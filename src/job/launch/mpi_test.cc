@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "job/launch/inputs.h"
+#include "job/launch/plan_inputs.h"
 
 namespace muster::launch {
 namespace {

@@ -5,11 +5,11 @@
 #include <string_view>
 
 #include "base/text.h"
-#include "job/launch/inputs.h"
 #include "job/launch/launchers.h"
 #include "job/launch/mpi_flavour.h"
 #include "job/launch/mpi_log.h"
 #include "job/launch/mpirun_options.h"
+#include "job/launch/plan_inputs.h"
 
 namespace muster::launch {
 namespace {

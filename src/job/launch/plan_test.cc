@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "job/launch/inputs.h"
+#include "job/launch/plan_inputs.h"
 #include "job/launch/plan_testing.h"
 #include "job/training/training.h"
 

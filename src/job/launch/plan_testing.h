@@ -1,6 +1,6 @@
 #pragma once
 
-#include "job/launch/inputs.h"
+#include "job/launch/plan_inputs.h"
 #include "job/training/training.h"
 
 namespace muster::launch {

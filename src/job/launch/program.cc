@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "job/launch/inputs.h"
+#include "job/launch/plan_inputs.h"
 #include "job/training/training.h"
 
 namespace muster::launch {

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "job/launch/inputs.h"
+#include "job/launch/plan_inputs.h"
 
 namespace muster::launch {
 namespace {

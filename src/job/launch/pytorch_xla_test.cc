@@ -1,6 +1,6 @@
 #include <doctest/doctest.h>
 
-#include "job/launch/inputs.h"
+#include "job/launch/plan_inputs.h"
 
 namespace muster::launch {
 namespace {

@@ -1,9 +1,9 @@
 #include "job/launch/efa.h"
-#include "job/launch/inputs.h"
 #include "job/launch/launchers.h"
 #include "job/launch/mpi_flavour.h"
 #include "job/launch/mpi_line.h"
 #include "job/launch/mpirun_options.h"
+#include "job/launch/plan_inputs.h"
 
 namespace muster::launch {
 namespace {

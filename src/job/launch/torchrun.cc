@@ -2,7 +2,7 @@
 
 #include "base/text.h"
 #include "job/launch/efa.h"
-#include "job/launch/inputs.h"
+#include "job/launch/plan_inputs.h"
 #include "job/launch/rank_line.h"
 #include "job/training/training.h"
 

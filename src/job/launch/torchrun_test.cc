@@ -1,7 +1,7 @@
 #include <doctest/doctest.h>
 
 #include "base/text.h"
-#include "job/launch/inputs.h"
+#include "job/launch/plan_inputs.h"
 #include "job/launch/plan_testing.h"
 #include "job/training/training.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "job/outcome/ending.h"
+#include "job/outcome/program_end.h"
 
 namespace muster::job {
 namespace {

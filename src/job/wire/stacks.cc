@@ -22,7 +22,7 @@ std::string shortened(std::string_view text) {
   return to_utf8(text.substr(0, stack_text_bytes_max));
 }
 
-Json to_json(const Call& call) {
+Json to_json(const StackFrame& call) {
   Json json = Json::object();
   json["function"] = shortened(call.function);
   if (!call.file.empty()) json["file"] = shortened(call.file);
@@ -82,9 +82,9 @@ const Json& list(const Json& json, const char* name) {
   return found == json.end() || !found->is_array() ? none : *found;
 }
 
-Result<Call> call_from(const Json& json) {
+Result<StackFrame> call_from(const Json& json) {
   if (!json.is_object()) return invalid_stacks("calls {function, file, line}");
-  Call call;
+  StackFrame call;
   call.function = TRY(text(json, "function"));
   call.file = TRY(text(json, "file"));
   const std::int64_t line = TRY(number(json, "line"));
@@ -136,15 +136,15 @@ bool same_place(const ThreadStack& before, const ThreadStack& after) {
            (before.state == after.state || before.state == 0 || after.state == 0);
   if (before.calls.size() != after.calls.size()) return false;
   for (std::size_t i = 0; i < after.calls.size(); ++i) {
-    const Call& then = before.calls[i];
-    const Call& now = after.calls[i];
+    const StackFrame& then = before.calls[i];
+    const StackFrame& now = after.calls[i];
     const bool same = then.function == now.function && then.file == now.file;
     if (!same || (i > 0 && then.line != now.line)) return false;
   }
   return true;
 }
 
-std::size_t calls_that_wait(const std::vector<Call>& calls) {
+std::size_t calls_that_wait(const std::vector<StackFrame>& calls) {
   // MPI in C and in Fortran, NCCL, UCX, OpenSHMEM; what a loop that waits calls between its looks.
   constexpr std::array<std::string_view, 7> families = {"MPI_", "PMPI_", "mpi_",  "pmpi_",
                                                         "nccl", "ucp_",  "shmem_"};

@@ -11,20 +11,20 @@
 
 namespace muster::job {
 
-/// One call on a thread's stack.
-struct Call {
+/// One function call on the stack of a thread.
+struct StackFrame {
   std::string function;
   std::string file;  ///< The source file; of a native call the library; may be empty.
   int line = 0;      ///< 0: not known.
 
-  bool operator==(const Call&) const = default;
+  bool operator==(const StackFrame&) const = default;
 };
 
 /// The stack of one thread.
 struct ThreadStack {
   std::string name;
-  bool runs = false;        ///< On a processor, or ready to be.
-  std::vector<Call> calls;  ///< The innermost first.
+  bool runs = false;              ///< On a processor, or ready to be.
+  std::vector<StackFrame> calls;  ///< The innermost first.
   /// With Calls::moves, of native calls: a number of the calls that it was in at each of several
   /// looks, but for what waits for others and what that calls; 0: not known.
   std::int64_t place = 0;
@@ -63,7 +63,7 @@ bool same_place(const ThreadStack& before, const ThreadStack& after);
 /// How many of a thread's native calls, innermost first, belong to a call that waits for other
 /// ranks. A change within them is not progress of the thread. 0: the thread does not wait in such a
 /// call.
-std::size_t calls_that_wait(const std::vector<Call>& calls);
+std::size_t calls_that_wait(const std::vector<StackFrame>& calls);
 
 /// The stacks of one host: all its processes except muster's own.
 struct HostStacks {

@@ -66,7 +66,7 @@ TEST_CASE("stacks: parts that do not fit are left out, and that is said") {
 
 TEST_CASE("stacks: a thread moves when its calls change, or the lines of all but the innermost") {
   const ThreadStack before{.name = "", .runs = true, .calls = {{"f", "a", 1}, {"g", "a", 2}}};
-  const auto same = [&](std::vector<Call> calls) {
+  const auto same = [&](std::vector<StackFrame> calls) {
     return same_place(before, {.name = "", .runs = true, .calls = std::move(calls)});
   };
   CHECK(same({{"f", "a", 9}, {"g", "a", 2}}));
@@ -94,7 +94,7 @@ TEST_CASE("stacks: malformed ones are refused") {
 }
 
 TEST_CASE("stacks: the outermost native call that waits, and what it calls") {
-  const auto named = [](std::vector<Call> calls) { return calls_that_wait(calls); };
+  const auto named = [](std::vector<StackFrame> calls) { return calls_that_wait(calls); };
   CHECK(named({{"poll", ""}, {"PMPI_Recv", ""}, {"MPI_Barrier", ""}, {"main", ""}}) == 3);
   CHECK(named({{"sched_yield", ""}, {"main", ""}}) == 1);
   CHECK(named({{"work", ""}, {"main", ""}}) == 0);

@@ -6,7 +6,7 @@
 
 #include "base/fd.h"
 #include "container/bundle/bundle.h"
-#include "container/bundle/machine.h"
+#include "container/bundle/machine_mounts.h"
 #include "container/host_network/network.h"
 #include "machine/housing/housing.h"
 #include "net/sockets/datagram_relay.h"

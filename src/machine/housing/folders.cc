@@ -10,7 +10,7 @@
 
 #include "base/fd.h"
 #include "base/files/remove_tree.h"
-#include "container/bundle/machine.h"
+#include "container/bundle/machine_mounts.h"
 #include "container/bundle/rootfs.h"
 
 namespace muster::steward {

@@ -12,7 +12,7 @@
 #include "container/bundle/bundle.h"
 #include "container/bundle/image_tool.h"
 #include "container/bundle/light_host.h"
-#include "container/bundle/machine.h"
+#include "container/bundle/machine_mounts.h"
 #include "container/bundle/root_view.h"
 #include "container/bundle/rootfs.h"
 #include "container/cgroup.h"

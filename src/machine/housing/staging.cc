@@ -16,7 +16,7 @@
 #include "base/files/remove_tree.h"
 #include "container/bundle/bundle.h"
 #include "container/bundle/collectives.h"
-#include "container/bundle/machine.h"
+#include "container/bundle/machine_mounts.h"
 #include "container/bundle/rootfs.h"
 #include "container/python_packages.h"
 #include "job/ml_paths.h"

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "base/files/given_path.h"
+#include "container/child_process.h"
 #include "container/id_map.h"
-#include "container/process.h"
 #include "job/host_spec.h"
 
 namespace muster::steward {

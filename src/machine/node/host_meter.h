@@ -15,8 +15,8 @@
 #include "job/host_spec.h"
 #include "job/wire/usage.h"
 #include "os/devices/gpu_meter.h"
+#include "os/supervise/cgroup_usage.h"
 #include "os/supervise/programs.h"
-#include "os/supervise/usage.h"
 
 namespace muster::node {
 

@@ -6,7 +6,7 @@
 
 #include "os/supervise/reaper.h"
 #include "os/supervise/spawn.h"
-#include "os/supervise/steward.h"
+#include "os/supervise/start_steward.h"
 
 namespace muster::node {
 namespace {

@@ -14,8 +14,8 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "command/line.h"
-#include "machine/node/agent.h"
 #include "machine/node/job_place.h"
+#include "machine/node/node_daemon.h"
 #include "machine/node/take_job.h"
 #include "net/loop/tasks.h"
 #include "net/loop/wait.h"
@@ -92,8 +92,8 @@ void end_with_parent() {
 Result<void> run(const NodeArgs& given, const Env& env, const Log& log) {
   job::NodeJob job = TRY(take_job(given.job_file));
   const std::string program = given.steward.empty() ? TRY(own_program()) : given.steward;
-  Agent::Options options{program, without_schedulers(env), TRY(own_host(env, job)), own_node(env),
-                         own_gpus(env)};
+  NodeDaemon::Options options{program, without_schedulers(env), TRY(own_host(env, job)),
+                              own_node(env), own_gpus(env)};
   if (!job.light && ::geteuid() != 0) {  // While there is only one thread.
     const Result<supervise::OwnRoot> own = supervise::become_own_root(options.env);
     if (!own) options.no_root = own.error().text;
@@ -106,12 +106,12 @@ Result<void> run(const NodeArgs& given, const Env& env, const Log& log) {
   while (true) {  // Once for each attempt in which this node takes part.
     const Log own(STDERR_FILENO, "sm node[" + options.host + "]", log.level());
     loop::Loop loop;
-    Agent agent(loop, job, options, own, std::exchange(folder, std::nullopt));
+    NodeDaemon daemon(loop, job, options, own, std::exchange(folder, std::nullopt));
     loop::Tasks tasks(loop);
-    tasks.start(agent.run());
+    tasks.start(daemon.run());
     loop.run();
-    const std::optional<job::NodeAgain>& again = agent.again();
-    folder = agent.take_folder();
+    const std::optional<job::NodeAgain>& again = daemon.again();
+    folder = daemon.take_folder();
     if (!again || !folder) break;
     job.nonce = again->nonce;
     job.key = again->key;

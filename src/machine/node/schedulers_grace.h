@@ -6,7 +6,7 @@
 namespace muster::node {
 
 /// The time that a host on a cluster's node may take to end. After this time, the scheduler kills
-/// all processes of a job that it has signalled. The remaining time, less what agent and steward
+/// all processes of a job that it has signalled. The remaining time, less what daemon and steward
 /// need to report the end, limits the job's own grace period, whichever side requests the stop.
 struct SchedulersGrace {
   std::chrono::milliseconds asked{0};      ///< The job's own.

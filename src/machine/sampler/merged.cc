@@ -6,7 +6,7 @@
 namespace muster::sampler {
 namespace {
 
-bool is_python_loop(const job::Call& call) {
+bool is_python_loop(const job::StackFrame& call) {
   const std::string_view name = call.function;
   // Python 3.6 and newer; the last is of an interpreter whose instructions are functions (3.14).
   return name == "_PyEval_EvalFrameDefault" || name == "PyEval_EvalFrameEx" ||
@@ -15,15 +15,15 @@ bool is_python_loop(const job::Call& call) {
 
 }  // namespace
 
-bool has_python_loop(const std::vector<job::Call>& native) {
+bool has_python_loop(const std::vector<job::StackFrame>& native) {
   return std::any_of(native.begin(), native.end(), is_python_loop);
 }
 
-std::vector<job::Call> merged_calls(const std::vector<job::Call>& python,
-                                    const std::vector<job::Call>& native) {
+std::vector<job::StackFrame> merged_calls(const std::vector<job::StackFrame>& python,
+                                          const std::vector<job::StackFrame>& native) {
   const auto first = std::find_if(native.begin(), native.end(), is_python_loop);
   if (first == native.end()) return python;
-  std::vector<job::Call> calls(native.begin(), first);
+  std::vector<job::StackFrame> calls(native.begin(), first);
   const auto loops = std::count_if(first, native.end(), is_python_loop);
   if (static_cast<std::size_t>(loops) != python.size()) {
     calls.insert(calls.end(), python.begin(), python.end());

@@ -13,10 +13,10 @@ namespace muster::sampler {
 /// out. Without any call of the loop, only Python's are returned.
 ///
 /// Pure: no I/O.
-std::vector<job::Call> merged_calls(const std::vector<job::Call>& python,
-                                    const std::vector<job::Call>& native);
+std::vector<job::StackFrame> merged_calls(const std::vector<job::StackFrame>& python,
+                                          const std::vector<job::StackFrame>& native);
 
 /// True if one of these native calls is the interpreter's loop.
-bool has_python_loop(const std::vector<job::Call>& native);
+bool has_python_loop(const std::vector<job::StackFrame>& native);
 
 }  // namespace muster::sampler

@@ -5,11 +5,11 @@
 namespace muster::sampler {
 namespace {
 
-using Calls = std::vector<job::Call>;
+using Calls = std::vector<job::StackFrame>;
 
 constexpr const char* python = "/lib/libpython3.11.so";
-const job::Call loop{"_PyEval_EvalFrameDefault", python};
-const job::Call glue{"PyObject_Vectorcall", python};
+const job::StackFrame loop{"_PyEval_EvalFrameDefault", python};
+const job::StackFrame glue{"PyObject_Vectorcall", python};
 
 TEST_CASE("merged: each of the interpreter's loops is a call of Python's where there are as many") {
   const Calls told =

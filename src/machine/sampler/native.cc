@@ -23,12 +23,12 @@ constexpr std::size_t states_of_an_empty_loop = 5;
 
 /// A thread over several looks.
 struct Trace {
-  std::optional<std::vector<job::Call>> common;  ///< The outer calls that it was always in.
+  std::optional<std::vector<job::StackFrame>> common;  ///< The outer calls that it was always in.
   std::set<std::uint64_t> states;
 };
 
-std::uint64_t hash_of(std::vector<job::Call>::const_iterator at,
-                      std::vector<job::Call>::const_iterator end) {
+std::uint64_t hash_of(std::vector<job::StackFrame>::const_iterator at,
+                      std::vector<job::StackFrame>::const_iterator end) {
   std::uint64_t hash = 0;
   for (; at != end; ++at)
     hash = (hash ^ std::hash<std::string>()(at->function)) * 0x9e3779b97f4a7c15 + 1;
@@ -41,7 +41,7 @@ std::int64_t as_number(std::uint64_t hash) {
 }
 
 /// Keeps the common end of two lists.
-void keep_common(std::vector<job::Call>& common, const std::vector<job::Call>& other) {
+void keep_common(std::vector<job::StackFrame>& common, const std::vector<job::StackFrame>& other) {
   std::size_t count = 0;
   while (count < std::min(common.size(), other.size()) &&
          common[common.size() - 1 - count] == other[other.size() - 1 - count])
@@ -51,8 +51,8 @@ void keep_common(std::vector<job::Call>& common, const std::vector<job::Call>& o
 
 /// Frames outside of main(), which start a program, are left out. main() itself may be missing if
 /// its last call was a jump.
-std::vector<job::Call> calls_of(std::vector<unwind::NamedCall> names) {
-  std::vector<job::Call> calls;
+std::vector<job::StackFrame> calls_of(std::vector<unwind::NamedCall> names) {
+  std::vector<job::StackFrame> calls;
   for (unwind::NamedCall& each : names) {
     if (each.function.starts_with("__libc_start_") || each.function == "_start") break;
     calls.push_back({std::move(each.function), std::move(each.file)});
@@ -87,7 +87,7 @@ struct NativeLook::One {
   }
   void add_look(std::size_t at, const unwind::Snapshot& snapshot, const unwind::Walk& walk) {
     Trace& trace = traces[at];
-    std::vector<job::Call> calls = calls_of(process->names(walk));
+    std::vector<job::StackFrame> calls = calls_of(process->names(walk));
     const std::size_t waiting = job::calls_that_wait(calls);
     calls.erase(calls.begin(), calls.begin() + static_cast<std::ptrdiff_t>(waiting));
     trace.states.insert(process->state(walk, waiting, snapshot) ^

@@ -98,7 +98,7 @@ TEST_CASE("py-spy: its dump is read, the first thread first") {
   CHECK(threads->at(0).number == 9);
   CHECK(threads->at(0).stack.runs);
   CHECK(threads->at(0).stack.calls ==
-        std::vector<job::Call>{{"read", "/code/a.py", 7}, {"<module>", "/code/a.py", 0}});
+        std::vector<job::StackFrame>{{"read", "/code/a.py", 7}, {"<module>", "/code/a.py", 0}});
   CHECK(threads->at(1).stack.name == "loader");
   for (const char* bad : {"", "{}", "[1]", R"([{"frames": 3}])"}) CHECK(!threads_from(bad));
 }

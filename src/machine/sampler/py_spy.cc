@@ -9,8 +9,9 @@
 namespace muster::sampler {
 namespace {
 
-job::Call call_from(const Json& frame) {
-  job::Call call{.function = member_text(frame, "name"), .file = member_text(frame, "filename")};
+job::StackFrame call_from(const Json& frame) {
+  job::StackFrame call{.function = member_text(frame, "name"),
+                       .file = member_text(frame, "filename")};
   const auto line = frame.find("line");
   if (line != frame.end() && line->is_number_integer() && *line > 0 && *line < (1 << 30))
     call.line = line->get<int>();

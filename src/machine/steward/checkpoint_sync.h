@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "aws/s3client/store.h"
+#include "aws/s3client/object_store.h"
 #include "net/loop/loop.h"
 
 namespace muster::steward {

@@ -12,7 +12,7 @@
 #include "base/fd.h"
 #include "base/text.h"
 #include "container/bundle/root_view.h"
-#include "container/process.h"
+#include "container/child_process.h"
 #include "net/loop/tasks.h"
 #include "net/loop/wait.h"
 #include "os/supervise/spawn.h"

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "container/bundle/bundle.h"
-#include "container/limits.h"
+#include "container/host_limits.h"
 #include "machine/steward/test_job.h"
 #include "net/addresses/interfaces.h"
 

@@ -9,7 +9,7 @@
 #include "container/bundle/light_host.h"
 #include "machine/housing/housing.h"
 #include "machine/steward/test_job.h"
-#include "os/supervise/steward.h"
+#include "os/supervise/start_steward.h"
 
 namespace muster::steward {
 namespace {

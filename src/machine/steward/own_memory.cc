@@ -10,7 +10,7 @@
 #include "base/process/data_limit.h"
 #include "base/process/rootless.h"
 #include "job/machine_name.h"
-#include "os/supervise/steward.h"
+#include "os/supervise/start_steward.h"
 
 namespace muster::steward {
 namespace {

@@ -21,7 +21,7 @@
 #include "command/line.h"
 #include "job/host_spec.h"
 #include "machine/housing/folders.h"
-#include "machine/steward/host_run.h"
+#include "machine/steward/job_host.h"
 #include "machine/steward/own_memory.h"
 #include "machine/steward/sweep.h"
 #include "machine/steward/upload_results.h"

@@ -12,7 +12,7 @@
 #include "base/files/folder.h"
 #include "container/cgroup.h"
 #include "machine/steward/test_job.h"
-#include "os/supervise/steward.h"
+#include "os/supervise/start_steward.h"
 
 namespace muster::steward {
 namespace {

@@ -21,7 +21,7 @@
 #include "container/bundle/rootfs.h"
 #include "container/bundle/runtime.h"
 #include "container/cgroup.h"
-#include "container/process.h"
+#include "container/child_process.h"
 #include "job/host_spec.h"
 #include "job/machine_name.h"
 #include "job/outcome/lines.h"

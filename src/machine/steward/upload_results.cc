@@ -15,7 +15,7 @@
 #include "base/text.h"
 #include "job/spec.h"
 #include "machine/housing/folders.h"
-#include "machine/steward/igzip.h"
+#include "machine/steward/pack_gzip.h"
 #include "machine/steward/s3_access.h"
 #include "net/loop/tasks.h"
 

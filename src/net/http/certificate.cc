@@ -6,7 +6,7 @@
 
 #include <memory>
 
-#include "net/http/tls.h"
+#include "net/http/certificates.h"
 
 namespace muster::http {
 namespace {

@@ -6,9 +6,9 @@
 #include <map>
 
 #include "base/text.h"
+#include "net/http/certificates.h"
 #include "net/http/client_connection.h"
 #include "net/http/grammar.h"
-#include "net/http/tls.h"
 
 namespace muster::http {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "net/http/tls.h"
+#include "net/http/certificates.h"
 #include "net/sockets/public_address.h"
 #include "net/sockets/tcp.h"
 

@@ -7,8 +7,8 @@
 #include <cstring>
 #include <optional>
 
+#include "net/http/certificates.h"
 #include "net/http/server_connection.h"
-#include "net/http/tls.h"
 #include "net/loop/loop_thread.h"
 #include "net/sockets/tcp.h"
 

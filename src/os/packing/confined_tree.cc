@@ -8,7 +8,7 @@
 #include <climits>
 
 #include "base/text.h"
-#include "os/packing/member.h"
+#include "os/packing/archive_member.h"
 
 namespace muster::packing {
 namespace {

@@ -9,10 +9,10 @@
 #include <optional>
 
 #include "base/text.h"
+#include "os/packing/archive_member.h"
 #include "os/packing/confined_tree.h"
 #include "os/packing/gzip.h"
-#include "os/packing/member.h"
-#include "os/packing/staging.h"
+#include "os/packing/staging_folder.h"
 #include "os/packing/tar_reader.h"
 
 namespace muster::packing {

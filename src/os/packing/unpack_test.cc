@@ -5,7 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "os/packing/member.h"
+#include "os/packing/archive_member.h"
 #include "os/packing/testing.h"
 
 using namespace muster;

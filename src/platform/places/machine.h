@@ -68,7 +68,7 @@ class Machine {
   std::unique_ptr<cluster::SlurmEngine> cluster_;  ///< In its place, where there is one.
 };
 
-/// See engine/local/outside.h.
+/// See engine/local/outside_check.h.
 std::string why_no_outside(const Env& env);
 
 /// Processes of this machine that each own a host of a job of `sm fit`, by host.

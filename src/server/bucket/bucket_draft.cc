@@ -13,7 +13,7 @@
 #include <cstdio>
 
 #include "base/text.h"
-#include "server/bucket/budget.h"
+#include "server/bucket/span_budget.h"
 
 namespace muster::bucket {
 namespace {

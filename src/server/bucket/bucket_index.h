@@ -11,7 +11,7 @@
 
 #include "aws/s3wire/s3_listing.h"
 #include "server/bucket/bucket_record.h"
-#include "server/bucket/budget.h"
+#include "server/bucket/span_budget.h"
 
 namespace muster::bucket {
 

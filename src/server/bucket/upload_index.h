@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "server/bucket/budget.h"
+#include "server/bucket/span_budget.h"
 
 namespace muster::bucket {
 

@@ -6,7 +6,7 @@
 #include "aws/api/inputs.h"
 #include "base/text.h"
 #include "platform/journals/log_merge.h"
-#include "server/cloudwatch/log_filter.h"
+#include "server/cloudwatch/filter_pattern.h"
 #include "server/cloudwatch/logs.h"
 #include "server/cloudwatch/logs_group.h"
 

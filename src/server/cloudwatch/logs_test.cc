@@ -7,7 +7,7 @@
 
 #include "base/fd.h"
 #include "job/outcome/lines.h"
-#include "server/cloudwatch/log_filter.h"
+#include "server/cloudwatch/filter_pattern.h"
 #include "server/test_journals.h"
 
 namespace muster::cloudwatch {

@@ -32,7 +32,7 @@
 #include "net/loop/wait.h"
 #include "net/loop/worker.h"
 #include "platform/places/machine.h"
-#include "platform/places/rootless.h"
+#include "platform/places/rootless_user.h"
 #include "platform/places/tool_image.h"
 #include "server/bucket/bucket_store.h"
 #include "server/control.h"

@@ -9,7 +9,7 @@
 #include "server/operations/ecr.h"
 #include "server/operations/keys.h"
 #include "server/operations/operations.h"
-#include "server/operations/timelines.h"
+#include "server/operations/timeline_operation.h"
 #include "server/web/web_server.h"
 
 namespace muster::server {

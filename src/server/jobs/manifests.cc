@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "aws/s3client/channel.h"
+#include "aws/s3client/s3_channel.h"
 #include "base/fields.h"
 #include "base/json.h"
 

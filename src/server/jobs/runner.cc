@@ -4,7 +4,7 @@
 
 #include "aws/api/inputs.h"
 #include "base/text.h"
-#include "job/outcome/last_words.h"
+#include "job/outcome/shown_words.h"
 #include "server/jobs/aws_image.h"
 #include "server/jobs/priority.h"
 #include "server/jobs/training_image.h"

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "aws/api/job_request.h"
-#include "job/vpc/place.h"
+#include "job/vpc/vpc_config.h"
 #include "server/jobs/job_config.h"
 
 namespace muster::jobs {

@@ -5,7 +5,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
-#include "job/outcome/last_words.h"
+#include "job/outcome/shown_words.h"
 #include "server/cloudwatch/usage_series.h"
 #include "server/jobs/until_stored.h"
 

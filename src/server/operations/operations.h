@@ -9,7 +9,7 @@
 #include "server/cloudwatch/metrics.h"
 #include "server/jobs/jobs.h"
 #include "server/operations/describe.h"
-#include "server/operations/stacks.h"
+#include "server/operations/stack_operations.h"
 #include "server/store/store.h"
 
 namespace muster::server {

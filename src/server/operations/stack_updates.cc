@@ -8,7 +8,7 @@
 #include "server/cloudformation/changes.h"
 #include "server/operations/stack_answers.h"
 #include "server/operations/stack_input.h"
-#include "server/operations/stacks.h"
+#include "server/operations/stack_operations.h"
 
 namespace muster::server {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "base/fd.h"
 #include "server/operations/ec2.h"
-#include "server/operations/stacks.h"
+#include "server/operations/stack_operations.h"
 
 namespace muster::server {
 

@@ -8,7 +8,7 @@
 
 #include "aws/access/keyring.h"
 #include "server/bucket/bucket_store.h"
-#include "server/bucket/budget.h"
+#include "server/bucket/span_budget.h"
 
 namespace muster::s3server {
 

@@ -1,0 +1,75 @@
+#include "net/sockets/probe_port.h"
+
+#include <netdb.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <array>
+#include <cerrno>
+#include <memory>
+
+#include "base/fd.h"
+#include "net/sockets/tcp.h"
+
+namespace muster::loop {
+
+Task<Result<void>> port_answers(Loop& loop, std::string host, std::uint16_t port,
+                                std::string greeting, TimePoint deadline) {
+  Result<std::vector<TcpAddress>> addresses = co_await resolve(loop, host, port, deadline);
+  if (!addresses) co_return addresses.error();
+  Error last = fail(Errc::not_found, host + ": no address");
+  for (const TcpAddress& address : *addresses) {
+    Result<Fd> socket = co_await tcp_connect(loop, address, deadline);
+    if (!socket) {
+      last = socket.error();
+      continue;
+    }
+    if (::send(socket->get(), greeting.data(), greeting.size(), MSG_NOSIGNAL) < 0)
+      co_return fail(Errc::closed, errno_text("send"));
+    Watch watch(loop, socket->get());
+    const bool readable = co_await watch.readable(deadline);
+    if (!readable) co_return fail(Errc::timeout, "no answer");
+    char byte = 0;
+    const ssize_t count = ::recv(socket->get(), &byte, 1, 0);
+    if (count < 0) co_return fail(Errc::closed, errno_text("receive"));
+    if (count == 0) co_return fail(Errc::closed, "the connection ended at once");
+    co_return Result<void>();
+  }
+  co_return last;
+}
+
+Result<std::vector<std::uint16_t>> free_ports(int count) {
+  std::vector<Fd> held;  // All at once, or the kernel might give one of them twice.
+  std::vector<std::uint16_t> ports;
+  for (int i = 0; i < count; ++i) {
+    Fd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    socklen_t size = sizeof(address);
+    sockaddr* const any = reinterpret_cast<sockaddr*>(&address);
+    if (!socket || ::bind(socket.get(), any, size) != 0 ||
+        ::getsockname(socket.get(), any, &size) != 0)
+      return fail_errno("a free port");
+    ports.push_back(ntohs(address.sin_port));
+    held.push_back(std::move(socket));
+  }
+  return ports;
+}
+
+Result<std::string> address_of(const std::string& host) {
+  for (const int family : {AF_INET, AF_UNSPEC}) {
+    addrinfo hints{};
+    hints.ai_family = family;
+    hints.ai_socktype = SOCK_STREAM;
+    addrinfo* found = nullptr;
+    if (::getaddrinfo(host.c_str(), nullptr, &hints, &found) != 0) continue;
+    const std::unique_ptr<addrinfo, void (*)(addrinfo*)> owned(found, ::freeaddrinfo);
+    std::array<char, NI_MAXHOST> text{};
+    if (::getnameinfo(found->ai_addr, found->ai_addrlen, text.data(), text.size(), nullptr, 0,
+                      NI_NUMERICHOST) == 0)
+      return std::string(text.data());
+  }
+  return fail(Errc::not_found, host + ": no address");
+}
+
+}  // namespace muster::loop
