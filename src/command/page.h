@@ -43,6 +43,9 @@ struct Exit {
   std::string_view meaning;
 };
 
+/// Flag of all commands that print times.
+inline constexpr Flag utc_flag{"--utc", "", "print and read times in UTC, not in the local zone"};
+
 /// A job's values, of all commands that begin one.
 inline constexpr Flag hyperparameter_flag{
     .name = "--hyperparameter",

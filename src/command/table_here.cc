@@ -97,6 +97,7 @@ std::vector<Flag> fit_flags() {
        {"--detach", "",
         "return as soon as the job runs; prints the job's name and the next commands to use"},
        {"--raw", "", raw_help},
+       utc_flag,
        {"--json", "", "print one JSON object per line instead of text"},
        {"--verbose", "", "also log what muster and train do"},
        {"--timeline", "", "at the end, show how long each phase took, like sm timeline"},

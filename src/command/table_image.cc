@@ -116,7 +116,7 @@ std::vector<Page> pages_image() {
        .brief = "list the images on this machine",
        .about = "Lists the images on this machine: name, digest, size on disk (shared layers count "
                 "in each image) and last use.",
-       .flags = {{"--json", "", "print one JSON object per line"}},
+       .flags = {utc_flag, {"--json", "", "print one JSON object per line"}},
        .examples = {{"sm image ls"}},
        .exits = image_exits("success", "usage error")},
       {.name = "image inspect",

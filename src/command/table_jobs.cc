@@ -70,6 +70,7 @@ std::vector<Flag> submit_flags() {
         "the job as input of CreateTrainingJob; only --name can be combined with it"},
        {"--wait", "", "follow the job to its end"},
        {"--raw", "", raw_help},
+       utc_flag,
        {"--json", "", "print one JSON object; with --wait, one for each log line"}});
 }
 
@@ -114,6 +115,7 @@ Page jobs() {
                 {"--instance-type", "TEXT", "only jobs whose instance type contains this text"},
                 {"--tag", "KEY[=VALUE]", "only jobs of the server with this tag"},
                 {"--limit", "N", "list at most N jobs (default 20)"},
+                utc_flag,
                 api_json},
       .examples = {{"sm jobs"},
                    {"sm jobs --status Failed --limit 5"},
@@ -134,7 +136,7 @@ Page describe() {
           "Shows the details of a job of sm fit on this machine, or of a job on the server at "
           "AWS_ENDPOINT_URL: its state, or how it ended and why.",
       .operands = {job},
-      .flags = {api_json},
+      .flags = {utc_flag, api_json},
       .examples = {{"sm describe mnist-2026-01-31-12-00-00-1a2b"}, {"sm describe --json JOB"}},
       .notes = {own_note, endpoint_note},
       .exits = exits_of("success", "job not found or invalid key"),
@@ -157,9 +159,10 @@ Page logs() {
                 {"--host", "HOST", "only lines of this host: algo-1, algo-2, …"},
                 {"--rank", "N", "only lines of this rank, counted from 0"},
                 {"--since", "TIME",
-                 "only lines since this time: 30s, 10m, 2h or 1d ago, or a time in UTC: "
+                 "only lines since this time: 30s, 10m, 2h or 1d ago, or a local time: "
                  "\"2026-01-31 12:00:00\""},
                 {"--raw", "", raw_help},
+                utc_flag,
                 {"--json", "", "print one JSON object per line instead of text"}},
       .examples = {{"sm logs JOB"},
                    {"sm logs -f JOB", "follow the job to its end; Ctrl-C does not stop the job"},

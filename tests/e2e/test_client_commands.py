@@ -92,7 +92,7 @@ def test_a_submitted_job_runs_with_its_data_and_leaves_a_model(sm, server):
         lines = lines_of(done.stdout, host)
         assert f"hello from {host} ['--word', 'ab c']" in lines
         assert "sees ['a', 'deep'] text of b" in lines
-    statuses = re.findall(r"^\d{4}-\S+ \S+ (\w+) - ", done.stdout, re.M)
+    statuses = re.findall(r"^\d{4}-\S+ \S+ (?:\+\S+ )?(\w+) - ", done.stdout, re.M)
     assert statuses[-1] == "Completed" and statuses.count("Training") == 1
     model = re.search(r"^Model: s3://([^/]+)/(\S+)$", done.stdout, re.M)
     s3 = server.client("s3")
@@ -210,7 +210,8 @@ def test_what_a_job_left_is_downloaded(sm):
     assert files_below(sm.folder / "leaves") == files, "and nothing hidden"
     assert (sm.folder / "leaves/output/figures").read_text() == "1 2 3"
     log = sm.folder / "leaves" / "log"
-    assert (log / "all.log").read_text() == sm("logs", "leaves").stdout
+    text = (log / "all.log").read_text()
+    assert text.replace(" UTC ", " +00:00 ", 1) == sm("logs", "--utc", "leaves").stdout
     of_host = (log / "algo-2.log").read_text().splitlines()
     assert all(line.startswith("algo-2 ") for line in of_host)
     assert any("hello from algo-2 []" in line for line in of_host)

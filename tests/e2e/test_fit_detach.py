@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import stat
 import subprocess
@@ -144,8 +145,9 @@ def test_the_log_is_kept_by_host_and_merged_also_of_an_attached_job_that_fails(m
     own = (log / "algo-1.log").read_text().splitlines()
     assert all(line.startswith("algo-1") for line in own)
     shown = sm("logs", "fails").out.decode()
+    assert re.match(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC Starting - ", merged), merged
     for line in shown.splitlines():
-        assert line.split("| ")[-1] in merged
+        assert re.split(r"\| | \+00:00 ", line)[-1] in merged
     only = sm("logs", "--host", "algo-2", "--tail", "2", "fails").out.decode().splitlines()
     assert len(only) == 2 and all(line.startswith("algo-2") for line in only)
     by_rank = sm("logs", "--json", "--rank", "1", "fails").out.splitlines()
@@ -154,6 +156,25 @@ def test_the_log_is_kept_by_host_and_merged_also_of_an_attached_job_that_fails(m
     assert sm("logs", "--since", "2000-01-01", "fails").out.decode() == shown
     assert sm("logs", "--since", "0s", "--host", "algo-1", "fails").out == b""
     assert "only algo-1 to algo-2" in sm("logs", "--host", "algo-3", "fails", code=2).text
+
+
+def test_times_are_local_and_say_so(machine):
+    detach(machine, "print('here')\n", "timed")
+
+    def said(*words) -> str:
+        done = machine.sm(*words, environment={"TZ": "XST-3:30"})
+        assert done.wait(GUARD_SECONDS) == 0, done.text
+        return done.out.decode()
+
+    said("logs", "-f", "timed")
+    log = said("logs", "timed")
+    assert re.match(r"\S+ \S+ \+03:30 Starting - ", log) and log.count("+03:30") == 1, log
+    start = re.search(r"Created +(\S+ \S+) \+03:30\n", said("describe", "timed"))[1]
+    assert f" {start} +03:30 " in said("jobs")
+    assert said("logs", "--since", start, "timed") == log
+    assert said("logs", "--since", f"{start}Z", "timed") == ""
+    for words in (("logs", "--utc", "timed"), ("describe", "--utc", "timed"), ("jobs", "--utc")):
+        assert " +00:00 " in said(*words).replace("\n", " "), words
 
 
 def test_results_and_log_belong_to_who_asked_by_sudo(machine):

@@ -4,6 +4,7 @@ import { Copy, Empty, Link, Trouble, go, html, place, render, signal, useSignal,
 import { passOf, viewOf } from "./address.js";
 import { call, mayLogIn, visit } from "./calls.js";
 import { AGAIN_MS } from "./news.js";
+import { zoneName, zoneText } from "./text.js";
 import { Access, Machine } from "../machine/machine.js";
 import { Jobs } from "../jobs/jobs.js";
 import { Job } from "../job/job.js";
@@ -71,6 +72,7 @@ function Top({ path }) {
       <${Link} to="/ui/access" aria-current=${at("/ui/access")}>Access<//>
     </nav>
     <span class="grow"></span>
+    <span class="quiet zone" title=${`Times are in the browser's time zone, ${zoneName()}`}>${zoneText()}</span>
     <button type="button" class="small" onClick=${leave}>Log out</button>
   </header>`;
 }

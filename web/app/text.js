@@ -1,6 +1,6 @@
 // Human-readable dates, durations, sizes and numbers. Pure, except that they use the reader's time zone and language.
 
-const dates = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
+const dates = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "long" });
 const padded = (number, size = 2) => String(number).padStart(size, "0");
 
 /** 2026-01-31 */
@@ -28,6 +28,16 @@ export function whenTexts(seconds, now = new Date()) {
   if (Number.isNaN(date.getTime())) return null;
   return { iso: date.toISOString(), full: dates.format(date), short: shortDate(seconds, now) };
 }
+
+/** UTC+01:00: the offset of the reader's time zone at `date`. */
+export function zoneText(date = new Date()) {
+  const minutes = -date.getTimezoneOffset();
+  const [hours, rest] = [Math.floor(Math.abs(minutes) / 60), Math.abs(minutes) % 60];
+  return `UTC${minutes < 0 ? "-" : "+"}${padded(hours)}:${padded(rest)}`;
+}
+
+/** Europe/Berlin, as the browser names it. */
+export const zoneName = () => dates.resolvedOptions().timeZone;
 
 /** Rounds before it picks the unit: 59.7 is a minute, not 60 s. */
 export function span(seconds) {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { at } from "../setup_test.js";
-import { clock, dayText, kindOf, shortDate, shortNumber, shortSpan, sizeText, span, stillText, timeText, whenTexts } from "./text.js";
+import { clock, dayText, kindOf, shortDate, shortNumber, shortSpan, sizeText, span, stillText, timeText, whenTexts, zoneName, zoneText } from "./text.js";
 
 test("text: a span has the unit that fits, after rounding", () => {
   const cases = [
@@ -84,6 +84,12 @@ test("text: a moment has texts for programs, for a tooltip and for a table", () 
   assert.equal(texts.iso, "2001-09-09T01:46:40.000Z");
   assert.equal(texts.short, "2001-09-09 03:46:40");
   assert.match(texts.full, /2001/);
+});
+
+test("text: the reader's time zone, in winter and in summer", () => {
+  assert.equal(zoneText(new Date("2026-01-31T12:00:00Z")), "UTC+01:00");
+  assert.equal(zoneText(new Date("2026-07-31T12:00:00Z")), "UTC+02:00");
+  assert.equal(zoneName(), process.env.TZ);
 });
 
 test("text: an invalid time has no text", () => {

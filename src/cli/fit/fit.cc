@@ -20,6 +20,7 @@
 #include "cli/fit/fit_spec.h"
 #include "cli/fit/kept_job.h"
 #include "cli/fit/places.h"
+#include "cli/local_time.h"
 #include "cli/needs.h"
 #include "cli/out.h"
 #include "cli/own_namespace.h"
@@ -408,6 +409,7 @@ int fit_main(const Args& args, const Env& given) {
   FitLine line = fit_options(args);
   if (const command::Stop* stop = std::get_if<command::Stop>(&line)) return tell(*stop);
   FitOptions options = std::get<FitOptions>(std::move(line));
+  if (options.utc) use_utc();
   const bool brings_image =
       options.slurm && !options.image.empty() && places::image_tool(options.slurm, {}).empty();
   if (brings_image && ::geteuid() != 0)

@@ -23,7 +23,8 @@ struct FitWords {
   std::vector<std::string> slurm, inputs, bound, hyperparameters, environment, metrics;
   ValueFiles files;
   bool overwrite = false, keep = false, detach = false, json = false, raw = false, verbose = false,
-       print_plan = false, end_hung = false, encrypted = false, timeline = false, preflight = false;
+       print_plan = false, utc = false, end_hung = false, encrypted = false, timeline = false,
+       preflight = false;
 };
 
 void bind(command::Line& line, FitWords& words) {
@@ -66,6 +67,7 @@ void bind(command::Line& line, FitWords& words) {
   line.texts("--slurm", words.slurm);
   line.flag("--detach", words.detach);
   line.flag("--raw", words.raw);
+  line.flag("--utc", words.utc);
   line.flag("--json", words.json);
   line.flag("--verbose", words.verbose);
   line.flag("--timeline", words.timeline);
@@ -189,6 +191,7 @@ Result<FitOptions> options_from(FitWords words, Args arguments) {
   options.overwrite = words.overwrite;
   options.keep = words.keep;
   options.detach = words.detach;
+  options.utc = words.utc;
   options.json = words.json;
   options.raw = words.raw;
   options.verbose = words.verbose;

@@ -63,6 +63,7 @@ struct FitOptions {
   bool keep = false;
   std::optional<places::SlurmCluster> slurm{};  ///< None: hosts are on this machine.
   bool detach = false;                          ///< The job continues without a terminal.
+  bool utc = false;
   bool json = false;
   bool raw = false;
   bool verbose = false;

@@ -14,6 +14,7 @@
 #include "cli/fit/places.h"
 #include "cli/fit/submit_request.h"
 #include "cli/fit/submit_upload.h"
+#include "cli/local_time.h"
 #include "cli/server_client.h"
 #include "cli/view/job_log.h"
 #include "cli/view/job_view.h"
@@ -142,6 +143,7 @@ void bind(command::Line& line, SubmitWords& words) {
   line.text("--json-file", words.json_file);
   line.flag("--wait", words.wait);
   line.flag("--raw", words.raw);
+  line.flag("--utc", words.utc);
   line.flag("--json", words.json);
 }
 
@@ -155,6 +157,7 @@ int submit_main(const Args& args, const Env& env) {
   if (const std::string now = new_submit_line(args, page); !now.empty())
     return tell(command::wrong_line(page, "--script has been removed; use: " + now));
   if (const std::optional<command::Stop> stop = line.parse(args)) return tell(*stop);
+  if (words.utc) use_utc();
   const Result<Submission> submission = prepare(words);
   if (!submission) return tell(command::wrong_line(page, submission.error().text));
   return run_client("sm submit", env, [&](Client& client) { return submit(client, *submission); });

@@ -11,6 +11,7 @@
 #include "cli/exit_code_of.h"
 #include "cli/image_commands/image_import.h"
 #include "cli/image_commands/image_pull.h"
+#include "cli/local_time.h"
 #include "cli/own_namespace.h"
 #include "cli/server_client.h"
 #include "cli/values.h"
@@ -70,7 +71,7 @@ Result<std::string> import_one(image::Store& store, const ImageOptions& options,
 
 std::string use_text(const image::ListedImage& image) {
   if (!image.unpacked) return "pushed, not used by a job yet";
-  return image.in_use ? "in use" : "last used " + utc_text(image.used);
+  return image.in_use ? "in use" : "last used " + zoned_text(image.used);
 }
 
 Result<std::string> list(const image::Store& store, const ImageOptions& options) {
@@ -160,7 +161,11 @@ std::optional<command::Stop> parse(const Args& args, std::string& command, Image
   if (command == "prune") line.flag("--all", options.all);
   if (command == "prune") line.text("--size", options.size);
   if (command != "inspect") line.flag("--json", options.json);
-  return line.parse({args.begin() + 1, args.end()});
+  bool utc = false;
+  if (command == "ls") line.flag("--utc", utc);
+  std::optional<command::Stop> stop = line.parse({args.begin() + 1, args.end()});
+  if (utc) use_utc();
+  return stop;
 }
 
 Result<std::string> run(const std::string& command, const ImageOptions& options, const Env& env) {

@@ -6,6 +6,7 @@
 #include "base/terminal.h"
 #include "cli/cli.h"
 #include "cli/exit_code_of.h"
+#include "cli/local_time.h"
 #include "cli/server_client.h"
 #include "cli/view/here.h"
 #include "cli/view/job_view.h"
@@ -38,8 +39,11 @@ int describe_main(const Args& args, const Env& env) {
   std::string job;
   bool json = false;
   line.text("JOB", job);
+  bool utc = false;
+  line.flag("--utc", utc);
   line.flag("--json", json);
   if (const std::optional<command::Stop> stop = line.parse(args)) return tell(*stop);
+  if (utc) use_utc();
   const Result<std::optional<places::FoundJob>> own = own_job(env, job);
   if (!own) return end_with("sm describe", own.error());
   if (*own)

@@ -11,6 +11,7 @@
 #include "base/time.h"
 #include "cli/cli.h"
 #include "cli/exit_code_of.h"
+#include "cli/local_time.h"
 #include "cli/server_client.h"
 #include "cli/values.h"
 #include "cli/view/here.h"
@@ -153,8 +154,11 @@ int jobs_main(const Args& args, const Env& env) {
   line.text("--instance-type", options.type);
   line.text("--tag", options.tag);
   line.text("--limit", options.limit);
+  bool utc = false;
+  line.flag("--utc", utc);
   line.flag("--json", options.json);
   if (const std::optional<command::Stop> stop = line.parse(args)) return tell(*stop);
+  if (utc) use_utc();
   const Result<Query> query = query_from(options);
   if (!query) return tell(command::wrong_line(page, query.error().text));
   const Result<std::vector<places::FoundJob>> found = places::find_jobs(state_folder(env));

@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "cli/cli.h"
+#include "cli/local_time.h"
 #include "cli/server_client.h"
 #include "cli/values.h"
 #include "cli/view/here.h"
@@ -18,6 +19,7 @@ constexpr int rank_max = 1'000'000;
 /// The line as it is typed.
 struct LogsOptions {
   std::string tail, host, rank, since;
+  bool utc = false;
 };
 
 Result<LogFilter> filter_from(const LogsOptions& options) {
@@ -49,8 +51,10 @@ int logs_main(const Args& args, const Env& env) {
   line.text("--since", typed.since);
   line.flag("--follow", how.follow);
   line.flag("--raw", how.raw);
+  line.flag("--utc", typed.utc);
   line.flag("--json", how.json);
   if (const std::optional<command::Stop> stop = line.parse(args)) return tell(*stop);
+  if (typed.utc) use_utc();  // Before a time is read.
   Result<LogFilter> filter = filter_from(typed);
   if (!filter) return tell(command::wrong_line(page, filter.error().text));
   how.filter = *std::move(filter);

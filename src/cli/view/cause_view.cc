@@ -6,9 +6,9 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "base/dates.h"
 #include "base/fields.h"
 #include "base/terminal.h"
+#include "cli/local_time.h"
 #include "cli/view/job_view.h"
 
 namespace muster::cli {
@@ -26,11 +26,11 @@ std::string seconds(std::int64_t ms) {
   return text.data();
 }
 
-/// "2026-01-31 12:00:00, 0.49 s after algo-2's start, while running"
+/// "2026-01-31 12:00:00 +00:00, 0.49 s after algo-2's start, while running"
 std::string when(const Json& cause) {
   const std::optional<std::int64_t> time = number(cause, "time_ms");
   if (!time) return {};
-  std::string text = utc_text(UnixMillis(*time));
+  std::string text = zoned_text(UnixMillis(*time));
   if (const std::optional<std::int64_t> after = number(cause, "after_ms"))
     text +=
         ", " + seconds(*after) + " after " + visible_line(member_text(cause, "host")) + "'s start";

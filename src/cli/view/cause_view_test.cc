@@ -4,15 +4,18 @@
 
 #include <nlohmann/json.hpp>
 
+#include "cli/local_time.h"
+
 namespace muster::cli {
 namespace {
 
 TEST_CASE("cause view: the time, the consequences, and what to do") {
+  use_utc();
   const Json cause{
       {"host", "algo-2"}, {"time_ms", 1769860800123}, {"after_ms", 490},     {"doing", "running"},
       {"victims", 3},     {"within_ms", 84},          {"advice", "eat less"}};
   CHECK(cause_lines(cause) ==
-        "  when: 2026-01-31 12:00:00, 0.49 s after algo-2's start, while running\n"
+        "  when: 2026-01-31 12:00:00 +00:00, 0.49 s after algo-2's start, while running\n"
         "  then: 3 other ranks ended because of it, within 0.08 s\n"
         "  hint: eat less\n");
 }

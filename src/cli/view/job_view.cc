@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "base/topic.h"
 #include "cli/exit_code_of.h"
+#include "cli/local_time.h"
 #include "cli/view/cause_view.h"
 #include "cli/view/render.h"
 #include "job/limits.h"
@@ -62,7 +63,7 @@ std::int64_t member_number(const Json& json, std::string_view name) {
 
 std::string time_text(const Json& json, std::string_view name) {
   const std::optional<UnixMillis> time = member_time(json, name);
-  return time ? utc_text(*time) : std::string("-");
+  return time ? zoned_text(*time) : std::string("-");
 }
 
 /// "45s", "3m05s", "2h07m".

@@ -6,6 +6,7 @@
 
 #include "base/json.h"
 #include "cli/exit_code_of.h"
+#include "cli/local_time.h"
 
 namespace muster::cli {
 namespace {
@@ -21,6 +22,7 @@ Json json(const char* text) {
 }
 
 TEST_CASE("jobs: the table of jobs is aligned, whatever a server says") {
+  use_utc();
   CHECK(jobs_table(Json::array(), ms(0), false) == "no jobs\n");
   CHECK(jobs_table(Json(), ms(0), true) == "no jobs\n");
   const Json jobs = json(R"([
@@ -32,26 +34,27 @@ TEST_CASE("jobs: the table of jobs is aligned, whatever a server says") {
      "CreationTime": 0, "LastModifiedTime": 65.9},
     {"TrainingJobName": 7, "CreationTime": 1e300}, 5])");
   CHECK(jobs_table(jobs, ms(1010'000), false) ==
-        "NAME           STATUS                 CREATED              TOOK\n"
-        "a              InProgress (Training)  1970-01-01 00:16:40  9s\n"
-        "longer\\x1b[1m  Completed              1970-01-01 00:00:00  2h05m\n"
-        "never          Failed                 1970-01-01 00:00:00  1m05s\n"
-        "                                      -                    -\n"
-        "                                      -                    -\n");
+        "NAME           STATUS                 CREATED                     TOOK\n"
+        "a              InProgress (Training)  1970-01-01 00:16:40 +00:00  9s\n"
+        "longer\\x1b[1m  Completed              1970-01-01 00:00:00 +00:00  2h05m\n"
+        "never          Failed                 1970-01-01 00:00:00 +00:00  1m05s\n"
+        "                                      -                           -\n"
+        "                                      -                           -\n");
   const std::string coloured = jobs_table(jobs, ms(0), true);
   CHECK(coloured.find("\x1b[31mFailed") != std::string::npos);
 }
 
 TEST_CASE("jobs: next to a server's jobs this machine's are marked, and their places are paths") {
+  use_utc();
   const Json jobs = json(R"([
     {"TrainingJobName": "here", "TrainingJobStatus": "Completed", "SecondaryStatus": "Completed",
      "CreationTime": 0, "TrainingEndTime": 5, "MusterPlace": "local"},
     {"TrainingJobName": "there", "TrainingJobStatus": "Completed", "SecondaryStatus": "Completed",
      "CreationTime": 0, "TrainingEndTime": 5}])");
   CHECK(jobs_table(jobs, ms(0), false) ==
-        "NAME   STATUS     CREATED              TOOK  WHERE\n"
-        "here   Completed  1970-01-01 00:00:00  5s    local\n"
-        "there  Completed  1970-01-01 00:00:00  5s    server\n");
+        "NAME   STATUS     CREATED                     TOOK  WHERE\n"
+        "here   Completed  1970-01-01 00:00:00 +00:00  5s    local\n"
+        "there  Completed  1970-01-01 00:00:00 +00:00  5s    server\n");
   const Json own = json(R"({
     "TrainingJobName": "here", "TrainingJobStatus": "Failed", "MusterPlace": "local",
     "OutputDataConfig": {"S3OutputPath": "file:///out"}, "MusterResults": true,
@@ -87,6 +90,7 @@ TEST_CASE("jobs: a description is text for people, with what there is") {
     "FinalMetricDataList": [{"MetricName": "loss", "Value": 0.5}],
     "SecondaryStatusTransitions":
         [{"Status": "Training", "StartTime": 1, "StatusMessage": "m"}]})");
+  use_utc();
   CHECK(job_text(job, false) ==
         "Name           j\n"
         "Status         Stopped (MaxRuntimeExceeded)\n"
@@ -94,7 +98,7 @@ TEST_CASE("jobs: a description is text for people, with what there is") {
         "               long\n"
         "Image          host\n"
         "Hosts          2 x a, 1 x b\n"
-        "Created        1970-01-01 00:00:00\n"
+        "Created        1970-01-01 00:00:00 +00:00\n"
         "Training time  1m01s\n"
         "Inputs:\n"
         "  train  s3://b/k\n"
@@ -104,7 +108,7 @@ TEST_CASE("jobs: a description is text for people, with what there is") {
         "Metrics:\n"
         "  loss  0.5\n"
         "Statuses:\n"
-        "  1970-01-01 00:00:01  Training  m\n");
+        "  1970-01-01 00:00:01 +00:00  Training  m\n");
   CHECK(hosts_of_job(job) == 3);
   CHECK(exit_code_of_job(job) == exit_timed_out);
   CHECK(end_text(job, false) == "Stopped: too\n    long\n");
@@ -124,14 +128,15 @@ TEST_CASE("jobs: a job that hangs or is silent says so in the list and its descr
   const UnixMillis now(820'000);
   const auto row = [&job, &now] { return jobs_table(Json::array({job}), now, false); };
   CHECK(row().find("InProgress (Training: silent for 12 min)") != std::string::npos);
-  CHECK(job_text(job, false).find("Last line  1970-01-01 00:01:40") != std::string::npos);
+  CHECK(job_text(job, false).find("Last line  1970-01-01 00:01:40 +00:00") != std::string::npos);
   job["MusterSilentSince"] = -7000;
   CHECK(row().find("silent for 2 h 10 min") != std::string::npos);
   job["MusterHang"] = {{"since", 100}, {"noticed", 200}, {"verdict", "the job hangs\x1b[2J"}};
   CHECK(row().find("InProgress (Training: hangs)") != std::string::npos);
   CHECK(job_text(job, false)
             .find("Hang       the job hangs\\x1b[2J\n"
-                  "           since 1970-01-01 00:01:40; sm stacks j shows") != std::string::npos);
+                  "           since 1970-01-01 00:01:40 +00:00; sm stacks j shows") !=
+        std::string::npos);
   CHECK(job_text(job, true).find("\x1b[31mInProgress") != std::string::npos);
   job["TrainingJobStatus"] = "Completed";
   CHECK(row().find("hangs") == std::string::npos);
@@ -142,6 +147,7 @@ TEST_CASE("jobs: a job that hangs or is silent says so in the list and its descr
 TEST_CASE("jobs: following a job returns its end as the exit code") {
   struct {
     const char* status;
+  use_utc();
     const char* secondary;
     bool ended;
     int code;

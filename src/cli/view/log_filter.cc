@@ -1,8 +1,6 @@
 #include "cli/view/log_filter.h"
 
-#include <cmath>
-
-#include "base/dates.h"
+#include "cli/local_time.h"
 #include "cli/values.h"
 
 namespace muster::cli {
@@ -19,9 +17,8 @@ void LogTail::add(LogEntry entry) {
 
 Result<UnixMillis> moment(const std::string& flag, const std::string& text, UnixMillis now) {
   if (const std::optional<UnixMillis> span = span_in(text)) return now - *span;
-  const std::optional<double> time = parse_iso8601(text);
-  if (time) return UnixMillis(std::llround(*time * 1000));
-  return wrong_value(flag, "a span (30s, 10m, 2h, 1d) or a time (2026-01-31 12:00:00, UTC)", text);
+  if (const std::optional<UnixMillis> time = parse_local(text)) return *time;
+  return wrong_value(flag, "a span (30s, 10m, 2h, 1d) or a time (2026-01-31 12:00:00)", text);
 }
 
 }  // namespace muster::cli

@@ -36,8 +36,8 @@ class LogTail {
   std::deque<LogEntry> entries_;
 };
 
-/// Parses "30s", "10m", "2h" and "1d" before `now`, a date, or a time as in logs and ISO 8601: UTC
-/// unless it has a time zone. Error: `invalid_input` that names `flag`.
+/// Parses "30s", "10m", "2h" and "1d" before `now`, a date, or a time as in logs and ISO 8601: in
+/// this process's zone unless it has one. Error: `invalid_input` that names `flag`.
 Result<UnixMillis> moment(const std::string& flag, const std::string& text, UnixMillis now);
 
 }  // namespace muster::cli

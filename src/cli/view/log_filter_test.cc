@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include "cli/local_time.h"
+
 namespace muster::cli {
 namespace {
 
@@ -49,6 +51,7 @@ TEST_CASE("log filter: the last entries are kept in their order") {
 }
 
 TEST_CASE("log filter: a moment is a span before now or a time") {
+  use_utc();
   const UnixMillis now = ms(1'700'000'000'250);
   struct {
     const char* text;

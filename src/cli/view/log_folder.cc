@@ -14,6 +14,7 @@ LogFolder::LogFolder(std::string folder, RenderOptions options)
   options_.colour = false;
   options_.live = false;
   options_.raw = true;
+  options_.utc = true;
   file(all);
 }
 

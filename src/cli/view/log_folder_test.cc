@@ -24,7 +24,7 @@ TEST_CASE("log folder: one file has all lines, and each host's lines have a sepa
     REQUIRE(files.flush());
   }
   CHECK(read_file(*folder + "/all.log").value_or("") ==
-        "1970-01-01 00:00:00 Training - Training in progress\n"
+        "1970-01-01 00:00:00 UTC Training - Training in progress\n"
         "algo-1 rank 0 | a\x1b[1m\nalgo-1 muster: warning: slow\nalgo-2 rank 1 ! b\n");
   CHECK(read_file(*folder + "/algo-1.log").value_or("") ==
         "algo-1 rank 0 | a\x1b[1m\nalgo-1 muster: warning: slow\n");

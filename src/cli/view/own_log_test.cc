@@ -28,7 +28,7 @@ TEST_CASE("own log: hosts and statuses in order of time, as files, damage ends o
   REQUIRE(write_log(files, {{"Training", "on", UnixMillis(0)}, {"Failed", "bad", UnixMillis(9000)}},
                     RenderOptions{.hosts = 3, .ranks = 3}, folder + "/log"));
   CHECK(read_file(folder + "/log/all.log").value_or("") ==
-        "1970-01-01 00:00:00 Training - on\nalgo-1 rank 0 | a\nalgo-2 rank 1 | b\n"
+        "1970-01-01 00:00:00 UTC Training - on\nalgo-1 rank 0 | a\nalgo-2 rank 1 | b\n"
         "algo-1 rank 0 | c\n1970-01-01 00:00:09 Failed - bad\n");
   CHECK(read_file(folder + "/log/algo-2.log").value_or("") == "algo-2 rank 1 | b\n");
   REQUIRE(remove_tree(folder));

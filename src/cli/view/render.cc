@@ -9,6 +9,7 @@
 #include "base/terminal.h"
 #include "base/text.h"
 #include "base/topic.h"
+#include "cli/local_time.h"
 #include "cli/view/cause_view.h"
 #include "job/outcome/shown_words.h"
 #include "platform/job_name.h"
@@ -55,11 +56,17 @@ void PlainRender::break_line() {
   at_ = nullptr;
 }
 
+std::string PlainRender::time_text(UnixMillis time) {
+  const std::string offset = options_.utc ? "UTC" : offset_text(time);
+  const std::string text = options_.utc ? utc_text(time) : local_text(time);
+  return std::exchange(offset_, offset) == offset ? text : text + " " + offset;
+}
+
 void PlainRender::status(const platform::StatusLine& line) {
   break_line();
   if (options_.colour) out_ += bold;
   out_ +=
-      utc_text(line.time) + " " + visible_line(line.status) + " - " + visible_line(line.message);
+      time_text(line.time) + " " + visible_line(line.status) + " - " + visible_line(line.message);
   if (options_.colour) out_ += plain;
   out_ += '\n';
 }

@@ -31,6 +31,7 @@ struct RenderOptions {
   bool live = false;
   /// Hosts' lines unchanged. Else control characters are made visible (visible()).
   bool raw = false;
+  bool utc = false;      ///< Times are UTC, not local.
   bool verbose = false;  ///< Also muster's own lines below the level of warnings.
   int hosts = 1;         ///< For the width of tags.
   int ranks = 1;
@@ -41,8 +42,9 @@ struct RenderOptions {
 
 /// For people: `algo-2 rank 3 | text`, with `!` instead of `|` for standard error. Standard error
 /// is not red, because many programs also write ordinary output there. Statuses look as the
-/// SageMaker SDK prints them. Every line of a host carries its tag, and muster's own messages are
-/// one line each without control characters, so a host's output cannot imitate them.
+/// SageMaker SDK prints them; the first, and each with another offset, has its time's offset. Every
+/// line of a host carries its tag, and muster's own messages are one line each without control
+/// characters, so a host's output cannot imitate them.
 ///
 /// The states of a progress bar are one live line until something else is shown; else one line per
 /// second, and the last.
@@ -72,10 +74,12 @@ class PlainRender final : public Render {
   void append(std::string_view bytes);
   void append_waiting(Writer& writer);
   void begin_line(Writer& writer);
+  std::string time_text(UnixMillis time);
   void break_line();
 
   std::string& out_;
   RenderOptions options_;
+  std::string offset_;  ///< Offset of the last time that was shown.
   std::size_t tag_width_;
   std::size_t waiting_bytes_ = 0;  ///< Sum over all writers.
   std::map<std::tuple<std::string, int, job::Stream>, Writer> writers_;

@@ -3,9 +3,12 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <ctime>
 #include <nlohmann/json.hpp>
 
 #include "base/json.h"
+#include "cli/local_time.h"
 
 namespace muster::cli {
 namespace {
@@ -22,9 +25,26 @@ Lines part(int rank, std::string bytes) {
   return {rank, Stream::out, true, std::move(bytes)};
 }
 
+TEST_CASE("render: times are local, with their offset at first and where it changes") {
+  ::setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3", 1);
+  ::tzset();
+  std::string text;
+  PlainRender render(text, {});
+  render.status({"Starting", "a", noon});
+  render.status({"Training", "b", noon + std::chrono::hours(1)});
+  render.status({"Training", "c", noon + std::chrono::days(90)});
+  render.status({"Completed", "d", noon + std::chrono::days(90)});
+  use_utc();
+  CHECK(text ==
+        "2026-01-31 13:00:00 +01:00 Starting - a\n"
+        "2026-01-31 14:00:00 Training - b\n"
+        "2026-05-01 14:00:00 +02:00 Training - c\n"
+        "2026-05-01 14:00:00 Completed - d\n");
+}
+
 TEST_CASE("render: a job as a person reads it") {
   std::string text;
-  PlainRender render(text, {.hosts = 2, .ranks = 4});
+  PlainRender render(text, {.utc = true, .hosts = 2, .ranks = 4});
   render.status({"Starting", "Starting the training job", noon});
   render.lines("algo-1", noon, out(0, "hello\nworld\n"));
   render.lines("algo-2", noon, {3, Stream::err, false, "careful\n"});
@@ -33,7 +53,7 @@ TEST_CASE("render: a job as a person reads it") {
   render.log("algo-1", noon, {"warning", "slow"});
   render.log("algo-1", noon, {"note", "a fact of this job"});
   render.finish();
-  CHECK(text == std::string("2026-01-31 12:00:00 Starting - Starting the training job\n"
+  CHECK(text == std::string("2026-01-31 12:00:00 UTC Starting - Starting the training job\n"
                             "algo-1 rank 0 | hello\n"
                             "algo-1 rank 0 | world\n"
                             "algo-2 rank 3 ! careful\n"
@@ -77,7 +97,7 @@ TEST_CASE("render: lines in pieces stay whole in a file") {
 
 TEST_CASE("render: on a terminal pieces are shown at once, and marked where they were broken") {
   std::string text;
-  PlainRender render(text, {.live = true});
+  PlainRender render(text, {.live = true, .utc = true});
   render.lines("algo-1", noon, part(0, "name? "));
   render.lines("algo-1", noon, part(0, "yes"));
   render.lines("algo-1", noon, out(1, "other\n"));
@@ -93,7 +113,7 @@ TEST_CASE("render: on a terminal pieces are shown at once, and marked where they
                             "algo-1 rank 0 | next\n"
                             "algo-1 rank 0 | 10%20%\n"
                             "algo-1 rank 0 | rest\n"
-                            "2026-01-31 12:00:00 Uploading - x\n"));
+                            "2026-01-31 12:00:00 UTC Uploading - x\n"));
 }
 
 Lines steps(int rank, std::string bytes) {
@@ -163,7 +183,7 @@ TEST_CASE("render: raw, bytes of a line are passed on as they are") {
 
 TEST_CASE("render: nothing of a host can look like muster's own line, or order a terminal about") {
   std::string text;
-  PlainRender render(text, {.live = true, .hosts = 2});
+  PlainRender render(text, {.live = true, .utc = true, .hosts = 2});
   render.lines("algo-1", noon, out(0, "50%\ralgo-2 rank 0 | hi\n"));
   render.lines("algo-1", noon, out(0, "10%\r\n20%\r\n"));
   render.lines("algo-1", noon, part(0, "\x1b[1Aalgo-1 muster: "));
@@ -171,13 +191,14 @@ TEST_CASE("render: nothing of a host can look like muster's own line, or order a
   render.status({"Failed", "why\n2026-01-31 12:00:00 Completed - x\x1b[A", noon});
   render.log("algo-1", noon, {"error", "odd \xff name\nalgo-2 muster: error: y"});
   render.finish();
-  CHECK(text == std::string("algo-1 rank 0 | 50%\\x0dalgo-2 rank 0 | hi\n"
-                            "algo-1 rank 0 | 10%\n"
-                            "algo-1 rank 0 | 20%\n"
-                            "algo-1 rank 0 | \\x1b[1Aalgo-1 muster: error: x\n"
-                            "2026-01-31 12:00:00 Failed - why\\x0a2026-01-31 12:00:00 Completed - "
-                            "x\\x1b[A\n"
-                            "algo-1 muster: error: odd \\xff name\\x0aalgo-2 muster: error: y\n"));
+  CHECK(text ==
+        std::string("algo-1 rank 0 | 50%\\x0dalgo-2 rank 0 | hi\n"
+                    "algo-1 rank 0 | 10%\n"
+                    "algo-1 rank 0 | 20%\n"
+                    "algo-1 rank 0 | \\x1b[1Aalgo-1 muster: error: x\n"
+                    "2026-01-31 12:00:00 UTC Failed - why\\x0a2026-01-31 12:00:00 Completed "
+                    "- x\\x1b[A\n"
+                    "algo-1 muster: error: odd \\xff name\\x0aalgo-2 muster: error: y\n"));
 }
 
 TEST_CASE("render: no name or status of a server orders a terminal about") {
