@@ -75,6 +75,7 @@ ROOMS = {
     "slurm-image-tool": "cli container job places",
     "slurm-light": "cli cluster linked places",
     "slurm-lost": "cluster linked",
+    "slurm-never": "slurm",
     "slurm-option": "slurm",
     "slurm-shared": "cluster linked",
     "stack": "server",

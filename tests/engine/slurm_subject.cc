@@ -143,7 +143,7 @@ void FakeNodes::stop(const std::string& host, std::chrono::milliseconds grace) {
 }
 
 SlurmSubject::SlurmSubject() : nodes_(loop()) {
-  for (const char* name : {"sm", "sbatch", "squeue", "sbcast", "scancel", "scontrol"})
+  for (const char* name : {"sm", "sbatch", "squeue", "sinfo", "sbcast", "scancel", "scontrol"})
     REQUIRE(write_file(folder() + "/" + name, script, 0755));
   restart();
 }

@@ -53,6 +53,7 @@ void KeptJob::accept() {
 
 void KeptJob::status(const platform::StatusLine& line) {
   statuses_->push_back(line);
+  if (Json in = machine_.in_slurm(spec_.name); !in.is_null()) record_->set_slurm(std::move(in));
   record_->take(line);
   if (!accepted_) accept();
   accepted_ = true;

@@ -185,13 +185,29 @@ bool is_local(const Json& job) {
   return member_text(job, "MusterPlace") == "local";
 }
 
+/// "train: squeue -j 17, scancel 17; earlier attempts: 15, 16" without the name: of a job on a
+/// Slurm cluster, and of one that has ended without the commands. Else empty.
+std::string slurm_text(const Json& job) {
+  const Json& slurm = member(job, "MusterSlurm");
+  const std::string id = visible_line(member_text(slurm, "JobId"));
+  if (id.empty()) return {};
+  std::vector<std::string> parts;
+  if (!has_ended(job)) parts.push_back("squeue -j " + id + ", scancel " + id);
+  std::vector<std::string> earlier;
+  for (const Json& each : member(slurm, "EarlierJobIds"))
+    if (each.is_string()) earlier.push_back(visible_line(each.get<std::string>()));
+  if (!earlier.empty()) parts.push_back("earlier attempts: " + join(earlier, ", "));
+  return join(parts, "; ");
+}
+
 Fields head_fields(const Json& job, bool colour) {
   Fields fields;
   const auto field = [&](const char* name, const std::string& value) {
     if (!value.empty() && value != "-") fields.emplace_back(name, value);
   };
   field("Name", visible_line(member_text(job, "TrainingJobName")));
-  if (is_local(job)) field("Where", "this machine");
+  const Json& slurm = member(job, "MusterSlurm");
+  if (is_local(job)) field("Where", slurm.is_object() ? "a Slurm cluster" : "this machine");
   const std::string status = status_text(job);
   field("Status", colour ? colour_of(job) + status + plain : status);
   if (hangs(job)) {
@@ -207,6 +223,11 @@ Fields head_fields(const Json& job, bool colour) {
     field(name.c_str(), value);
   field("Image", visible_line(member_text(member(job, "AlgorithmSpecification"), "TrainingImage")));
   field("Hosts", hosts_text(job));
+  field("Nodes", visible_line(member_text(slurm, "Nodes")));
+  if (slurm.is_object())
+    field("Slurm job", visible_line(member_text(slurm, "JobId")) + "  " +
+                           visible_line(member_text(slurm, "Name")) + "\n" + slurm_text(job));
+  if (!has_ended(job)) field("Waits for", visible_line(member_text(slurm, "Reason")));
   field("Stewards", stewards_text(job));
   field("Network", visible_line(member_text(job, "MusterNetwork")));
   for (const Json& note : member(job, "MusterNotes"))
@@ -258,7 +279,11 @@ std::string jobs_table(const Json& summaries, UnixMillis now, bool colour) {
     rows.push_back({visible_line(member_text(job, "TrainingJobName")), status_text(job, now),
                     time_text(job, "CreationTime"),
                     created && end ? span_text(*end - *created) : "-"});
-    if (placed) rows.back().emplace_back(is_local(job) ? "local" : "server");
+    const std::string slurm = member_text(member(job, "MusterSlurm"), "JobId");
+    if (placed && !slurm.empty())
+      rows.back().push_back("slurm " + visible_line(slurm));
+    else if (placed)
+      rows.back().emplace_back(is_local(job) ? "local" : "server");
   }
   const std::size_t columns = rows[0].size();
   std::vector<std::size_t> widths(columns);
@@ -275,6 +300,9 @@ std::string jobs_table(const Json& summaries, UnixMillis now, bool colour) {
     }
     text += "\n";
   }
+  for (const Json& job : summaries)
+    if (const std::string slurm = slurm_text(job); !slurm.empty() && !has_ended(job))
+      text += visible_line(member_text(job, "TrainingJobName")) + ": " + slurm + "\n";
   return text;
 }
 

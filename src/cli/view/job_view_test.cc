@@ -120,7 +120,33 @@ TEST_CASE("jobs: a description is text for people, with what there is") {
   CHECK(job_text(json("{}"), true).find("Hosts") != std::string::npos);
 }
 
+TEST_CASE("jobs: a job on a Slurm cluster says where it is there") {
+  use_utc();
+  Json job = json(R"({
+    "TrainingJobName": "t", "TrainingJobStatus": "InProgress", "SecondaryStatus": "Pending",
+    "CreationTime": 0, "MusterPlace": "local",
+    "MusterSlurm": {"JobId": "17", "Name": "muster-t-0123456789abcdef", "Nodes": "",
+                    "Reason": "Resources\u001b[2J", "EarlierJobIds": ["15", "16", 3]}})");
+  CHECK(jobs_table(Json::array({job}), ms(5000), false) ==
+        "NAME  STATUS                CREATED                     TOOK  WHERE\n"
+        "t     InProgress (Pending)  1970-01-01 00:00:00 +00:00  5s    slurm 17\n"
+        "t: squeue -j 17, scancel 17; earlier attempts: 15, 16\n");
+  const std::string waits = job_text(job, false);
+  CHECK(waits.find("Where      a Slurm cluster\n") != std::string::npos);
+  CHECK(waits.find("Slurm job  17  muster-t-0123456789abcdef\n"
+                   "           squeue -j 17, scancel 17; earlier attempts: 15, 16\n"
+                   "Waits for  Resources\\x1b[2J\n") != std::string::npos);
+  job["TrainingJobStatus"] = "Completed";
+  job["MusterSlurm"]["Nodes"] = "node[1-2]";
+  const std::string ended = job_text(job, false);
+  CHECK(ended.find("Nodes      node[1-2]\n") != std::string::npos);
+  CHECK(ended.find("scancel") == std::string::npos);
+  CHECK(ended.find("Waits for") == std::string::npos);
+  CHECK(jobs_table(Json::array({job}), ms(0), false).find("scancel") == std::string::npos);
+}
+
 TEST_CASE("jobs: a job that hangs or is silent says so in the list and its description") {
+  use_utc();
   Json job{{"TrainingJobName", "j"},
            {"TrainingJobStatus", "InProgress"},
            {"SecondaryStatus", "Training"},
@@ -147,7 +173,6 @@ TEST_CASE("jobs: a job that hangs or is silent says so in the list and its descr
 TEST_CASE("jobs: following a job returns its end as the exit code") {
   struct {
     const char* status;
-  use_utc();
     const char* secondary;
     bool ended;
     int code;

@@ -26,6 +26,8 @@ constexpr std::size_t word_bytes = 16;
 constexpr std::size_t key_bytes = 32;
 /// Earlier attempts that are noted; stewards of older ones end when their Slurm job does.
 constexpr std::size_t fenced_max = 64;
+/// Slurm's numbers of earlier attempts that are noted.
+constexpr std::size_t earlier_max = 64;
 /// For the last orders of an attempt to leave this machine.
 constexpr std::chrono::seconds last_word_limit{2};
 
@@ -42,17 +44,23 @@ ClusterJob::ClusterJob(SlurmEngine& engine, job::Spec spec, engine::JobFolder fo
       tasks_(engine.loop()) {}
 
 slurm::Submission ClusterJob::submission() const {
-  return {.job = spec_.name,
-          .nonce = note_.submitted,
-          .place = note_.place,
-          .word = note_.word,
-          .nodes = spec_.instance_count,
-          .spares = engine_.spares(spec_),
-          .memory_bytes = spec_.memory_bytes,
-          .cpu_millis = spec_.cpu_millis,
-          .gpus = spec_.gpus,
-          .run_time_max = spec_.run_time_max,
-          .excluded = note_.excluded};
+  slurm::Submission submission = engine_.wish(spec_);
+  submission.nonce = note_.submitted;
+  submission.place = note_.place;
+  submission.word = note_.word;
+  submission.excluded = note_.excluded;
+  return submission;
+}
+
+std::optional<InSlurm> ClusterJob::in_slurm() const {
+  if (note_.slurm_id.empty()) return std::nullopt;
+  InSlurm in{
+      .id = note_.slurm_id, .name = slurm::slurm_name(submission()), .earlier = note_.earlier};
+  if (!row_) return in;
+  in.nodes = row_->node_list;
+  if (slurm::standing_of(row_->state) == slurm::Standing::waiting && row_->reason != "None")
+    in.reason = row_->reason;
+  return in;
 }
 
 /// For an attempt, and for each try to bring it into the queue.
@@ -64,6 +72,9 @@ Result<void> ClusterJob::new_names() {
   note_.spares = job::spare_names(engine_.spares(spec_));
   note_.key = random_bytes(key_bytes);
   note_.port = TRY(engine_.port());
+  if (!note_.slurm_id.empty()) note_.earlier.push_back(note_.slurm_id);
+  if (note_.earlier.size() > earlier_max) note_.earlier.erase(note_.earlier.begin());
+  row_.reset();
   note_.slurm_id.clear();
   note_.delivered = false;
   return write_note(folder_path_, note_);
@@ -317,6 +328,7 @@ std::vector<engine::Event> ClusterJob::present() const {
 void ClusterJob::on_queue(const std::vector<slurm::QueuedJob>& rows) {
   std::optional<slurm::QueuedJob> row = slurm::find_named(rows, slurm::slurm_name(submission()));
   if (row) partition_ = row->partition;
+  if (row) row_ = row;
   if (row && hides_why(*row)) {
     if (std::exchange(of_attempt_.asked_about, row->state) != row->state)
       tasks_.start(ask_why(*std::move(row)));

@@ -15,6 +15,7 @@
 #include "engine/cluster/notes.h"
 #include "engine/cluster/shared_folder.h"
 #include "engine/cluster/slurm.h"
+#include "engine/cluster/slurm_engine.h"
 #include "engine/cluster/swap.h"
 #include "engine/job_folder.h"
 #include "engine/linked/links.h"
@@ -23,8 +24,6 @@
 #include "net/loop/wait.h"
 
 namespace muster::cluster {
-
-class SlurmEngine;
 
 /// A job of the engine, shared by all Runs that follow it. It receives events from its links and
 /// from Slurm, and carries out its attempt's actions.
@@ -82,6 +81,8 @@ class ClusterJob {
   void set_broken(const std::string& host) { broken_ = host; }
   void set_tally(engine::Tally tally) { next_tally_ = tally; }
   engine::Tally tally() const { return note_.tally; }
+  /// None before the first submission.
+  std::optional<InSlurm> in_slurm() const;
   /// The chapters of the current attempt.
   const engine::Chapters& chapters() const { return note_.chapters; }
   enum class State { none, under_way, over, settled };
@@ -150,8 +151,9 @@ class ClusterJob {
   AttemptNote note_;
   std::optional<SharedPlaces> shared_;
   engine::Tally next_tally_;
-  std::string broken_;     ///< The host whose node the next attempt leaves out.
-  std::string partition_;  ///< As reported by Slurm.
+  std::string broken_;                   ///< The host whose node the next attempt leaves out.
+  std::string partition_;                ///< As reported by Slurm.
+  std::optional<slurm::QueuedJob> row_;  ///< Slurm's latest of the present submission.
   Fault fault_ = Fault::unknown;
   std::string at_fault_;
   std::optional<Attempt> attempt_;

@@ -185,6 +185,22 @@ struct Story {
   std::unique_ptr<ClusterJob> job;
 };
 
+TEST_CASE("slurm_engine: a job that no nodes can ever run is refused before it is submitted") {
+  Story story;
+  story.set("sinfo-says", "node1|down*|2|4000|(null)|main|gone\n");
+  story.run([&]() -> loop::Task<> {
+    job::Spec spec = story.job->spec();
+    spec.name = "wide";
+    const Result<std::unique_ptr<engine::Run>> run = co_await story.engine->start(spec);
+    REQUIRE(!run);
+    CHECK(run.error().code == Errc::invalid_input);
+    CHECK(run.error().text ==
+          "the job can never start: it requests 2 nodes, but the cluster has only 1");
+    CHECK(story.called("sbatch").empty());
+    CHECK(story.engine->list() == std::vector<std::string>{"demo"});
+  });
+}
+
 TEST_CASE("cluster_job: from its submission to the last result") {
   Story story;
   story.run([&]() -> loop::Task<> {
@@ -216,6 +232,29 @@ TEST_CASE("cluster_job: from its submission to the last result") {
     const Result<void> let_go = co_await job.let_go();
     CHECK(let_go);
     CHECK(story.called("scancel").empty());
+  });
+}
+
+TEST_CASE("cluster_job: where it is in Slurm, and where its earlier attempts were") {
+  Story story;
+  story.run([&]() -> loop::Task<> {
+    ClusterJob& job = *story.job;
+    CHECK(!job.in_slurm());
+    co_await story.begin();
+    REQUIRE(job.in_slurm());
+    CHECK(job.in_slurm()->id == "1");
+    CHECK(job.in_slurm()->name.starts_with("muster-demo-"));
+    CHECK(job.in_slurm()->nodes.empty());
+    story.row("RUNNING");
+    CHECK(job.in_slurm()->nodes == "node[1-2]");
+    CHECK(job.in_slurm()->reason.empty());
+    for (const std::string& host : job.hosts()) job.destroy(host);
+    co_await story.until_over();
+    const Result<void> again = co_await job.again();
+    REQUIRE(again);
+    CHECK(job.in_slurm()->id == "2");
+    CHECK(job.in_slurm()->nodes.empty());
+    CHECK(job.in_slurm()->earlier == std::vector<std::string>{"1"});
   });
 }
 

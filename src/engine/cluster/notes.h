@@ -28,6 +28,7 @@ struct AttemptNote {
   std::string key;                      ///< 32 bytes: the links' of this attempt.
   std::uint16_t port = 0;               ///< Where its stewards call.
   std::string slurm_id{};               ///< Empty: sbatch's answer has not come.
+  std::vector<std::string> earlier{};   ///< Slurm's ids of earlier attempts' submissions.
   bool delivered = false;               ///< The job was brought to its nodes, or that was begun.
   std::string submitted{};              ///< The nonce of the attempt that sbatch was run for,
   std::string place{};                  ///< and its slurm::Submission::place and

@@ -36,6 +36,8 @@ class Slurm {
                                                                        std::string nonce);
   /// What slurm::down_among() says of the nodes `names`, which are as squeue has them.
   loop::Task<Result<std::string>> down_among(std::string names);
+  /// The nodes `names`; empty: all.
+  loop::Task<Result<std::vector<slurm::Node>>> nodes(std::string names);
   /// Between SIGTERM and SIGKILL: the cluster's KillWait. None, and no error, where that is not
   /// known.
   loop::Task<std::optional<std::chrono::seconds>> kill_wait();
@@ -46,7 +48,6 @@ class Slurm {
   supervise::Programs& programs() { return programs_; }
 
  private:
-  loop::Task<Result<std::vector<slurm::Node>>> nodes(std::string names);
   Command with_env(Args argv) const { return {.argv = std::move(argv), .env = env_, .cwd = "/"}; }
 
   supervise::Programs& programs_;

@@ -11,6 +11,7 @@
 #include "engine/cluster/cluster_job.h"
 #include "engine/cluster/slurm_run.h"
 #include "engine/job_folder.h"
+#include "engine/slurm/never.h"
 #include "image/kept/pack_layer.h"
 #include "image/layers/bytes.h"
 #include "net/addresses/interfaces.h"
@@ -74,6 +75,10 @@ loop::Task<Result<std::unique_ptr<engine::Run>>> SlurmEngine::start(job::Spec sp
   if (const Result<void> right = job::check(spec); !right) co_return right.error();
   const Result<Delivery> delivery = plan_delivery(spec, "/", site(spec), options_.shared);
   if (!delivery) co_return delivery.error();
+  // Without an answer it is not known: then the job waits, as for any reason that may pass.
+  const Result<std::vector<slurm::Node>> nodes = co_await slurm_.nodes("");
+  const std::string never = nodes ? slurm::why_never(wish(spec), site(spec), *nodes) : "";
+  if (!never.empty()) co_return fail(Errc::invalid_input, never);
   if (const Result<void> made = make_folders(options_.state, 0700); !made) co_return made.error();
   const Result<void> noted = note_private_folder(options_.folder_register, options_.state);
   if (!noted) co_return noted.error();
@@ -150,6 +155,11 @@ std::string SlurmEngine::journal_file(const std::string& job, const std::string&
   return root() + "/jobs/" + job + "/" + host + "/journal";
 }
 
+std::optional<InSlurm> SlurmEngine::in_slurm(const std::string& job) const {
+  const auto known = jobs_.find(job);
+  return known == jobs_.end() ? std::nullopt : known->second->in_slurm();
+}
+
 Result<std::unique_ptr<Links>> SlurmEngine::open_links(std::uint16_t port) {
   return options_.open_links
              ? options_.open_links(port)
@@ -177,6 +187,17 @@ const slurm::Site& SlurmEngine::site(const job::Spec& spec) const {
 
 int SlurmEngine::spares(const job::Spec& spec) const {
   return spec.spares > 0 ? spec.spares : site(spec).spares;
+}
+
+slurm::Submission SlurmEngine::wish(const job::Spec& spec) const {
+  slurm::Submission wish{.job = spec.name, .nonce = {}};
+  wish.nodes = spec.instance_count;
+  wish.spares = spares(spec);
+  wish.memory_bytes = spec.memory_bytes;
+  wish.cpu_millis = spec.cpu_millis;
+  wish.gpus = spec.gpus;
+  wish.run_time_max = spec.run_time_max;
+  return wish;
 }
 
 int SlurmEngine::rollcall_port(const std::string& nonce) {

@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,15 @@
 namespace muster::cluster {
 
 class ClusterJob;
+
+/// A training job as Slurm has it, for people.
+struct InSlurm {
+  std::string id{};                    ///< The Slurm job of the present attempt.
+  std::string name{};                  ///< The full name of that Slurm job.
+  std::string nodes{};                 ///< "node[1-2]"; empty while it waits.
+  std::string reason{};                ///< Slurm's word for why it waits; may be empty.
+  std::vector<std::string> earlier{};  ///< Slurm jobs of earlier attempts, the first one first.
+};
 
 /// Jobs on a Slurm cluster, from a machine with Slurm's commands: one sbatch job a training job,
 /// one steward a node (docs/decisions/0047-slurm.md).
@@ -55,6 +65,8 @@ class SlurmEngine final : public engine::Engine {
   std::vector<std::string> list() const override;
   std::string journal_file(const std::string& job, const std::string& host) const override;
   bool schedules() const override { return true; }
+  /// None for a job that this engine does not know, or that was not submitted yet.
+  std::optional<InSlurm> in_slurm(const std::string& job) const;
 
   // For its jobs.
   const Options& options() const { return options_; }
@@ -66,6 +78,8 @@ class SlurmEngine final : public engine::Engine {
   const slurm::Site& site(const job::Spec& spec) const;
   /// Nodes more for the job.
   int spares(const job::Spec& spec) const;
+  /// What Slurm is asked for, without the values of an attempt.
+  slurm::Submission wish(const job::Spec& spec) const;
   /// The order to a node, without the values of the attempt.
   Result<job::NodeJob> order(const job::Spec& spec, const slurm::Submission& submission) const;
   /// Asks for the cluster's KillWait, which orders hold from then on, and for the partition's

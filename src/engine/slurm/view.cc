@@ -55,6 +55,27 @@ std::string name_of(const QueuedJob& job) {
   return own ? own->job : job.name;
 }
 
+/// "train: squeue -j 17, scancel 17; earlier attempts: 15": a line for each of muster's jobs that
+/// is not over.
+std::string own_lines(const std::vector<QueuedJob>& jobs) {
+  std::string text;
+  for (const QueuedJob& job : jobs) {
+    const std::optional<OwnName> own = own_name(job.name);
+    if (!own || standing_of(job.state) == Standing::over) continue;
+    std::vector<std::string> earlier;
+    for (const QueuedJob& other : jobs) {
+      const std::optional<OwnName> name = own_name(other.name);
+      if (name && name->job == own->job && other.user == job.user && other.id != job.id &&
+          standing_of(other.state) == Standing::over)
+        earlier.push_back(visible_line(other.id));
+    }
+    const std::string id = visible_line(job.id);
+    text += visible_line(own->job) + ": squeue -j " + id + ", scancel " + id +
+            (earlier.empty() ? "" : "; earlier attempts: " + join(earlier, ", ")) + "\n";
+  }
+  return text;
+}
+
 std::string detail_of(const Node& node) {
   const std::string words = node_words(node.state);
   return node.reason.empty() ? words : words + " (" + node.reason + ")";
@@ -73,7 +94,7 @@ std::string queue_table(const std::vector<QueuedJob>& jobs) {
     rows.push_back({visible_line(job.id), visible_line(name_of(job)), visible_line(job.user),
                     visible_line(job.partition), visible_line(state_words(job)),
                     std::to_string(job.nodes), visible_line(detail_of(job))});
-  return table_text(rows);
+  return table_text(rows) + own_lines(jobs);
 }
 
 Json queue_json(const std::vector<QueuedJob>& jobs) {

@@ -37,7 +37,20 @@ TEST_CASE(
         "6   x\\x1b[2J  bob   main       Running  2      node[1-2], until 2026-11-22 22:35\n"
         "5   y         bob   main       Failed   1      InternalServerError: Slurm lost one of "
         "its nodes\n"
-        "4   z         bob   main       Pending  1\n");
+        "4   z         bob   main       Pending  1\n"
+        "demo: squeue -j 7, scancel 7\n");
+}
+
+TEST_CASE("below the queue are the commands for muster's jobs, and their earlier attempts") {
+  const auto job = [](const char* id, const char* state, const char* user, const char* name) {
+    return QueuedJob{.id = id, .state = state, .user = user, .name = name};
+  };
+  const std::string text = queue_table({job("9", "RUNNING", "ann", "muster-a-0123456789abcdef"),
+                                        job("8", "NODE_FAIL", "ann", "muster-a-1123456789abcdef"),
+                                        job("7", "PREEMPTED", "ann", "muster-a-2123456789abcdef"),
+                                        job("6", "NODE_FAIL", "bob", "muster-a-3123456789abcdef"),
+                                        job("5", "RUNNING", "ann", "a")});
+  CHECK(text.ends_with("\na: squeue -j 9, scancel 9; earlier attempts: 8, 7\n"));
 }
 
 TEST_CASE("the queue as JSON has Slurm's words next to muster's") {

@@ -128,9 +128,9 @@ void add_loss(Json& description, UnixMillis time) {
 
 Json summary_of(const Json& description) {
   Json summary = Json::object();
-  for (const char* name :
-       {"TrainingJobName", "CreationTime", "TrainingEndTime", "LastModifiedTime",
-        "TrainingJobStatus", "SecondaryStatus", "MusterPlace", "MusterHang", "MusterSilentSince"})
+  for (const char* name : {"TrainingJobName", "CreationTime", "TrainingEndTime", "LastModifiedTime",
+                           "TrainingJobStatus", "SecondaryStatus", "MusterPlace", "MusterSlurm",
+                           "MusterHang", "MusterSilentSince"})
     if (const auto found = description.find(name); found != description.end())
       summary[name] = *found;
   return summary;

@@ -43,6 +43,8 @@ class JobRecord {
   // Errors here are not reported: the job continues, and only its record is late.
   void take(const platform::StatusLine& line);
   void take(const std::optional<platform::Standstill>& what);
+  /// Sets MusterSlurm; written with the next status.
+  void set_slurm(Json in_slurm) { description_["MusterSlurm"] = std::move(in_slurm); }
   /// Keeps the host's journal, which may not be there yet, also when the job's folder is gone.
   void keep_journal(const std::string& host, const std::string& journal_file);
   /// A log beyond what is kept of all jobs is not kept. `metrics`: the FinalMetricDataList; null:

@@ -2,9 +2,12 @@
 
 #include <unistd.h>
 
+#include <nlohmann/json.hpp>
+
 #include "base/fd.h"
 #include "base/process/private_folders.h"
 #include "base/process/rootless.h"
+#include "base/text.h"
 #include "engine/cluster/slurm_engine.h"
 #include "engine/cluster/sweep_slurm.h"
 #include "engine/local/local_engine.h"
@@ -103,6 +106,17 @@ loop::Task<Result<UsedImage>> Machine::image(job::ImageWish wish, std::function<
 
 void Machine::clear_halves() {
   engine_->clear_halves();
+}
+
+Json Machine::in_slurm(const std::string& job) const {
+  const std::optional<cluster::InSlurm> in =
+      cluster_ ? cluster_->in_slurm(job) : std::optional<cluster::InSlurm>();
+  if (!in) return {};
+  return Json{{"JobId", to_utf8(in->id)},
+              {"Name", to_utf8(in->name)},
+              {"Nodes", to_utf8(in->nodes)},
+              {"Reason", to_utf8(in->reason)},
+              {"EarlierJobIds", in->earlier}};
 }
 
 loop::Task<Result<platform::Interpreter>> Machine::interpreter(std::string python) {

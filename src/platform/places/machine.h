@@ -9,6 +9,7 @@
 
 #include "base/command.h"
 #include "base/files/swept.h"
+#include "base/json.h"
 #include "engine/engine.h"
 #include "job/image_wish.h"
 #include "platform/interpreter.h"
@@ -58,6 +59,8 @@ class Machine {
   loop::Task<Result<UsedImage>> image(job::ImageWish wish, std::function<void()> on_pull);
   /// See local::LocalEngine::clear_halves().
   void clear_halves();
+  /// MusterSlurm of the job's description (docs/protocols/job-record.md); null: it is not on Slurm.
+  Json in_slurm(const std::string& job) const;
 
  private:
   Env env_;
