@@ -15,7 +15,10 @@ namespace muster::s3client {
 namespace {
 
 /// Parts of a little more than S3's least: several in flight make up for their size.
-constexpr std::uint64_t part_bytes = StreamUpload::part_bytes_min + (3u << 20);
+constexpr std::uint64_t part_bytes_least = StreamUpload::part_bytes_min + (3u << 20);
+/// Four larger ones at a time would take too much memory.
+constexpr std::uint64_t part_in_memory_max = 16u << 20;
+constexpr std::size_t parts_spare = 100;
 
 /// Buffers of one size that are not in use. Any number of threads.
 class Buffers {
@@ -51,17 +54,13 @@ class Buffers {
 struct Packing {
   Packing(loop::Loop& on, packing::TarPlan of, ArchiveOptions given)
       : plan(std::move(of)), options(std::move(given)), changed(on), packers(on) {
-    // Each chunk may become a part of its own, and there are parts_max of them at most.
-    const std::uint64_t least = plan.bytes() / (parts_max - 100) + 1;
-    chunk_bytes = std::max(options.chunk_bytes, least);
-    chunks.resize((plan.bytes() + chunk_bytes - 1) / chunk_bytes);
-    plain = std::make_shared<Buffers>(chunk_bytes);
-    packed = std::make_shared<Buffers>(gzip_bytes_max(chunk_bytes));
+    chunks.resize((plan.bytes() + options.chunk_bytes - 1) / options.chunk_bytes);
+    plain = std::make_shared<Buffers>(options.chunk_bytes);
+    packed = std::make_shared<Buffers>(gzip_bytes_max(options.chunk_bytes));
   }
 
   const packing::TarPlan plan;
   const ArchiveOptions options;
-  std::uint64_t chunk_bytes = 0;
   std::vector<std::optional<Blob>> chunks;  ///< Packed ones that wait for their turn.
   std::shared_ptr<Buffers> plain;
   std::shared_ptr<Buffers> packed;
@@ -73,7 +72,7 @@ struct Packing {
 };
 
 loop::Task<> pack(Packing& packing, std::size_t number) {
-  const std::uint64_t offset = number * packing.chunk_bytes;
+  const std::uint64_t offset = number * packing.options.chunk_bytes;
   const auto work = [&packing, offset]() -> Result<Blob> {
     const std::shared_ptr<PackBuffer> plain = TRY(Buffers::take(packing.plain));
     const std::shared_ptr<PackBuffer> packed = TRY(Buffers::take(packing.packed));
@@ -113,6 +112,8 @@ loop::Task<Result<Blob>> next_chunk(Packing& packing) {
 }
 
 loop::Task<Result<std::uint64_t>> send_all(Packing& packing, StreamUpload& upload) {
+  const std::uint64_t part_bytes = archive_part_bytes(packing.plan.bytes());
+  const std::string spill = part_bytes > part_in_memory_max ? packing.options.spill : "";
   std::uint64_t bytes = 0;
   std::optional<Blob> part;
   while (packing.taken < packing.chunks.size()) {
@@ -121,7 +122,7 @@ loop::Task<Result<std::uint64_t>> send_all(Packing& packing, StreamUpload& uploa
     bytes += chunk->bytes;
     Result<void> joined;
     if (part && part->owner) {  // Lent memory is not added to.
-      Result<Blob> own = make_blob();
+      Result<Blob> own = make_blob(spill);
       if (own) joined = append(*own, *part);
       if (!own) joined = own.error();
       if (!joined) co_return joined.error();
@@ -144,6 +145,10 @@ loop::Task<Result<std::uint64_t>> send_all(Packing& packing, StreamUpload& uploa
 }
 
 }  // namespace
+
+std::uint64_t archive_part_bytes(std::uint64_t tar_bytes) {
+  return std::max(part_bytes_least, tar_bytes / (parts_max - parts_spare) + 1);
+}
 
 loop::Task<Result<Archived>> upload_archive(std::shared_ptr<S3State> state, packing::TarPlan plan,
                                             s3wire::S3Url to, ArchiveOptions options) {

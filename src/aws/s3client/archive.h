@@ -66,6 +66,7 @@ struct ArchiveOptions {
   Gzip gzip = gzip_members;
   int threads = 2;                        ///< How many read and pack.
   std::uint64_t chunk_bytes = 16u << 20;  ///< How much of the tar archive a thread takes in a turn.
+  std::string spill{};  ///< The folder whose disk takes parts that are too large for memory.
 };
 
 struct Archived {
@@ -74,9 +75,12 @@ struct Archived {
   std::uint64_t bytes = 0;  ///< Size of the object.
 };
 
-/// Stores the archive, packed, as the object `to`; nothing of it touches a disk. Memory: about
-/// 3 * threads + 3 chunks. Errors: of the files (with the path), of the packing, of the upload
-/// (with the URL); then no object is made.
+/// How long the parts of an archive are at least, so that S3 takes their number. Pure.
+std::uint64_t archive_part_bytes(std::uint64_t tar_bytes);
+
+/// Stores the archive, packed, as the object `to`; nothing of it touches a disk below 156 GiB.
+/// Memory: about 3 * threads + 3 chunks, and at most 64 MiB of parts. Errors: of the files (with
+/// the path), of the packing, of the upload (with the URL); then no object is made.
 loop::Task<Result<Archived>> upload_archive(std::shared_ptr<S3State> state, packing::TarPlan plan,
                                             s3wire::S3Url to, ArchiveOptions options);
 

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <malloc.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -324,6 +325,28 @@ TEST_CASE("blob: of memory that was used before, only what counts is copied") {
   REQUIRE(append(joined, part));
   CHECK(joined.bytes == 12);
   CHECK(bytes_of(joined) == "packedpacked");
+}
+
+TEST_CASE("blob: one on a disk takes no memory, and nothing stays in its folder") {
+  const Folder folder;
+  Blob blob = *make_blob(folder.path());
+  REQUIRE(append(blob, "bytes"));
+  CHECK(bytes_of(blob) == "bytes");
+  CHECK(names_in(folder.path())->empty());
+  struct statfs of_blob {};
+  struct statfs of_folder {};
+  REQUIRE(::fstatfs(blob.fd.get(), &of_blob) == 0);
+  REQUIRE(::statfs(folder.path().c_str(), &of_folder) == 0);
+  CHECK(of_blob.f_type == of_folder.f_type);
+  CHECK(make_blob(folder / "none").error().code == Errc::not_found);
+}
+
+TEST_CASE("archive: of any length has no more parts than S3 takes") {
+  constexpr std::uint64_t gib = std::uint64_t{1} << 30;
+  CHECK(archive_part_bytes(0) == 8u << 20);
+  CHECK(archive_part_bytes(70 * gib) == 8u << 20);
+  for (const std::uint64_t bytes : {100 * gib, 600 * gib, 5000 * gib})
+    CHECK(bytes / archive_part_bytes(bytes) < 10'000);
 }
 
 TEST_CASE("gzip: members together are the bytes again, packed or stored") {

@@ -1,5 +1,6 @@
 #include "aws/s3client/stream_upload.h"
 
+#include <fcntl.h>
 #include <libdeflate.h>
 #include <sys/mman.h>
 #include <sys/sendfile.h>
@@ -49,9 +50,11 @@ Result<Sums> sums_of(const Blob& blob, bool with_sha256) {
 
 }  // namespace
 
-Result<Blob> make_blob() {
-  Blob blob{Fd(::memfd_create("muster-part", MFD_CLOEXEC)), 0};
-  if (!blob.fd) return fail_errno("memfd_create");
+Result<Blob> make_blob(const std::string& folder) {
+  Blob blob{Fd(folder.empty() ? ::memfd_create("muster-part", MFD_CLOEXEC)
+                              : ::open(folder.c_str(), O_RDWR | O_TMPFILE | O_CLOEXEC, 0600)),
+            0};
+  if (!blob.fd) return fail_errno(folder.empty() ? "memfd_create" : folder);
   return blob;
 }
 
@@ -60,7 +63,7 @@ Result<void> append(Blob& blob, std::string_view bytes) {
     const ssize_t count =
         ::pwrite(blob.fd.get(), bytes.data(), bytes.size(), static_cast<off_t>(blob.bytes));
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return fail_errno("memfd");
+    if (count < 0) return fail_errno("part of an upload");
     blob.bytes += static_cast<std::uint64_t>(count);
     bytes.remove_prefix(static_cast<std::size_t>(count));
   }
@@ -74,7 +77,7 @@ Result<void> append(Blob& to, const Blob& from) {
     const std::size_t wanted = std::min<std::uint64_t>(piece.size(), from.bytes - offset);
     const ssize_t count = ::pread(from.fd.get(), piece.data(), wanted, static_cast<off_t>(offset));
     if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) return fail_errno("memfd");
+    if (count <= 0) return fail_errno("part of an upload");
     TRY(append(to, std::string_view(piece.data(), static_cast<std::size_t>(count))));
     offset += static_cast<std::uint64_t>(count);
   }

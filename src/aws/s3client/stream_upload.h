@@ -9,15 +9,15 @@
 
 namespace muster::s3client {
 
-/// Bytes in memory that a request can send as a file: a memfd.
+/// Bytes that a request can send as a file: a memfd, or a file without a name.
 struct Blob {
   Fd fd;
   std::uint64_t bytes = 0;        ///< The file may be longer.
   const char* at = nullptr;       ///< Where the bytes are in memory, if mapped.
   std::shared_ptr<void> owner{};  ///< Owns memory that is lent; kept for as long as it is needed.
 };
-/// An empty one. Error: `system`.
-Result<Blob> make_blob();
+/// An empty one, in memory or on the disk of `folder`. Error: `system`.
+Result<Blob> make_blob(const std::string& folder = {});
 Result<void> append(Blob& blob, std::string_view bytes);
 /// Copies all of `from` to the end of `to`.
 Result<void> append(Blob& to, const Blob& from);

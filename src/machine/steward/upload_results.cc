@@ -76,6 +76,7 @@ loop::Task<Result<Json>> pack(Uploads& uploads, Part part, Tree tree) {
   const int cores = static_cast<int>(std::thread::hardware_concurrency());
   options.threads = std::clamp(cores, 1, threads_max);
   options.chunk_bytes = chunk_bytes;
+  options.spill = uploads.job_folder;
   Result<packing::TarPlan> plan =
       packing::TarPlan::make(std::move(tree.entries), std::move(tree.roots));
   if (!plan) co_return plan.error();
