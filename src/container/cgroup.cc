@@ -168,10 +168,10 @@ std::vector<std::string> host_groups(const std::string& root) {
   return hosts;
 }
 
-std::vector<std::string> jobs_with_cgroups(const std::string& path) {
+std::vector<std::string> jobs_with_cgroups() {
   std::set<std::string> jobs;
   for (const std::string& root : cgroup_roots())
-    for (const std::string& folder : folders_in(root + path))
+    for (const std::string& folder : folders_in(root + jobs_cgroup))
       jobs.insert(fs::path(folder).filename());
   return {jobs.begin(), jobs.end()};
 }

@@ -62,9 +62,8 @@ std::vector<int> processes_in(const std::string& path);
 /// Folders of all hosts' groups in one of cgroup_roots().
 std::vector<std::string> host_groups(const std::string& root);
 
-/// Names of the groups in the group `path`: jobs that have one below jobs_cgroup, or whose stewards
-/// have one below job::stewards_cgroup.
-std::vector<std::string> jobs_with_cgroups(const std::string& path = jobs_cgroup);
+/// Names of the groups in jobs_cgroup.
+std::vector<std::string> jobs_with_cgroups();
 
 /// The count after `event` in memory.events ("oom_kill"), pids.events ("max") and the like; 0
 /// without one. Pure.

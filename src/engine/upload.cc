@@ -1,11 +1,9 @@
 #include "engine/upload.h"
 
-#include <signal.h>
 #include <unistd.h>
 
 #include "base/text.h"
 #include "base/topic.h"
-#include "os/supervise/start_steward.h"
 
 namespace muster::engine {
 namespace {
@@ -28,14 +26,11 @@ loop::Task<Result<std::string>> upload(supervise::Programs& programs, UploadProg
   Command command{.argv = {program.program, "steward", "--upload", std::move(job_folder)},
                   .env = std::move(program.env),
                   .cwd = "/"};
-  const std::string folder = command.argv.back();
   if (completed) command.argv.push_back("--completed");
   Result<supervise::Programs::Done> done = co_await programs.run(std::move(command), upload_limit);
   if (!done) co_return done.error();
   if (done->outcome.success()) co_return trim(done->out);
   std::string line = last_line(trim(done->err));
-  if (done->outcome == job::Outcome::signaled(SIGKILL))
-    line = supervise::killed_for_memory(folder, supervise::upload_group);
   co_return fail(Errc::system,
                  line.empty() ? job::describe(done->outcome) : without_topic(std::move(line)));
 }

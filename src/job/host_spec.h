@@ -25,10 +25,7 @@ inline constexpr std::int64_t first_id_max = (std::int64_t{1} << 31) - ids_per_j
 /// Holds the control groups of all hosts of a machine, as "/muster/<job>.<tag>/algo-K" (see
 /// machine_name()): stewards make them, and what a host uses is read there.
 inline constexpr const char* jobs_cgroup = "/muster";
-/// The control groups of the hosts' stewards, and of the upload of a job's results ("upload"): next
-/// to the hosts' groups, so that a job's own limits do not apply to them.
-inline constexpr const char* stewards_cgroup = "/muster-stewards";
-/// What each of these may have, with the programs that it runs for itself.
+/// What a steward may allocate, and the upload of a job's results.
 inline constexpr std::int64_t steward_memory_max = std::int64_t{256} << 20;
 
 /// What one steward of this machine needs to run one host of a job: the message from the local

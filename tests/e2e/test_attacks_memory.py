@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import re
+import resource
 import subprocess
 import sys
 
@@ -41,27 +42,6 @@ sys.exit(code)
 """
 
 
-# Fills the control group that it joins with a file in memory, which stays when this is killed.
-HOG = """
-import sys
-with open(sys.argv[1] + "/cgroup.procs", "w") as group:
-    group.write("0")
-with open(sys.argv[2], "wb", buffering=0) as file:
-    while True:
-        file.write(b"x" * (64 << 10))
-"""
-
-
-def memory_group(pid):
-    """The folder of the control group that counts a process's memory."""
-    unified = pathlib.Path("/sys/fs/cgroup/cgroup.controllers").exists()
-    for line in pathlib.Path(f"/proc/{pid}/cgroup").read_text().splitlines():
-        _, controllers, path = line.split(":", 2)
-        if unified and not controllers or "memory" in controllers.split(","):
-            return pathlib.Path("/sys/fs/cgroup" if unified else "/sys/fs/cgroup/memory") / path[1:]
-    pytest.skip("this machine counts no memory in control groups")
-
-
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
     config = {"python": str(VENV / "bin" / "python")}
@@ -97,32 +77,71 @@ def test_long_paths_of_checkpoints_take_no_memory_of_the_steward(server):
     assert f"checkpoints: {FILES} files skipped: their paths are too long" in job.text()
 
 
-def test_a_steward_killed_for_memory_fails_its_own_job_with_that_reason(server):
-    script = "import time\nwhile True:\n  print('here' * 999, flush=True)\n  time.sleep(0.01)\n"
-    job = Job(server, script)
+def peaks_of(word: str) -> list[int]:
+    """The peaks in KiB of the processes whose command line has this word."""
+    peaks = []
+    for process in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            if word.encode() in (process / "cmdline").read_bytes().split(b"\0"):
+                peaks += re.findall(r"VmHWM:\s+(\d+)", (process / "status").read_text())
+        except OSError:
+            pass  # Ended meanwhile.
+    return [int(each) for each in peaks]
+
+
+@pytest.mark.deep
+def test_a_million_results_take_no_memory_of_steward_and_upload(server):
+    script = """
+import os
+for folder in range(1000):
+    os.makedirs(f"/opt/ml/model/{folder:095}")
+    at = os.open(f"/opt/ml/model/{folder:095}", os.O_RDONLY)
+    for number in range(1000):
+        os.close(os.open(f"{number}", os.O_WRONLY | os.O_CREAT, dir_fd=at))
+    os.close(at)
+os.link(f"/opt/ml/model/{0:095}/0", "/opt/ml/model/further")
+"""
+    resources = {"InstanceType": "x", "InstanceCount": 1, "VolumeSizeInGB": 30}
+    job = Job(server, script, ResourceConfig=resources)
+    peaks = {"--spec": 0, "--upload": 0}
+
+    def ended():
+        for word in peaks:
+            peaks[word] = max([peaks[word], *peaks_of(word)])
+        return job.describe()["TrainingJobStatus"] in ("Completed", "Failed")
+
+    wait_until("the job to end", ended, 3000)
+    told = job.at_end()
+    assert told["TrainingJobStatus"] == "Completed", told.get("FailureReason")
+    for word, peak in peaks.items():
+        assert 0 < peak < MEMORY_KIB, f"{word}: {peak} KiB"
+
+
+def test_a_steward_at_its_limit_of_memory_fails_its_own_job_with_that_reason(server):
+    script = """
+import resource, time
+print("here", resource.getrlimit(resource.RLIMIT_DATA), flush=True)
+for number in range(10**9):
+    with open(f"/opt/ml/checkpoints/{number % 20}", "wb") as file:
+        file.write(bytes(20 << 20))
+    time.sleep(0.5)
+"""
+    job = Job(server, script, CheckpointConfig={"S3Uri": f"s3://{BUCKET}/large/"})
     wait_until("the job to run", lambda: "here" in job.text(), SECONDS)
+    own = resource.getrlimit(resource.RLIMIT_DATA)
+    assert f"here {own}" in job.text(), "the limit is the steward's, not the job's"
     folder = server.data / "machine" / "jobs" / job.name
-    pid = (folder / "algo-1" / "steward.pid").read_text().split()[0]
-    group = memory_group(pid)
-    limit = next(group / name for name in ("memory.max", "memory.limit_in_bytes")
-                 if (group / name).exists())  # fmt: skip
-    assert int(limit.read_text()) == 256 << 20
-    assert "/muster-stewards/" in str(group), "next to the hosts' groups"
+    pid = int((folder / "algo-1" / "steward.pid").read_text().split()[0])
+    soft, hard = resource.prlimit(pid, resource.RLIMIT_DATA)
+    assert soft == 256 << 20
     init = pathlib.Path("/proc", (folder / "algo-1" / "bundle" / "pid").read_text().strip())
-    filled = pathlib.Path("/dev/shm/filled")
-    try:
-        subprocess.run([sys.executable, "-c", HOG, group, filled], timeout=SECONDS, check=False)
-        gone = pathlib.Path(f"/proc/{pid}")
-        wait_until("the kernel to kill the steward", lambda: not gone.exists(), SECONDS)
-    finally:
-        filled.unlink(missing_ok=True)
+    resource.prlimit(pid, resource.RLIMIT_DATA, (4096, hard))  # The kernel takes 0 for none.
     told = job.at_end()
     assert told["TrainingJobStatus"] == "Failed"
     assert "killed for memory: exceeded the limit of 256 MiB" in told["FailureReason"]
     # The kernel kills it with its steward, and takes its time where much runs.
     wait_until("its host to be gone", lambda: not init.exists(), SECONDS)
-    wait_until("the job's folder and groups to go",
-               lambda: not folder.exists() and not group.parent.exists(), SECONDS)  # fmt: skip
+    wait_until("the job's folder to go", lambda: not folder.exists(), SECONDS)
 
 
 def test_long_paths_of_results_take_no_memory_of_their_upload(tmp_path):

@@ -1,10 +1,13 @@
 #include "base/process/data_limit.h"
 
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
+#include <exception>
 #include <new>
 #include <utility>
 
@@ -17,6 +20,8 @@ constexpr bool is_sanitized = true;
 constexpr bool is_sanitized = false;
 #endif
 
+constexpr std::size_t stack_bytes = std::size_t{8} << 20;  ///< A thread's, as a rule.
+
 rlimit limit_before{};
 bool is_limited = false;
 std::string words_at_limit;  ///< Made in advance: at the limit there is no memory for them.
@@ -24,7 +29,15 @@ std::string words_at_limit;  ///< Made in advance: at the limit there is no memo
 [[noreturn]] void give_up() {
   while (::write(STDERR_FILENO, words_at_limit.data(), words_at_limit.size()) < 0 && errno == EINTR)
     continue;
-  ::_exit(1);
+  ::_exit(ENOMEM);
+}
+
+/// Before the process aborts: whether it is because no thread's stack can be had any more.
+[[noreturn]] void end() {
+  void* const stack = ::mmap(nullptr, stack_bytes, PROT_READ | PROT_WRITE,
+                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (stack == MAP_FAILED) give_up();
+  std::abort();
 }
 
 }  // namespace
@@ -39,6 +52,7 @@ void limit_data(std::int64_t bytes, std::string last_words) {
   is_limited = true;
   words_at_limit = std::move(last_words);
   std::set_new_handler(give_up);
+  std::set_terminate(end);
 }
 
 void restore_data_limit() {

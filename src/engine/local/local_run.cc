@@ -162,9 +162,10 @@ loop::Task<> LocalRun::watch(std::string host) {
     if (!co_await ended.readable()) co_return;
   }
   state_->others.erase(host);
-  // Another's child: its code is not for us, but for memory it was killed for all to see.
-  const std::string why = supervise::killed_for_memory(path_, host);
-  state_->ended(host, why.empty() ? job::Outcome::exited(0) : job::Outcome::failed(why));
+  // Another's child: its code is not for us, but what it said at its limit of memory is.
+  const bool ran_out = supervise::ran_out_of_memory(host_folder(host));
+  state_->ended(host, ran_out ? job::Outcome::failed(supervise::out_of_memory_words())
+                              : job::Outcome::exited(0));
 }
 
 Result<void> LocalRun::follow() {

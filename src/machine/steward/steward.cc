@@ -15,6 +15,7 @@
 
 #include "base/json.h"
 #include "base/log.h"
+#include "base/process/data_limit.h"
 #include "base/process/oom_score.h"
 #include "base/process/private_folders.h"
 #include "base/text.h"
@@ -22,10 +23,10 @@
 #include "job/host_spec.h"
 #include "machine/housing/folders.h"
 #include "machine/steward/job_host.h"
-#include "machine/steward/own_memory.h"
 #include "machine/steward/sweep.h"
 #include "machine/steward/upload_results.h"
 #include "net/loop/tasks.h"
+#include "os/supervise/start_steward.h"
 
 namespace muster::steward {
 namespace {
@@ -105,12 +106,17 @@ bool may_begin(int gate) {
   return count == 1;
 }
 
+/// An untrusted program's file names and words cannot use up the machine's memory.
+void limit_own_memory() {
+  limit_data(job::steward_memory_max, supervise::out_of_memory_words() + "\n");
+}
+
 Result<bool> run_host(const StewardArgs& given, const Env& env) {
   Fd lifeline(given.lifeline);
   job::HostSpec spec = TRY(read_spec(given.spec_file));
   TRY(make_folders(spec.host_folder, 0700));
   const Fd lock = TRY(take_lock(spec.host_folder + "/lock"));
-  const OwnMemory memory = OwnMemory::of_steward(spec, env);
+  limit_own_memory();
   JournalFile journal = TRY(JournalFile::open(spec.host_folder + "/journal", journal_bytes_max,
                                               static_cast<std::uint64_t>(spec.journal_from)));
   loop::Loop loop;
@@ -129,7 +135,7 @@ int print_swept(const Swept& swept, bool json) {
 
 /// Prints the stored files on standard output.
 int run_upload(const StewardArgs& given, const Env& env, const Log& log) {
-  const OwnMemory memory = OwnMemory::of_upload(given.upload_folder, env);
+  limit_own_memory();
   const Result<std::string> done = upload_results(given.upload_folder, given.completed, env);
   if (!done) log.error(done.error().text);
   if (done) static_cast<void>(write_all(STDOUT_FILENO, *done + "\n"));

@@ -214,19 +214,6 @@ TEST_CASE("steward: control groups that another server's job was just given are 
   container::remove_cgroup(other);
 }
 
-TEST_CASE("steward: the rest of a killed upload is swept once the job has no owner") {
-  SKIP_UNLESS_HOSTS_RUN();
-  TestJob job(1);
-  const std::string group = supervise::steward_cgroup(job.folder(), supervise::upload_group);
-  for (const std::string& root : container::cgroup_roots()) REQUIRE(make_folders(root + group));
-  CHECK(sweep({job.state(), false}, test_env())->removed == none);
-  CHECK(container::has_cgroup(group));
-  job.unlock();
-  const Names want{"cgroup " + group.substr(0, group.rfind('/')), "job " + job.spec().name};
-  CHECK(sweep({job.state(), false}, test_env())->removed == want);
-  CHECK(!container::has_cgroup(group));
-}
-
 TEST_CASE("steward: hosts that were kept for inspection are swept only when asked for") {
   TestJob job(1);
   job.unlock();

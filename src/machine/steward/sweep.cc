@@ -43,7 +43,7 @@ class Sweeper {
   Swept run() {
     // Containers first: their processes hold everything else.
     containers();
-    for (const char* groups : {job::jobs_cgroup, job::stewards_cgroup}) cgroups(groups);
+    cgroups();
     gateways();
     if (only_.empty())
       job_folders();
@@ -97,14 +97,14 @@ class Sweeper {
     removed = co_await runtime.remove(loop, id, logs);
   }
 
-  void cgroups(const char* groups) {
-    for (const std::string& job : container::jobs_with_cgroups(groups)) {
+  void cgroups() {
+    for (const std::string& job : container::jobs_with_cgroups()) {
       const std::string name = job.substr(0, job.rfind('.'));
       const std::string folder = options_.state_folder + "/jobs/" + name;
       const bool is_of_folder = job == job::machine_name(name, folder);
       if (living_jobs_.contains(job) || (is_of_folder && !is_dead(folder))) continue;
       if (!is_of_folder && !only_.empty()) continue;
-      const std::string path = groups + ("/" + job);
+      const std::string path = job::jobs_cgroup + ("/" + job);
       std::error_code code;
       const bool ours = is_of_folder && fs::exists(folder, code);
       // Another state folder's job may be starting.
@@ -114,7 +114,7 @@ class Sweeper {
       if (!container::has_cgroup(path)) swept_.removed.push_back("cgroup " + path);
     }
     const Result<Fd> lock = wait_for_lock(container::jobs_cgroup_lock);
-    if (lock) container::remove_idle_cgroup(groups);
+    if (lock) container::remove_idle_cgroup(job::jobs_cgroup);
   }
 
   /// Kills the processes in the group and waits for their end: until then the group cannot be

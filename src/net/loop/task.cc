@@ -1,7 +1,6 @@
 #include "net/loop/task.h"
 
 #include <cstdio>
-#include <cstdlib>
 #include <exception>
 
 namespace muster::loop {
@@ -16,7 +15,7 @@ void detail::task_threw() noexcept {
   } catch (...) {
     std::fprintf(stderr, "muster: an exception left a task: %s\n", what);
   }
-  std::abort();
+  std::terminate();
 }
 
 TaskRun::TaskRun(Task<void> task, std::function<void()> ended)

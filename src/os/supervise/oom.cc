@@ -1,6 +1,5 @@
 #include "os/supervise/oom.h"
 
-#include <algorithm>
 #include <csignal>
 #include <vector>
 
@@ -55,11 +54,6 @@ std::optional<std::uint64_t> oom_kills(const std::string& own_cgroup, const std:
     if (count) return count;
   }
   return std::nullopt;
-}
-
-std::uint64_t oom_kills_of(const std::string& path, const std::string& root) {
-  const std::uint64_t unified = counter_in(root + path + "/memory.events").value_or(0);
-  return std::max(unified, counter_in(root + "/memory" + path + "/memory.oom_control").value_or(0));
 }
 
 bool OomWatch::struck() const {

@@ -16,10 +16,6 @@ namespace muster::supervise {
 std::optional<std::uint64_t> oom_kills(const std::string& own_cgroup = "/proc/self/cgroup",
                                        const std::string& root = "/sys/fs/cgroup");
 
-/// As above, for the control group `path`, by its name from the top of its hierarchy; 0 if it does
-/// not exist.
-std::uint64_t oom_kills_of(const std::string& path, const std::string& root = "/sys/fs/cgroup");
-
 /// What the counter was when a run began.
 class OomWatch {
  public:

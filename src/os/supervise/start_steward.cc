@@ -9,11 +9,9 @@
 #include "base/fd.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "job/machine_name.h"
 #include "job/wire/message.h"
 #include "net/sockets/receive_until.h"
 #include "net/sockets/unix.h"
-#include "os/supervise/oom.h"
 #include "os/supervise/spawn.h"
 
 namespace muster::supervise {
@@ -43,7 +41,7 @@ Result<pid_t> start_steward(const job::HostSpec& spec, const StewardStart& start
   TRY(write_file(spec_file, to_text(job::to_json(spec)), 0600));
   const Fd null(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   const std::string log_file = log_file_in(spec.host_folder);
-  const Fd log(::open(log_file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
+  const Fd log(::open(log_file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600));
   if (!null || !log) return fail_errno(log_file);
   Command command{
       .argv = {start.program, "steward", "--spec", spec_file}, .env = start.env, .cwd = "/"};
@@ -59,28 +57,16 @@ Result<pid_t> start_steward(const job::HostSpec& spec, const StewardStart& start
   return spawn(command, stdio, {.own_session = true});
 }
 
-std::string steward_cgroup(const std::string& job_folder, const std::string& name) {
-  const std::string job = job_folder.substr(job_folder.rfind('/') + 1);
-  return job::stewards_cgroup + ("/" + job::machine_name(job, job_folder) + "/" + name);
-}
-
 std::string out_of_memory_words() {
   return "killed for memory: exceeded the limit of " +
          std::to_string(job::steward_memory_max >> 20) + " MiB";
 }
 
-std::string killed_for_memory(const std::string& job_folder, const std::string& name) {
-  const bool was_killed = oom_kills_of(steward_cgroup(job_folder, name)) > 0;
-  return was_killed ? out_of_memory_words() : std::string();
+bool ran_out_of_memory(const std::string& host_folder) {
+  return last_line(log_file_in(host_folder)) == out_of_memory_words();
 }
 
 job::Outcome steward_outcome(job::Outcome outcome, const std::string& host_folder) {
-  const std::size_t slash = host_folder.rfind('/');
-  if (outcome == job::Outcome::signaled(SIGKILL)) {
-    const std::string why =
-        killed_for_memory(host_folder.substr(0, slash), host_folder.substr(slash + 1));
-    if (!why.empty()) return job::Outcome::failed(why);
-  }
   if (outcome.success() || outcome.kind != job::Outcome::Kind::exited) return outcome;
   const std::string said = last_line(log_file_in(host_folder));
   return said.empty() ? outcome : job::Outcome::failed(said);

@@ -29,16 +29,13 @@ struct StewardStart {
 /// `steward.log`, the steward's standard error. Errors: `system`; as spawn().
 Result<pid_t> start_steward(const job::HostSpec& spec, const StewardStart& start);
 
-/// How a steward ended: as the kernel reports or, if it failed on its own, by its last message; or
-/// that the kernel killed it because of memory, in its control group, which still exists then.
+/// How a steward ended: as the kernel reports or, if it failed on its own, by its last message.
 job::Outcome steward_outcome(job::Outcome outcome, const std::string& host_folder);
 
-/// The control group of a job's steward, `name` its host, or of the upload of its results.
-std::string steward_cgroup(const std::string& job_folder, const std::string& name);
-inline constexpr const char* upload_group = "upload";
-/// Why it ended, if the kernel killed a process of that group for memory; else empty.
-std::string killed_for_memory(const std::string& job_folder, const std::string& name);
+/// What a steward or an upload says last at its limit of memory, job::steward_memory_max.
 std::string out_of_memory_words();
+/// True if the host's steward said so.
+bool ran_out_of_memory(const std::string& host_folder);
 
 /// Asks the host's steward to stop it with that grace period. False: the steward does not listen,
 /// because it was just started or is about to end.
