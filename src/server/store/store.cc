@@ -191,10 +191,13 @@ Result<std::string> Store::last_run(const std::string& name) {
 }
 
 Result<std::vector<std::pair<Status, std::int64_t>>> Store::counts() {
+  if (counted_at_ == revision_) return counts_;
   Statement rows = database_->statement("SELECT status, count(*) FROM jobs GROUP BY status");
   std::vector<std::pair<Status, std::int64_t>> counts;
   while (TRY(rows.step())) counts.emplace_back(status_of(rows.text(0)), rows.number(1));
-  return counts;
+  counts_ = std::move(counts);
+  counted_at_ = revision_;
+  return counts_;
 }
 
 Result<std::vector<UnfinishedJob>> Store::unfinished(const std::string& text) {

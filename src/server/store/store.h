@@ -357,6 +357,8 @@ class Store {
   Result<std::int64_t> number_of(const std::string& name);  ///< 0 for no such job.
   std::unique_ptr<Database> database_;
   std::uint64_t revision_ = 1;
+  std::uint64_t counted_at_ = 0;  ///< The revision that `counts_` are of.
+  std::vector<std::pair<Status, std::int64_t>> counts_;
 };
 
 }  // namespace muster::store

@@ -102,6 +102,9 @@ TEST_CASE("store: jobs are counted by status, and every change of one is a new r
   CHECK(*store.remove("two"));
   CHECK(changed());
   CHECK(*store.counts() == Counts{{Status::in_progress, 1}});
+  const std::uint64_t before = store.effort();
+  CHECK(*store.counts() == Counts{{Status::in_progress, 1}});
+  CHECK(store.effort() == before);  // Not counted again: every viewer of the page asks.
 }
 
 TEST_CASE("store: the same call again makes no second job, another call with its name is refused") {
