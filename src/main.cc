@@ -63,6 +63,7 @@ const Entry entries[] = {
     {"trace", cli::trace_main, State::read},
     {"stacks", cli::stacks_main, State::read},
     {"wait", cli::wait_main, State::read},
+    {"rerun", cli::rerun_main, State::made},
     {"stop", cli::stop_main, State::read},
     {"download", cli::download_main},
     {"ui", cli::ui_main},

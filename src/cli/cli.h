@@ -25,6 +25,7 @@ int stacks_main(const Args& args, const Env& env);
 int trace_main(const Args& args, const Env& env);
 int ui_main(const Args& args, const Env& env);
 int wait_main(const Args& args, const Env& env);
+int rerun_main(const Args& args, const Env& env);
 int stop_main(const Args& args, const Env& env);
 int download_main(const Args& args, const Env& env);
 int delete_main(const Args& args, const Env& env);

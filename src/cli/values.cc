@@ -159,15 +159,22 @@ Result<std::vector<job::MetricDefinition>> metrics_from(const std::vector<std::s
   return metrics;
 }
 
-Result<void> check_reserved(const Pairs& hyperparameters, const std::string& command) {
-  for (const auto& [name, value] : hyperparameters)
+Result<Hyperparameters> hyperparameters_from(std::vector<std::string> values,
+                                             const std::vector<std::string>& texts,
+                                             const std::string& command) {
+  Hyperparameters hyperparameters;
+  for (const auto& [name, value] : TRY(pairs("--text-hyperparameter", "NAME=VALUE", texts)))
+    hyperparameters.texts.insert(name);
+  values.insert(values.end(), texts.begin(), texts.end());
+  hyperparameters.all = TRY(pairs("--hyperparameter", "NAME=VALUE", values));
+  for (const auto& [name, value] : hyperparameters.all)
     for (const char* own : {"sagemaker_program", "sagemaker_submit_directory",
                             "sagemaker_mpi_enabled", "sagemaker_mpi_num_of_processes_per_host",
                             "sagemaker_mpi_custom_mpi_options", "sagemaker_job_name"})
       if (name == own)
         return fail(Errc::invalid_input,
                     "--hyperparameter: " + name + " is set by " + command + " from its own flags");
-  return {};
+  return hyperparameters;
 }
 
 }  // namespace muster::cli

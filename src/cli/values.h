@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -45,7 +46,15 @@ Result<std::int64_t> thousandths(const char* flag, const std::string& text, std:
 Result<Pairs> pairs(const char* flag, const char* form, const std::vector<std::string>& texts);
 /// "NAME=REGEX" texts of --metric, within the API's limits.
 Result<std::vector<job::MetricDefinition>> metrics_from(const std::vector<std::string>& texts);
-/// Refuses hyperparameters that `command` itself sends.
-Result<void> check_reserved(const Pairs& hyperparameters, const std::string& command);
+/// Hyperparameters as they are given, in their order.
+struct Hyperparameters {
+  Pairs all;
+  std::set<std::string> texts{};  ///< Names of those that are text, whatever they look like.
+};
+/// `values`: of --hyperparameter; `texts`: of --text-hyperparameter. Refuses those that `command`
+/// itself sends.
+Result<Hyperparameters> hyperparameters_from(std::vector<std::string> values,
+                                             const std::vector<std::string>& texts,
+                                             const std::string& command);
 
 }  // namespace muster::cli

@@ -53,6 +53,11 @@ inline constexpr Flag hyperparameter_flag{
     .help = "passed to the script as --NAME VALUE; JSON values keep their type, others are text",
     .many = true,
     .letter = "-p"};
+inline constexpr Flag text_hyperparameter_flag{
+    .name = "--text-hyperparameter",
+    .value = "NAME=VALUE",
+    .help = "as --hyperparameter, but the value is always text: 5 is sent as the string \"5\"",
+    .many = true};
 inline constexpr Flag hyperparameters_flag{
     .name = "--hyperparameters", .value = "FILE", .help = "more hyperparameters: a JSON object"};
 inline constexpr Flag env_flag{.name = "--env",

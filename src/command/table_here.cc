@@ -51,6 +51,7 @@ std::vector<Flag> fit_flags() {
         "follows",
         "", true},
        hyperparameter_flag,
+       text_hyperparameter_flag,
        hyperparameters_flag,
        env_flag,
        env_file_flag,

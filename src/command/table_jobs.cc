@@ -45,6 +45,7 @@ std::vector<Flag> submit_flags() {
         .many = true,
         .letter = "-i"},
        hyperparameter_flag,
+       text_hyperparameter_flag,
        hyperparameters_flag,
        env_flag,
        env_file_flag,
@@ -273,6 +274,42 @@ Page wait() {
   };
 }
 
+Page rerun() {
+  return {
+      .name = "rerun",
+      .group = Group::server,
+      .brief = "run a job of this machine or of a server again",
+      .about =
+          "Runs a job again under a new name, with the same settings but for the flags below. The "
+          "job is one of sm fit on this machine, or one on the server at AWS_ENDPOINT_URL.",
+      .operands = {job},
+      .flags = {hyperparameter_flag,
+                env_flag,
+                env_file_flag,
+                {"--name", "NAME", "name of the new job (default: the old name and the time)"},
+                {"--resume", "",
+                 "continue from the job's checkpoints, in the same place (default: a new, empty "
+                 "place)"}},
+      .examples = {{"sm rerun JOB"},
+                   {"sm rerun JOB -p epochs=5 --name run-8", "with another number of epochs"},
+                   {"sm rerun JOB --resume", "continue from its last checkpoint"}},
+      .notes = {"On this machine, sm rerun runs sm fit with the same flags; only a job that was "
+                "run with --detach runs in the background again. The code is the source folder in "
+                "its current state: a file that is newer than the old job is named. The record of "
+                "a job has no values of variables, so pass them again with --env or --env-file.",
+                "On a server, the new job reads the same code and data in S3. If something is "
+                "missing there, nothing is started; an object that is newer than the old job is "
+                "named.",
+                "Results go to a new place.", own_note, endpoint_note},
+      .exits = {{"0", "submitted; on this machine: the job completed, or runs in the background"},
+                {"1", "on this machine: the job failed"},
+                {"2", "job not found, invalid flag, or something that it needs is missing"},
+                {"3", "the server does not respond, or this machine lacks something"},
+                {"4", "on this machine: the job exceeded its time limit"},
+                {"128 + N", "the command was ended by signal N; a server's jobs keep running"}},
+  };
+}
+
 Page stop() {
   return {
       .name = "stop",
@@ -365,8 +402,8 @@ Page delete_page() {
 }  // namespace
 
 std::vector<Page> pages_jobs() {
-  return {submit(), jobs(), describe(), logs(),     timeline(), trace(),
-          stacks(), wait(), stop(),     download(), ui(),       delete_page()};
+  return {submit(), jobs(),  describe(), logs(),     timeline(), trace(),      stacks(),
+          wait(),   rerun(), stop(),     download(), ui(),       delete_page()};
 }
 
 }  // namespace muster::command

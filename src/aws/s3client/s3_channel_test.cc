@@ -29,10 +29,12 @@ TEST_CASE("s3_list: a page of a listing is read, whatever its keys are made of")
       "<IsTruncated>true</IsTruncated><EncodingType>url</EncodingType>"
       "<NextContinuationToken>t&amp;1</NextContinuationToken>"
       "<Contents><Key>a+b%2Fc%2B%0Ad</Key><Size>5</Size><ETag>&quot;x-2&quot;</ETag></Contents>"
-      "<Contents><Key>%</Key><Size>0</Size></Contents></ListBucketResult>");
+      "<Contents><Key>%</Key><Size>0</Size><LastModified>1970-01-01T00:00:01.500Z</LastModified>"
+      "</Contents></ListBucketResult>");
   REQUIRE(page);
   CHECK(page->next == "t&1");
-  CHECK(page->objects == std::vector<S3Object>{{"a b/c+\nd", 5, "\"x-2\""}, {"%", 0, ""}});
+  CHECK(page->objects ==
+        std::vector<S3Object>{{"a b/c+\nd", 5, "\"x-2\""}, {"%", 0, "", UnixMillis(1500)}});
   const Result<S3Page> plain = parse_listing(
       "<ListBucketResult><Contents><Key> a+%20</Key><Size>1</Size></Contents></ListBucketResult>");
   REQUIRE(plain);

@@ -4,6 +4,7 @@
 
 #include "aws/s3client/s3_call.h"
 #include "aws/s3wire/s3_key.h"
+#include "base/dates.h"
 #include "base/text.h"
 
 namespace muster::s3client {
@@ -42,6 +43,7 @@ Result<S3Page> parse_listing(std::string_view xml) {
     if (object.key.empty() || object.key.size() > s3wire::key_bytes_max || !bytes || *bytes < 0)
       return fail(Errc::protocol, "the server lists an object without a key or a size");
     object.bytes = static_cast<std::uint64_t>(*bytes);
+    object.modified = parse_iso_date(node.child_value("LastModified")).value_or(UnixMillis(0));
     page.objects.push_back(std::move(object));
   }
   if (root.child_value("IsTruncated") != std::string_view("true")) return page;

@@ -7,13 +7,15 @@
 
 #include "aws/s3client/s3_client.h"
 #include "base/result.h"
+#include "base/time.h"
 
 namespace muster::s3client {
 
 struct S3Object {
   std::string key;
   std::uint64_t bytes = 0;
-  std::string etag{};  ///< With its quotes; empty if it is not known.
+  std::string etag{};      ///< With its quotes; empty if it is not known.
+  UnixMillis modified{0};  ///< 0 if it is not known.
 
   bool operator==(const S3Object&) const = default;
 };

@@ -15,9 +15,12 @@
 #include "base/topic.h"
 #include "cli/cli.h"
 #include "cli/exit_code_of.h"
+#include "cli/fit/again.h"
+#include "cli/server_client.h"
 #include "cli/fit/detach.h"
 #include "cli/fit/fit_options.h"
 #include "cli/fit/fit_spec.h"
+#include "cli/fit/given_line.h"
 #include "cli/fit/kept_job.h"
 #include "cli/fit/places.h"
 #include "cli/local_time.h"
@@ -291,7 +294,7 @@ loop::Task<int> Fit::run_to_the_end() {
     co_return exit_success;
   }
   const std::string note = apart_note(options_.script, options_.launch, options_.hosts,
-                                      options_.hyperparameters, options_.environment);
+                                      options_.hyperparameters.all, options_.environment);
   if (!note.empty()) complain(note);
   if (options_.network == job::Network::host) complain(host_network_note);
   std::string beyond;
@@ -325,6 +328,7 @@ KeptJob::Options Fit::kept_options() {
   KeptJob::Options options;
   options.state = state_folder(env_);
   options.metrics = options_.metrics;
+  options.line = options_.kept_line;
   options.detachment = std::move(detachment_);
   options.exit_code = [this](const platform::JobReport& report) { return code_of(report); };
   options.calls.look = [this] { return requests_.look(); };
@@ -419,6 +423,8 @@ int fit_main(const Args& args, const Env& given) {
   Env env = given;
   const Result<std::string> cwd = current_folder();
   if (!cwd) return stop_with(exit_usage, cwd.error().text);
+  options.kept_line =
+      kept_line(with_absolute_paths(command::given_in(command::page_of("fit"), args), *cwd));
   if (const Result<void> good = resolve_links(options, *cwd); !good)
     return stop_with(exit_usage, good.error().text);
   Result<std::string> pip_conf = pip_conf_of(options.pip_conf, env, *cwd);

@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "cli/fit/value_files.h"
+#include "command/given.h"
 #include "job/limits.h"
 #include "platform/job_name.h"
 
@@ -20,7 +21,7 @@ struct FitWords {
   LaunchWords launch;
   std::string output, checkpoints, name, python, timeout, max_wait, hang_after, retries, spares,
       grace, memory, cpus, gpus, shm_size, network, volume_size, pip_conf, engine;
-  std::vector<std::string> slurm, inputs, bound, hyperparameters, environment, metrics;
+  std::vector<std::string> slurm, inputs, bound, hyperparameters, texts, environment, metrics;
   ValueFiles files;
   bool overwrite = false, keep = false, detach = false, json = false, raw = false, verbose = false,
        print_plan = false, utc = false, end_hung = false, encrypted = false, timeline = false,
@@ -37,6 +38,7 @@ void bind(command::Line& line, FitWords& words) {
   line.texts("--input", words.inputs);
   line.texts("--bind", words.bound);
   line.texts("--hyperparameter", words.hyperparameters);
+  line.texts("--text-hyperparameter", words.texts);
   line.texts("--env", words.environment);
   line.text("--hyperparameters", words.files.hyperparameters);
   line.text("--env-file", words.files.environment);
@@ -142,8 +144,8 @@ Result<FitOptions> options_from(FitWords words, Args arguments) {
   options.inputs = TRY(pairs("--input", "NAME=DIR", words.inputs));
   for (const std::string& text : words.bound) options.bound.push_back(TRY(bind_wish(text)));
   TRY(add_value_files(words.files, words.environment, words.hyperparameters));
-  options.hyperparameters = TRY(pairs("--hyperparameter", "NAME=VALUE", words.hyperparameters));
-  TRY(check_reserved(options.hyperparameters, "sm fit"));
+  options.hyperparameters =
+      TRY(hyperparameters_from(std::move(words.hyperparameters), words.texts, "sm fit"));
   options.environment = TRY(pairs("--env", "NAME=VALUE", words.environment));
   options.metrics = TRY(metrics_from(words.metrics));
   if (!words.name.empty()) {
@@ -232,10 +234,13 @@ FitLine fit_options(const Args& args) {
   return *std::move(options);
 }
 
-std::string encoded_hyperparameter(const std::string& value) {
-  const bool bare = !value.empty() && trim(value) == value;
-  const Result<Json> json = bare ? parse_json(value) : fail(Errc::invalid_input, "text");
-  return json && !json->is_string() ? value : to_text(Json(value));
+std::map<std::string, std::string> encoded(const Hyperparameters& hyperparameters) {
+  std::map<std::string, std::string> all;
+  for (const auto& [name, value] : hyperparameters.all) {
+    const bool typed = !hyperparameters.texts.contains(name) && command::is_typed(value);
+    all[name] = typed ? value : to_text(Json(value));
+  }
+  return all;
 }
 
 }  // namespace muster::cli

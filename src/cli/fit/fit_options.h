@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -36,7 +37,7 @@ struct FitOptions {
   LaunchChoice launch;
   Pairs inputs;  ///< Channel, folder.
   std::vector<BindWish> bound;
-  Pairs hyperparameters;  ///< In the order given.
+  Hyperparameters hyperparameters;
   Pairs environment;
   std::vector<job::MetricDefinition> metrics;
   std::string output;                  ///< Empty: a folder named as the job, if it leaves any file.
@@ -69,7 +70,8 @@ struct FitOptions {
   bool verbose = false;
   bool timeline = false;  ///< Printed at the job's end.
   bool print_plan = false;
-  Args arguments;  ///< Behind `--`: the script's own.
+  Args arguments;    ///< Behind `--`: the script's own.
+  Args kept_line{};  ///< What the job's record keeps of the command line, for `sm rerun`.
 };
 
 /// What a line asks for, or why it is not run.
@@ -81,9 +83,9 @@ FitLine fit_options(const Args& args);
 Result<std::optional<places::SlurmCluster>> slurm_of(const std::string& engine,
                                                      const std::vector<std::string>& settings);
 
-/// How a hyperparameter's value is sent: JSON numbers, true, false, null, lists and objects as they
-/// are, anything else as a JSON string, so that text arrives byte for byte. Pure. `value` is UTF-8.
-/// Source: the SageMaker Python SDK sends every value JSON-encoded.
-std::string encoded_hyperparameter(const std::string& value);
+/// How hyperparameters are sent: values that command::is_typed() accepts as they are, all others as
+/// JSON strings, so that text arrives byte for byte. Pure. All are UTF-8. Source: the SageMaker
+/// Python SDK sends every value JSON-encoded.
+std::map<std::string, std::string> encoded(const Hyperparameters& hyperparameters);
 
 }  // namespace muster::cli

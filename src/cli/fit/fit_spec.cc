@@ -43,8 +43,8 @@ Result<job::Spec> fit_spec(const FitOptions& options, const Places& places,
   const auto send = [&](const char* key, const Json& value) {
     spec.hyperparameters[key] = to_text(value);
   };
-  for (const auto& [key, value] : options.hyperparameters)
-    spec.hyperparameters[key] = encoded_hyperparameter(value);
+  for (const auto& [key, value] : encoded(options.hyperparameters))
+    spec.hyperparameters[key] = value;
   if (!places.script.empty()) {
     send("sagemaker_program", places.script);
     send("sagemaker_submit_directory", job::code_path);

@@ -72,7 +72,7 @@ TEST_CASE("fit: every flag is understood") {
   CHECK(options.launch.processes_per_host == 2);
   CHECK(options.launch.mpi);
   CHECK(options.inputs == Pairs{{"train", "data"}, {"test", "more=data"}});
-  CHECK(options.hyperparameters == Pairs{{"epochs", "2"}});
+  CHECK(options.hyperparameters.all == Pairs{{"epochs", "2"}});
   CHECK(options.environment == Pairs{{"A", "b c"}});
   CHECK(options.metrics == std::vector<job::MetricDefinition>{{"loss", "loss=([0-9.]+)"}});
   CHECK(options.output == "out");
@@ -94,12 +94,12 @@ TEST_CASE("fit: values reach muster untouched, whatever they look like") {
       good({"t.py", "--hyperparameter", "a=-1", "--hyperparameter", "b=", "--hyperparameter",
             "c=$(x) 'y' \"z\"\n`w`; é", "--hyperparameter", "d=[1, 2]", "--hyperparameter", "e=--x",
             "--custom-mpi-options", "-x A --mca b c", "--hyperparameter", "f=a,b"});
-  CHECK(options.hyperparameters == Pairs{{"a", "-1"},
-                                         {"b", ""},
-                                         {"c", "$(x) 'y' \"z\"\n`w`; é"},
-                                         {"d", "[1, 2]"},
-                                         {"e", "--x"},
-                                         {"f", "a,b"}});
+  CHECK(options.hyperparameters.all == Pairs{{"a", "-1"},
+                                             {"b", ""},
+                                             {"c", "$(x) 'y' \"z\"\n`w`; é"},
+                                             {"d", "[1, 2]"},
+                                             {"e", "--x"},
+                                             {"f", "a,b"}});
   CHECK(options.launch.custom_mpi_options == "-x A --mca b c");
   CHECK(options.launch.mpi);
 }
@@ -292,8 +292,17 @@ TEST_CASE("fit: hyperparameters are sent so that text arrives byte for byte") {
   };
   for (const auto& c : cases) {
     CAPTURE(c.value);
-    CHECK(encoded_hyperparameter(c.value) == std::string(c.want));
+    CHECK(encoded({{{"x", c.value}}})["x"] == c.want);
   }
+}
+
+TEST_CASE("fit: --text-hyperparameter sends text, whatever it looks like") {
+  const FitOptions options =
+      good({"t.py", "-p", "a=5", "--text-hyperparameter", "b=5", "--text-hyperparameter", "c=x"});
+  CHECK(encoded(options.hyperparameters) ==
+        std::map<std::string, std::string>{{"a", "5"}, {"b", "\"5\""}, {"c", "\"x\""}});
+  const FitLine twice = fit_options({"t.py", "-p", "a=5", "--text-hyperparameter", "a=6"});
+  CHECK(std::get<command::Stop>(twice).text == "--hyperparameter: a is given twice");
 }
 
 TEST_CASE("fit: the specification is what SageMaker's SDK would send") {

@@ -22,6 +22,8 @@ Result<std::unique_ptr<KeptJob>> KeptJob::prepare(loop::Loop& loop, places::Mach
                                                   Options options) {
   std::unique_ptr<KeptJob> kept(new KeptJob(machine, spec, shown, std::move(options)));
   Json description = places::description_of(spec, wall_time());
+  for (const std::string& word : kept->options_.line)
+    description["MusterLine"].push_back(to_utf8(word));
   if (const auto& metrics = kept->options_.metrics; !metrics.empty()) {
     description["AlgorithmSpecification"]["MetricDefinitions"] = to_json(metrics);
     kept->metrics_.emplace(TRY(job::MetricDefinitions::from(metrics)));

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/command.h"
 #include "cli/fit/detach.h"
 #include "cli/view/own_log.h"
 #include "cli/view/own_metrics.h"
@@ -35,6 +36,7 @@ class KeptJob final : public platform::Sink {
     /// What `sm fit` ends with, once its job has.
     std::function<int(const platform::JobReport& report)> exit_code{};
     std::vector<job::MetricDefinition> metrics{};    ///< Metrics in the log's lines.
+    Args line{};                                     ///< For `sm rerun`.
     places::CarrierCalls calls{};                    ///< For `sm stop` and `sm stacks`.
     std::function<void(const std::string&)> tell{};  ///< A warning.
   };

@@ -96,8 +96,8 @@ loop::Task<Result<int>> submit(Client& client, Submission submission) {
   const bool json = submission.options.json;
   const bool raw = submission.options.raw;
   const SubmitOptions& given = submission.options;
-  const std::string note =
-      apart_note(given.script, given.launch, given.hosts, given.hyperparameters, given.environment);
+  const std::string note = apart_note(given.script, given.launch, given.hosts,
+                                      given.hyperparameters.all, given.environment);
   if (!note.empty()) client.complain(note);
   Result<Json> request = co_await request_for(client, std::move(submission));
   if (!request) co_return request.error();
@@ -129,6 +129,7 @@ void bind(command::Line& line, SubmitWords& words) {
   bind(line, words.launch);
   line.texts("--input", words.inputs);
   line.texts("--hyperparameter", words.hyperparameters);
+  line.texts("--text-hyperparameter", words.texts);
   line.texts("--metric", words.metrics);
   line.texts("--env", words.environment);
   line.text("--hyperparameters", words.files.hyperparameters);

@@ -18,9 +18,9 @@ Result<void> check_file_alone(const SubmitWords& words) {
                     !words.output.empty() || !words.timeout.empty() || !words.priority.empty() ||
                     !words.volume_size.empty() || !words.checkpoints.empty() ||
                     !words.tags.empty() || !words.network.empty() || !words.inputs.empty() ||
-                    !words.hyperparameters.empty() || !words.environment.empty() ||
-                    !words.metrics.empty() || words.encrypted || !words.files.environment.empty() ||
-                    !words.files.hyperparameters.empty();
+                    !words.hyperparameters.empty() || !words.texts.empty() ||
+                    !words.environment.empty() || !words.metrics.empty() || words.encrypted ||
+                    !words.files.environment.empty() || !words.files.hyperparameters.empty();
   if (!more) return {};
   return fail(Errc::invalid_input,
               "--json-file: the file is the whole job; it can be combined only with --name, --wait "
@@ -48,10 +48,9 @@ Json map_of(const Pairs& pairs) {
 }
 
 Json hyperparameters_of(const SubmitOptions& options, const SubmitPlaces& places) {
-  if (options.script.empty()) return map_of(options.hyperparameters);
+  if (options.script.empty()) return map_of(options.hyperparameters.all);
   Json all = Json::object();
-  for (const auto& [name, value] : options.hyperparameters)
-    all[name] = encoded_hyperparameter(value);
+  for (const auto& [name, value] : encoded(options.hyperparameters)) all[name] = value;
   const auto send = [&](const char* name, const Json& value) { all[name] = to_text(value); };
   send("sagemaker_program", places.script);
   send("sagemaker_submit_directory", places.code);
@@ -127,8 +126,8 @@ Result<SubmitOptions> submit_options(const SubmitWords& words) {
       whole_number("--volume-size", words.volume_size, job::volume_gib_max, options.volume_gib));
   options.launch = TRY(launch_choice(words.launch, options.hosts));
   options.inputs = TRY(pairs("--input", "NAME=DIR or NAME=s3://…", words.inputs));
-  options.hyperparameters = TRY(pairs("--hyperparameter", "NAME=VALUE", words.hyperparameters));
-  TRY(check_reserved(options.hyperparameters, "sm submit"));
+  options.hyperparameters =
+      TRY(hyperparameters_from(words.hyperparameters, words.texts, "sm submit"));
   options.environment = TRY(pairs("--env", "NAME=VALUE", words.environment));
   options.metrics = TRY(metrics_from(words.metrics));
   if (!words.output.empty() && !is_s3(words.output))

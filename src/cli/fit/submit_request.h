@@ -16,7 +16,7 @@ struct SubmitWords {
   std::string name, json_file, script, source_folder, image, instance_type;
   std::string hosts, output, checkpoints, timeout, volume_size, priority, network;
   LaunchWords launch;
-  std::vector<std::string> inputs, hyperparameters, environment, metrics, tags;
+  std::vector<std::string> inputs, hyperparameters, texts, environment, metrics, tags;
   ValueFiles files;
   bool encrypted = false, wait = false, json = false, raw = false, utc = false;
 };
@@ -33,7 +33,7 @@ struct SubmitOptions {
   int volume_gib = job::volume_gib_default;
   LaunchChoice launch;
   Pairs inputs;  ///< Channel, folder or s3://…
-  Pairs hyperparameters;
+  Hyperparameters hyperparameters;
   Pairs environment;
   std::vector<job::MetricDefinition> metrics;
   std::string output;       ///< s3://…; empty: the default bucket.

@@ -28,6 +28,7 @@ TEST_CASE("submit: a request is what the SageMaker SDK would send for a script")
   typed.hosts = "3";
   typed.launch.processes_per_host = "2";
   typed.hyperparameters = {"epochs=2", "text=a b"};
+  typed.texts = {"id=007", "n=7"};
   typed.environment = {"A=b"};
   typed.metrics = {"loss=loss: (.*);"};
   const Result<SubmitOptions> options = submit_options(typed);
@@ -36,7 +37,8 @@ TEST_CASE("submit: a request is what the SageMaker SDK would send for a script")
       "train.py", "s3://b/j/source/sourcedir.tar.gz", {{"train", "s3://b/d"}}, "s3://b/"};
   const Json request = create_request(*options, places, "000000000000");
   CHECK(request["HyperParameters"] == json(R"({
-      "epochs": "2", "text": "\"a b\"", "sagemaker_program": "\"train.py\"",
+      "epochs": "2", "text": "\"a b\"", "id": "\"007\"", "n": "\"7\"",
+      "sagemaker_program": "\"train.py\"",
       "sagemaker_submit_directory": "\"s3://b/j/source/sourcedir.tar.gz\"",
       "sagemaker_job_name": "\"j\"", "sagemaker_mpi_enabled": "true",
       "sagemaker_mpi_num_of_processes_per_host": "2"})"));
