@@ -47,6 +47,7 @@ FORMS = {
     "src/server/web/ invalid": None,
     "src/server/web/web_server_hosts fail": None,  # Calls that only the page itself makes.
     "src/server/web/web_server_metrics fail": None,
+    "at_line": "line …: {1}",
     "bad_head": "{0}",
     "invalid_bind": "--bind: {0}",
     "invalid_challenge": "WWW-Authenticate: {0}",

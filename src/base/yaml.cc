@@ -7,6 +7,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -76,10 +77,17 @@ bool is_null(std::string_view text) {
   return text.empty() || text == "~" || text == "null" || text == "Null" || text == "NULL";
 }
 
+Json scalar_value(const YamlNode& node, const YamlOptions& options) {
+  // Quoted texts are what they say, and so is what a tag speaks of.
+  if (node.kind != YamlNode::Kind::plain) return node.text;
+  if (is_null(node.text)) return node.tag.empty() ? Json() : Json(node.text);
+  return options.is_text_kept ? Json(node.text) : plain_value(node.text);
+}
+
 /// Builds the document from the parser's events.
 class Reader final {
  public:
-  Reader(std::string_view text, const YamlOptions& options) : options_(options) {
+  explicit Reader(std::string_view text) {
     is_ready_ = yaml_parser_initialize(&parser_) == 1;
     if (!is_ready_) return;
     yaml_parser_set_encoding(&parser_, YAML_UTF8_ENCODING);
@@ -92,7 +100,7 @@ class Reader final {
   Reader(const Reader&) = delete;
   Reader& operator=(const Reader&) = delete;
 
-  Result<Json> document() {
+  Result<YamlNode> document() {
     if (!is_ready_) return fail(Errc::system, "out of memory while reading YAML");
     TRY(expect(YAML_STREAM_START_EVENT));
     Event first;
@@ -107,12 +115,12 @@ class Reader final {
     TRY(next(last));
     if (last.event.type != YAML_STREAM_END_EVENT)
       return fail(Errc::invalid_input, last.line() + ": expected one document, got a second one");
-    return std::move(read.json);
+    return std::move(read.node);
   }
 
  private:
   struct Weighed {
-    Json json;
+    YamlNode node;
     std::size_t weight = 0;
   };
 
@@ -148,38 +156,27 @@ class Reader final {
     const yaml_event_t& e = event.event;
     if (e.type == YAML_ALIAS_EVENT) return repeated(event);
     const std::size_t before = weight_;
+    YamlNode read;
     std::string_view anchor;
-    std::string_view tag;
-    Json json;
     if (e.type == YAML_SCALAR_EVENT) {
       anchor = view_of(e.data.scalar.anchor);
-      tag = view_of(e.data.scalar.tag);
-      json = TRY(scalar(event));
+      read = TRY(scalar(event));
     } else if (e.type == YAML_SEQUENCE_START_EVENT) {
       anchor = view_of(e.data.sequence_start.anchor);
-      tag = view_of(e.data.sequence_start.tag);
-      json = TRY(sequence(event, depth));
+      read = TRY(sequence(event, depth));
     } else if (e.type == YAML_MAPPING_START_EVENT) {
       anchor = view_of(e.data.mapping_start.anchor);
-      tag = view_of(e.data.mapping_start.tag);
-      json = TRY(mapping(event, depth));
+      read = TRY(mapping(event, depth));
     } else {
       return fail(Errc::invalid_input, event.line() + ": expected one YAML document");
     }
-    if (!tag.empty() && !tag.starts_with(standard_tags)) {
-      if (!options_.tagged || tag == "!")
-        return fail(Errc::invalid_input,
-                    event.line() + ": the tag " + std::string(tag) + " is not supported here");
-      Result<Json> meant = options_.tagged(tag, std::move(json));
-      if (!meant) return meant.error().in(event.line());
-      json = *std::move(meant);
-    }
-    Weighed read{std::move(json), weight_ - before};
+    read.line = event.event.start_mark.line + 1;
+    Weighed weighed{std::move(read), weight_ - before};
     if (!anchor.empty()) {
-      TRY(weigh(event, read.weight));  // An anchored node is kept a second time.
-      anchors_.insert_or_assign(std::string(anchor), read);
+      TRY(weigh(event, weighed.weight));  // An anchored node is kept a second time.
+      anchors_.insert_or_assign(std::string(anchor), weighed);
     }
-    return read;
+    return weighed;
   }
 
   Result<Weighed> repeated(const Event& event) {
@@ -192,45 +189,53 @@ class Reader final {
     return found->second;
   }
 
-  Result<Json> scalar(const Event& event) {
+  Result<YamlNode> scalar(const Event& event) {
     const auto& data = event.event.data.scalar;
     const std::string_view text(reinterpret_cast<const char*>(data.value), data.length);
     TRY(weigh(event, node_weight + text.size()));
-    const std::string_view tag = view_of(data.tag);
-    // Quoted texts, and what a tag speaks of, are what they say.
-    if (data.style != YAML_PLAIN_SCALAR_STYLE || tag == YAML_STR_TAG)
-      return Json(std::string(text));
-    if (is_null(text)) return tag.empty() ? Json() : Json(std::string(text));
-    if (options_.is_text_kept) return Json(std::string(text));
-    return plain_value(text);
+    YamlNode read{.kind = kind_of(data.style), .text = std::string(text)};
+    read.tag = view_of(data.tag);
+    if (read.tag == YAML_STR_TAG) read.kind = YamlNode::Kind::quoted;
+    return read;
   }
 
-  Result<Json> sequence(const Event& start, int depth) {
+  static YamlNode::Kind kind_of(yaml_scalar_style_t style) {
+    if (style == YAML_PLAIN_SCALAR_STYLE) return YamlNode::Kind::plain;
+    const bool block = style == YAML_LITERAL_SCALAR_STYLE || style == YAML_FOLDED_SCALAR_STYLE;
+    return block ? YamlNode::Kind::block : YamlNode::Kind::quoted;
+  }
+
+  Result<YamlNode> sequence(const Event& start, int depth) {
     TRY(weigh(start, node_weight));
-    Json list = Json::array();
+    YamlNode list{.kind = YamlNode::Kind::list};
+    list.tag = view_of(start.event.data.sequence_start.tag);
     while (true) {
       Event event;
       TRY(next(event));
       if (event.event.type == YAML_SEQUENCE_END_EVENT) return list;
       Weighed item = TRY(node(event, depth + 1));
-      list.push_back(std::move(item.json));
+      list.items.push_back(std::move(item.node));
     }
   }
 
-  Result<Json> mapping(const Event& start, int depth) {
+  Result<YamlNode> mapping(const Event& start, int depth) {
     TRY(weigh(start, node_weight));
-    Json object = Json::object();
+    YamlNode map{.kind = YamlNode::Kind::map};
+    map.tag = view_of(start.event.data.mapping_start.tag);
+    std::set<std::string> keys;
     while (true) {
       Event event;
       TRY(next(event));
-      if (event.event.type == YAML_MAPPING_END_EVENT) return object;
-      const std::string key = TRY(key_of(event));
-      if (object.contains(key))
+      if (event.event.type == YAML_MAPPING_END_EVENT) return map;
+      std::string key = TRY(key_of(event));
+      if (!keys.insert(key).second)
         return fail(Errc::invalid_input, event.line() + ": the key " + key + " appears twice");
       Event value;
       TRY(next(value));
       Weighed item = TRY(node(value, depth + 1));
-      object.emplace(key, std::move(item.json));
+      item.node.key = std::move(key);
+      item.node.key_line = event.event.start_mark.line + 1;
+      map.items.push_back(std::move(item.node));
     }
   }
 
@@ -246,7 +251,6 @@ class Reader final {
     return key;
   }
 
-  const YamlOptions& options_;
   yaml_parser_t parser_{};
   bool is_ready_ = false;
   std::size_t weight_ = 0;
@@ -255,11 +259,36 @@ class Reader final {
 
 }  // namespace
 
-Result<Json> parse_yaml(std::string_view text, const YamlOptions& options) {
+Result<YamlNode> read_yaml(std::string_view text) {
   if (text.size() > yaml_bytes_max)
     return fail(Errc::invalid_input, std::to_string(text.size()) + " bytes of YAML, the limit is " +
                                          std::to_string(yaml_bytes_max));
-  return Reader(text, options).document();
+  return Reader(text).document();
+}
+
+Result<Json> json_of(const YamlNode& node, const YamlOptions& options) {
+  Json json;
+  if (node.is_scalar()) {
+    json = scalar_value(node, options);
+  } else if (node.kind == YamlNode::Kind::list) {
+    json = Json::array();
+    for (const YamlNode& item : node.items) json.push_back(TRY(json_of(item, options)));
+  } else {
+    json = Json::object();
+    for (const YamlNode& item : node.items) json.emplace(item.key, TRY(json_of(item, options)));
+  }
+  if (node.tag.empty() || node.tag.starts_with(standard_tags)) return json;
+  const std::string line = "line " + std::to_string(node.line);
+  if (!options.tagged || node.tag == "!")
+    return fail(Errc::invalid_input, line + ": the tag " + node.tag + " is not supported here");
+  Result<Json> meant = options.tagged(node.tag, std::move(json));
+  if (!meant) return meant.error().in(line);
+  return meant;
+}
+
+Result<Json> parse_yaml(std::string_view text, const YamlOptions& options) {
+  const YamlNode node = TRY(read_yaml(text));
+  return json_of(node, options);
 }
 
 }  // namespace muster

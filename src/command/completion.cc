@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "base/topic.h"
+#include "command/job_file.h"
 #include "command/page.h"
 
 namespace muster::command {
@@ -269,7 +270,9 @@ Result<std::string> completion_script(const std::string& shell) {
   if (shell == "bash") return bash_script();
   if (shell == "zsh") return zsh_script();
   if (shell == "fish") return fish_script();
-  return fail(Errc::invalid_input, "expected bash, zsh or fish, got \"" + to_utf8(shell) + "\"");
+  if (shell == "job-file") return job_file_schema();
+  return fail(Errc::invalid_input,
+              "expected bash, zsh, fish or job-file, got \"" + to_utf8(shell) + "\"");
 }
 
 }  // namespace muster::command

@@ -70,7 +70,8 @@ TEST_CASE("completion: every shell's script knows every command, flag and choice
       CHECK(script->compare(at, 14, "steward-memory") == 0);
   }
   CHECK(completion_script("tcsh").error().code == Errc::invalid_input);
-  CHECK(completion_script("tcsh").error().text == "expected bash, zsh or fish, got \"tcsh\"");
+  CHECK(completion_script("tcsh").error().text ==
+        "expected bash, zsh, fish or job-file, got \"tcsh\"");
 }
 
 TEST_CASE("completion: --raw is offered and described where a job's lines are shown") {

@@ -21,11 +21,15 @@ std::vector<Page> pages_help() {
       {.name = "completion",
        .group = Group::help,
        .brief = "print a shell completion script",
-       .about = "Prints the completion script for a shell.",
-       .operands = {{"SHELL", "bash, zsh or fish", true, "", "bash zsh fish"}},
+       .about =
+           "Prints the completion script for a shell, or for editors the JSON Schema with which "
+           "they complete and check job files.",
+       .operands = {{"SHELL", "bash, zsh or fish; job-file for the JSON Schema", true, "",
+                     "bash zsh fish job-file"}},
        .examples = {{"source <(sm completion bash)"},
                     {"sm completion zsh > ~/.zfunc/_sm"},
-                    {"sm completion fish > ~/.config/fish/completions/sm.fish"}},
+                    {"sm completion fish > ~/.config/fish/completions/sm.fish"},
+                    {"sm completion job-file > muster-job.schema.json"}},
        .exits = exits},
       {.name = "man",
        .group = Group::help,

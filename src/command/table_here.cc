@@ -1,4 +1,4 @@
-#include "command/page.h"
+#include "command/job_flags.h"
 
 namespace muster::command {
 namespace {
@@ -102,7 +102,8 @@ std::vector<Flag> fit_flags() {
        {"--json", "", "print one JSON object per line instead of text"},
        {"--verbose", "", "also log what muster and train do"},
        {"--timeline", "", "at the end, show how long each phase took, like sm timeline"},
-       {"--print-plan", "", "print the job's specification and exit"}});
+       {"--print-plan", "", "print the job's specification and exit"},
+       print_file_flag});
 }
 
 Page fit() {
@@ -111,7 +112,8 @@ Page fit() {
       .group = Group::here,
       .brief = "run a training job on this machine",
       .about = "Runs a training job on this machine, with each host in its own container.",
-      .operands = {{"SCRIPT", "the training program, a path in the source folder", false, "FILE"}},
+      .operands = {{"SCRIPT", "the training program, a path in the source folder; or a job file",
+                    false, "FILE"}},
       .rest = Rest::behind_dashes,
       .rest_optional = true,
       .flags = fit_flags(),
@@ -134,7 +136,8 @@ Page fit() {
            {"sm fit train.py --engine slurm --hosts 4 --spares 1",
             "reserve a fifth node to replace one that fails"},
            {"sm fit train.py -- --resume 'last run'",
-            "arguments after -- are passed to the script unchanged, after the hyperparameters"}},
+            "arguments after -- are passed to the script unchanged, after the hyperparameters"},
+           {"sm fit job.yaml --hosts 4", "run a job file, with another number of hosts"}},
       .notes = {"The script's environment is the same as on SageMaker: SM_* variables and files "
                 "under /opt/ml. Files written to /opt/ml/model and /opt/ml/output are copied to "
                 "model/, output/ and, on failure, failure/ in the output folder; its log/ gets "
@@ -150,7 +153,7 @@ Page fit() {
                 "--hang-after requires py-spy to recognize ranks that hang while using CPU time.",
                 "Preemptions don't count toward --retries, but --retries 0 disables all restarts. "
                 "On this machine, --spares rehearses the loss of a node.",
-                slurm_note,
+                job_file_note, slurm_note,
                 "Ctrl-C stops the job; a second Ctrl-C kills it. From another terminal, or for a "
                 "detached job, use sm jobs, sm logs, sm describe and sm stop."},
       .exits = {{"0", "the job completed; with --detach: the job is running"},

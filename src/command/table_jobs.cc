@@ -1,4 +1,4 @@
-#include "command/page.h"
+#include "command/job_flags.h"
 
 namespace muster::command {
 namespace {
@@ -72,7 +72,8 @@ std::vector<Flag> submit_flags() {
        {"--wait", "", "follow the job to its end"},
        {"--raw", "", raw_help},
        utc_flag,
-       {"--json", "", "print one JSON object; with --wait, one for each log line"}});
+       {"--json", "", "print one JSON object; with --wait, one for each log line"},
+       print_file_flag});
 }
 
 Page submit() {
@@ -81,7 +82,8 @@ Page submit() {
       .group = Group::server,
       .brief = "submit a training job to a server",
       .about = "Submits a training job to the server at AWS_ENDPOINT_URL.",
-      .operands = {{"SCRIPT", "the training program, a path in the source folder", false, "FILE"}},
+      .operands = {{"SCRIPT", "the training program, a path in the source folder; or a job file",
+                    false, "FILE"}},
       .flags = submit_flags(),
       .examples = {{"sm submit train.py --wait",
                     "run train.py on one host of the server and follow the job"},
@@ -95,7 +97,7 @@ Page submit() {
                     "the file contains the input of CreateTrainingJob, as for the AWS CLI"}},
       .notes = {"Prints the job's name. Uploads go to the bucket sagemaker-REGION-ACCOUNT, as with "
                 "the SageMaker SDK. Ctrl-C does not stop a submitted job.",
-                lines_note, endpoint_note},
+                job_file_note, lines_note, endpoint_note},
       .exits = exits_of_followed("submitted; with --wait: the job completed",
                                  "invalid flag, file or key, or the server rejected the request"),
   };

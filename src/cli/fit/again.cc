@@ -13,8 +13,8 @@ namespace {
 using command::Given;
 
 /// What is about one run, not about the job.
-constexpr std::array not_kept = {"--name", "--output",   "--overwrite", "--json",
-                                 "--raw",  "--timeline", "--print-plan"};
+constexpr std::array not_kept = {"--name", "--output",   "--overwrite",  "--json",
+                                 "--raw",  "--timeline", "--print-plan", "--print-file"};
 
 std::string first_value(const Given& given, std::string_view flag) {
   for (const Given::Value& value : given.values)

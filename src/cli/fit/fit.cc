@@ -16,7 +16,6 @@
 #include "cli/cli.h"
 #include "cli/exit_code_of.h"
 #include "cli/fit/again.h"
-#include "cli/server_client.h"
 #include "cli/fit/detach.h"
 #include "cli/fit/fit_options.h"
 #include "cli/fit/fit_spec.h"
@@ -409,10 +408,14 @@ int stop_with(int code, const std::string& text) {
 
 }  // namespace
 
-int fit_main(const Args& args, const Env& given) {
-  FitLine line = fit_options(args);
+int fit_main(const Args& typed, const Env& given) {
+  const command::Page& page = command::page_of("fit");
+  const Result<Args> args = with_job_file(page, typed);
+  if (!args) return tell(command::wrong_line(page, args.error().text));
+  FitLine line = fit_options(*args);
   if (const command::Stop* stop = std::get_if<command::Stop>(&line)) return tell(*stop);
   FitOptions options = std::get<FitOptions>(std::move(line));
+  if (options.print_file) return print_job_file(page, *args);
   if (options.utc) use_utc();
   const bool brings_image =
       options.slurm && !options.image.empty() && places::image_tool(options.slurm, {}).empty();
@@ -423,8 +426,7 @@ int fit_main(const Args& args, const Env& given) {
   Env env = given;
   const Result<std::string> cwd = current_folder();
   if (!cwd) return stop_with(exit_usage, cwd.error().text);
-  options.kept_line =
-      kept_line(with_absolute_paths(command::given_in(command::page_of("fit"), args), *cwd));
+  options.kept_line = kept_line(with_absolute_paths(command::given_in(page, *args), *cwd));
   if (const Result<void> good = resolve_links(options, *cwd); !good)
     return stop_with(exit_usage, good.error().text);
   Result<std::string> pip_conf = pip_conf_of(options.pip_conf, env, *cwd);

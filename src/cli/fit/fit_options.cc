@@ -25,7 +25,7 @@ struct FitWords {
   ValueFiles files;
   bool overwrite = false, keep = false, detach = false, json = false, raw = false, verbose = false,
        print_plan = false, utc = false, end_hung = false, encrypted = false, timeline = false,
-       preflight = false;
+       preflight = false, print_file = false;
 };
 
 void bind(command::Line& line, FitWords& words) {
@@ -74,6 +74,7 @@ void bind(command::Line& line, FitWords& words) {
   line.flag("--verbose", words.verbose);
   line.flag("--timeline", words.timeline);
   line.flag("--print-plan", words.print_plan);
+  line.flag("--print-file", words.print_file);
 }
 
 /// "PATH[:PATH][:ro|rw]".
@@ -199,6 +200,7 @@ Result<FitOptions> options_from(FitWords words, Args arguments) {
   options.verbose = words.verbose;
   options.timeline = words.timeline;
   options.print_plan = words.print_plan;
+  options.print_file = words.print_file;
   options.arguments = std::move(arguments);
   return options;
 }

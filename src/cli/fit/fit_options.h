@@ -70,6 +70,7 @@ struct FitOptions {
   bool verbose = false;
   bool timeline = false;  ///< Printed at the job's end.
   bool print_plan = false;
+  bool print_file = false;
   Args arguments;    ///< Behind `--`: the script's own.
   Args kept_line{};  ///< What the job's record keeps of the command line, for `sm rerun`.
 };

@@ -11,6 +11,7 @@
 #include "base/time.h"
 #include "cli/cli.h"
 #include "cli/exit_code_of.h"
+#include "cli/fit/given_line.h"
 #include "cli/fit/places.h"
 #include "cli/fit/submit_request.h"
 #include "cli/fit/submit_upload.h"
@@ -146,21 +147,25 @@ void bind(command::Line& line, SubmitWords& words) {
   line.flag("--raw", words.raw);
   line.flag("--utc", words.utc);
   line.flag("--json", words.json);
+  line.flag("--print-file", words.print_file);
 }
 
 }  // namespace
 
-int submit_main(const Args& args, const Env& env) {
+int submit_main(const Args& typed, const Env& env) {
   const command::Page& page = command::page_of("submit");
   command::Line line(page);
   SubmitWords words;
   bind(line, words);
-  if (const std::string now = new_submit_line(args, page); !now.empty())
+  if (const std::string now = new_submit_line(typed, page); !now.empty())
     return tell(command::wrong_line(page, "--script has been removed; use: " + now));
-  if (const std::optional<command::Stop> stop = line.parse(args)) return tell(*stop);
+  const Result<Args> args = with_job_file(page, typed);
+  if (!args) return tell(command::wrong_line(page, args.error().text));
+  if (const std::optional<command::Stop> stop = line.parse(*args)) return tell(*stop);
   if (words.utc) use_utc();
   const Result<Submission> submission = prepare(words);
   if (!submission) return tell(command::wrong_line(page, submission.error().text));
+  if (words.print_file) return print_job_file(page, *args);
   return run_client("sm submit", env, [&](Client& client) { return submit(client, *submission); });
 }
 

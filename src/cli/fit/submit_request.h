@@ -18,7 +18,7 @@ struct SubmitWords {
   LaunchWords launch;
   std::vector<std::string> inputs, hyperparameters, texts, environment, metrics, tags;
   ValueFiles files;
-  bool encrypted = false, wait = false, json = false, raw = false, utc = false;
+  bool encrypted = false, wait = false, json = false, raw = false, utc = false, print_file = false;
 };
 
 /// Options of `sm submit`. Paths as the user wrote them. Pure: values only.
