@@ -9,7 +9,7 @@
 #include "base/files/given_path.h"
 #include "base/terminal.h"
 #include "base/yaml.h"
-#include "cli/exit_codes.h"
+#include "cli/exit_code_of.h"
 #include "cli/fit/places.h"
 #include "command/job_file.h"
 #include "command/line.h"
