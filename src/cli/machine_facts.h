@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/command.h"
+#include "platform/places/machine.h"
 
 namespace muster::cli {
 
@@ -41,6 +42,7 @@ struct JobFacts {
   std::optional<Args> modules;  ///< Usual ones that it has; none: it cannot say.
   int gpus = 0;
   std::string gpu_trouble{};  ///< Why hosts can be given none; or empty.
+  places::GpuHealth health{};
   int neurons = 0;
   std::string port_trouble;  ///< Why `sm server` cannot listen where it does by default; or empty.
 };

@@ -7,12 +7,13 @@ gets which GPU, and what else a host can reach; they do not check what a GPU com
 import json
 import os
 import pathlib
+import re
 import stat
 
 import pytest
 
 from fit import GUARD_SECONDS
-from lab import SM
+from lab import REPOSITORY, SM
 from oci_image import layer, programs, write_layout
 from process import wait_until
 from sm_server import SmServer
@@ -236,6 +237,39 @@ def test_yaml_and_the_better_connected_go_together(machine, standins, tmp_path):
     path = {"PATH": f"{tools}:{machine.environment()['PATH']}"}
     text = finish(machine.sm(*words, environment=path))
     assert "sees algo-1 ['standin0', 'standin2'] 2" in text, text
+
+
+def driver_tool(folder: pathlib.Path, count: int, **changed: str) -> pathlib.Path:
+    """A stand-in for nvidia-smi: `count` cards like the recorded one, the first with changes."""
+    recorded = (REPOSITORY / "tests/data/nvidia_smi_h100.txt").read_text()
+    head, card = recorded.split("GPU 00000000:00:06.0\n")
+    text = re.sub(r"(Attached GPUs +: ).*", rf"\g<1>{count}", head)
+    for number in range(count):
+        own = re.sub(r"(Minor Number +: ).*", rf"\g<1>{number}", card)
+        for name, value in changed.items() if number == 0 else ():
+            own = re.sub(rf"( {name.replace('_', ' ')} +: ).*", rf"\g<1>{value}", own)
+        text += f"GPU 00000000:0{number}:00.0\n{own}"
+    folder.mkdir()
+    (folder / "said").write_text(text)
+    program = folder / "nvidia-smi"
+    program.write_text(f'#!/bin/sh\n[ "$*" = -q ] && exec cat {folder}/said\nexit 1\n')
+    program.chmod(0o755)
+    return folder
+
+
+def test_a_sick_card_goes_to_no_job(machine, standins, tmp_path, monkeypatch):
+    tools = driver_tool(tmp_path / "tools", 4, GPU_Recovery_Action="Reset", DRAM_Uncorrectable="1")
+    monkeypatch.setenv("PATH", f"{tools}:{os.environ['PATH']}")
+    text = finish(machine.fit(SEES, "--gpus", "1", "--verbose"))
+    assert "sees algo-1 ['standin1'] 1" in text, text
+    assert "example.com/gpu=0 needs recovery: Reset; no job gets it" in text, text
+    other = machine.folder / "other"
+    text = finish(machine.fit(SEES, "--gpus", "4", output=other), 3)
+    assert "3 of 4 GPUs of this machine are free (example.com/gpu=0 is out of use: it needs" in text
+    monkeypatch.setenv("MUSTER_SICK_GPUS", "use")
+    text = finish(machine.fit(SEES, "--gpus", "4", "--verbose", output=other))
+    assert "jobs get it all the same (MUSTER_SICK_GPUS)" in text, text
+    assert "GPU 0: 1 uncorrected memory error since the last reset" in text, text
 
 
 def test_an_image_finds_the_drivers_libraries(machine, standins, tmp_path):

@@ -8,6 +8,7 @@
 #include "base/fd.h"
 #include "base/json.h"
 #include "base/terminal.h"
+#include "base/text.h"
 #include "cli/cli.h"
 #include "cli/doctor/doctor_slurm.h"
 #include "cli/doctor/trial.h"
@@ -27,6 +28,21 @@ std::string purpose_of(const std::string& module) {
   for (const launch::LauncherRow& row : launch::launchers())
     if (row.needs.usual == module) return "for programs that " + std::string(row.name) + " starts";
   return {};
+}
+
+Finding health_finding(const places::GpuHealth& health) {
+  std::vector<std::string> lines = health.unfit_lines;
+  lines.insert(lines.end(), health.remarks.begin(), health.remarks.end());
+  if (!health.unknown.empty()) lines.push_back("unknown: " + health.unknown);
+  return {.what = "gpu health",
+          .purpose = "for training on GPUs",
+          .good = health.unfit_lines.empty() && health.unknown.empty(),
+          .needed = false,
+          .found = join(lines, "; "),
+          .advice = health.unknown.empty()
+                        ? "no job gets such a GPU: reset it (nvidia-smi --gpu-reset), reboot, or "
+                          "have it replaced"
+                        : "nvidia-smi -q must work: install the driver's tools, or look at dmesg"};
 }
 
 }  // namespace
@@ -54,6 +70,7 @@ std::vector<Finding> findings(const JobFacts& facts) {
                 : facts.gpus > 0  ? std::to_string(facts.gpus)
                                   : facts.gpu_trouble,
        .advice = "if the machine has GPUs, install their driver; nvidia-smi must list them"});
+  if (facts.gpus > 0) all.push_back(health_finding(facts.health));
   all.push_back({.what = "port",
                  .purpose = "where sm server listens",
                  .good = facts.port_trouble.empty(),

@@ -43,6 +43,26 @@ TEST_CASE("doctor: a good machine is well, also without what only some jobs need
         "mpirun is missing: apt-get install openmpi-bin (see sm doctor)");
 }
 
+TEST_CASE("doctor: a sick card is shown, and the machine runs jobs all the same") {
+  JobFacts facts{.python = "python3", .modules = Args(), .gpus = 2, .port_trouble = ""};
+  const auto text = [&] { return findings_text(findings(facts), false); };
+  CHECK(text().find("ok      gpu health   for training on GPUs\n") != std::string::npos);
+  facts.health.remarks = {"GPU 1: slowed down: too hot"};
+  CHECK(text().find("ok      gpu health   for training on GPUs: GPU 1: slowed down: too hot\n") !=
+        std::string::npos);
+  facts.health.unfit_lines = {"nvidia.com/gpu=0 needs recovery: Reset"};
+  CHECK(text().find("absent  gpu health   for training on GPUs: nvidia.com/gpu=0 needs recovery: "
+                    "Reset; GPU 1: slowed down: too hot -> no job gets such a GPU") !=
+        std::string::npos);
+  CHECK(is_well(findings(facts)));
+  facts.health = {.unknown = "nvidia-smi -q: no answer"};
+  CHECK(
+      text().find("absent  gpu health   for training on GPUs: unknown: nvidia-smi -q: no answer") !=
+      std::string::npos);
+  facts.gpus = 0;
+  CHECK(text().find("gpu health") == std::string::npos);
+}
+
 TEST_CASE("doctor: an ordinary user can run jobs, and sees the limits") {
   MachineFacts facts = good_machine();
   facts.rootless_ids = 1;

@@ -30,15 +30,16 @@ std::vector<Line> living_lines(std::string_view text) {
 Result<std::vector<std::vector<devices::Gpu>>> allocate_gpus(
     const std::string& register_file, const std::string& job_folder,
     const std::vector<devices::Gpu>& gpus, const std::vector<devices::Wish>& wishes,
-    const devices::Topology& topology) {
+    const devices::Topology& topology, const std::vector<devices::Holding>& unfit) {
   const Fd lock = TRY(lock_register(register_file));
   const Result<std::string> text = read_file(register_file);
   if (!text && text.error().code != Errc::not_found) return text.error();
   std::vector<Line> lines = living_lines(text.value_or(""));
-  std::vector<devices::Holding> held;
+  std::vector<devices::Holding> held = unfit;
   for (const Line& line : lines)
-    held.push_back({split(line.files, ','), line.host,
-                    line.job_folder.substr(line.job_folder.rfind('/') + 1)});
+    held.push_back({.files = split(line.files, ','),
+                    .host = line.host,
+                    .job = line.job_folder.substr(line.job_folder.rfind('/') + 1)});
   std::vector<std::vector<devices::Gpu>> assigned =
       TRY(devices::assign(gpus, held, wishes, topology));
   for (std::size_t i = 0; i < assigned.size(); ++i)

@@ -116,7 +116,45 @@ loop::Task<LocalEngine::GpuAnswers> LocalEngine::ask_of_gpus() {
   const std::string matrix = co_await answer_of(std::move(ask_topology));
   answers.topology = devices::Topology::from(matrix);
   answers.library_cache = co_await answer_of(std::move(ask_libraries));
+  co_await ask_health(answers);
   co_return answers;
+}
+
+/// The tool fails where the driver lost a card, and says which.
+loop::Task<> LocalEngine::ask_health(GpuAnswers& answers) {
+  Command command{.argv = devices::card_health_command(), .env = options_.env, .cwd = "/"};
+  const std::string name = join(command.argv, " ");
+  Result<supervise::Programs::Done> done = co_await programs_.run(std::move(command), answer_limit);
+  if (!done && done.error().code == Errc::not_found) co_return;  // Another maker's GPUs.
+  if (!done) {
+    answers.health_trouble = name + ": " + done.error().text;
+    co_return;
+  }
+  Result<std::vector<devices::CardHealth>> cards = devices::card_health_in(done->out + done->err);
+  if (cards) {
+    answers.cards = *std::move(cards);
+    devices::add_numbers(answers.cards, devices::gpu_places(options_.devices.driver));
+  } else {
+    answers.health_trouble =
+        done->outcome.success() ? cards.error().text : name + ": " + job::describe(done->outcome);
+  }
+}
+
+/// GPUs that no job is to have, and what the job's log says of them.
+std::vector<devices::Holding> LocalEngine::unfit_gpus(const std::vector<devices::Gpu>& gpus,
+                                                      const GpuAnswers& answers,
+                                                      std::vector<std::string>& notes) const {
+  std::vector<devices::Holding> unfit;
+  for (const devices::Gpu& gpu : gpus) {
+    const devices::CardHealth* const card = devices::card_of(gpu, answers.cards);
+    if (card == nullptr || card->sickness.empty()) continue;
+    notes.push_back(gpu.name + " " + card->sickness +
+                    (options_.devices.gives_sick ? "; jobs get it all the same (MUSTER_SICK_GPUS)"
+                                                 : "; no job gets it"));
+    if (!options_.devices.gives_sick)
+      unfit.push_back({.files = gpu.files(), .sickness = card->sickness});
+  }
+  return unfit;
 }
 
 /// Notes for people go to the first host, whose steward says them.
@@ -126,18 +164,26 @@ Result<void> LocalEngine::give_gpus(std::vector<job::HostSpec>& hosts, const std
   for (const job::HostSpec& host : hosts)
     wishes.push_back({host.host, job::gpus_of(host.spec, host.host)});
   const std::vector<devices::Gpu> gpus = TRY(devices::find_gpus(options_.devices));
-  const std::vector<std::vector<devices::Gpu>> assigned =
-      TRY(allocate_gpus(options_.gpu_register, path, gpus, wishes, answers.topology));
   std::vector<std::string> notes;
+  const std::vector<devices::Holding> unfit = unfit_gpus(gpus, answers, notes);
+  const std::vector<std::vector<devices::Gpu>> assigned =
+      TRY(allocate_gpus(options_.gpu_register, path, gpus, wishes, answers.topology, unfit));
+  if (!answers.health_trouble.empty())
+    notes.push_back("the health of the GPUs is unknown: " + answers.health_trouble);
+  const auto say_once = [&notes](std::string line) {
+    if (std::find(notes.begin(), notes.end(), line) == notes.end())
+      notes.push_back(std::move(line));
+  };
   for (std::size_t i = 0; i < hosts.size(); ++i) {
     if (assigned[i].empty()) continue;
     devices::Handed handed = TRY(
         devices::hand_over(hosts[i].host, assigned[i], options_.devices, answers.library_cache));
     notes.push_back(std::move(handed.line));
     hosts[i].devices = std::move(handed.devices);
-    for (std::string& line : devices::closed_nodes(hosts[i].devices))
-      if (std::find(notes.begin(), notes.end(), line) == notes.end())
-        notes.push_back(std::move(line));
+    for (const devices::Gpu& gpu : assigned[i])
+      if (const devices::CardHealth* const card = devices::card_of(gpu, answers.cards))
+        for (std::string& line : devices::remarks_on(*card)) say_once(std::move(line));
+    for (std::string& line : devices::closed_nodes(hosts[i].devices)) say_once(std::move(line));
   }
   if (std::count_if(assigned.begin(), assigned.end(),
                     [](const auto& gpus_of_host) { return !gpus_of_host.empty(); }) > 1)

@@ -10,6 +10,8 @@
 #include "engine/engine.h"
 #include "engine/local/job_network.h"
 #include "job/host_spec.h"
+#include "os/devices/assign.h"
+#include "os/devices/card_health.h"
 #include "os/devices/find.h"
 #include "os/devices/gpu_meter.h"
 #include "os/devices/topology.h"
@@ -64,8 +66,14 @@ class LocalEngine final : public engine::Engine {
   struct GpuAnswers {
     devices::Topology topology;
     std::string library_cache;  ///< What `ldconfig -p` prints.
+    std::vector<devices::CardHealth> cards;
+    std::string health_trouble;  ///< Why the cards' health is unknown, where a tool should tell.
   };
   loop::Task<GpuAnswers> ask_of_gpus();
+  loop::Task<> ask_health(GpuAnswers& answers);
+  std::vector<devices::Holding> unfit_gpus(const std::vector<devices::Gpu>& gpus,
+                                           const GpuAnswers& answers,
+                                           std::vector<std::string>& notes) const;
   loop::Task<std::string> answer_of(Args argv);
   Result<std::unique_ptr<engine::Run>> start_now(const job::Spec& spec, const GpuAnswers& answers);
   Result<void> give_gpus(std::vector<job::HostSpec>& hosts, const std::string& path,

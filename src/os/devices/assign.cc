@@ -39,7 +39,9 @@ Error not_enough(const std::vector<Gpu>& gpus, const std::vector<Holding>& held,
   std::vector<std::string> holders;
   for (const Gpu& gpu : gpus)
     if (const Holding* const holding = holder_of(gpu, held))
-      holders.push_back(gpu.name + " is " + holding->host + "'s of " + holding->job);
+      holders.push_back(holding->sickness.empty()
+                            ? gpu.name + " is " + holding->host + "'s of " + holding->job
+                            : gpu.name + " is out of use: it " + holding->sickness);
   text += ", and " + std::to_string(gpus.size() - holders.size()) + " of " +
           count_text(static_cast<std::int64_t>(gpus.size())) + " of this machine are free";
   if (holders.size() > holders_told_max) {

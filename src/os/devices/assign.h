@@ -13,11 +13,12 @@
 
 namespace muster::devices {
 
-/// A GPU that a living job has.
+/// A GPU that a living job has, or that no job may have.
 struct Holding {
   std::vector<std::string> files;  ///< Gpu::files()
-  std::string host;                ///< "algo-1"
-  std::string job;
+  std::string host{};              ///< "algo-1"
+  std::string job{};
+  std::string sickness{};  ///< CardHealth::sickness; empty: a job has it.
 };
 
 struct Wish {

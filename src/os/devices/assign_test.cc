@@ -48,6 +48,16 @@ TEST_CASE("assign: too few GPUs are reported with their holders") {
         "(nvidia.com/gpu=0 is algo-1's of a, nvidia.com/gpu=2 is algo-2's of a)");
 }
 
+TEST_CASE("assign: a sick card goes to no job, and is named where it is missed") {
+  const std::vector<Gpu> gpus = gpus_of("nvidia.com/gpu", 3);
+  const std::vector<Holding> held = {{.files = {"/dev/n1"}, .host = "algo-1", .job = "a"},
+                                     {.files = {"/dev/n0"}, .sickness = "needs recovery: Reset"}};
+  CHECK(assign(gpus, held, {{"algo-1", 1}}, Topology())->at(0)[0].name == "nvidia.com/gpu=2");
+  CHECK(assign(gpus, held, {{"algo-1", 2}}, Topology()).error().text ==
+        "the job needs 2 GPUs, and 1 of 3 GPUs of this machine are free (nvidia.com/gpu=0 is out "
+        "of use: it needs recovery: Reset, nvidia.com/gpu=1 is algo-1's of a)");
+}
+
 TEST_CASE("assign: a card by its other name, or a part of it, is not free") {
   const std::vector<Gpu> gpus = gpus_of("nvidia.com/gpu", 1);
   CHECK(!assign(gpus, {{{"/dev/cap1", "/dev/n0"}, "algo-1", "a"}}, {{"algo-1", 1}}, Topology()));

@@ -16,6 +16,7 @@
 #include "base/process/rootless.h"
 #include "base/text.h"
 #include "os/devices/gpu_figures.h"
+#include "os/supervise/answer.h"
 
 namespace muster::devices {
 namespace {
@@ -129,6 +130,8 @@ std::vector<int> in_order_of_bus(const std::map<std::string, int>& places) {
 
 Places places_of(const Env& env) {
   Places places{.cdi = {"/etc/cdi", "/var/run/cdi"}, .rootless = rootless_ids(env) > 0};
+  const auto sick = env.find("MUSTER_SICK_GPUS");
+  places.gives_sick = sick != env.end() && sick->second == "use";
   const auto named = env.find("MUSTER_CDI_FOLDERS");
   if (named == env.end() || named->second.empty()) return places;
   places.cdi = split(named->second, ':');
@@ -151,6 +154,15 @@ std::map<std::string, int> gpu_places(const std::string& told) {
     if (const auto place = text ? gpu_place_from(*text) : std::nullopt) places.insert(*place);
   }
   return places;
+}
+
+Result<std::vector<CardHealth>> ask_cards(const Env& env, const Places& places, Duration limit) {
+  const Command command{.argv = card_health_command(), .env = env, .cwd = "/"};
+  const std::optional<std::string> said = env::output_of(command, limit);
+  if (!said) return fail(Errc::not_found, "nvidia-smi -q: no answer");
+  std::vector<CardHealth> cards = TRY(card_health_in(*said));
+  add_numbers(cards, gpu_places(places.driver));
+  return cards;
 }
 
 Result<std::vector<Gpu>> find_given(const Places& places, const std::vector<int>& numbers) {

@@ -6,6 +6,8 @@
 
 #include "base/command.h"
 #include "base/result.h"
+#include "base/time.h"
+#include "os/devices/card_health.h"
 #include "os/devices/gpu.h"
 
 namespace muster::devices {
@@ -17,10 +19,12 @@ struct Places {
   /// True only for root of an ordinary user's namespace, where the machine's root is unmapped.
   bool rootless = false;
   std::string driver = "/proc/driver/nvidia/gpus";
+  bool gives_sick = false;  ///< Jobs may have cards that their driver calls unfit, too.
 };
 
 /// The CDI folders that MUSTER_CDI_FOLDERS of the program's own environment names, separated by
-/// ':', else the specification's: /etc/cdi, /var/run/cdi.
+/// ':', else the specification's: /etc/cdi, /var/run/cdi. `gives_sick` where MUSTER_SICK_GPUS is
+/// "use".
 Places places_of(const Env& env);
 
 /// The machine's GPUs: those of CDI files (*.json, *.yaml) or, without such files, NVIDIA's plain
@@ -33,6 +37,10 @@ Result<std::vector<Gpu>> find_gpus(const Places& places);
 /// The driver's numbers, N of /dev/nvidiaN, by bus address (bus_name()), from the files
 /// `told`/*/information; empty without such files.
 std::map<std::string, int> gpu_places(const std::string& told);
+
+/// What the driver's tool, on PATH of `env`, says within `limit` about the machine's cards. Blocks.
+/// Errors: `not_found`: no tool, or no answer; card_health_in()'s.
+Result<std::vector<CardHealth>> ask_cards(const Env& env, const Places& places, Duration limit);
 
 /// GPUs that a scheduler gave to this step of its, by its numbers. Those are places in a list: as
 /// the vendor's tool counts, which is by place on the bus. Errors: as find_gpus() and numbered();

@@ -33,6 +33,8 @@ TEST_CASE("places: the specification's folders, or those that the program's envi
   using Folders = std::vector<std::string>;
   CHECK(places_of({}).cdi == Folders{"/etc/cdi", "/var/run/cdi"});
   CHECK(places_of({{"MUSTER_CDI_FOLDERS", "/a:/b:"}}).cdi == Folders{"/a", "/b"});
+  CHECK(!places_of({{"MUSTER_SICK_GPUS", ""}}).gives_sick);
+  CHECK(places_of({{"MUSTER_SICK_GPUS", "use"}}).gives_sick);
 }
 
 TEST_CASE("find: CDI files count before plain device files") {
@@ -115,6 +117,33 @@ TEST_CASE("find: a scheduler's numbers are places on the bus, not those of devic
   CHECK(find_given(places, {3}).error().code == Errc::invalid_input);
   REQUIRE(remove_tree(places.driver));
   CHECK(files({2}) == "2");
+}
+
+TEST_CASE("cards: the driver's tool is asked, also where it fails over a lost card") {
+  const Place place;
+  Places places;
+  places.driver = place.path + "/driver";
+  REQUIRE(make_folders(places.driver + "/0000:0b:00.0"));
+  REQUIRE(write_file(places.driver + "/0000:0b:00.0/information",
+                     "Bus Location: \t 0000:0b:00.0\nDevice Minor: \t 5\n"));
+  const Env env = {{"PATH", place.path + ":/usr/bin:/bin"}};
+  const Env none = {{"PATH", place.path + "/none"}};
+  CHECK(ask_cards(none, places, std::chrono::seconds(30)).error().code == Errc::not_found);
+  const auto says = [&](const std::string& script) {
+    REQUIRE(write_file(place.path + "/nvidia-smi", "#!/bin/sh\n" + script, 0755));
+    return ask_cards(env, places, std::chrono::seconds(30));
+  };
+  const auto lost = says(
+      "echo 'Unable to determine the device handle for GPU0000:0B:00.0: Unknown Error' >&2\n"
+      "exit 15\n");
+  REQUIRE(lost);
+  CHECK(lost->front().number == 5);
+  CHECK(!lost->front().sickness.empty());
+  CHECK(says("exit 9\n").error().code == Errc::invalid_input);
+  const auto well =
+      says("[ \"$*\" = -q ] && exec cat " MUSTER_SOURCE_DIR "/tests/data/nvidia_smi_h100.txt\n");
+  REQUIRE(well);
+  CHECK(well->front().number == 0);
 }
 
 TEST_CASE("complete: nodes get the numbers of the machine's, and must be character devices") {

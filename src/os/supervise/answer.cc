@@ -22,8 +22,8 @@ constexpr Duration answer_wait = std::chrono::seconds(60);
 constexpr std::size_t answer_bytes_max = 1u << 20;
 
 /// All that comes until the end of the pipe; false if that does not come in time.
-bool read_to_end(int fd, std::string& text) {
-  const TimePoint deadline = Clock::now() + answer_wait;
+bool read_to_end(int fd, Duration limit, std::string& text) {
+  const TimePoint deadline = Clock::now() + limit;
   while (text.size() <= answer_bytes_max) {
     const auto left =
         std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
@@ -40,26 +40,43 @@ bool read_to_end(int fd, std::string& text) {
   return false;
 }
 
-}  // namespace
-
-std::optional<std::string> answer_of(const Command& command) {
+/// What a program wrote, and its exit status as of wait(2).
+struct Ran {
+  std::string text{};
+  int status = 0;
+};
+std::optional<Ran> run(const Command& command, Duration limit, bool errors_too) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return std::nullopt;
   const Fd out(ends[0]);
   Fd in(ends[1]);
   const Fd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
-  const Result<pid_t> pid =
-      supervise::spawn(command, {.in = null.get(), .out = in.get(), .err = null.get(), .extra = {}},
-                       {.own_group = true});
+  const Result<pid_t> pid = supervise::spawn(
+      command,
+      {.in = null.get(), .out = in.get(), .err = errors_too ? in.get() : null.get(), .extra = {}},
+      {.own_group = true});
   in = Fd();
   if (!pid) return std::nullopt;
-  std::string text;
-  const bool complete = read_to_end(out.get(), text);
+  Ran ran;
+  const bool complete = read_to_end(out.get(), limit, ran.text);
   if (!complete) ::kill(-*pid, SIGKILL);
-  int status = 0;
-  while (::waitpid(*pid, &status, 0) < 0 && errno == EINTR) continue;
-  if (!complete || !WIFEXITED(status) || WEXITSTATUS(status) != 0) return std::nullopt;
-  return text;
+  while (::waitpid(*pid, &ran.status, 0) < 0 && errno == EINTR) continue;
+  if (!complete) return std::nullopt;
+  return ran;
+}
+
+}  // namespace
+
+std::optional<std::string> answer_of(const Command& command) {
+  std::optional<Ran> ran = run(command, answer_wait, false);
+  if (!ran || !WIFEXITED(ran->status) || WEXITSTATUS(ran->status) != 0) return std::nullopt;
+  return std::move(ran->text);
+}
+
+std::optional<std::string> output_of(const Command& command, Duration limit) {
+  std::optional<Ran> ran = run(command, limit, true);
+  if (!ran) return std::nullopt;
+  return std::move(ran->text);
 }
 
 std::optional<Args> importable(const Args& modules, const std::string& python, const Env& env,

@@ -4,12 +4,15 @@
 #include <string>
 
 #include "base/command.h"
+#include "base/time.h"
 
 namespace muster::env {
 
 /// What a program writes to its stdout, at most 1 MiB; none if there is no such program, it fails,
 /// or it takes longer than a minute. Blocks.
 std::optional<std::string> answer_of(const Command& command);
+/// What a program writes, also where it fails, within `limit`: stdout and stderr. Blocks.
+std::optional<std::string> output_of(const Command& command, Duration limit);
 
 /// Where Python imports from.
 enum class Imports {

@@ -21,6 +21,9 @@
 namespace muster::places {
 namespace {
 
+/// Without persistence mode the driver is loaded for it, for a second or more for each card.
+constexpr std::chrono::seconds gpu_health_wait{30};
+
 constexpr const char* own_program_link = "/proc/self/exe";
 
 local::LocalEngine::Options local_options(const Env& env, const Machine::Options& given) {
@@ -70,6 +73,29 @@ std::map<std::string, pid_t> stewards_of(const std::string& state, const std::st
 Result<int> count_gpus(const Env& env) {
   const std::vector<devices::Gpu> gpus = TRY(devices::find_gpus(devices::places_of(env)));
   return static_cast<int>(gpus.size());
+}
+
+GpuHealth gpu_health(const Env& env) {
+  const devices::Places places = devices::places_of(env);
+  const std::vector<devices::Gpu> gpus =
+      devices::find_gpus(places).value_or(std::vector<devices::Gpu>());
+  GpuHealth health;
+  if (gpus.empty()) return health;
+  const Result<std::vector<devices::CardHealth>> cards =
+      devices::ask_cards(env, places, gpu_health_wait);
+  if (!cards) {
+    health.unknown = cards.error().text;
+    return health;
+  }
+  for (const devices::Gpu& gpu : gpus) {
+    const devices::CardHealth* const card = devices::card_of(gpu, *cards);
+    if (card == nullptr || card->sickness.empty()) continue;
+    if (!places.gives_sick) ++health.unfit;
+    health.unfit_lines.push_back(gpu.name + " " + card->sickness);
+  }
+  for (const devices::CardHealth& card : *cards)
+    for (std::string& line : devices::remarks_on(card)) health.remarks.push_back(std::move(line));
+  return health;
 }
 
 Machine::Machine(loop::Loop& loop, const Env& env, const Options& options)

@@ -79,5 +79,14 @@ std::map<std::string, pid_t> stewards_of(const std::string& state, const std::st
 
 /// GPUs that hosts can be given. Errors: devices::find_gpus()'s.
 Result<int> count_gpus(const Env& env);
+/// The health of the machine's cards, for people.
+struct GpuHealth {
+  int unfit = 0;                           ///< GPUs that no job gets.
+  std::vector<std::string> unfit_lines{};  ///< "nvidia.com/gpu=0 needs recovery: Reset"
+  std::vector<std::string> remarks{};
+  std::string unknown{};  ///< Why nothing is known; empty: it is, or the machine has no GPUs.
+};
+/// Asks the driver's tool, which takes a moment. Blocks.
+GpuHealth gpu_health(const Env& env);
 
 }  // namespace muster::places

@@ -225,6 +225,14 @@ struct Server {
   std::unique_ptr<http::Server> http;
 };
 
+/// The queue promises no GPU that the engine would not give to a job.
+void count_in_gpus(const Server& server, jobs::JobConfig& config, const Env& env) {
+  const places::GpuHealth health = places::gpu_health(env);
+  for (const std::string& line : health.unfit_lines)
+    server.log.warning(line + (health.unfit > 0 ? "; no job gets it" : ""));
+  jobs::count_in_gpus(config, places::count_gpus(env).value_or(0) - health.unfit);
+}
+
 Result<void> load_keys(Server& server) {
   const std::vector<store::AccessKey> of_config = TRY(read_keys(server.config.keys));
   server.user_keys.emplace(*server.store, server.keys);
@@ -473,7 +481,7 @@ Result<void> open(Server& server, const Env& env) {
   const int processors = is_here ? static_cast<int>(std::thread::hardware_concurrency()) : 0;
   jobs::JobConfig config = TRY(jobs::job_config_from(server.config.jobs, processors));
   // A file that cannot be read is said by the job that needs it, and by sm doctor.
-  if (is_here) jobs::count_in_gpus(config, places::count_gpus(env).value_or(0));
+  if (is_here) count_in_gpus(server, config, env);
   config.own_images = own_names(server.config, server.http->port());
   open_machine(server, config, env);
   jobs::Runner::Options jobs;
