@@ -99,6 +99,7 @@ loop::Task<HostFacts> PreflightHost::facts(bool listens) {
   asked.interface = training_.interface;
   asked.names = names_for(training_);
   asked.gpus = training_.facts.num_gpus;
+  asked.asks_driver = listens;  // Only a full one may take longer.
   const auto collect = [asked] { return preflight::collect(asked); };
   HostFacts facts = co_await loop::in_thread(loop_, collect);
   if (listens && !facts.addresses.empty()) {

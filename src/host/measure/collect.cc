@@ -21,10 +21,12 @@
 #include "base/time.h"
 #include "base/variables.h"
 #include "net/addresses/interfaces.h"
+#include "os/devices/find.h"
 
 namespace muster::preflight {
 namespace {
 
+constexpr Duration driver_wait = std::chrono::seconds(1);
 constexpr std::size_t file_bytes_max = 1u << 20;
 constexpr std::size_t addresses_max = 8;  ///< A name rarely has more.
 constexpr Duration look_up_max = std::chrono::seconds(1);
@@ -137,6 +139,18 @@ void read_gpus(int counted, HostFacts& facts) {
       nvidia_version_in(read_file("/proc/driver/nvidia/version", file_bytes_max).value_or(""));
 }
 
+/// A tool that takes longer, for it has to load the driver first, tells nothing.
+void ask_driver(const Env& env, HostFacts& facts) {
+  const auto cards = devices::ask_cards(env, devices::Places(), driver_wait);
+  if (!cards) return;
+  for (const devices::CardHealth& card : *cards) {
+    if (!card.sickness.empty())
+      facts.gpu_troubles.push_back(devices::name_of(card) + " " + card.sickness);
+    for (std::string& line : devices::remarks_on(card))
+      facts.gpu_troubles.push_back(std::move(line));
+  }
+}
+
 void read_network(const std::string& interface, HostFacts& facts) {
   std::vector<InterfaceAddress> all =
       interface_addresses().value_or(std::vector<InterfaceAddress>());
@@ -224,6 +238,7 @@ HostFacts collect(const Collecting& asked) {
   read_disk(asked.folder, facts);
   read_memory(facts);
   read_gpus(asked.gpus, facts);
+  if (asked.asks_driver && asked.gpus > 0) ask_driver(asked.env, facts);
   read_network(asked.interface, facts);
   const TimePoint enough = Clock::now() + look_up_max;
   for (const std::string& name : asked.names)

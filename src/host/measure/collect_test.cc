@@ -70,6 +70,25 @@ TEST_CASE("the interpreter's packages and the MPI library are those that PATH fi
   CHECK(facts.build.size() == 40);
 }
 
+TEST_CASE("the driver's tool is asked about the GPUs' health where it may be") {
+  const Folder folder;
+  std::string text = *read_file(MUSTER_SOURCE_DIR "/tests/data/nvidia_smi_h100.txt");
+  const std::string action = "GPU Recovery Action                                : ";
+  text.replace(text.find(action) + action.size(), 4, "Reset");
+  folder.file("said", text);
+  folder.file("nvidia-smi", "#!/bin/sh\nexec cat " + folder.path + "/said\n", 0755);
+  Collecting asked;
+  asked.env = {{"PATH", folder.path + ":/usr/bin:/bin"}};
+  asked.gpus = 1;
+  CHECK(collect(asked).gpu_troubles.empty());
+  asked.asks_driver = true;
+  const std::vector<std::string> troubles = collect(asked).gpu_troubles;
+  // On a busy machine the answer may come too late, and then nothing is said.
+  if (!troubles.empty()) CHECK(troubles == std::vector<std::string>{"GPU 0 needs recovery: Reset"});
+  asked.gpus = 0;
+  CHECK(collect(asked).gpu_troubles.empty());
+}
+
 TEST_CASE("names are looked up, and what is not there stays empty") {
   Collecting asked;
   asked.names = {"localhost", "10.1.2.3"};

@@ -110,6 +110,7 @@ Json to_json(const HostFacts& facts) {
   for (const NumberField& field : numbers) json[field.name] = facts.*field.value;
   json["addresses"] = facts.addresses;
   json["gpus"] = facts.gpus;
+  json["gpu_troubles"] = facts.gpu_troubles;
   json["packages"] = facts.packages;
   json["interfaces"] = facts.interfaces;
   json["names"] = facts.names;
@@ -132,6 +133,8 @@ Result<HostFacts> host_facts_from(std::string_view payload) {
   TRY(read_numbers(json, facts));
   if (json.contains("addresses")) facts.addresses = TRY(list_from("addresses", json["addresses"]));
   if (json.contains("gpus")) facts.gpus = TRY(list_from("gpus", json["gpus"]));
+  if (json.contains("gpu_troubles"))
+    facts.gpu_troubles = TRY(list_from("gpu_troubles", json["gpu_troubles"]));
   for (const char* name : {"packages", "names", "interfaces"})
     if (json.contains(name) && (!json[name].is_object() || json[name].size() > entries_max))
       return misfit(std::string(name) + " is not an object");

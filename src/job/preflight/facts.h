@@ -34,6 +34,7 @@ struct HostFacts {
   std::int64_t mtu = 0;                         ///< 0: not known.
   std::vector<std::string> addresses;           ///< Numeric: of `interface` first, then the others.
   std::vector<std::string> gpus;                ///< One a GPU: its model.
+  std::vector<std::string> gpu_troubles;        ///< "GPU 3 needs recovery: Reset"
   std::map<std::string, std::string> packages;  ///< Name to version.
   /// Each interface that is up, the loopback too: its addresses, as "10.0.0.1/24".
   std::map<std::string, std::vector<std::string>> interfaces;

@@ -17,6 +17,7 @@ TEST_CASE("facts are parsed back unchanged, except for those that only the leade
   facts.port = 40000;
   facts.addresses = {"10.0.0.1"};
   facts.gpus = {"A100"};
+  facts.gpu_troubles = {"GPU 3 needs recovery: Reset"};
   facts.packages = {{"torch", "2.2.1"}};
   facts.names = {{"algo-2", {"10.0.0.2"}}, {"algo-3", {}}};
   const Result<HostFacts> got = host_facts_from(to_text(to_json(facts)));

@@ -19,7 +19,8 @@ namespace {
 using Level = Finding::Level;
 using Hosts = std::vector<HostFacts>;
 
-constexpr std::size_t named_max = 4;  ///< More hosts than these are counted.
+constexpr std::size_t troubles_max = 16;  ///< A host's cards with more remarks are few.
+constexpr std::size_t named_max = 4;      ///< More hosts than these are counted.
 constexpr double gib = 1024.0 * 1024 * 1024;
 
 std::string number_text(double number, int digits) {
@@ -149,6 +150,9 @@ class Judge {
       return join(parts, " + ");
     });
     alike("gpu", "GPU driver", [](const HostFacts& host) { return host.gpu_driver; });
+    for (const HostFacts& host : hosts_)
+      for (std::size_t i = 0; i < std::min(host.gpu_troubles.size(), troubles_max); ++i)
+        add(Level::warning, "gpu", {host.host}, name_of(host) + ": " + host.gpu_troubles[i]);
   }
 
   void clocks() {

@@ -101,6 +101,8 @@ TEST_CASE("the outlier is named, with the usual value") {
        "W MTU: 9000 on algo-2 (node2), 1500 on the others\n"},
       {"a GPU less", 3, [](Hosts& h) { h[1].gpus.pop_back(); },
        "W GPUs: 1 x A100 on algo-2 (node2), 2 x A100 on the others\n"},
+      {"a sick card", 3, [](Hosts& h) { h[1].gpu_troubles = {"GPU 3 needs recovery: Reset"}; },
+       "W algo-2 (node2): GPU 3 needs recovery: Reset\n"},
       {"another driver", 3, [](Hosts& h) { h[1].gpu_driver = "470"; },
        "W GPU driver: 470 on algo-2 (node2), 535 on the others\n"},
       {"disk", 3, [](Hosts& h) { h[1].disk_free_bytes = gib / 2; },
