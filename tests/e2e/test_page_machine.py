@@ -2,6 +2,8 @@
 
 import json
 import re
+import sqlite3
+import time
 
 import pytest
 from browser import HAS_BROWSER, WHY_NOT, Browser
@@ -25,6 +27,14 @@ def browser(served):
     with Browser() as one:
         served.enter(one)
         yield one
+
+
+def put_card(served, job: str) -> None:
+    """A figure of the machine's card 3, as if the job had it."""
+    with sqlite3.connect(served.server.data / "muster.db", timeout=SECONDS) as store:
+        store.execute("INSERT INTO host_gpus SELECT number, 'algo-1', ?, 3, 93.4, 40000000000 "
+                      "FROM jobs WHERE name = ?", (int(time.time() * 1000), job))  # fmt: skip
+    store.close()
 
 
 CAPACITY = ("[...document.querySelectorAll('[aria-label=Capacity] tbody tr')].map((row) => "
@@ -59,6 +69,9 @@ def test_what_runs_and_what_waits_for_what_is_shown_as_it_changes(served, browse
         key = served.server.keys["AWS_ACCESS_KEY_ID"]
         assert f"{key} (you)" in running and re.search(r"[0-9.]+ [KM]B", running), running
         assert browser.run(f"return {CAPACITY}[2]")[1:4] == ["1", "0", "1"]
+        put_card(served, "first")
+        card = r"/3\s+first\s+algo-1\s+93%\s+40\.0 GB/"
+        browser.wait(f"{card}.test({section('GPUs')})", SECONDS)
         browser.click_text("second", "th a")
         browser.wait("location.pathname === '/ui/jobs/second'")
         browser.back()

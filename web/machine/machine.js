@@ -28,9 +28,9 @@ function Resources({ view }) {
 
 function Cards({ runs, all }) {
   const cards = cardsOf(runs);
-  if (!all?.of && !all?.held) return null;
-  return html`<section class="card"><h2>GPUs ${all.of !== undefined && html`<span class="quiet">${Math.max(all.of - all.held, 0)} free</span>`}</h2>
-    ${cards.length === 0 ? html`<p class="quiet">${all.held ? "No figures yet." : "No job uses GPUs."}</p>`
+  if (!all?.of && !all?.held && cards.length === 0) return null;
+  return html`<section class="card"><h2>GPUs ${all?.of > 0 && html`<span class="quiet">${Math.max(all.of - all.held, 0)} free</span>`}</h2>
+    ${cards.length === 0 ? html`<p class="quiet">${all?.held ? "No figures yet." : "No job uses GPUs."}</p>`
       : html`<${Table} title="GPUs" columns=${["GPU", "Job", "Host", "Utilization", "Memory"]} rows=${cards.map((each) =>
         [each.number, jobLink(each.job), each.host, `${Math.round(each.percent)}%`, sizeText(each.bytes)])} />`}</section>`;
 }
