@@ -48,7 +48,7 @@ const re2::RE2& logger_word() {
 const re2::RE2& error_word() {
   static const re2::RE2 pattern(
       R"((?i:\b(?:error|exception|traceback|fatal|panic|segmentation fault|killed))\b|)"
-      R"([a-z](?:Error|Exception)\b)");
+      R"([A-Za-z](?:Error|Exception)\b)");
   return pattern;
 }
 

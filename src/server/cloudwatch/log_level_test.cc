@@ -21,6 +21,7 @@ TEST_CASE("log level: by the logger's word, else by words of trouble") {
       {"2026-01-31 12:00:00.123456: W tensorflow/core x", Level::warning},
       {"2026-01-31 12:00:00.123456: I tensorflow/core error", Level::info},
       {"ValueError: bad", Level::error},
+      {"OSError: Address already in use", Level::error},
       {"Traceback (most recent call last):", Level::error},
       {"Segmentation fault (core dumped)", Level::error},
       {"UserWarning: old", Level::warning},
