@@ -22,7 +22,7 @@ if rank == 2: print("\\x1b[1;32mdone\\x1b[0m\\x07 " + "long " * 300 + "END", flu
 print(f"ValueError: of rank {{rank}}", file=sys.stderr, flush=True)
 """
 TEXTS = ("[...document.querySelectorAll('.line')].map((each) => "
-         "[...each.childNodes].at(-1).textContent)")  # fmt: skip
+         "[...each.childNodes].at(-1)?.textContent)")  # fmt: skip
 ROWS = "Number(/(\\d+) rows(?! \\(\\d)/.exec(document.querySelector('.log-tools').innerText)?.[1])"
 
 
