@@ -233,7 +233,7 @@ TEST_CASE("deepspeed: an invalid line is refused with one line") {
        "--module and --no_python cannot be combined"},
       {two, line({{"--master_port", "65536"}}), "--master_port is 65536, expected 1 to 65535"},
       {two, line({{"--launcher", "direct"}, {"--bind_cores_to_rank", ""}}),
-       "--launcher direct does not use DeepSpeed; omit --bind_cores_to_rank to"},
+       "--launcher direct does not use DeepSpeed; omit --bind_cores_to_rank"},
       {two, line({{"--num_gpus", "1025"}}), "--num_gpus is 1025, expected 1 to 1024"},
       {site_of({4, 0}, "algo-1"), line(), "algo-2 has no GPU, but algo-1 has; set --num_gpus"},
       {hosts_of(2, 3), line(), "this host, \"algo-3\", is not among the job's hosts"},

@@ -92,9 +92,9 @@ TEST_CASE("operators: every host gets as many processes where all have as many G
       {"none", {0, 0, 0}, 1, ""},
       {"four each", {4, 4}, 4, ""},
       {"one alone", {8}, 8, ""},
-      {"none among some", {4, 4, 0}, 0, "algo-1 has 4 GPUs, algo-3 has no GPUs: say --p"},
-      {"some among none", {0, 1}, 0, "algo-1 has no GPUs, algo-2 has 1 GPU: say --p"},
-      {"more and fewer", {8, 4}, 0, "algo-1 has 8 GPUs, algo-2 has 4 GPUs: say --p"},
+      {"none among some", {4, 4, 0}, 0, "algo-1 has 4 GPUs, algo-3 has no GPUs; set --p"},
+      {"some among none", {0, 1}, 0, "algo-1 has no GPUs, algo-2 has 1 GPU; set --p"},
+      {"more and fewer", {8, 4}, 0, "algo-1 has 8 GPUs, algo-2 has 4 GPUs; set --p"},
   };
   for (const auto& c : cases) {
     CAPTURE(c.name);
