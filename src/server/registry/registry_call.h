@@ -11,7 +11,7 @@
 
 namespace muster::registry {
 
-/// Lives in the coroutine that answers the exchange, for as long as that.
+/// Lives as long as the coroutine that answers the exchange.
 struct RegistryCall {
   http::Exchange& exchange;
   const RegistryServer::Options& options;
@@ -23,18 +23,18 @@ struct RegistryCall {
   std::string_view method() const { return exchange.request().method; }
 };
 
-/// The call is answered, or is to be refused so, which its caller does.
+/// The call was answered, or the caller must send this refusal.
 using Answered = Result<void, aws::Refusal>;
 
-/// An answer's head, with what every answer of a registry has.
+/// A response head with the headers of every registry response.
 http::Reply fresh_reply(int status);
 loop::Task<Answered> send(RegistryCall& call, http::Reply reply);
-/// What a failure of the disk or of the store is answered with; its path stays here.
+/// The response to a failure of the disk or the store, without the path.
 aws::Refusal storage_failure(const Error& error);
 /// Runs work on the store on a separate thread, and keeps alive what it needs.
 using StoreWork = std::function<Answered(image::Store& store)>;
 loop::Task<Answered> with_store(RegistryCall& call, StoreWork work);
-/// Has `edit` change the repository that the call is for, which is made if need be. Blocks.
+/// Changes the call's repository with `edit`, creating it if necessary. Blocks.
 using Edit = std::function<Answered(image::Repository& repository)>;
 Answered edit_repository(image::Store& store, const std::string& name, UnixMillis now,
                          const Edit& edit);

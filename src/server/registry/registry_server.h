@@ -19,18 +19,18 @@ namespace muster::registry {
 class RegistryServer {
  public:
   struct Options {
-    /// The store of this machine, asked for at the first use and until it succeeds once.
+    /// Opens this machine's store: called at the first use, and again until it succeeds.
     std::function<Result<image::Store>()> open_store;
     std::function<UnixMillis()> now;  ///< Wall clock; any thread.
     Uploads::Limits uploads{};
-    std::uint64_t blob_bytes_max = 52ull << 30;  ///< As AWS's.
+    std::uint64_t blob_bytes_max = 52ull << 30;  ///< As in AWS.
     std::size_t entries_max = 10'000;  ///< Tags, manifests and blobs of a repository, each.
   };
   /// `keys` outlives the server and its exchanges.
   RegistryServer(const access::KeyRing& keys, Options options)
       : keys_(keys), options_(std::move(options)), uploads_(options_.uploads) {}
 
-  /// Any request for which is_registry_path() holds.
+  /// Handles requests for which is_registry_path() is true.
   loop::Task<void> answer(http::Exchange& exchange);
   /// Any thread; blocks. Error: as open_store().
   Result<std::shared_ptr<image::Store>> store();

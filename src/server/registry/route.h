@@ -11,34 +11,34 @@
 
 namespace muster::registry {
 
-/// What a request to a registry asks for.
+/// The parsed path of a request to a registry.
 ///
 /// Pure. Source: the OCI's distribution-spec 1.1, "Endpoints" and "Error Codes".
 
 enum class Kind {
-  base,      ///< /v2/: is this a registry, and may I come in?
+  base,      ///< /v2/: is this a registry, and is the login valid?
   catalog,   ///< /v2/_catalog
   tags,      ///< /v2/NAME/tags/list
   manifest,  ///< /v2/NAME/manifests/TAG-OR-DIGEST
   blob,      ///< /v2/NAME/blobs/DIGEST
-  uploads,   ///< /v2/NAME/blobs/uploads/: begins one.
+  uploads,   ///< /v2/NAME/blobs/uploads/: starts one.
   upload,    ///< /v2/NAME/blobs/uploads/ID
 };
 
 struct Route {
   Kind kind = Kind::base;
-  std::string repository{};    ///< image::is_repository_name().
-  std::string tag{};           ///< What a manifest is asked for by: this,
-  std::string digest{};        ///< or this; of a blob this. image::is_digest().
-  std::string id{};            ///< 32 hex digits.
-  std::string given_digest{};  ///< ?digest= of an upload's end.
-  std::string mount{};         ///< ?mount=, with
-  std::string mount_from{};    ///< ?from=; both empty where they are nothing that can be mounted.
+  std::string repository{};           ///< image::is_repository_name().
+  std::string tag{};                  ///< A manifest is requested by tag,
+  std::string digest{};               ///< or by digest, a blob by digest. image::is_digest().
+  std::string id{};                   ///< 32 hex digits.
+  std::string given_digest{};         ///< ?digest= of an upload's end.
+  std::string mount{};                ///< ?mount=, with
+  std::string mount_from{};           ///< ?from=; both empty if they cannot be mounted.
   std::optional<std::size_t> page{};  ///< ?n=
   std::string last{};                 ///< ?last=
 };
 
-/// True for what is a registry's whatever it says: "/v2" and all below it.
+/// True for all paths of a registry: "/v2" and all below it.
 bool is_registry_path(std::string_view path);
 /// Refusals: NAME_INVALID, DIGEST_INVALID, TAG_INVALID, BLOB_UPLOAD_UNKNOWN, UNSUPPORTED (404: no
 /// place of a registry; 405: not this method there).

@@ -26,8 +26,8 @@ struct Upload {
   image::BlobDraft draft;  ///< Only for the caller that took the upload.
 };
 
-/// Uploads under way, each of the key that began it. They are gone with the process; their files,
-/// too, or with the next start. Any number of threads.
+/// Running uploads, each of the key that started it. They end with the process; their files are
+/// removed then, or at the next start. Any number of threads.
 class Uploads {
  public:
   struct Limits {
@@ -37,7 +37,7 @@ class Uploads {
   };
   explicit Uploads(Limits limits) : limits_(limits) {}
 
-  /// An upload that this request works on, and no other one; free for the next when this goes.
+  /// An upload that only this request works on; released for the next request on destruction.
   class Taken {
    public:
     Taken(Uploads& of, std::shared_ptr<Upload> upload) : of_(&of), upload_(std::move(upload)) {}
@@ -47,9 +47,10 @@ class Uploads {
     Upload& operator*() const { return *upload_; }
     Upload* operator->() const { return upload_.get(); }
     const std::shared_ptr<Upload>& shared() const { return upload_; }
-    /// Free for the next request already: before an answer, whose reader may send that at once.
+    /// Releases it early: before a response, after which the client may send the next request at
+    /// once.
     void release();
-    /// Removes it, because it is complete or given up.
+    /// Removes it, because it is complete or was aborted.
     void end();
 
    private:
