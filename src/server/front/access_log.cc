@@ -20,7 +20,7 @@ Result<Fd> open_file(const std::string& path) {
   return file;
 }
 
-/// A stranger's text within quotes, without what would end them or order a terminal about.
+/// Untrusted text for use in quotes, without quotes and terminal control characters.
 std::string quoted(std::string_view text) {
   std::string shown = visible_line(std::string(text.substr(0, path_bytes_max)));
   for (std::size_t at = shown.find('"'); at != std::string::npos; at = shown.find('"', at))

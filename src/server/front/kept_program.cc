@@ -35,7 +35,7 @@ std::size_t read_piece(const Fd& fd, std::string& piece, off_t offset) {
   return filled;
 }
 
-/// False also if one of them cannot be read. One that a killed server was still writing is another.
+/// False also if one of them cannot be read. An incomplete copy of a killed server differs.
 bool have_same_bytes(const std::string& one, const std::string& other) {
   const Fd first(::open(one.c_str(), O_RDONLY | O_CLOEXEC));
   const Fd second(::open(other.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
@@ -54,7 +54,7 @@ bool have_same_bytes(const std::string& one, const std::string& other) {
   return true;
 }
 
-/// What processes run, of those that this one may look at: its own user's at least.
+/// The programs of all processes that this one can examine: at least those of its own user.
 std::set<Identity> running_programs() {
   std::set<Identity> running;
   for (const std::string& name : names_in("/proc").value_or({})) {

@@ -60,7 +60,7 @@ Result<ServerConfig> config_for(const KeyFlags& flags, const Env& env) {
   std::string file;
   if (!flags.server.config.empty()) file = TRY(read_given(flags.server.config));
   ServerFlags server = flags.server;
-  server.insecure_http = true;  // Whether it may listen there is the server's to say.
+  server.insecure_http = true;  // Only the server checks whether it may listen there.
   Result<ServerConfig> config = config_of(server, file, env);
   if (!config && !file.empty()) return config.error().in(flags.server.config);
   if (config) config->data = std::filesystem::absolute(config->data);
@@ -90,7 +90,7 @@ Json to_json(const store::AccessKey& key) {
               {"Comment", key.comment}};
 }
 
-/// On standard error: the lines themselves are for a shell.
+/// On standard error: standard output is for a shell.
 void explain_key(bool server_runs) {
   static_cast<void>(say_line(
       STDERR_FILENO, "sm key",

@@ -56,7 +56,8 @@ bool Probes::may_see(http::Exchange& exchange, const aws::RequestHead& head) con
   return key && (*key)->owner.empty() && exchange.proved((*key)->counted(), {});
 }
 
-/// On the main loop; the last answer holds for a second, so that strangers make no work.
+/// On the main loop. An answer is reused for a second, so that unauthenticated requests cause no
+/// load.
 std::string Probes::trouble() {
   const TimePoint now = Clock::now();
   if (looked_ != TimePoint() && now - looked_ < looked_for) return last_;

@@ -14,7 +14,7 @@
 namespace muster::server {
 namespace {
 
-/// When this process became what it is, as near as anybody asks.
+/// The start time of the process, accurate enough for monitoring.
 const UnixMillis started = wall_time();
 
 double seconds(const timeval& time) {

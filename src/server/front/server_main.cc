@@ -68,8 +68,8 @@ constexpr Duration port_pause = std::chrono::milliseconds(20);
 constexpr const char* running_program = "/proc/self/exe";
 constexpr int large_piece_bytes = 1 << 20;
 
-/// What is freed in large pieces goes back to the machine. Without a word malloc keeps for each
-/// thread what that needed once: 100 MiB, after a few large bodies.
+/// Returns large freed blocks to the machine. By default, malloc keeps the peak of each thread: 100
+/// MiB after a few large bodies.
 void give_memory_back() {
   ::mallopt(M_MMAP_THRESHOLD, large_piece_bytes);
   ::mallopt(M_TRIM_THRESHOLD, large_piece_bytes);
@@ -80,7 +80,7 @@ int fail_with(const Error& error) {
   return error.code == Errc::invalid_input ? exit_usage : exit_platform;
 }
 
-/// Files of logins, and where the config names each.
+/// Files with logins, and the config's key for each.
 std::map<std::string, std::string> login_files(const jobs::JobConfig& config) {
   std::map<std::string, std::string> files;
   if (!config.registry_logins.empty())
@@ -109,7 +109,8 @@ Result<std::string> metrics_token(const ServerConfig& config) {
                                        ": expected at least 16 characters");
 }
 
-/// GPUs that jobs are promised, where these are the machine's: what nodes have Slurm knows.
+/// Checks the GPUs that the config gives to jobs on this machine; on a cluster, Slurm knows the
+/// nodes' GPUs.
 Result<void> check_gpus(const ServerConfig& config, const jobs::JobConfig& jobs, const Env& env) {
   if (config.slurm) return {};
   return jobs::check_gpus(jobs, [&env] { return places::count_gpus(env); });
@@ -151,8 +152,9 @@ Result<ServerConfig> load(const ServerFlags& flags, const Env& env) {
   return flags.config.empty() ? wrong : wrong.in(flags.config);
 }
 
-/// Held for as long as the server lives: two servers over one folder would lose jobs. A lock of the
-/// process: one of the descriptor (flock) would live on in a child that is just being started.
+/// Held while the server runs: two servers on one folder would lose jobs. It is a lock of the
+/// process, because a lock of the descriptor (flock) would stay in a child that is just being
+/// started.
 Result<Fd> lock_data(const std::string& data, const Env& env) {
   TRY(make_folders(data, 0700));
   outlive_others();
@@ -167,7 +169,7 @@ Result<Fd> lock_data(const std::string& data, const Env& env) {
   return lock;
 }
 
-/// Whom jobs' hosts trust, as a file; none if they reach S3 without TLS.
+/// A file with the CA certificates for jobs' hosts; none if they reach S3 without TLS.
 Result<std::string> write_roots(const ServerConfig& config, const Env& env) {
   const bool tls =
       config.s3 ? config.s3->endpoint.starts_with("https://") : !config.certificate.empty();
@@ -186,8 +188,8 @@ ClientSettings client_settings(const ServerConfig& config, std::uint16_t port) {
 }
 
 /// The settings that SageMaker's SDKs need besides variables, as a file for all users who can read
-/// the data folder; returns its path. Written at each start, because the config may name another
-/// region.
+/// the data folder; returns its path. Written at each start, because the region in the config may
+/// have changed.
 Result<std::string> write_client_config(const ServerConfig& config) {
   const std::string path = config.data + "/sagemaker.yaml";
   const api::Realm& realm = config.realm;
@@ -196,8 +198,8 @@ Result<std::string> write_client_config(const ServerConfig& config) {
   return path;
 }
 
-/// Everything of a running server. What others use comes before them: first go the threads of
-/// `http`, whose handlers use it all.
+/// All objects of a running server, declared before the objects that use them: the threads of
+/// `http`, whose handlers use everything, end first.
 struct Server {
   ServerConfig config;
   std::uint64_t open_files_max = 0;
@@ -218,10 +220,10 @@ struct Server {
   std::unique_ptr<AccessLog> access_log;  ///< Null: not configured.
   std::optional<Probes> probes;
   std::optional<Front> front;
-  std::optional<WebServer> web;  ///< Where the config wants it.
+  std::optional<WebServer> web;  ///< Set if the config enables it.
   std::optional<places::Machine> machine;
-  std::optional<Service> service;  ///< Once the port is known.
-  loop::Tasks calls{loop};         ///< Calls of the service that are under way.
+  std::optional<Service> service;  ///< Set once the port is known.
+  loop::Tasks calls{loop};         ///< Running calls of the service.
   std::unique_ptr<http::Server> http;
 };
 
@@ -240,7 +242,7 @@ Result<void> load_keys(Server& server) {
   return server.user_keys->reload();
 }
 
-/// Last of all that a start does: a key that is made and never shown would be lost.
+/// The last step of a start: a key that is created but never shown would be lost.
 Result<void> make_first_key(Server& server) {
   if (!server.user_keys->empty()) return {};
   server.made_key = fresh_key(wall_time());
@@ -308,8 +310,8 @@ loop::Task<> pause(loop::Loop& loop) {
   co_await timer.after(port_pause);
 }
 
-/// A server that was killed while it started a program may have left its port to that for an
-/// instant, until the program is in its place.
+/// If a server was killed while it started a program, that child may hold the port for a moment,
+/// until it calls exec.
 Result<void> open_http(Server& server) {
   const TimePoint deadline = Clock::now() + port_limit;
   while (true) {
@@ -338,7 +340,7 @@ void open_machine(Server& server, const jobs::JobConfig& config, const Env& env)
                                .slurm = server.config.slurm});
 }
 
-/// All that jobs may name in VpcConfig, as things stand.
+/// All networks that VpcConfig can use now.
 vpc::Networks known_networks(const Server& server) {
   return server.service->networks();
 }
@@ -375,7 +377,8 @@ std::string store_path(const ServerConfig& config) {
   return config.data + "/muster.db";
 }
 
-/// On the main loop once the port is open, on others before: the service comes last.
+/// Runs on the main loop once the port is open, and on other loops before: the service is created
+/// last.
 void open_web(Server& server) {
   std::vector<std::string> names = server.config.page_names;
   if (!server.config.name.empty()) names.push_back(lower_case(server.config.name));
@@ -397,12 +400,12 @@ void open_web(Server& server) {
       .names = std::move(names)});
 }
 
-/// Where images of the machine are, those that `sm image` brings among them.
+/// The folder of the machine's images, including those of `sm image`.
 std::string image_folder(const Env& env) {
   return state_folder(env) + "/images";
 }
 
-/// Abandoned uploads end. Those of an earlier server are removed at once.
+/// Ends abandoned uploads. Removes those of an earlier server at once.
 loop::Task<> watch_uploads(Server& server, std::string folder) {
   const auto tidy = [&server, folder]() -> Result<void> {
     if (::access(folder.c_str(), F_OK) != 0) return {};  // Nothing was pushed here yet.
@@ -426,7 +429,7 @@ loop::Task<Result<jobs::HeldImage>> bring_image(Server& server, job::ImageWish w
   co_return held;
 }
 
-/// What watches the server: probes, counts, a log of requests.
+/// Monitoring: probes, counters, a log of requests.
 Result<void> open_watching(Server& server) {
   if (!server.config.access_log.empty())
     server.access_log = TRY(AccessLog::open(server.config.access_log));
@@ -476,11 +479,11 @@ Result<void> open(Server& server, const Env& env) {
           [&server](api::Request request) { return server.service->operate(std::move(request)); },
       .now = wall_time});
   TRY(open_http(server));
-  // What this machine has limits the jobs that run on it, and no cluster's.
+  // The machine's resources limit the jobs that run on it, not those of a cluster.
   const bool is_here = !server.config.slurm;
   const int processors = is_here ? static_cast<int>(std::thread::hardware_concurrency()) : 0;
   jobs::JobConfig config = TRY(jobs::job_config_from(server.config.jobs, processors));
-  // A file that cannot be read is said by the job that needs it, and by sm doctor.
+  // An unreadable file is reported by the job that needs it, and by sm doctor.
   if (is_here) count_in_gpus(server, config, env);
   config.own_images = own_names(server.config, server.http->port());
   open_machine(server, config, env);
@@ -533,7 +536,7 @@ loop::Task<void> until_told(Server& server) {
 /// No error: a server also starts before the disk with its jobs' environments is mounted.
 void warn_of_interpreters(const ServerConfig& config) {
   const Result<jobs::JobConfig> jobs = jobs::job_config_from(config.jobs);
-  if (!jobs) return;  // load() has refused it.
+  if (!jobs) return;  // load() has rejected it.
   const auto is_program = [](const std::string& path) { return ::access(path.c_str(), X_OK) == 0; };
   for (const std::string& line : jobs::missing_interpreters(*jobs, is_program))
     static_cast<void>(say_line(STDERR_FILENO, "sm server", line));
@@ -582,7 +585,7 @@ int server_main(const Args& args, const Env& given) {
         "sm env --client --notebook\n\n";
   static_cast<void>(say(STDOUT_FILENO, hello));
   server.control->serve([&server](const Json& request) { return answer_control(server, request); });
-  // What an earlier server left half removed may be large: first those who wait for this one.
+  // Half-removed data of an earlier server may be large, so requests are served first.
   server.loop.post([&server] { server.machine->clear_halves(); });
   loop::Tasks tasks(server.loop);
   tasks.start(until_told(server));

@@ -107,7 +107,7 @@ Result<void> set_page_names(ServerConfig& config, const Json& json) {
   return {};
 }
 
-/// {"slurm": {...}}, or "local", which is so without the key.
+/// {"slurm": {...}}, or "local", the default.
 Result<void> set_engine(ServerConfig& config, const Json& json) {
   if (json == Json("local")) return {};
   if (!json.is_object() || json.size() != 1 || !json.contains("slurm"))
@@ -174,8 +174,7 @@ Result<void> set_key(ServerConfig& config, const std::string& name, const Json& 
               "\"" + name + "\" is not a key of the config; its keys are " + join(names, ", "));
 }
 
-/// The text with spaces for comments, from // to the end of a line: places in it stay what they
-/// are.
+/// The text with spaces for comments, from // to the end of a line: so positions do not change.
 std::string without_comments(std::string_view text) {
   std::string plain(text);
   bool in_text = false;

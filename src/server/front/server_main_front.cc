@@ -20,7 +20,7 @@ using loop::Task;
 
 constexpr std::size_t request_id_bytes = 16;
 
-/// "01234567-89ab-…", as AWS has it.
+/// "01234567-89ab-…", as in AWS.
 std::string fresh_request_id() {
   std::string id = hex(random_bytes(request_id_bytes));
   for (const std::size_t at : {8u, 13u, 18u, 23u}) id.insert(at, "-");
@@ -65,7 +65,7 @@ Result<api::Request, aws::Refusal> allowed_and_valid(Result<api::Request, aws::R
 }
 
 /// No bucket is used without a signature, so "ui" may be a bucket's name. A browser that opens the
-/// root wants the page, too.
+/// root also gets the page.
 bool is_for_web(const RequestHead& head, std::string_view service, const api::ApiHead& api_head) {
   if (!service.empty() || api::is_of_an_api(api_head)) return false;
   if (web::is_web_path(head.path())) return true;

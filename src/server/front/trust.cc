@@ -33,7 +33,7 @@ image::OwnNames own_names(const ServerConfig& config, std::uint16_t port) {
 Result<std::string> roots_with(const std::string& ca_file, const Env& env) {
   std::string roots;
   const Env::const_iterator own = env.find("SSL_CERT_FILE");
-  // Not AWS_CA_BUNDLE: it is set where somebody uses a server, this one perhaps.
+  // Not AWS_CA_BUNDLE: it is set for clients of a server, possibly of this one.
   const std::string file =
       http::find_ca_roots(own == env.end() ? Env() : Env{{own->first, own->second}});
   if (!file.empty()) {

@@ -62,7 +62,7 @@ Result<std::string> absolute_path_at(const Json& json, const std::string& key) {
 Result<job::Network> network_at(const Json& json, const std::string& key) {
   const std::optional<job::Network> network =
       json.is_string() ? job::network_from(json.get_ref<const std::string&>()) : std::nullopt;
-  // Jobs of a server are others' code: none of them is let into the machine's own network.
+  // Jobs of a server are other people's code, so none may use the machine's own network.
   if (network && *network != job::Network::host) return *network;
   return expected_key(key, "\"nat\" or \"none\"");
 }
@@ -414,7 +414,8 @@ std::string JobConfig::known_types() const {
   return join({names.begin(), names.end()}, ", ");
 }
 
-/// A key that was made on the page may give no more than its makers, unless the config names it.
+/// A key that was created on the page can give at most the priority of its creators, unless the
+/// config lists it.
 int JobConfig::priority_max_of(const std::string& key,
                                const std::vector<std::string>& makers) const {
   const auto most_of = [this](const std::string& id) {

@@ -20,7 +20,7 @@ void add_keys(Env& environment, const aws::Credentials& keys) {
   if (!keys.session_token.empty()) environment["AWS_SESSION_TOKEN"] = keys.session_token;
 }
 
-/// What a user would not expect of the request's job, for its log.
+/// Unexpected effects of the request, for the job's log.
 void add_notes(api::JobRequest& request, const platform::Interpreter& interpreter) {
   std::vector<std::string>& notes = request.spec.notes;
   if (const std::optional<AwsImage> image = aws_image(request.image)) {
@@ -57,7 +57,7 @@ loop::Task<Result<job::Spec>> JobPreparation::prepare(store::Job job, api::JobRe
   places.environment["TRAINING_JOB_ARN"] = job.arn;
   places.environment["AWS_REGION"] = places.s3.region;
   places.environment["AWS_DEFAULT_REGION"] = places.s3.region;
-  // Asking for an index that no host reaches costs pip 8 s, and fills a failure's reason.
+  // If no host can reach the index, pip wastes 8 s and fills the failure's reason.
   if (places.network == job::Network::none && !function_url(request.spec).empty())
     places.environment.insert_or_assign("PIP_NO_INDEX", std::string("1"));
   Result<job::Spec> spec = job_spec(std::move(request.spec), options_.config, places);
@@ -99,7 +99,7 @@ loop::Task<> JobPreparation::replace_drivers(job::Spec& spec) const {
   if (distributed_text) take_over(spec, *source_text, *distributed_text);
 }
 
-/// A job that reaches nothing outside has a note that says why.
+/// A job without an outside network has a note with the reason.
 void JobPreparation::give_network(api::JobRequest& request, JobPlaces& places) const {
   std::string why_not;
   if (request.isolated)
@@ -114,7 +114,7 @@ void JobPreparation::give_network(api::JobRequest& request, JobPlaces& places) c
     request.spec.notes.push_back(std::string(no_network_note) + " (" + why_not + ")");
 }
 
-/// The networks may be others than when the job was taken in.
+/// The networks may have changed since the job was accepted.
 Result<void> JobPreparation::give_vpc(api::JobRequest& request) const {
   const vpc::Networks networks = options_.networks ? options_.networks() : vpc::Networks{};
   request.spec.vpc = TRY(
@@ -126,7 +126,7 @@ Result<void> JobPreparation::give_vpc(api::JobRequest& request) const {
   return {};
 }
 
-/// An outside S3 knows nothing of jobs: all of them have its one key.
+/// An outside S3 does not know jobs: all of them use its only key.
 Result<void> JobPreparation::give_outside_s3(JobPlaces& places) const {
   const aws::Credentials keys = TRY(credentials_of(*options_.s3));
   places.s3 = {.endpoint = options_.s3->endpoint,

@@ -17,13 +17,13 @@ namespace {
 /// then the job is overdue, and no other job passes it for that reason.
 constexpr std::chrono::minutes results_time{10};
 
-/// Groups of instances, or the job's one.
+/// The instance groups, or the job's only group.
 std::vector<job::HostGroup> groups_of(const job::Spec& spec) {
   if (!spec.groups.empty()) return spec.groups;
   return {{.type = spec.instance_type, .count = spec.instance_count}};
 }
 
-/// What the job's own variable says; none: nothing, or nothing that may be said.
+/// The value of the job's own variable; none if it is unset or invalid.
 constexpr const char* hang_variable = "MUSTER_HANG_AFTER";
 std::optional<std::chrono::seconds> hang_after_in(const Env& environment) {
   const auto found = environment.find(hang_variable);
@@ -44,8 +44,8 @@ std::string hyperparameter(const job::Spec& spec, const char* name) {
   return decoded.is_string() ? decoded.get<std::string>() : found->second;
 }
 
-/// A job's S3 is reached by its steward, whatever proxy leads to the rest of the world. Where both
-/// spellings of a variable are there, most programs read the small one.
+/// A job reaches S3 through its steward, whatever proxy is set for the outside. If both spellings
+/// of a variable exist, most programs read the lower-case one.
 void keep_from_proxy(Env& environment, const std::string& endpoint) {
   const auto has = [&](const char* name) { return environment.contains(name); };
   const bool proxied = has("http_proxy") || has("HTTP_PROXY") || has("https_proxy") ||
@@ -129,7 +129,7 @@ Amounts needs_of(const job::Spec& spec, const JobConfig& config) {
          {group.type, 1}},
         group.count);
   }
-  // GPUs are no matter of patience: a job that wants more than there are never gets them.
+  // Waiting does not help with GPUs: a job that requests more than exist never gets them.
   if (config.larger_alone)
     for (const auto& [name, most] : config.capacity)
       if (name != "gpu") needs[name] = std::min(needs[name], most);

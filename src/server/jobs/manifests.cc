@@ -24,7 +24,7 @@ Result<ManifestObject> read_for(const job::InputChannel& channel, const ReadMani
 
 Result<void> pin_manifests(job::Spec& spec, const ReadManifest& read) {
   for (job::InputChannel& channel : spec.input) {
-    channel.s3.etag.clear();  // A request may bring one.
+    channel.s3.etag.clear();  // A request may contain one.
     if (channel.s3.manifest && read) channel.s3.etag = TRY(read_for(channel, read)).etag;
   }
   return {};

@@ -13,8 +13,8 @@ constexpr const char* script_path =
 constexpr std::string_view module_mark = "python -m mpi4py -m ";
 constexpr std::string_view module_letters = "abcdefghijklmnopqrstuvwxyz0123456789_.";
 
-// As the SDK's script, but for the two words `sm mpirun`, which every host says alike, in place of
-// sshd, the waits for each other by paramiko, and the first host's mpirun.
+// Like the SDK's script, with `sm mpirun` on every host instead of sshd, waiting by paramiko, and
+// mpirun on the first host.
 constexpr const char* before_module = R"(set -eu
 python /opt/ml/input/data/sagemaker_remote_function_bootstrap/bootstrap_runtime_environment.py "$@"
 . /opt/ml/input/sm_training.env
@@ -27,7 +27,7 @@ fi
 if [ -d sagemaker_remote_function_workspace ]; then cd sagemaker_remote_function_workspace; fi
 exec sm mpirun --process_per_hosts "$SM_NPROC_PER_NODE" python -m mpi4py -m )";
 
-/// The word behind `name` among the job's arguments; empty if there is none.
+/// The word after `name` in the job's arguments; empty if there is none.
 std::string argument(const job::Spec& spec, const char* name) {
   const auto found = std::find(spec.arguments.begin(), spec.arguments.end(), name);
   if (found == spec.arguments.end() || found + 1 == spec.arguments.end()) return {};
@@ -55,7 +55,7 @@ bool take_over_mpirun(job::Spec& spec, std::string_view script) {
   const std::string_view module = script.substr(0, script.find_first_not_of(module_letters));
   if (module.empty()) return false;
   spec.entrypoint = {"/bin/bash"};
-  // bash takes the word behind the text for its own name.
+  // bash uses the word after the text as its own name.
   const std::string text = before_module + std::string(module) + " \"$@\"\n";
   spec.arguments.insert(spec.arguments.begin(), {"-c", text, "job_driver.sh"});
   return true;

@@ -14,11 +14,11 @@
 namespace muster::jobs {
 namespace {
 
-/// What was used before counts less than a thirtieth.
+/// Earlier usage counts less than 1/30.
 constexpr std::chrono::hours use_remembered{5 * 24};
 constexpr std::int64_t remembered_at_a_time = 50;
 
-/// How long jobs are read between two turns of the loop.
+/// How long jobs are read in one turn of the loop.
 constexpr std::chrono::milliseconds read_between_calls{10};
 
 Result<api::JobRequest> request_of(const store::Job& job) {
@@ -44,7 +44,7 @@ Runner::Runner(loop::Loop& loop, engine::Engine& engine, const server::JournalFi
             options_.preparation.read_manifest, options_.preparation.config.s3_budget_bytes),
       preparation_(keys_, options_.preparation),
       reserve_(options_.data + "/reserve"),
-      // Where hosts wait in the engine's own queue, ours is not in their way.
+      // If hosts wait in the engine's own queue, this queue does not delay them.
       queue_(engine.schedules() ? Amounts() : options_.preparation.config.capacity),
       waits_changed_(loop),
       tasks_(loop) {}
@@ -108,7 +108,7 @@ Result<void> Runner::read_waiting(const std::string& name, std::int64_t number) 
   if (!job) return {};
   const auto key = unread_of_.find(job->access_key);
   if (key != unread_of_.end() && key->second > 0) --key->second;
-  // Stopped meanwhile, and the name perhaps given again.
+  // Stopped meanwhile, and possibly the name was used again.
   if (store::is_terminal(job->state.status) || queue_.waits(name) || queue_.runs(name)) return {};
   if (job->state.status == store::Status::stopping) {
     stop(name);
@@ -137,7 +137,8 @@ Demand Runner::demand_for(const std::string& name, const job::Spec& spec, const 
   return demand;
 }
 
-/// What keys used before this server started, and when their lines moved. False: that was all.
+/// Restores the keys' usage before this server started, and when their lines moved. False: nothing
+/// is left.
 Result<bool> Runner::remember_some() {
   for (const Queue::Past& each : taken_up_) queue_.remember(each);
   taken_up_.clear();
@@ -159,14 +160,14 @@ Result<bool> Runner::remember_some() {
   return !jobs.empty();
 }
 
-/// What stayed when a server ended between a job's end and the removal of its folder. Where nothing
-/// was uploaded, the folder is kept for people: what is in it is nowhere else.
+/// Handles folders that remained because a server ended between a job's end and the removal of its
+/// folder. If nothing was uploaded, the folder is kept for the user, because it has the only copy.
 loop::Task<> Runner::clean_up() {
   const auto has_ended = [this](const std::string& name) {
     const Result<std::optional<store::Job>> job = store_.job(name);
     return job && *job && store::is_terminal((*job)->state.status);
   };
-  // A file of its own: the engine may have forgotten the job already.
+  // In a separate file, because the engine may have forgotten the job already.
   for (const std::string& name : keys_.files())
     if (has_ended(name)) keys_.remove_files(name);
   for (const std::string& name : engine_.list()) {
@@ -178,7 +179,7 @@ loop::Task<> Runner::clean_up() {
   }
 }
 
-/// A job whose hosts run. They ask for objects from the moment that the server answers again.
+/// Resumes a job whose hosts run. They request objects as soon as the server responds again.
 Result<void> Runner::take_up(const store::Job& job) {
   Result<api::JobRequest> request = request_of(job);
   if (!request) return request.error().in(job.name);
@@ -264,7 +265,7 @@ std::optional<QueuePlace> Runner::place(const std::string& name) const {
 }
 
 void Runner::submitted(const std::string& name, api::JobRequest request, Turn turn) {
-  if (queue_.runs(name)) {  // The namesake was deleted as soon as it had ended.
+  if (queue_.runs(name)) {  // The earlier job with this name was deleted as soon as it had ended.
     after_.insert_or_assign(name, std::pair(std::move(request), std::move(turn)));
     return;
   }
@@ -284,12 +285,12 @@ void Runner::enqueue(const std::string& name, api::JobRequest request, const Tur
   schedule_soon();
 }
 
-/// Ends jobs that have waited for as long as they may wait and run.
+/// Ends jobs whose limit for waiting plus running has expired.
 loop::Task<> Runner::watch_waits() {
   while (true) {
     const UnixMillis now = options_.now();
     for (const std::string& name : queue_.waited_out(now)) {
-      if (!queue_.withdraw(name)) continue;  // The turn came meanwhile.
+      if (!queue_.withdraw(name)) continue;  // The job was started meanwhile.
       active_.erase(name);
       store::JobFinish end;
       end.change = {store::Status::stopped, "MaxWaitTimeExceeded",
@@ -404,7 +405,7 @@ loop::Task<Result<void>> Runner::run(std::string name, bool resumed) {
   Result<job::Spec> spec = co_await preparation_.prepare(**job, active.request);
   if (!spec) co_return spec.error();
   Fd lease;
-  if (!resumed) {  // Else its hosts have their image, and a lease of their own.
+  if (!resumed) {  // Otherwise its hosts have their image, with their own lease.
     const Result<void> given = co_await give_image(**job, active, *spec, lease);
     if (!given && active.requests.stop_wanted()) co_await finish_stopped(name);
     if (!given && active.requests.stop_wanted()) co_return Result<void>();
@@ -412,7 +413,7 @@ loop::Task<Result<void>> Runner::run(std::string name, bool resumed) {
     if (!spec->notes.empty())
       if (Result<void> noted = store_.put_notes(name, join(spec->notes, "\n")); !noted)
         co_return noted.error();
-    job = store_.job(name);  // With what a pull changed.
+    job = store_.job(name);  // With the changes of a pull.
     if (!job || !*job) co_return job ? Result<void>() : job.error();
   }
   const store::JobState& state = (*job)->state;
@@ -421,7 +422,7 @@ loop::Task<Result<void>> Runner::run(std::string name, bool resumed) {
         std::chrono::duration_cast<std::chrono::seconds>(options_.now() - *state.training_start);
     spec->run_time_max = std::max(spec->run_time_max - ran, std::chrono::seconds(1));
   }
-  if (spec->wait_max.count() > 0) {  // A part of it is over.
+  if (spec->wait_max.count() > 0) {  // A part of the time has passed.
     const auto gone =
         std::chrono::duration_cast<std::chrono::seconds>(options_.now() - (*job)->created);
     spec->wait_max = std::max(spec->wait_max - gone, std::chrono::seconds(1));
@@ -464,8 +465,8 @@ loop::Task<> bring_into(const BringImage& bring, job::ImageWish wish, std::funct
 
 }  // namespace
 
-/// The image of a job whose image is not this machine. Error: as BringImage; any at all where the
-/// job is to be stopped meanwhile.
+/// The image of a job whose image is not this machine. Error: as BringImage; any error if the job
+/// is stopped meanwhile.
 loop::Task<Result<void>> Runner::give_image(const store::Job& job, Active& active, job::Spec& spec,
                                             Fd& lease) {
   Result<TrainingImage, aws::Refusal> meant = training_image(
@@ -523,9 +524,9 @@ store::JobFinish Runner::failure(const Error& error) const {
   return end;
 }
 
-/// An end that is not stored would be a job that runs again.
+/// If an end were not stored, the job would run again.
 loop::Task<> Runner::finish(std::string name, store::JobFinish end) {
-  // Nothing of the job needs it any more: who sees that the job has ended finds its key dead.
+  // No process of the job needs the key any more: once the end is visible, the key is invalid.
   keys_.revoke(name);
   std::function<Result<void>()> work = [this, &name, &end]() -> Result<void> {
     TRY(store_.finish(name, end));

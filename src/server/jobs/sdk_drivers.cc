@@ -15,7 +15,7 @@ constexpr const char* channel_name = "sm_drivers";
 constexpr const char* first_script = "/opt/ml/input/data/sm_drivers/sm_train.sh";
 constexpr const char* code_folder = "/opt/ml/input/data/code";
 
-/// The hyperparameters that say what `distributed` does; null for a class that is not known.
+/// The hyperparameters that correspond to `distributed`; null for an unknown class.
 Json launcher_of(const Json& distributed) {
   if (distributed.empty()) return Json::object();
   Json launcher = Json::object();

@@ -19,7 +19,7 @@ aws::Refusal invalid_image(const std::string& asked, const std::string& why) {
   return api::invalid("TrainingImage " + asked + ": " + why);
 }
 
-/// The store's name of the image that a job asks for.
+/// The store's name for a job's image.
 Result<image::Reference> reference_of(const std::string& asked) {
   image::Reference reference = TRY(image::reference_from(asked));
   if (reference.transport != image::Reference::Transport::registry)
@@ -73,7 +73,7 @@ Result<void, aws::Refusal> give_login(job::ImageWish& image, const std::string& 
   return {};
 }
 
-/// For an image that is pulled from nowhere.
+/// For an image that is not pulled.
 Result<void, aws::Refusal> expect_no_provider(const std::string& asked, const std::string& arn) {
   if (arn.empty()) return {};
   return bad_provider(
@@ -115,7 +115,8 @@ Result<TrainingImage, aws::Refusal> training_image(const std::string& asked,
   }
   if (!meant.image) return invalid_image(asked, not_served(config));
   meant.image->name = name;
-  // What sm image import names: no registry, and the machine's own port 80 is not to be asked.
+  // A name of sm image import: there is no registry, and the machine's own port 80 must not be
+  // contacted.
   const bool imported = reference->registry == "localhost";
   meant.image->pull = imported ? job::Pull::never : config.pull;
   meant.image->pull_limit = config.pull_limit;

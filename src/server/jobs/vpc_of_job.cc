@@ -23,7 +23,7 @@ vpc::VpcConfig ids_of(const api::JobRequest& request) {
   return {.subnets = request.subnets, .groups = request.security_groups};
 }
 
-/// A hyperparameter of the toolkit's, JSON as the SDK sends it, that says yes.
+/// True for a toolkit hyperparameter with the value true, as JSON or text.
 bool is_true(const std::string& value) {
   return value == "true" || value == "\"true\"" || value == "True" || value == "1";
 }

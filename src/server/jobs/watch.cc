@@ -15,7 +15,7 @@ namespace {
 constexpr Duration scrape_pause = std::chrono::seconds(1);
 constexpr std::string_view restarting = "Restarting";
 
-/// The order in which a job gets through them; 0 for those that stand outside of it.
+/// The order of a job's statuses; 0 for statuses outside of it.
 int place_of(std::string_view secondary) {
   constexpr std::string_view order[] = {"Pending", "Starting", "Downloading", "Training",
                                         "Uploading"};
@@ -69,7 +69,7 @@ Watch::Watch(WatchContext context, std::string job, std::string_view secondary, 
       at_end_(std::move(at_end)),
       scraping_(std::make_shared<Scraping>()) {}
 
-/// A job that starts again gets through all of it once more; it is Restarting until its hosts run.
+/// A job that restarts passes all statuses again; it is Restarting until its hosts run.
 void Watch::status(const platform::StatusLine& line) {
   const int place = place_of(line.status);
   if (line.status == restarting) {
@@ -104,7 +104,7 @@ void Watch::standstill(const std::optional<platform::Standstill>& what) {
   context_.store.changed_elsewhere();
 }
 
-/// A sample that cannot be stored is left out: there is a next one.
+/// A sample that cannot be stored is dropped, because another one follows.
 void Watch::usage(const std::vector<engine::HostUsage>& hosts) {
   std::vector<std::pair<std::string, store::HostSample>> samples;
   for (const auto& [host, time, usage] : hosts)
@@ -130,7 +130,7 @@ void Watch::usage(const std::vector<engine::HostUsage>& hosts) {
   static_cast<void>(put_gpus);
 }
 
-/// Also thins what there is when the pause has grown, so that a host has so many samples at most.
+/// Also thins the existing samples when the pause has grown, to limit the number per host.
 Duration Watch::usage_pause() {
   const UnixMillis now = wall_time();
   if (!usage_began_) usage_began_ = context_.store.usage_began(job_).value_or(std::nullopt);
@@ -139,8 +139,8 @@ Duration Watch::usage_pause() {
   return usage_pause_;
 }
 
-/// Thins the samples of one host, if there is one that needs it: all at once would hold up the loop
-/// for seconds, where there are hundreds.
+/// Thins the samples of one host that needs it. Thinning hundreds of hosts at once would block the
+/// loop for seconds.
 void Watch::thin_one() {
   const auto least =
       std::min_element(thinned_.begin(), thinned_.end(),
@@ -160,15 +160,15 @@ loop::Task<> Watch::flush() {
     co_await store_end();
     co_return;
   }
-  const Result<void> told = tell();  // Complained of before.
+  const Result<void> told = tell();  // Errors were reported before.
   static_cast<void>(told);
   if (!scraping_->is_due || Clock::now() < scraping_->next) co_return;
   scraping_->is_due = false;
-  scraping_->next = TimePoint::max();  // Until this one is done.
+  scraping_->next = TimePoint::max();  // Until the running one is done.
   context_.tasks.start(scrape_beside(context_, job_, scraping_));
 }
 
-/// Stores what has not been stored yet, in its order.
+/// Stores the pending changes, in order.
 Result<void> Watch::tell() {
   for (; !changes_.empty(); changes_.pop_front())
     TRY(context_.store.set_status(job_, changes_.front()));
@@ -194,7 +194,7 @@ loop::Task<> Watch::scrape_all(WatchContext context, std::string job) {
   if (!is_more) context.log.error(job + ": metrics: " + is_more.error().text);
 }
 
-/// While the job is followed on; its Watch may be gone before.
+/// While the job is followed; its Watch may be destroyed before.
 loop::Task<> Watch::scrape_beside(WatchContext context, std::string job,
                                   std::shared_ptr<Scraping> scraping) {
   co_await scrape_all(context, std::move(job));
