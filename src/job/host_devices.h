@@ -13,7 +13,7 @@
 
 namespace muster::job {
 
-/// A character device of the machine. Reading and writing, nothing else.
+/// A character device of the machine. The host may read and write it, nothing else.
 struct DeviceNode {
   std::string outside{};   ///< Absolute.
   std::string inside{};    ///< Absolute, below /dev.

@@ -16,8 +16,9 @@ struct HostAddress {
   bool operator==(const HostAddress&) const = default;
 };
 
-/// User and group ids that a job's hosts have of a machine: so many from HostSpec::first_id on.
-/// Below the least are the machine's own; beyond 2^31 some programs go wrong.
+/// User and group ids of the machine that belong to a job's hosts: this many, from
+/// HostSpec::first_id on. Ids below the least are the machine's own; some programs fail with ids
+/// beyond 2^31.
 inline constexpr std::int64_t ids_per_job = 65536;
 inline constexpr std::int64_t first_id_min = ids_per_job;
 inline constexpr std::int64_t first_id_max = (std::int64_t{1} << 31) - ids_per_job;
@@ -25,7 +26,7 @@ inline constexpr std::int64_t first_id_max = (std::int64_t{1} << 31) - ids_per_j
 /// Holds the control groups of all hosts of a machine, as "/muster/<job>.<tag>/algo-K" (see
 /// machine_name()): stewards make them, and what a host uses is read there.
 inline constexpr const char* jobs_cgroup = "/muster";
-/// What a steward may allocate, and the upload of a job's results.
+/// The most memory that a steward may allocate, and likewise the upload of a job's results.
 inline constexpr std::int64_t steward_memory_max = std::int64_t{256} << 20;
 
 /// What one steward of this machine needs to run one host of a job: the message from the local
@@ -43,8 +44,8 @@ struct HostSpec {
   /// nothing.
   bool in_step = false;
   int rollcall_port = 9730;  ///< On the leader; jobs that share a network need one each.
-  /// The network interface that leads to the other hosts; empty: "eth0", on the machine's own
-  /// network that which has the host's address.
+  /// The network interface that leads to the other hosts. Empty: "eth0", or on the machine's own
+  /// network the interface that has the host's address.
   std::string interface;
   std::string bridge;  ///< "mu" + 8 hex digits, one per job on this machine.
   int prefix_length = 24;

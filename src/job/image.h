@@ -15,7 +15,7 @@ namespace muster::job {
 /// A container image on this machine: what a host's root is made of in place of the machine's own
 /// programs. Pure. Source of the settings: the OCI image specification 1.0, config.md.
 struct Image {
-  /// As the job named it; with a `tool` as that tool is given it: a path on the node, or
+  /// As the job named it; with a `tool`, as it is passed to that tool: a path on the node, or
   /// "docker://…".
   std::string name{};
   /// "apptainer" or "enroot": a program of the node that opens the image there, for a light host
@@ -34,9 +34,9 @@ struct Image {
   bool operator==(const Image&) const = default;
 };
 
-/// What the hosts of an image run: the job's entry point and arguments, in their place the image's
-/// ENTRYPOINT and the one word `train`, as SageMaker has it. Source: "How Amazon SageMaker runs
-/// your training image".
+/// What the hosts of an image run: the job's entry point and arguments, or if it has none the
+/// image's ENTRYPOINT and the one word `train`, as SageMaker does. Source: "How Amazon SageMaker
+/// runs your training image".
 Args command_of(const Image& image, const Args& entrypoint, const Args& arguments);
 
 /// Who runs in a container.
@@ -52,7 +52,7 @@ struct User {
 /// a host's ids.
 Result<User> user_of(std::string_view text, std::string_view passwd, std::string_view group);
 
-/// Inside of muster's own part of a job. Errors: `invalid_input`, naming the field.
+/// The image's JSON form in muster's own part of a job. Errors: `invalid_input`, naming the field.
 Result<void> check(const Image& image);
 Json to_json(const Image& image);
 Result<Image> image_from(const Json& json);

@@ -6,7 +6,7 @@
 
 namespace muster::job {
 
-/// When an image is asked for at its registry.
+/// When the registry is asked for an image.
 enum class Pull {
   missing,  ///< If it is not on this machine.
   always,   ///< For each job: a tag may mean another image by now.
@@ -19,15 +19,15 @@ struct ImageWish {
   std::string digest{};  ///< What the name's tag meant when the job first began; empty: not known.
   Pull pull = Pull::missing;
   std::chrono::seconds pull_limit{3600};  ///< A pull that takes longer is ended.
-  /// The registry, and what it redirects to, may have any address; else only such as are on the
-  /// internet, not this machine's, its networks' or its cloud's.
+  /// If true, the registry, and what it redirects to, may have any address. Otherwise only
+  /// addresses on the internet are allowed: none of this machine, its networks or its cloud.
   bool anywhere = false;
-  /// A pull that leaves more than so many bytes of images here removes what was used least
-  /// recently, never what a job uses; 0: as many as there are.
+  /// A pull that leaves more than this many bytes of images here removes the least recently used
+  /// ones, but never one that a job uses. 0: no limit.
   std::int64_t kept_bytes_max = 0;
   std::string policy{};  ///< A policy.json that it has to satisfy, absolute; empty: none.
-  /// The registry has to give it to this job's login, also where it is here already: what another's
-  /// login brought is not had without it. Not where `pull` is never.
+  /// The registry must allow this job's login to pull the image even if it is already here, because
+  /// another job's login may have pulled it. Not checked if `pull` is never.
   bool private_to_login = false;
   std::string logins{};  ///< A file like ~/.docker/config.json, absolute; empty: no login.
 };

@@ -17,7 +17,7 @@ inline constexpr int retries_default = 2;
 /// Standby nodes, each of which can replace a lost one.
 inline constexpr int spares_max = 16;
 /// Source: StoppingCondition of the CreateTrainingJob API, MaxRuntimeInSeconds.
-/// The shortest time without any sign of life after which a job may be said to hang.
+/// The shortest time without any sign of life after which a job may be reported as hanging.
 inline constexpr std::chrono::seconds hang_after_min{10};
 inline constexpr std::chrono::seconds training_time_max{28 * 86400};
 /// What the API can say: MaxWaitTimeInSeconds has 32 bits.
@@ -27,7 +27,7 @@ inline constexpr std::chrono::seconds wait_time_max{2147483647};
 inline constexpr std::chrono::seconds stop_grace_default{30};
 inline constexpr std::chrono::seconds stop_grace_max{86400};
 
-/// A host's limit, where it has one: less is a slip of the finger, too.
+/// The least memory limit of a host: a lower value is probably a typing error.
 inline constexpr std::int64_t memory_bytes_min = 8 << 20;
 /// The least processor time that the kernel can allot: 1 ms of each 100 ms.
 inline constexpr std::int64_t cpu_millis_min = 10;

@@ -44,7 +44,8 @@ class MetricDefinitions {
   /// The metric values in a line: for each definition, the first group of each match (the whole
   /// match if there is no group) that is a number.
   std::vector<MetricValue> values_in(std::string_view line) const;
-  /// What that costs at most: bytes of the line times instructions of the expressions' programs.
+  /// The most that values_in() costs: bytes of the line times instructions of the expressions'
+  /// programs.
   std::uint64_t work_of(std::string_view line) const;
 
  private:

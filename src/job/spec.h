@@ -48,13 +48,15 @@ struct S3Access {
   std::string region{};            ///< Empty: us-east-1.
   std::string credentials_file{};  ///< Absolute, mode 0600, in the form of ~/.aws/credentials.
   std::string ca_file{};           ///< Roots to trust; empty: the machine's.
-  /// As credentials_file, for the job's results alone; empty: they are stored with that one too.
+  /// Like credentials_file, but only for storing the job's results. Empty: credentials_file is used
+  /// for them too.
   std::string results_credentials_file{};
 
   bool operator==(const S3Access&) const = default;
 };
 
-/// Hosts that are alike in a job whose hosts are not: one of ResourceConfig.InstanceGroups.
+/// A group of hosts that are alike, in a job with several kinds of hosts: one of
+/// ResourceConfig.InstanceGroups.
 struct HostGroup {
   std::string name{};             ///< InstanceGroupName: 1 to 64 bytes.
   std::string type{};             ///< InstanceType.
@@ -66,7 +68,7 @@ struct HostGroup {
   bool operator==(const HostGroup&) const = default;
 };
 
-/// A folder or file of the machine that every host sees: its own, no copy.
+/// A folder or file of the machine that every host sees: the original, not a copy.
 struct BoundPath {
   std::string outside{};   ///< Absolute, links resolved.
   std::string inside{};    ///< Absolute.
@@ -100,15 +102,15 @@ struct Spec {
   Env environment;         ///< Given to the container as it is.
   int instance_count = 1;  ///< Hosts, 1 to hosts_max.
   std::string instance_type = "local";
-  /// algo-1 and those after it are of the first, and so on: as many as `instance_count` altogether.
-  /// None: all hosts are alike.
+  /// algo-1 and the next hosts are in the first group, and so on; their counts add up to
+  /// `instance_count`. Empty: all hosts are alike.
   std::vector<HostGroup> groups;
   std::int64_t volume_gib = 0;  ///< VolumeSizeInGB: what a host may have on disk; 0: no limit.
   std::chrono::seconds run_time_max{86400};
-  /// MaxWaitTimeInSeconds: the most that it may wait and run, altogether; 0: no limit.
+  /// MaxWaitTimeInSeconds: the longest time for waiting and running together; 0: no limit.
   std::chrono::seconds wait_max{0};
-  /// Further attempts after machines were lost, where the engine can start a job again; 0: none,
-  /// after a preemption neither.
+  /// Further attempts after machines were lost, if the engine can start a job again. 0: none, not
+  /// even after a preemption.
   int retries = retries_default;
   std::chrono::seconds hang_after{
       0};  ///< The job hangs after this time without output or progress; 0: never checked.
@@ -135,7 +137,8 @@ struct Spec {
   std::optional<Owner> checkpoint_owner;  ///< Gets the files there; none: root.
   std::int64_t shm_bytes = 0;             ///< Size limit of each host's /dev/shm; 0: default.
   std::int64_t memory_bytes = 0;          ///< Limit per host; 0: none. Groups have theirs.
-  /// Processor time per host, 1500: one and a half; 0: no limit. Groups have theirs.
+  /// Processor time per host in thousandths of a processor: 1500 is one and a half. 0: no limit.
+  /// Groups have their own.
   std::int64_t cpu_millis = 0;
   int gpus = 0;  ///< Each host's own, that no other has. Groups have theirs.
   Network network = Network::none;
@@ -155,7 +158,7 @@ std::vector<std::string> host_names(int count);
 const HostGroup* group_of(const Spec& spec, const std::string& host);
 /// A group's hosts, sorted as host_names() does.
 std::vector<std::string> hosts_of(const Spec& spec, const HostGroup& group);
-/// GPUs that the host "algo-K" is to have, and its limits: its group's, or the job's.
+/// GPUs and limits of the host "algo-K": its group's, or the job's if there are no groups.
 int gpus_of(const Spec& spec, const std::string& host);
 std::int64_t memory_of(const Spec& spec, const std::string& host);
 std::int64_t cpu_millis_of(const Spec& spec, const std::string& host);
@@ -177,9 +180,9 @@ Json to_json(const Spec& spec);
 /// CreateTrainingJob that muster does not use are passed over; unknown ones in muster's own part
 /// are refused. Error: `invalid_input`, naming the field.
 Result<Spec> spec_from(const Json& json);
-/// From the input of a request, which anybody may have sent: the fields of CreateTrainingJob that
-/// muster runs, from S3 only, and no others, whatever they are called. Muster's own part is as in a
-/// fresh Spec, for the caller to set. Errors as spec_from().
+/// From the input of a request, which anybody may have sent: only the fields of CreateTrainingJob
+/// that muster supports, and data from S3 only. All other fields are refused. Muster's own part is
+/// as in a fresh Spec, for the caller to set. Errors as spec_from().
 Result<Spec> spec_asked_for(const Json& request);
 
 }  // namespace muster::job

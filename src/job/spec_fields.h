@@ -1,6 +1,6 @@
 #pragma once
 
-// JSON objects of messages and files read field by field: for job/ and rooms as pure as that.
+// Reads the JSON objects of messages and files field by field: for job/ and other pure rooms.
 
 #include <algorithm>
 #include <cstdint>
@@ -36,8 +36,8 @@ Error invalid_message(const char* message, const std::string& why);
 Result<Json> object_from(const char* message, std::string_view payload,
                          std::size_t bytes_max = 64u << 10);
 
-/// Reads fields of one JSON object into a struct; the first thing that is wrong stays. Missing and
-/// null ones leave the value as it is.
+/// Reads fields of one JSON object into a struct and keeps the first error. Missing and null fields
+/// leave the value as it is.
 class Fields {
  public:
   Fields(const Json& json, std::string path);
@@ -61,7 +61,7 @@ class Fields {
   /// True for `yes`, false for `no` or nothing; anything else is wrong.
   void choice(const char* name, const char* no, const char* yes, bool& value);
 
-  /// The field may be there, and means nothing.
+  /// The field may be there and is ignored.
   void ignore(const char* name) { known_.emplace_back(name); }
   /// Refuses fields that were not asked for above.
   void no_others();

@@ -12,7 +12,7 @@ Result<void> check_groups(const Spec& spec);
 
 /// ResourceConfig's InstanceGroups.
 Json groups_json(const std::vector<HostGroup>& groups);
-/// Muster's part: what each group's hosts have, a list in the groups' order for each of it.
+/// Muster's own part: for each property of a group's hosts, a list in the groups' order.
 void add_group_resources(const std::vector<HostGroup>& groups, Json& own);
 
 /// Sets the groups, the count of hosts and the first one's type.

@@ -19,7 +19,7 @@ Json bound_json(const std::vector<BoundPath>& bound);
 /// OutputDataConfig and CheckpointConfig, if there is anything to say.
 void add_outputs(const Spec& spec, Json& json);
 
-/// A channel of anybody's names no folder of this machine.
+/// A channel in a request that anybody may have sent must not name a folder of this machine.
 void read_input(const Json& json, Spec& spec, Fields& outer, Writer writer);
 void read_outputs(Fields& outer, Spec& spec);
 void read_checkpoints(const Json& json, Spec& spec, Fields& outer);

@@ -9,7 +9,7 @@
 
 namespace muster::job {
 
-/// What one rule of a job's security groups lets pass.
+/// What one rule of a job's security groups allows.
 struct Passage {
   std::string protocol;  ///< "tcp", "udp", "icmp", "-1" (all), or a number as text: "50".
   int from_port = -1;    ///< tcp, udp: 0 to 65535; icmp: the type; -1: all.
@@ -19,8 +19,8 @@ struct Passage {
   bool operator==(const Passage&) const = default;
 };
 
-/// A job's place in a VPC, with nothing left in it that has to be looked up: its hosts have
-/// addresses of the subnets, and reach each other and the outside as far as passages let them.
+/// A job's place in a VPC, with every name already looked up: its hosts have addresses of the
+/// subnets, and reach each other and the outside as far as the passages allow.
 ///
 /// Pure. docs/decisions/0038-vpc-of-jobs.md says why so.
 struct VpcPlace {
@@ -32,7 +32,7 @@ struct VpcPlace {
   bool operator==(const VpcPlace&) const = default;
 };
 
-/// An address of a host's, and whom it sends everything to.
+/// A host's address, and the router that it sends everything to.
 struct PlacedAddress {
   std::string address;
   AddressBlock subnet;
@@ -41,8 +41,8 @@ struct PlacedAddress {
   bool operator==(const PlacedAddress&) const = default;
 };
 
-/// For algo-1, algo-2, …: each subnet in its turn, from its fifth address on (AWS keeps the first
-/// four and the last). Error: `invalid_input`: the subnets have not so many.
+/// Addresses for algo-1, algo-2, …: from each subnet in turn, starting with its fifth address (AWS
+/// keeps the first four and the last). Error: `invalid_input`: the subnets do not have enough.
 Result<std::vector<PlacedAddress>> addresses_of(const VpcPlace& place, int hosts);
 
 /// Error: `invalid_input`, naming the field.
