@@ -8,8 +8,8 @@
 
 namespace muster {
 
-/// IPv4 addresses that begin alike, as CIDR names them; `address` in host byte order with no bit
-/// set behind `prefix_length`.
+/// A block of IPv4 addresses in CIDR form. `address` is in host byte order, with no bit set after
+/// the first `prefix_length`.
 struct AddressBlock {
   std::uint32_t address = 0;
   int prefix_length = 24;

@@ -27,8 +27,8 @@ class Backoff {
   Backoff() = default;
   explicit Backoff(Options options) : options_(options), step_(options.first) {}
 
-  /// The next pause: between half of the step and the step, by `chance` in [0, 1). Hosts that
-  /// failed at one moment so do not come again at one moment.
+  /// The next pause: between half of the step and the step, by `chance` in [0, 1), so that hosts
+  /// that failed at the same moment do not try again at the same moment.
   Duration next(double chance) {
     const Duration step = step_;
     step_ = std::min(step_ * 2, options_.most);

@@ -8,7 +8,7 @@ namespace muster {
 
 /// Base64 of any bytes, with the standard alphabet, padded. Pure.
 std::string base64(std::string_view bytes);
-/// Standard alphabet, padded, nothing else in it; none for any other text.
+/// Accepts the standard alphabet with padding and nothing else; none for any other text.
 std::optional<std::string> from_base64(std::string_view text);
 
 }  // namespace muster

@@ -5,7 +5,7 @@
 
 namespace muster {
 
-/// Cyclic redundancy checks, bits reversed as all three have them. Pure.
+/// Cyclic redundancy checks; all three reverse the bits. Pure.
 enum class Crc { crc32, crc32c, crc64nvme };
 
 /// CRC-32C (Castagnoli) of `bytes`; `start` continues an earlier one.
@@ -15,10 +15,10 @@ std::uint32_t crc32c(std::string_view bytes, std::uint32_t start = 0);
 /// bytes per cycle if the processor has carry-less multiplication, otherwise eight per step.
 std::uint64_t crc_updated(Crc kind, std::uint64_t crc, std::string_view bytes);
 
-/// As crc_updated(), without that instruction; for the test.
+/// Like crc_updated(), but without the carry-less multiplication; for the test.
 std::uint64_t crc_by_tables(Crc kind, std::uint64_t crc, std::string_view bytes);
 
-/// What a checksum is worth behind which `zeros` zero bytes follow.
+/// The register `crc` after `zeros` more zero bytes.
 std::uint64_t crc_shifted(Crc kind, std::uint64_t crc, std::uint64_t zeros);
 
 }  // namespace muster

@@ -50,8 +50,8 @@ Result<std::pair<Fd, Fd>> make_socket_pair();
 /// The whole file. Errors: `not_found`, `denied`, `system`; `invalid_input` beyond `bytes_max`.
 Result<std::string> read_file(const std::string& path, std::size_t bytes_max = 64u << 20);
 
-/// Hands on the bytes of the file `path`, open as `fd`, from `offset` to its end, or until `take`
-/// says false; at most `piece_bytes` at a time. Error: `system`.
+/// Passes the bytes of the file `path`, open as `fd`, to `take`, from `offset` to the end or until
+/// `take` returns false; at most `piece_bytes` at a time. Error: `system`.
 Result<void> read_pieces(int fd, const std::string& path, std::uint64_t offset,
                          std::size_t piece_bytes,
                          const std::function<bool(std::string_view)>& take);
@@ -68,8 +68,8 @@ Result<void> make_folders(const std::string& path, unsigned mode = 0755);
 /// A new private folder (0700) "<parent>/<prefix>XXXXXX". `parent` exists.
 Result<std::string> make_private_folder(const std::string& parent, const std::string& prefix);
 
-/// Waits for the lock (flock(2)) on the file `path`, which is made (0600) if need be; it goes with
-/// the descriptor. Error: `system`.
+/// Waits for the lock (flock(2)) on the file `path`, which is created (0600) if it does not exist.
+/// Closing the descriptor releases the lock. Error: `system`.
 Result<Fd> wait_for_lock(const std::string& path, bool exclusive = true);
 
 /// `count` bytes from the kernel's generator.

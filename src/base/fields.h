@@ -4,7 +4,8 @@
 
 namespace muster {
 
-/// "FIELD: expected WHAT": a field of a file, a message or a request that does not hold that.
+/// "FIELD: expected WHAT": the error for a field of a file, a message or a request with another
+/// value.
 inline Error expected(const std::string& field, const std::string& what) {
   return fail(Errc::invalid_input, field + ": expected " + what);
 }

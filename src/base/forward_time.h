@@ -5,15 +5,15 @@
 
 namespace muster {
 
-/// Asserts a precondition of code that callers tell the time: `now` does not go back from one event
-/// to the next. Reading the clock at each event is enough; a time kept across a wait is not.
-/// Questions (const methods) may be about any time.
+/// Asserts a precondition of code that gets the time from its callers: `now` does not go back from
+/// one event to the next. Reading the clock at each event is enough; a time kept across a wait is
+/// not. Questions (const methods) may be about any time.
 class ForwardTime {
  public:
-  /// `start`: no event is earlier.
+  /// No event may be earlier than `start`.
   explicit ForwardTime(TimePoint start = TimePoint::min()) : latest_(start) {}
 
-  /// An event at `now`. Aborts if an earlier event was later.
+  /// Records an event at `now`. Aborts if a previous event had a later time.
   void advance(TimePoint now) {
     CHECK_THAT(now >= latest_, "the time of events must not go back");
     latest_ = now;

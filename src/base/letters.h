@@ -2,7 +2,7 @@
 
 namespace muster {
 
-// ASCII alone, in any locale.
+// ASCII only, whatever the locale.
 
 constexpr bool is_lower(char c) {
   return c >= 'a' && c <= 'z';

@@ -9,7 +9,7 @@ namespace muster {
 
 /// Numbers of 1 to 8 bytes in muster's messages and files: least significant byte first.
 
-/// The bytes are there.
+/// `bytes` must hold at least `at + width` bytes.
 inline std::uint64_t number_at(std::string_view bytes, std::size_t at, std::size_t width) {
   std::uint64_t value = 0;
   for (std::size_t i = 0; i < width; ++i)
@@ -17,7 +17,7 @@ inline std::uint64_t number_at(std::string_view bytes, std::size_t at, std::size
   return value;
 }
 
-/// Over bytes that are there.
+/// Overwrites bytes; `bytes` must hold at least `at + width` of them.
 inline void set_number(std::string& bytes, std::size_t at, std::uint64_t value, std::size_t width) {
   for (std::size_t i = 0; i < width; ++i)
     bytes[at + i] = static_cast<char>(static_cast<unsigned char>(value >> (8 * i)));

@@ -9,7 +9,8 @@
 
 namespace muster {
 
-/// What a caller may branch on. Everything else about an error is its one line for a person.
+/// The kinds of errors that callers may branch on. Everything else about an error is in its one
+/// line for a person.
 enum class Errc {
   invalid_input,  ///< What the user gave is wrong: a file, a flag, a value.
   not_found,      ///< A thing that was named does not exist.
@@ -26,7 +27,7 @@ struct [[nodiscard]] Error {
   Errc code = Errc::system;
   std::string text;
 
-  /// An error as one room up sees it: `algo-2: mpirun: cannot start`.
+  /// The error with the caller's context in front: `algo-2: mpirun: cannot start`.
   Error in(const std::string& where) const { return {code, where + ": " + text}; }
 };
 
@@ -69,7 +70,8 @@ class [[nodiscard]] Result {
   }
   T value_or(T other) const& { return has_value() ? value() : std::move(other); }
 
-  /// As it is, or with what `function` makes of the error: TRY(keep(x).transform_error(as_s3)).
+  /// The value unchanged, or the error as `function` converts it:
+  /// TRY(keep(x).transform_error(as_s3)).
   template <class Function>
   auto transform_error(
       Function function) && -> Result<T, std::invoke_result_t<Function, const E&>> {

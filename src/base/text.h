@@ -15,9 +15,9 @@ std::vector<std::string> split(std::string_view text, char separator);
 std::vector<std::string> split_words(std::string_view text);
 std::string join(const std::vector<std::string>& parts, std::string_view separator);
 std::string trim(std::string_view text);
-/// ASCII letters alone change.
+/// Changes ASCII letters only.
 std::string lower_case(std::string_view text);
-/// ASCII letters in any case are the same.
+/// Ignores the case of ASCII letters.
 bool same_letters(std::string_view a, std::string_view b);
 
 /// True if `pattern` matches all of `text`: '*' matches any characters, and `any_one`, if set,
@@ -25,7 +25,8 @@ bool same_letters(std::string_view a, std::string_view b);
 bool matches(std::string_view pattern, std::string_view text,
              std::optional<char> any_one = std::nullopt);
 
-/// A whole decimal integer, no sign but '-', no spaces; none if it is anything else.
+/// Accepts one decimal integer, with '-' as the only sign and without spaces; none for anything
+/// else.
 std::optional<std::int64_t> parse_integer(std::string_view text);
 
 /// Lower-case hex of any bytes, and back (none if not hex).

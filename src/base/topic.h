@@ -19,21 +19,22 @@ struct Topic {
 };
 
 /// The sections of a page that have an anchor, as in "### Title {#name}". The lines of a section's
-/// first block of text are the messages. Views are of the page. Pure.
+/// first block of text are the messages. The views in the result point into `page`. Pure.
 std::vector<Topic> read_topics(std::string_view page);
-/// How much of a pattern, in bytes, the message holds word for word, if it fits at all; else 0. A
-/// pattern begins where the message does or behind a ": ", unless "…" is in front. Pure.
+/// The number of the pattern's bytes that the message contains word for word; 0 if the pattern does
+/// not match. A pattern matches from the start of the message or after a ": ", unless it starts
+/// with "…". Pure.
 std::size_t fit_of(std::string_view pattern, std::string_view message);
-/// The one with the pattern that fits best, the first of equals. One that says how the message
-/// begins goes before any that does not. Null: none fits. Pure.
+/// The topic whose pattern matches best; the first one of equals. A pattern that matches from the
+/// start of the message is preferred to any other. Null: none matches. Pure.
 const Topic* topic_of(const std::vector<Topic>& topics, std::string_view message);
 
 /// The sections of the page that the program carries.
 const std::vector<Topic>& topics();
-/// Null: no topic has the name.
+/// The topic with this name; null if there is none.
 const Topic* find_topic(std::string_view name);
-/// The topic of a message's first line by name (what follows is quoted often: a program's last
-/// words); empty: it has none.
+/// The name of the topic for a message's first line (the lines after it are often quotes of a
+/// program's last output); empty if there is none.
 std::string_view topic_name(std::string_view message);
 /// A message for a person: "needs root: run it with sudo (sm explain needs-root)", with the note at
 /// the end of its first line. Unchanged if no topic matches, or it already has the note.

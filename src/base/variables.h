@@ -6,7 +6,7 @@
 
 namespace muster {
 
-/// A variable's value; `otherwise` where it is not set. Pure.
+/// A variable's value, or `otherwise` if it is not set. Pure.
 std::string value_of(const Env& env, const std::string& name, const std::string& otherwise = {});
 
 }  // namespace muster
