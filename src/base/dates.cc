@@ -174,7 +174,7 @@ std::optional<std::chrono::seconds> take_offset(std::string_view& text) {
   return (west ? -1 : 1) * (std::chrono::hours(*hours) + std::chrono::minutes(*minutes));
 }
 
-/// A date alone is its midnight.
+/// A date without a time of day means midnight.
 std::optional<IsoTime> iso_time_in(std::string_view text) {
   Parts parts;
   IsoTime read;

@@ -14,18 +14,19 @@ namespace muster::container {
 /// "/muster/<job>.<tag>/algo-K".
 
 using job::jobs_cgroup;
-/// Held while the group of all jobs is made and gets a job's, and while it is removed.
+/// The lock that is held while the group of all jobs is created and gets a job's group, and while
+/// it is removed.
 inline constexpr const char* jobs_cgroup_lock = "/run/muster/cgroups.lock";
 
 /// Where hierarchies are mounted: /sys/fs/cgroup itself and, for version 1, the folders in it.
 std::vector<std::string> cgroup_roots();
 
-/// How many processes of the group the kernel killed for want of memory. To be asked before the
+/// How many processes of the group the kernel killed because memory ran out. Call it before the
 /// container is removed.
 long killed_for_memory(const std::string& path);
 
-/// The group that a process's memory counts in, from its /proc/PID/cgroup: as `path` elsewhere
-/// here. Pure.
+/// The group that a process's memory counts in, from the text of its /proc/PID/cgroup; in the same
+/// form as `path` elsewhere here. Pure.
 std::string memory_cgroup(const std::string& proc_cgroup);
 
 /// True if the kernel refused a process of the group one more; the limit may be that of a group
@@ -37,23 +38,25 @@ bool refused_processes(const std::string& path);
 /// Pure except for the version, which it looks up.
 std::string cgroup_below(const std::string& own, const std::string& name);
 
-/// A group's own limits; none: it has none, or the machine does not count that.
+/// The group's own limit; none if it has no limit, or if the machine does not account for this
+/// resource.
 std::optional<std::int64_t> memory_limit(const std::string& path);
 /// The least limit of the group and those above it.
 std::optional<std::int64_t> least_memory_limit(std::string path);
 std::optional<std::int64_t> process_limit(const std::string& path);
 
-/// Removes the group in every hierarchy, and those in it; what still holds a process stays.
+/// Removes the group and the groups in it, in every hierarchy. A group that still has a process
+/// stays.
 void remove_cgroup(const std::string& path);
 
 /// True if some hierarchy has the group.
 bool has_cgroup(const std::string& path);
 
-/// True if the group, or one in it, was made in the last minute: it may still wait for its
-/// processes.
+/// True if the group, or one in it, was created in the last minute: its processes may not have
+/// started yet.
 bool is_young_cgroup(const std::string& path);
 
-/// Removes the group itself in every hierarchy where nothing is in it.
+/// Removes the group itself, in every hierarchy where it is empty.
 void remove_idle_cgroup(const std::string& path);
 
 /// The processes in the group and below, in any hierarchy.

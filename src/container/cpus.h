@@ -14,8 +14,8 @@ using Cpus = std::vector<int>;
 std::optional<Cpus> cpus_from(std::string_view list);
 std::string cpu_list(const Cpus& cpus);
 
-/// `wanted` of `all` that are in none of `taken`; none where there are too few, or `wanted` is all
-/// there are: then time is allotted, not processors. Pure.
+/// Chooses `wanted` processors of `all` that are not in `taken`. None if there are too few, or if
+/// `wanted` is all of them: then the host gets processor time instead of processors. Pure.
 std::optional<Cpus> choose_cpus(const Cpus& all, const std::vector<Cpus>& taken,
                                 std::size_t wanted);
 

@@ -9,7 +9,7 @@
 
 namespace muster::container {
 
-/// Ids from `inside` on that are those from `outside` on, `count` of them.
+/// Maps `count` ids from `inside` on to the ids from `outside` on.
 struct IdExtent {
   std::uint32_t inside = 0;
   std::uint32_t outside = 0;
@@ -18,11 +18,11 @@ struct IdExtent {
   bool operator==(const IdExtent&) const = default;
 };
 
-/// Hosts whose root is `first` of the machine.
+/// The ids of hosts whose root is the machine's id `first`.
 std::vector<IdExtent> ids_from(std::uint32_t first);
-/// Hosts that have all `count` ids of the user namespace in which their steward is root, an
-/// ordinary user's (base/process/rootless.h). The kernel made the first of them apart from the
-/// others, and no extent may lie over both.
+/// The ids of hosts that have all `count` ids of their steward's user namespace, in which an
+/// ordinary user is root (base/process/rootless.h). That namespace maps its first id separately
+/// from the others, and no extent may span both.
 std::vector<IdExtent> ids_of_rootless(std::int64_t count);
 
 /// A host's ids on the machine. The code that created this owns `user_namespace`; -1: a host's ids
@@ -30,16 +30,16 @@ std::vector<IdExtent> ids_of_rootless(std::int64_t count);
 struct IdMap {
   int user_namespace = -1;
   std::uint32_t first = 0;  ///< The machine's number of id 0 inside.
-  /// The steward is root of an ordinary user's namespace alone: nothing is translated, and some
-  /// kinds of mounts are not for it.
+  /// The steward is root only in an ordinary user's namespace: no ids are translated, and some
+  /// kinds of mounts are not allowed.
   bool rootless = false;
 
   explicit operator bool() const { return user_namespace >= 0; }
 };
 
-/// Makes the file, link or folder at `path` the host's root's. Error: `system`.
+/// Makes the host's root the owner of the file, link or folder at `path`. Error: `system`.
 Result<void> give(const std::string& path, const IdMap& ids);
-/// What is open as `fd`, a pipe, say, to `uid` of the host.
+/// Makes the host's user `uid` the owner of what is open as `fd`, such as a pipe.
 Result<void> give(const Fd& fd, const IdMap& ids, std::uint32_t uid = 0);
 
 /// The namespaces that a host's others belong to.
@@ -54,8 +54,8 @@ struct HostNamespaces {
 /// Errors: `denied` without root; `system` where the kernel has no user namespaces.
 Result<HostNamespaces> open_namespaces(const std::vector<IdExtent>& ids);
 
-/// A user namespace by which a mount shows one owner alone of its files, `user` and `group`, as the
-/// machine's number `first`. Forks. Errors: as open_namespaces().
+/// A user namespace for a mount that shows the files of one owner, `user` and `group`, as owned by
+/// the machine's id `first`. Forks. Errors: as open_namespaces().
 Result<Fd> open_owner_map(std::uint32_t user, std::uint32_t group, std::uint32_t first);
 
 }  // namespace muster::container

@@ -6,7 +6,7 @@
 
 namespace muster::container {
 
-/// Writes into a file of the kernel's, of /proc or a control group: as it is, never replaced.
+/// Writes into one of the kernel's files, in /proc or of a control group; never replaces the file.
 /// Error: write(2)'s, naming the file.
 Result<void> tell_kernel(const std::string& path, const std::string& text);
 

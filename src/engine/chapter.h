@@ -10,8 +10,8 @@
 
 namespace muster::engine {
 
-/// Attempts of a host are chapters of one journal: the byte where the latest begins, by host; 0 for
-/// those that are not there.
+/// A host's attempts are chapters of one journal. This is the byte where the latest attempt begins,
+/// by host; 0 for hosts that are missing here.
 using Chapters = std::map<std::string, std::uint64_t>;
 
 inline std::uint64_t chapter_of(const Chapters& chapters, const std::string& host) {
@@ -19,7 +19,7 @@ inline std::uint64_t chapter_of(const Chapters& chapters, const std::string& hos
   return found == chapters.end() ? 0 : found->second;
 }
 
-/// Where the last whole record ends of an attempt's part of the host's journal, which begins at
+/// The end of the last whole record in an attempt's part of the host's journal; the part begins at
 /// byte `from`. Blocks while it reads. Error: `system` with the path.
 Result<std::uint64_t> whole_until(const std::string& journal, std::uint64_t from);
 /// As above, for all hosts of a job's folder whose attempt begins at `begun`, except those in
@@ -27,9 +27,9 @@ Result<std::uint64_t> whole_until(const std::string& journal, std::uint64_t from
 Result<Chapters> whole_until(const std::string& job_folder, const std::vector<std::string>& hosts,
                              const Chapters& begun, Chapters known);
 
-/// Ends an attempt's part, from byte `from` to byte `whole`: what follows is cut off, and a last
-/// record says to people that the next attempt follows. Done again with the same `whole`, it
-/// changes nothing but that record's time. Gives the journal's length, where the next part begins.
+/// Ends an attempt's part, from byte `from` to byte `whole`: cuts off what follows, and adds a last
+/// record that tells readers that the next attempt follows. Repeating it with the same `whole`
+/// changes only that record's time. Returns the journal's length, where the next part begins.
 /// Blocks and fails as above.
 Result<std::uint64_t> end_chapter(const std::string& journal, std::uint64_t from,
                                   std::uint64_t whole, int attempt, UnixMillis now);
@@ -38,8 +38,8 @@ Result<Chapters> end_chapters(const std::string& job_folder, const std::vector<s
                               const Chapters& begun, const Chapters& whole, int attempt,
                               UnixMillis now);
 
-/// What hosts left in an attempt that is over makes room for the next one's, and stays in
-/// `<job folder>/attempt-N`. Done again, it does nothing more. Error: `system`.
+/// Moves what the hosts left in an attempt that is over to `<job folder>/attempt-N`, so that the
+/// next attempt finds empty folders. Repeating it changes nothing. Error: `system`.
 Result<void> set_aside(const std::string& job_folder, const std::vector<std::string>& hosts,
                        int attempt);
 

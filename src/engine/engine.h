@@ -40,18 +40,18 @@ struct Event {
   bool time_limit = false;  ///< `ended`: at a time limit of the scheduler's; `outcome` says so.
 };
 
-/// True for the three ways in which a host's attempt is over.
+/// True for the three kinds of events that end a host's attempt.
 constexpr bool is_end(Event::Kind kind) {
   return kind >= Event::Kind::ended;
 }
 
-/// A stretch of a host's journal.
+/// A part of a host's journal.
 struct Records {
   std::vector<job::Record> records;  ///< In order, without a gap; about a MiB at most.
   bool more = false;                 ///< There may be more at once, or an error.
 };
 
-/// What can be asked of a host while it runs, and what is answered.
+/// Questions to a host while it runs, and their answers.
 enum class Question {
   usage,          ///< -> Usage
   stacks,         ///< -> job::HostStacks, as job::Calls::python
@@ -68,7 +68,7 @@ struct HostUsage {
   UnixMillis time{0};
   Usage usage;
 };
-/// The calls that a question is about, and back.
+/// The calls that a question stands for, and the reverse.
 constexpr job::Calls calls_of(Question question) {
   return question == Question::native_stacks ? job::Calls::native
          : question == Question::moves       ? job::Calls::moves
@@ -88,7 +88,7 @@ struct HostResult {
   std::string path;
 };
 
-/// What came of a job's earlier attempts, as far as that decides whether there is another.
+/// The results of a job's earlier attempts, as far as they decide whether there is another one.
 struct Tally {
   int lost = 0;  ///< Attempts that lost a machine.
   int idle = 0;  ///< Latest attempts one after the other that got nowhere.
@@ -107,10 +107,10 @@ class Run {
   /// started. It can be destroyed and released, and nothing else.
   virtual bool whole() const { return true; }
 
-  /// The next thing that happened. Each comes once; for an attempt of a host in this order: any
-  /// number of `queued`, at most one `started`, any number of `health`, exactly one end. A Run of
-  /// attach() begins with what holds at that moment. One waiter at a time. Error: `closed` once
-  /// the ends of all hosts have come.
+  /// The next event. Each event is returned once; for an attempt of a host in this order: any
+  /// number of `queued`, at most one `started`, any number of `health`, exactly one end. A Run from
+  /// attach() begins with the state at that moment. One waiter at a time. Error: `closed` once the
+  /// ends of all hosts have been returned.
   virtual loop::Task<Result<Event>> next_event() = 0;
 
   /// The journal records of the host's latest attempt, from number `from` >= 1 on, as far as they
@@ -124,7 +124,7 @@ class Run {
   virtual loop::Task<bool> grown() = 0;
 
   /// Asks the host's steward to stop it: SIGTERM, then SIGKILL after `grace`; a queued host is
-  /// taken out of the queue and ends. Does not wait; a host that is over is passed over.
+  /// taken out of the queue and ends. Does not wait; does nothing for a host that has ended.
   virtual void stop(const std::string& host, std::chrono::milliseconds grace) = 0;
   /// Stops the host without grace; the steward still keeps what the host leaves.
   void kill(const std::string& host) { stop(host, std::chrono::milliseconds(0)); }
@@ -136,7 +136,7 @@ class Run {
   virtual loop::Task<Result<Answer>> ask(std::string host, Question question) = 0;
 
   /// Has the host's steward write lines into the host's journal, as muster's own. Does not wait;
-  /// where the host does not run, or its steward cannot, nothing happens.
+  /// does nothing if the host is not running, or its steward cannot do this.
   virtual void note(const std::string& host, const std::vector<job::LogLine>& lines) = 0;
 
   /// Restarts hosts that have ended, each as its next attempt, with a journal that starts at record
@@ -144,7 +144,7 @@ class Run {
   /// `unsupported`; `invalid_input` for a host that has not ended.
   virtual loop::Task<Result<void>> replace(std::vector<std::string> hosts) = 0;
 
-  /// The host's machine is broken: the next replace() does without it, where there are others.
+  /// Marks the host's machine as broken: the next replace() avoids it if there are others.
   virtual void set_broken(const std::string& host) { static_cast<void>(host); }
   /// Stored by the next replace() of all hosts; a later attach() returns it.
   virtual void set_tally(Tally) {}
@@ -162,9 +162,9 @@ class Run {
   /// machines first. Errors: `system`, `closed` if they are no longer available.
   virtual loop::Task<Result<std::vector<HostResult>>> results() = 0;
 
-  /// After all have ended: removes what the job still has; with `keep` it stays for inspection, and
-  /// the name stays in use: the answer then says where, for a person, and is empty otherwise. May
-  /// be called again. Takes as long as removing files takes. Error: `denied` while a process of
+  /// After all have ended: removes what is left of the job. With `keep` it stays for inspection,
+  /// and the name stays in use; the answer then tells the user where, and is empty otherwise. May
+  /// be called again. Takes as long as removing the files does. Error: `denied` while a process of
   /// the job lives; `system`.
   virtual loop::Task<Result<std::string>> release(bool keep) = 0;
 };
@@ -173,15 +173,16 @@ class Run {
 class Engine {
  public:
   virtual ~Engine() = default;
-  /// Starts the job's hosts, or has them queued. May take long where it asks others; if the task
-  /// is destroyed meanwhile, the start was cut short. Errors: `invalid_input` for a name that is in
-  /// use, or what the engine can never do; `denied`, `system`; then nothing of the job is left.
+  /// Starts or queues the job's hosts. May take long if it asks other machines; if the task is
+  /// destroyed meanwhile, the start is cut short. Errors: `invalid_input` for a name that is in
+  /// use, or for a job that the engine can never run; `denied`, `system`. After an error nothing of
+  /// the job is left.
   virtual loop::Task<Result<std::unique_ptr<Run>>> start(job::Spec spec) = 0;
   /// A job that another process started, or this one before a restart; its hosts may have ended.
   /// Errors: `not_found`; `system` if this cannot be determined now.
   virtual loop::Task<Result<std::unique_ptr<Run>>> attach(std::string job) = 0;
-  /// The names in use, sorted: jobs that were started here and are not released, or kept. Reads
-  /// only the engine's notes.
+  /// The names in use, sorted: jobs that were started here and have not been released, or were
+  /// kept. Reads only the engine's notes.
   virtual std::vector<std::string> list() const = 0;
   /// The file on this machine with the records of a host's attempts, as Run::records() returns
   /// them; it may not exist yet. For callers that read a log later, or keep it. The job must be in

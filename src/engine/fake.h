@@ -32,9 +32,9 @@ class FakeHost {
   FakeHost& waits(const std::string& reason);
   FakeHost& starts(const std::string& node = "node-1");
   FakeHost& reports_health(const std::string& what);
-  /// The host's steward ends. What has not been started is started before.
+  /// The host's steward ends. If the host has not started, it starts first.
   FakeHost& ends(job::Outcome outcome = job::Outcome::exited(0));
-  /// `before`: how long ago it was heard of last.
+  /// `before`: how long ago the host last gave a sign of life.
   FakeHost& lost(const std::string& why, Duration before = Duration(0));
   FakeHost& preempted(const std::string& why);
 
@@ -42,11 +42,11 @@ class FakeHost {
   FakeHost& phase(job::Phase phase);
   FakeHost& says(int rank, const std::string& text);
   FakeHost& verdict(const job::Verdict& verdict);
-  /// The steward's word about the host, after the phase that comes before it.
+  /// The steward's record of the outcome, after the phase that precedes it.
   FakeHost& outcome(job::Outcome outcome, bool stopped = false);
-  /// Nothing can be read behind what was written by now.
+  /// Damages the journal: nothing after what has been written so far can be read.
   FakeHost& damage();
-  /// Leaves a file, "model/weights": results() hands it over.
+  /// Leaves a file, such as "model/weights", which results() returns.
   FakeHost& leaves(const std::string& path, const std::string& text);
 
   const std::string& name() const { return name_; }
@@ -66,7 +66,7 @@ class FakeHost {
   void begin(bool queues);
   void begin_again(bool queues);
   void stop(Duration grace);
-  /// What holds now, as a Run of attach() hears it.
+  /// The state now, as a Run from attach() sees it.
   std::vector<Event> present() const;
 
   FakeJob& job_;
@@ -83,7 +83,7 @@ class FakeHost {
 
 class FakeCluster;
 
-/// A job that was started, or is about to be: a test may write to its hosts before.
+/// A job that was started or will be: a test may write to its hosts before the start.
 struct FakeJob {
   FakeJob(FakeCluster& of, loop::Loop& loop, job::Spec what);
   FakeJob(const FakeJob&) = delete;
@@ -98,7 +98,7 @@ struct FakeJob {
   std::map<std::string, FakeHost> hosts;
   std::string
       asked;  ///< "algo-1 30000;destroy algo-2;upload completed;": what was asked, in order.
-  /// In place of the hosts' manners.
+  /// If set, it is called instead of following the hosts' manners.
   std::function<void(const std::string& host, std::chrono::milliseconds grace)> on_stop;
   std::optional<Error> upload_error;
   int no_room = 0;  ///< So many uploads find none.
@@ -115,7 +115,7 @@ struct FakeJob {
   std::string folder;  ///< Where results() puts the hosts' files; goes with the job.
 };
 
-/// What stays when an engine goes: jobs and the time.
+/// What outlives an engine: the jobs and the time.
 class FakeCluster {
  public:
   explicit FakeCluster(loop::Loop& loop) : loop_(loop), moved_(loop) {}
@@ -124,11 +124,11 @@ class FakeCluster {
   FakeJob& job(const job::Spec& spec);
   FakeJob& job(const std::string& name) { return *jobs_.at(name); }
   bool has(const std::string& name) const { return jobs_.contains(name); }
-  /// The fake time: a second at first.
+  /// The fake time; it starts at one second.
   UnixMillis wall() const;
-  /// Lets time pass, and what is due happen.
+  /// Lets time pass, and runs what is due.
   void pass(Duration time);
-  /// `what` happens when that much time has passed.
+  /// Runs `what` after that much time.
   void after(Duration time, std::function<void()> what);
 
   bool queues = false;      ///< Hosts wait until the test starts them.

@@ -10,8 +10,8 @@
 namespace muster::engine {
 
 /// A job's place on this machine, `<state>/jobs/<name>`, mode 0700 (docs/protocols/job-folder.md):
-/// `lock` (held as long as the job lives, also by its stewards: a sweep takes what is not locked),
-/// `key` (0600, 64 hex digits), `algo-K/` for each host.
+/// `lock` (held as long as the job lives, also by its stewards: a sweep removes folders that are
+/// not locked), `key` (0600, 64 hex digits), `algo-K/` for each host.
 class JobFolder {
  public:
   /// Errors: `invalid_input` when a job of that name runs or has left its folder; `denied`.
@@ -24,12 +24,12 @@ class JobFolder {
   const std::string& path() const { return path_; }
   std::string key_file() const { return path_ + "/key"; }
   std::string host_folder(const std::string& host) const { return path_ + "/" + host; }
-  /// For a steward to hold too.
+  /// The lock's descriptor, for stewards to hold, too.
   const Fd& lock() const { return lock_; }
 
   /// Removes everything. Blocks for as long as that takes.
   Result<void> remove();
-  /// Leaves it for inspection: `kept` marks it, so that a sweep passes it over.
+  /// Leaves the folder for inspection: the file `kept` marks it, so that sweeps ignore it.
   Result<void> keep();
   /// Makes sweeps keep the folder although its lock is free, so that a process that resumes the job
   /// finds its journals.

@@ -19,7 +19,7 @@ struct UploadProgram {
 /// object or the file.
 loop::Task<Result<std::string>> upload(supervise::Programs& programs, UploadProgram program,
                                        std::string job_folder, bool completed);
-/// True once that was done, by whomever.
+/// True once the results have been stored, by whichever process.
 bool is_uploaded(const std::string& job_folder);
 
 }  // namespace muster::engine
