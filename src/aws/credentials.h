@@ -14,7 +14,7 @@
 
 namespace muster::aws {
 
-/// Where credentials are asked for: the endpoint that ECS, EKS and SageMaker give a container.
+/// The endpoint from which a container on ECS, EKS or SageMaker gets its credentials.
 struct CredentialsEndpoint {
   http::Url url;
   std::string token;       ///< For the Authorization header; empty: none.
@@ -52,17 +52,18 @@ struct FetchedCredentials {
 /// The endpoint's JSON answer. Error: `protocol`; no text repeats the answer.
 Result<FetchedCredentials> credentials_from_json(std::string_view text);
 
-/// Hands out credentials, and asks the container's endpoint again before they expire. Calls may
-/// overlap.
+/// Provides credentials, and asks the container's endpoint for new ones before they expire. Calls
+/// may overlap.
 class CredentialProvider {
  public:
   CredentialProvider(loop::Loop& loop, CredentialSources sources, std::string ca_roots);
-  /// Errors: `denied`: none were found, and where was looked; or the endpoint refused; the errors
-  /// of an HTTP exchange.
+  /// Errors: `denied` if none were found (the text says where it looked) or the endpoint refused;
+  /// the errors of an HTTP exchange.
   loop::Task<Result<Credentials>> get();
-  /// What an error may say of where the keys came from: "AWS_ACCESS_KEY_ID", "~/.aws/credentials".
+  /// Where the keys came from, as text that errors may contain: "AWS_ACCESS_KEY_ID",
+  /// "~/.aws/credentials".
   const std::string& origin() const { return origin_; }
-  /// Forgets fetched credentials: the server did not take them.
+  /// Forgets fetched credentials, because the server rejected them.
   void forget() { cached_.reset(); }
 
  private:

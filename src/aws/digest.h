@@ -12,7 +12,7 @@ namespace muster::aws {
 /// Pure: bytes in, digest out. Any number of threads.
 using Sha256Bytes = std::array<unsigned char, 32>;
 
-/// The bytes as a text's.
+/// A view of the bytes as text.
 inline std::string_view view_of(const Sha256Bytes& bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
@@ -20,7 +20,7 @@ inline std::string_view view_of(const Sha256Bytes& bytes) {
 Sha256Bytes sha256(std::string_view bytes);
 Sha256Bytes hmac_sha256(std::string_view key, std::string_view bytes);
 
-/// In a time that depends on the sizes only.
+/// Compares in a time that depends on the sizes only.
 bool same_bytes(std::string_view a, std::string_view b);
 
 /// SHA-256 of data in pieces; finish() resets it.

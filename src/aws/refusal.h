@@ -21,7 +21,7 @@ struct Refusal {
 /// that is not in the table here is a bug: it aborts.
 /// Source: Amazon S3 API Reference, "Error responses", list of error codes.
 Refusal s3_refusal(std::string_view code);
-/// As above with a text of one's own.
+/// As above, but with the caller's text.
 Refusal s3_refusal(std::string_view code, std::string message);
 
 }  // namespace muster::aws

@@ -31,7 +31,7 @@ struct RequestHead {
     return std::nullopt;
   }
   std::string_view path() const { return target.substr(0, target.find('?')); }
-  /// Behind the first '?'; empty without one.
+  /// The part after the first '?'; empty without one.
   std::string_view query() const {
     const std::size_t mark = target.find('?');
     return mark == std::string_view::npos ? std::string_view() : target.substr(mark + 1);

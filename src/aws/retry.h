@@ -14,10 +14,10 @@ namespace muster::aws {
 
 /// Whether and when a call is made again.
 
-/// The server may do better next time: 5xx, 429, and the codes that say "slow down" or "expired
-/// meanwhile".
+/// True if the server may answer better next time: 5xx, 429, and the codes for "slow down" and
+/// "expired meanwhile".
 bool worth_another_try(int status, const std::string& code);
-/// The call never got a whole answer, for a reason that may pass.
+/// True if the call got no complete answer, for a reason that may pass.
 bool worth_another_try(const Error& error);
 
 /// Retry-After in seconds; none for a date or nonsense.
@@ -36,9 +36,9 @@ class Tries {
   Tries(loop::Loop& loop, RetryOptions options, const Log& log, std::string what);
   /// Waits for the next try; false after the last one. `wanted`: the server's Retry-After.
   loop::Task<bool> again(Error why, std::optional<Duration> wanted);
-  /// Something was achieved: failures are counted from the start.
+  /// The call made progress: failures are counted from zero again.
   void headway();
-  /// `error` as it ends the call: with what was tried, and how often.
+  /// The error that ends the call: `error` with what was tried, and how often.
   Error final(const Error& error) const;
 
  private:

@@ -12,7 +12,8 @@
 
 namespace muster::platform {
 
-/// Why a job failed, as one card: who failed first, when, at what, and whom that took along.
+/// Why a job failed, as one card: who failed first, when, while doing what, and who failed because
+/// of it.
 struct Cause {
   job::Verdict verdict;
   UnixMillis time{0};    ///< When that process ended; 0: not known.
@@ -26,11 +27,11 @@ struct Cause {
 /// command, advice, topic}; docs/protocols/outcome.md. What is not known is left out.
 Json to_json(const Cause& cause);
 
-/// Gathers from the records of all hosts what a Cause needs. Pure.
+/// Collects what a Cause needs from the records of all hosts. Pure.
 class CauseReader {
  public:
   void take(const std::string& host, const job::Record& record);
-  /// The card of the job's verdict, which is one of failure.
+  /// The card for the job's verdict, which must be a failure.
   Cause cause_of(const job::Verdict& verdict) const;
   /// Hosts by name, as far as they have records.
   std::vector<job::HostTimeline> timelines() const;

@@ -25,14 +25,14 @@ class HangWatch {
 
   enum class Finding { nothing, hangs, goes_on };
 
-  /// The job's hosts run, or the job printed something. True: a hang had been detected, and is
-  /// over.
+  /// The job's hosts have started to run, or the job printed something. True if this ends a
+  /// detected hang.
   bool active(TimePoint now);
   /// The job has said that it will be silent until then.
   void quiet_until(TimePoint until);
   /// When to look; none: not now.
   std::optional<TimePoint> next_look() const;
-  /// What was seen, and what that changes.
+  /// Reports what the caller saw, and returns what that changes.
   Finding look(std::vector<job::HostStacks> seen, TimePoint now);
   bool hangs() const { return hangs_; }
   /// With hangs(): the last sign of life.
@@ -62,16 +62,15 @@ class HangWatch {
 bool stood_still(const std::vector<job::HostStacks>& before,
                  const std::vector<job::HostStacks>& after, Duration passed);
 
-/// How much longer a program will be silent that wrote this line `age` ago ("muster quiet 600":
-/// for 600 s from when it was written, also where a later process reads it). None for any other
-/// line.
+/// How much longer a program will be silent after it wrote this line `age` ago. "muster quiet 600"
+/// means 600 s from when it was written, even if a later process reads it. None for any other line.
 std::optional<Duration> quiet_from(std::string_view line, Duration age);
 
 /// Describes a hang in one line: its duration, and the ranks that are stuck elsewhere than most.
 std::string hang_text(const std::vector<job::HostStacks>& seen, Duration after);
 
-/// The verdict on a job that is ended for it: the odd rank's where there is one alone, else of the
-/// first host.
+/// The verdict on a job that is ended because it hangs: about the odd rank if there is exactly one,
+/// otherwise about the first host.
 job::Verdict hang_verdict(const std::vector<job::HostStacks>& seen, const std::string& text);
 
 }  // namespace muster::platform

@@ -35,10 +35,10 @@ class Sink {
   virtual void ended(const JobReport& report) { status(report.end.last); }
   virtual void lines(const std::string& host, UnixMillis time, const job::Lines& lines) = 0;
   virtual void log(const std::string& host, UnixMillis time, const job::LogLine& line) = 0;
-  /// What a full preflight of the job found of a node, as a record of job/preflight/health.h; a
-  /// host's word, to be read as a stranger's.
+  /// What a full preflight of the job found out about a node, as a record of
+  /// job/preflight/health.h. It comes from a host, so it is not trusted.
   virtual void health(const std::string& /*node*/, const std::string& /*record*/) {}
-  /// What hosts that run use, asked of all of them again and again.
+  /// What running hosts use; all of them are asked at regular intervals.
   virtual void usage(const std::vector<engine::HostUsage>&) {}
   /// The job hangs or is silent; none: no longer.
   virtual void standstill(const std::optional<Standstill>&) {}
@@ -49,7 +49,7 @@ class Sink {
   virtual loop::Task<> flush() = 0;
 };
 
-/// What the user wants of a running job; to be asked from the job's loop at any time.
+/// The user's requests to a running job; the job's loop may read them at any time.
 class Requests {
  public:
   explicit Requests(loop::Loop& loop) : changed_(loop) {}
@@ -66,14 +66,14 @@ class Requests {
   bool kill_wanted() const { return kill_; }
   loop::Event& changed() { return changed_; }
 
-  /// Takes the stacks of the job's processes on all its hosts; a host that cannot be asked says
-  /// why.
+  /// Takes the stacks of the job's processes on all its hosts; if a host cannot be asked, its
+  /// answer says why.
   using Look = std::function<loop::Task<std::vector<job::HostStacks>>(job::Calls)>;
-  /// Empty while no host runs.
+  /// Empty while no host is running.
   Look look() const { return look_; }
   void set_look(Look look) { look_ = std::move(look); }
 
-  /// How many of the job's stewards answer; none while no host runs.
+  /// How many of the job's stewards answer; none while no host is running.
   Reach reach() const { return reach_ ? reach_() : Reach(); }
   void set_reach(std::function<Reach()> reach) { reach_ = std::move(reach); }
 
@@ -91,9 +91,10 @@ struct JobRunOptions {
   bool only_if_any = false;  ///< No output folder for a job that leaves no file.
   bool overwrite = false;    ///< An earlier job's results in the output folder make way.
   Duration upload_pause = std::chrono::seconds(10);  ///< Between uploads without room.
-  /// Instead of Spec::hang_after, whose least is too long for a unit test.
+  /// Replaces Spec::hang_after, whose minimum is too long for unit tests.
   std::optional<Duration> hang_after{};
-  /// After which a job without a hang limit is called silent; 0: never.
+  /// How long a job without a hang limit may print nothing before it is reported as silent; 0:
+  /// never reported.
   std::chrono::milliseconds silent_after = platform::silent_after;
   std::optional<Owner> owner{};  ///< Owner of the output folder; none: the current user.
   /// Writes the job's log, which ends with `last`, into a folder, on a separate thread; none: the

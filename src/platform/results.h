@@ -11,12 +11,12 @@
 
 namespace muster::platform {
 
-/// Error: `invalid_input` unless `path`, absolute, is an empty folder or, with `overwrite`, one
-/// that holds results and nothing else, or can be made; `denied`, `system` where that cannot be
-/// seen.
+/// `path` must be absolute, and either an empty folder, or with `overwrite` a folder that contains
+/// only results, or a folder that can be created. Errors: `invalid_input` if it is not; `denied`,
+/// `system` if this cannot be determined.
 Result<void> check_output_folder(const std::string& path, bool overwrite);
 
-/// What several hosts wrote under one name, and not alike.
+/// A file name under which several hosts wrote different contents.
 struct Conflicts {
   static constexpr std::size_t names_max = 5;
   std::size_t count = 0;

@@ -17,7 +17,8 @@ struct NodePlaces {
 };
 NodePlaces places_of(const slurm::Submission& submission);
 
-/// A folder of the submitter's, or a small file, that the nodes get, and its name in the archive.
+/// A folder or a small file of the submitter that is copied to the nodes, and its name in the
+/// archive.
 struct Brought {
   std::string from;
   std::string name;
@@ -25,20 +26,21 @@ struct Brought {
   bool operator==(const Brought&) const = default;
 };
 
-/// What of a job must be brought to its nodes, and the job as they see it: its folders lie below
+/// What must be copied to a job's nodes, and the job as they see it: its folders lie below
 /// `folder`, and nothing of the submitter's own (output folder, image state) is in it. Pure.
 struct Delivery {
   std::vector<Brought> folders;
   job::Spec spec;
 };
-/// `site`: what kind of hosts they are, and what preflight they have unless the job says so itself.
-/// `shared`: a folder that nodes have, too, so what lies in it stays where it is; empty: none.
-/// Error: `unsupported`, naming what hosts of a cluster cannot have.
+/// `site`: the kind of hosts, and their preflight unless the job sets it. `shared`: a folder that
+/// the nodes share, so files in it are not copied; empty: none. Error: `unsupported`, naming what
+/// hosts on a cluster cannot have.
 Result<Delivery> plan_delivery(const job::Spec& spec, const std::string& folder,
                                const slurm::Site& site = {}, const std::string& shared = {});
 
-/// Makes the archive `to` of the folders, mode 0600. Gives the links in them that are left out,
-/// since they lead out of their folder: to what nodes do not have. Blocks. Error: with the path.
+/// Makes the archive `to` of the folders, mode 0600. Returns the links that are left out because
+/// they lead out of their folder, to files that the nodes do not have. Blocks. Error: with the
+/// path.
 Result<std::vector<std::string>> make_archive(const std::vector<Brought>& folders,
                                               const std::string& to);
 

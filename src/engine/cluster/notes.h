@@ -20,8 +20,8 @@ struct LinkKey {
   bool operator==(const LinkKey&) const = default;
 };
 
-/// What an engine that comes later must know of a job's latest attempt: `attempt.json` in the job's
-/// folder, mode 0600, for the key is in it (docs/protocols/slurm-job.md).
+/// What a later engine must know about a job's latest attempt: `attempt.json` in the job's folder,
+/// mode 0600 because it contains the key (docs/protocols/slurm-job.md).
 struct AttemptNote {
   int number = 1;
   std::string nonce;                    ///< 16 hex digits.

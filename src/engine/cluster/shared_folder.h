@@ -11,7 +11,7 @@ namespace muster::cluster {
 // (docs/decisions/0063-shared-folder.md): a job's archive, layers of its image and `sm` lie in it
 // once, and are not copied to each node. All of it blocks.
 
-/// A file that nodes take if it is what it was: they check its digest.
+/// A file that nodes use only if it is unchanged: they check its digest.
 struct SharedFile {
   std::string path{};
   std::string digest{};  ///< "sha256:…"; empty, like the path, if there is no such file.
@@ -29,11 +29,11 @@ struct SharedPlaces {
 };
 
 /// Makes the job's folder in the user's part of `shared`, noted in `job_folder` before, and puts
-/// `program` there unless it is empty. Errors: `denied` where the user's part is another's or open
-/// to others; `not_found`, `system`.
+/// `program` there unless it is empty. Errors: `denied` if the user's part belongs to another user
+/// or is open to others; `not_found`, `system`.
 Result<SharedPlaces> make_shared(const std::string& shared, const std::string& job_folder,
                                  const std::string& program);
-/// Notes what has come into it.
+/// Notes what was put into the folder.
 Result<void> write_shared(const std::string& job_folder, const SharedPlaces& places);
 /// None if the job has none. Error: `protocol` for a malformed file.
 Result<std::optional<SharedPlaces>> read_shared(const std::string& job_folder);

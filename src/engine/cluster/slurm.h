@@ -17,28 +17,28 @@ namespace muster::cluster {
 /// the command's last line if Slurm refuses.
 class Slurm {
  public:
-  /// `env`: PATH finds the commands, SLURM_CONF Slurm.
+  /// `env`: its PATH finds the commands, and SLURM_CONF the cluster.
   Slurm(supervise::Programs& programs, Env env);
 
-  /// The id of the job that `script`, a file of this machine, has become. Also `invalid_input`,
-  /// from slurm::plan_sbatch().
+  /// Submits `script`, a file of this machine, and returns the job's id. Also `invalid_input`, from
+  /// slurm::plan_sbatch().
   loop::Task<Result<std::string>> submit(slurm::Submission submission, slurm::Site site,
                                          std::string script);
-  /// All that Slurm knows of this user's jobs, those included that were over lately.
+  /// All that Slurm knows about this user's jobs, including those that ended recently.
   loop::Task<Result<std::vector<slurm::QueuedJob>>> queue();
   loop::Task<Result<void>> broadcast(std::string id, std::string from, std::string to);
   loop::Task<Result<void>> cancel(std::string id);
-  /// The job's nodes are being taken away for another.
+  /// True if Slurm is taking the job's nodes away for another job.
   loop::Task<Result<bool>> is_preempted(std::string id);
   /// Why a node could not start its part of the job `id` of the submission `nonce`, as far as Slurm
-  /// knows it; none: that is not why it is over.
+  /// knows; none if the job did not end because of that.
   loop::Task<Result<std::optional<slurm::StartFailure>>> start_failure(std::string id,
                                                                        std::string nonce);
-  /// What slurm::down_among() says of the nodes `names`, which are as squeue has them.
+  /// What slurm::down_among() returns for the nodes `names`, which are in squeue's notation.
   loop::Task<Result<std::string>> down_among(std::string names);
   /// The nodes `names`; empty: all.
   loop::Task<Result<std::vector<slurm::Node>>> nodes(std::string names);
-  /// Between SIGTERM and SIGKILL: the cluster's KillWait. None, and no error, where that is not
+  /// Between SIGTERM and SIGKILL: the cluster's KillWait. None, without an error, if it is not
   /// known.
   loop::Task<std::optional<std::chrono::seconds>> kill_wait();
   /// The time that the partition adds to that for preempted jobs; none if it is not known.
@@ -54,8 +54,8 @@ class Slurm {
   Env env_;
 };
 
-/// What one of Slurm's commands prints, asked in its own words whatever SQUEUE_* and SINFO_* say.
-/// Errors as above.
+/// The output of one of Slurm's commands, as `argv` asks for it: variables such as SQUEUE_* and
+/// SINFO_* do not change it. Errors as above.
 loop::Task<Result<std::string>> ask_slurm(supervise::Programs& programs, Env env, Args argv);
 
 }  // namespace muster::cluster

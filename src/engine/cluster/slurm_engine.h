@@ -50,7 +50,7 @@ class SlurmEngine final : public engine::Engine {
     bool lifeline = true;  ///< Jobs end with us, however we end, within a minute or so.
     Env env{};             ///< Slurm's commands' and the upload's.
     Attempt::Times times{};
-    /// In place of Links::open(), for tests.
+    /// Called instead of Links::open(), for tests.
     std::function<Result<std::unique_ptr<Links>>(std::uint16_t port)> open_links{};
     Duration look_each = std::chrono::seconds(5);      ///< While a job waits or ends,
     Duration look_seldom = std::chrono::minutes(1);    ///< and while it runs.
@@ -72,11 +72,11 @@ class SlurmEngine final : public engine::Engine {
   const Options& options() const { return options_; }
   loop::Loop& loop() { return slurm_.programs().loop(); }
   Slurm& slurm() { return slurm_; }
-  /// Where stewards of jobs that are started now call.
+  /// The port that stewards of newly started jobs connect to.
   Result<std::uint16_t> port();
   Result<Links*> links(std::uint16_t port);
   const slurm::Site& site(const job::Spec& spec) const;
-  /// Nodes more for the job.
+  /// How many spare nodes the job gets.
   int spares(const job::Spec& spec) const;
   /// What Slurm is asked for, without the values of an attempt.
   slurm::Submission wish(const job::Spec& spec) const;
@@ -89,7 +89,7 @@ class SlurmEngine final : public engine::Engine {
   std::chrono::milliseconds preempt_grace(const std::string& partition) const;
   /// Where the attempt's hosts meet, chosen by its nonce.
   static int rollcall_port(const std::string& nonce);
-  /// Has Slurm asked soon.
+  /// Makes the engine query Slurm soon.
   void look(ClusterJob& job);
   void forget(const std::string& job);
 
@@ -104,7 +104,7 @@ class SlurmEngine final : public engine::Engine {
   Slurm slurm_;
   std::map<std::uint16_t, std::unique_ptr<Links>> links_;
   std::uint16_t port_ = 0;
-  /// As the cluster had them when last asked, and until when they need not be asked again.
+  /// The values from the last query to the cluster, and until when they need not be queried again.
   struct Known {
     std::chrono::seconds time;
     TimePoint until;

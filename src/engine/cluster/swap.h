@@ -16,7 +16,7 @@ struct AttemptNode {
   std::string why_lost{};  ///< Empty: it was not.
 };
 
-/// How the next attempt of a job begins on the nodes that there are.
+/// How a job's next attempt begins on the nodes that it still has.
 struct Swap {
   struct Move {
     std::string from;  ///< The name in the attempt that is over,

@@ -7,8 +7,8 @@
 
 namespace muster::cluster {
 
-/// Takes jobs whose engine is gone out of Slurm, by their names, and removes their folders below
-/// `state`; those that were kept only with `kept_too`. A job of a living process is passed over.
+/// Removes jobs whose engine is gone from Slurm, by their names, and their folders below `state`;
+/// kept folders only with `kept_too`. Jobs of a living process stay.
 loop::Task<Swept> sweep(Slurm& slurm, std::string state, bool kept_too);
 
 }  // namespace muster::cluster

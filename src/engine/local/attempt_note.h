@@ -10,8 +10,7 @@
 
 namespace muster::local {
 
-/// The attempt of a job that is under way, for an engine that comes later
-/// (docs/protocols/job-folder.md).
+/// A job's current attempt, noted for a later engine (docs/protocols/job-folder.md).
 struct AttemptNote {
   int number = 1;
   engine::Chapters chapters{};  ///< Where its part of each journal begins.

@@ -48,21 +48,22 @@ class LocalEngine final : public engine::Engine {
   std::vector<std::string> list() const override;
   std::string journal_file(const std::string& job, const std::string& host) const override;
   bool schedules() const override { return false; }
-  /// Removes what is half made or half removed of jobs. For the only process that makes jobs here.
+  /// Removes jobs that are only partly created or partly removed. Only for the one process that
+  /// creates jobs here.
   void clear_halves();
   /// Removes leftovers of dead jobs on the machine; with `kept_too` also kept folders. Returns
   /// lines that list what was removed. Takes a few ms if there is nothing to do.
   loop::Task<Result<Swept>> sweep(bool kept_too);
-  /// Removes what the hosts of a job of ours left, which are all over, but for journals, results
-  /// and specifications.
+  /// Removes what the hosts of one of our jobs left, except journals, results and specifications.
+  /// All its hosts must have ended.
   loop::Task<Result<void>> clear(const std::string& job);
 
   const Options& options() const { return options_; }
-  /// One for all runs; it goes with the last that holds it.
+  /// One for all runs; it is destroyed with the last run that holds it.
   std::shared_ptr<devices::GpuMeter> gpu_meter();
 
  private:
-  /// What programs of the machine say of its GPUs, where they are there to be asked.
+  /// What the machine's own programs report about its GPUs, if they are installed.
   struct GpuAnswers {
     devices::Topology topology;
     std::string library_cache;  ///< What `ldconfig -p` prints.
@@ -92,7 +93,8 @@ std::vector<job::HostSpec> host_specs(const job::Spec& spec, const std::string& 
                                       const std::string& job_folder, const std::string& key_file,
                                       const Network& network);
 
-/// What the steward of the host in this folder was given. Errors: of the file; `invalid_input`.
+/// The specification that the steward of the host in this folder was given. Errors: of reading the
+/// file; `invalid_input`.
 Result<job::HostSpec> given_to(const std::string& host_folder);
 
 }  // namespace muster::local

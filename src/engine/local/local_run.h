@@ -23,10 +23,10 @@
 
 namespace muster::local {
 
-/// The stewards of a job on this machine: our children, or those of another process.
+/// The stewards of a job on this machine: children of this process or of another one.
 class LocalRun final : public engine::Run {
  public:
-  /// `folder`: with its lock, when the job is ours.
+  /// `folder`: holds the lock if this process started the job.
   LocalRun(supervise::Programs& programs, LocalEngine& local, std::string path,
            std::optional<engine::JobFolder> folder);
   LocalRun(const LocalRun&) = delete;
@@ -38,7 +38,7 @@ class LocalRun final : public engine::Run {
   /// Starts the steward of `spec`, whose folder is made here. Of a job that outlives this process
   /// it does nothing before begin(): if we end in between, so does it.
   Result<void> start(const job::HostSpec& spec);
-  /// All stewards are started, and written down.
+  /// Lets the stewards begin; call it when all of them have been started and noted.
   Result<void> begin();
   /// From now on, a host whose steward is killed is reported as lost, not as ended.
   void heed_losses();
@@ -69,7 +69,7 @@ class LocalRun final : public engine::Run {
   engine::Tally tally() const override { return note_.tally; }
   loop::Task<Result<std::string>> upload(bool completed) override;
   bool uploaded() const override;
-  /// Where the stewards left them: nothing is copied.
+  /// Returns them where the stewards left them: nothing is copied.
   loop::Task<Result<std::vector<engine::HostResult>>> results() override;
   loop::Task<Result<std::string>> release(bool keep) override;
 

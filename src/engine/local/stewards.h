@@ -22,7 +22,7 @@ Result<void> write_steward(const std::string& host_folder, pid_t pid);
 /// Errors: `not_found`; `protocol`.
 Result<WrittenSteward> written_steward(const std::string& host_folder);
 
-/// The stewards of a job that live, by host.
+/// A job's living stewards, by host.
 std::map<std::string, pid_t> living_stewards(const std::string& job_folder);
 
 }  // namespace muster::local

@@ -12,18 +12,18 @@
 
 namespace muster::slurm {
 
-// Pure: what Slurm is asked for, as text. Flags are such as Slurm 17.11 knew: sites run old ones.
-// Source: docs/decisions/0047-slurm.md.
+// Pure: requests to Slurm, as text. Only flags that Slurm 17.11 had are used, because some sites
+// run old versions. Source: docs/decisions/0047-slurm.md.
 
 /// What a job's hosts on nodes are (docs/decisions/0048-light-hosts.md, 0051); the last two are
 /// light ones, in whose image a program of the node's puts them (0062).
 enum class Hosts { light, container, apptainer, enroot };
-/// By the names that settings have; none for another.
+/// From the names used in the configuration; none for any other name.
 std::optional<Hosts> hosts_from(std::string_view name);
 /// The program that opens images on nodes; "" where muster does, or there are none.
 std::string image_tool(Hosts hosts);
 
-/// Where a site wants jobs, from the configuration.
+/// Where jobs are to run on this site, from the configuration.
 struct Site {
   std::string partition{};  ///< Empty: Slurm's default; so are the next two.
   std::string account{};

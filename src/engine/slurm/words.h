@@ -25,10 +25,10 @@ Standing standing_of(std::string_view state);
 /// Why a job waits, for a person: "nodes are not free yet (Resources)". Slurm's own word is in
 /// parentheses, or alone if it is unknown here. Empty for "None".
 std::string why_it_waits(std::string_view reason);
-/// A node could not start the job, and Slurm keeps it until a person releases it.
+/// True if a node could not start the job, and Slurm holds it until somebody releases it.
 bool is_held_by_failed_launch(std::string_view reason);
 
-/// How a job is over, where its stewards have not said it themselves.
+/// How a job ended, for jobs whose stewards have not reported it.
 struct JobEnd {
   std::string status;          ///< SageMaker's TrainingJobStatus: Completed, Failed, Stopped.
   std::string secondary;       ///< SecondaryStatus: Interrupted, MaxRuntimeExceeded, ...
@@ -37,12 +37,12 @@ struct JobEnd {
 
   bool operator==(const JobEnd&) const = default;
 };
-/// `state` is one that is over; `reason`: Slurm's, may be empty or "None". Slurm's COMPLETED is
-/// only about its script, which succeeds whatever the stewards report.
+/// `state` must be one of an ended job; `reason` is Slurm's and may be empty or "None". Slurm's
+/// COMPLETED is only about its script, which succeeds whatever the stewards report.
 JobEnd end_of(std::string_view state, std::string_view reason);
 
-/// What a node does, as `sinfo -o %T` has it: "idle" -> "free", "allocated*" -> "in use, does not
-/// answer".
+/// A node's state in plain words, from the output of `sinfo -o %T`: "idle" -> "free", "allocated*"
+/// -> "in use, does not answer".
 std::string node_words(std::string_view state);
 
 }  // namespace muster::slurm
