@@ -32,6 +32,11 @@ constexpr std::string_view slurm_note =
     "sm "
     "on the nodes.";
 
+const Flag encrypt_flag{
+    "--encrypt", "",
+    "EnableInterContainerTrafficEncryption: accepted on one machine, where traffic between hosts "
+    "stays inside the kernel, not encrypted; rejected on a cluster"};
+
 /// The five that are typed most have letters: -H and -n as mpirun calls hosts and processes, -i and
 /// -o as most programs do, -p for a parameter since -h is help. `sm submit` has the same.
 std::vector<Flag> fit_flags() {
@@ -78,9 +83,7 @@ std::vector<Flag> fit_flags() {
         "network of hosts: nat (default), none (only each other), or host (this machine's own; one "
         "host)"},
        pip_conf_flag,
-       {"--encrypt", "",
-        "EnableInterContainerTrafficEncryption: accepted on one machine, where traffic between "
-        "hosts stays inside the kernel, not encrypted; rejected on a cluster"},
+       encrypt_flag,
        {"--timeout", "TIME", "stop the job after this time: 90 (seconds), 10m, 2h (default 1d)"},
        max_wait_flag,
        hang_after_flag,
