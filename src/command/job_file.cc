@@ -61,7 +61,7 @@ Result<Args> texts_of(const YamlNode& node, const std::string& key) {
   if (is_empty(node)) return texts;
   if (node.kind != YamlNode::Kind::list) return wrong_kind(node, key, "a list");
   for (const YamlNode& item : node.items)
-    texts.push_back(TRY(text_of(item, key, "a list of texts")));
+    texts.push_back(TRY(text_of(item, key, "a list of strings")));
   return texts;
 }
 
@@ -86,7 +86,7 @@ Result<void> take_map(const YamlNode& node, const Flag& flag, const Page& page, 
       given.values.push_back(TRY(hyperparameter_of(item, page)));
     else
       given.values.push_back(
-          {&flag, item.key + "=" + TRY(text_of(item, node.key, "a map of texts"))});
+          {&flag, item.key + "=" + TRY(text_of(item, node.key, "a map of strings"))});
   }
   return {};
 }

@@ -32,7 +32,7 @@ constexpr std::string_view slurm_note =
     "sm "
     "on the nodes.";
 
-const Flag encrypt_flag{
+constexpr Flag encrypt_flag{
     "--encrypt", "",
     "EnableInterContainerTrafficEncryption: accepted on one machine, where traffic between hosts "
     "stays inside the kernel, not encrypted; rejected on a cluster"};
