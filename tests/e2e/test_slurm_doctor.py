@@ -59,7 +59,7 @@ def test_a_machine_without_slurm_is_reported(tmp_path):
         [SM, "doctor", "--engine", "slurm"], env={"PATH": str(tmp_path)}, capture_output=True,
         text=True, check=False, timeout=60,
     )  # fmt: skip
-    assert done.returncode == 3 and "there is no scontrol here" in done.stdout
+    assert done.returncode == 3 and "scontrol not found" in done.stdout
     for words in (("--probe",), ("--engine", "k8s"), ("--slurm", "partition=x")):
         done = subprocess.run([SM, "doctor", *words], capture_output=True, text=True, check=False)
         assert done.returncode == 2, done

@@ -299,7 +299,7 @@ def small(place):
 def test_results_that_cannot_be_unpacked_fail_the_job_and_are_kept(small):
     job = small.fit(LEAVES)
     assert job.wait(90) == 3, job.text
-    assert "what algo-1 left on node" in job.text and "No space left on device" in job.text
+    assert "results of algo-1 on node" in job.text and "No space left on device" in job.text
     assert "the results are kept in" in job.text, job.text
     find = ["find", small.state, "-name", "result.tar.partial", "-size", "+30000k"]
     kept = small.cluster.out("login", *find)

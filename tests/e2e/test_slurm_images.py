@@ -138,7 +138,8 @@ def test_what_a_node_lacks_is_named_with_the_node(place, tools):
     job = fit(place, "apptainer", "/etc/hostname", WAITS, "--overwrite")
     assert job.wait(90) == 1, job.text
     assert "apptainer on algo-1: exit code 1" in job.text, job.text
-    assert job.text.count("apptainer: /etc/hostname: not an image") == 2, job.text
+    why = "apptainer: /etc/hostname: not an image"
+    assert f"! {why}" in job.text and f"exit code 1: {why}" in job.text, job.text
     tool = tools / "bin/apptainer"
     place.cluster.out("node2", "mount", "--bind", "/dev/null", tool)
     try:
