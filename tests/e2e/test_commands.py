@@ -98,7 +98,7 @@ def test_the_parser_takes_each_flag_that_help_shows(commands):
         (["fti"], 'sm: no command "fti"; did you mean fit?'),
         (["man", "key", "lst"], 'sm key: no command "lst"; did you mean list?'),
         (["fit", "x.py", "--host", "3"], 'unknown flag "--host"; did you mean --hosts?'),
-        (["completion", "tcsh"], 'expected bash, zsh or fish, got "tcsh"'),
+        (["completion", "tcsh"], 'expected bash, zsh, fish or job-file, got "tcsh"'),
     ],
 )
 def test_a_typo_is_reported_with_a_suggestion(words, want):
