@@ -1,22 +1,18 @@
 """DeepSpeed: a node launcher on every host, by `sm deepspeed` and by hyperparameter.
 
-DeepSpeed itself is not installed for these tests: standins/deepspeed does what its node launcher's
-command line promises. The last test runs the real one where it is installed, else skips.
+standins/deepspeed does what DeepSpeed's node launcher's command line promises; the last tests run
+the real one, where `make frameworks` has built it.
 """
 
 import json
-import os
-import subprocess
 
 import pytest
 
 from image import STANDINS
-from lab import REPOSITORY
 from test_operators import entry_job
-from training import GUARD_SECONDS, host_environment
+from test_torchrun import SECONDS, real
+from test_trainers import RESULT
 
-# Where the last test finds DeepSpeed; nothing here makes it, for it is large.
-DEEPSPEED = REPOSITORY / "build" / "deepspeed-venv"
 WITH_STANDIN = {"PYTHONPATH": str(STANDINS)}
 ENABLED = {
     "sagemaker_mpi_enabled": "false",
@@ -159,21 +155,68 @@ def test_by_hyperparameter_too_a_missing_module_is_reported(training):
 # --- the real one ---
 
 
-def real_python() -> str:
-    """The folder of an interpreter that has DeepSpeed; empty if none has."""
-    folder = DEEPSPEED / "bin"
-    look = [folder / "python", "-c", "import deepspeed.launcher.launch"]
-    if not look[0].exists():
-        return ""
-    done = subprocess.run(look, capture_output=True, check=False)
-    return str(folder) if done.returncode == 0 else ""
+LEARNS = """
+import argparse
+import deepspeed
+import torch
+parser = argparse.ArgumentParser()
+parser.add_argument("--local_rank", type=int)
+parser.parse_args()
+torch.manual_seed(1)
+torch.set_num_threads(1)
+deepspeed.init_distributed(dist_backend="gloo")
+rank, size = torch.distributed.get_rank(), torch.distributed.get_world_size()
+x = torch.randn(512, 8)
+y = x @ torch.arange(8.0).unsqueeze(1)
+model = torch.nn.Linear(8, 1)
+loss = torch.nn.functional.mse_loss
+first = loss(model(x), y).item()
+config = {"train_micro_batch_size_per_gpu": 16, "zero_optimization": {"stage": STAGE},
+          "zero_allow_untested_optimizer": True}
+engine, *_ = deepspeed.initialize(
+    model=model, optimizer=torch.optim.SGD(model.parameters(), lr=0.05), config=config)
+for epoch in range(8):
+    for number in range(rank * 16, len(x), size * 16):
+        if rank == FAILS and epoch == 1:
+            raise ArithmeticError("bad batch")
+        engine.backward(loss(engine(x[number:number + 16]), y[number:number + 16]))
+        engine.step()
+weights = ",".join(f"{part.sum().item():.5f}" for part in model.parameters())
+print(f"rank {rank} of {size}: loss {first:.3f} to {loss(model(x), y).item():.3f}, "
+      f"weights {weights}", flush=True)
+"""
 
 
-def test_the_real_one_starts_four_processes_on_two_hosts(training):
-    folder = real_python()
-    if not folder:
-        pytest.skip(f"{DEEPSPEED} is missing: a virtual environment with DeepSpeed")
-    env = {"PATH": os.pathsep.join([folder, host_environment("")["PATH"]])}
-    job = training(2, 2, TELLS, ENABLED, env=env).start().succeed(5 * GUARD_SECONDS)
-    check_world(ranks_of(job), [])
+def real_job(training, line: str, stage: int = 0, fails: int = -1):
+    """The job, with the environment of `make frameworks` that has DeepSpeed."""
+    script = LEARNS.replace("STAGE", str(stage)).replace("FAILS", str(fails))
+    job = real(entry_job(training, 2, line + "\n", script))
+    job.env["DS_ACCELERATOR"] = "cpu"
+    return job.start()
+
+
+@pytest.mark.framework
+@pytest.mark.parametrize("stage", (0, 1))
+def test_the_real_one_trains_in_four_processes_on_two_hosts(training, stage):
+    job = real_job(training, "sm deepspeed --num_gpus 2 train.py", stage).succeed(SECONDS)
+    weights = set()
+    lines = job.rank_lines()
+    for rank in range(4):
+        found = [match for line in lines[rank] if (match := RESULT.match(line))]
+        assert len(found) == 1, job.story()
+        who, before, after, learned = found[0].groups()
+        assert int(who) == rank and float(after) < float(before) / 10, job.story()
+        weights.add(learned)
+    assert len(weights) == 1, job.story()
+    job.assert_quiet()
+
+
+@pytest.mark.framework
+def test_the_real_ones_rank_that_fails_is_the_cause(training):
+    job = real_job(training, "sm deepspeed --num_gpus 2 train.py", fails=3)
+    assert set(job.wait(SECONDS).values()) == {1}, job.story()
+    for host in job.trains:
+        failure = job.failure(host)
+        assert "rank 3 on algo-2: exit code 1: " in failure, job.story()
+        assert "ArithmeticError: bad batch" in failure, job.story()
     job.assert_quiet()
