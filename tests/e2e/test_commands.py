@@ -170,7 +170,7 @@ def completed(tmp_path, shell, words):
         (["sm", "jobs", "--status", "S"], {"Stopping", "Stopped"}),
         (["sm", "torchrun", "--launcher", ""], {"agent", "direct"}),
         (["sm", "deepspeed", "--launcher", ""], {"agent", "direct"}),
-        (["sm", "completion", ""], {"bash", "zsh", "fish"}),
+        (["sm", "completion", ""], {"bash", "zsh", "fish", "job-file"}),
         (["sm", "fit", "--source-dir", "co"], {"code/"}),
         (["sm", "jobs", "--limit", ""], set()),
     ],

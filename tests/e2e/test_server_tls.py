@@ -119,8 +119,8 @@ def test_a_name_of_its_own_is_the_servers_address(tmp_path, certificates):
 @pytest.mark.parametrize(
     ("more", "want"),
     [
-        ({"name": "elsewhere.example"}, "as elsewhere.example it is not trusted: hostname"),
-        ({"tls_ca": None}, "as 127.0.0.1 it is not trusted: unable to get local issuer"),
+        ({"name": "elsewhere.example"}, "not trusted for the name elsewhere.example: hostname"),
+        ({"tls_ca": None}, "not trusted for the name 127.0.0.1: unable to get local issuer"),
         ({"tls_key": "ca.key"}, "key values mismatch"),
         ({"tls_ca": "none.pem"}, "tls_ca: "),
         ({"name": "not a name"}, "name: expected"),
