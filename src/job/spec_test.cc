@@ -257,7 +257,7 @@ TEST_CASE("spec: errors name the invalid field") {
       {R"({"TrainingJobName": "j", "ResourceConfig": {"InstanceGroups": [
           {"InstanceGroupName": "a", "InstanceType": "x", "InstanceCount": 1},
           {"InstanceGroupName": "a", "InstanceType": "x", "InstanceCount": 1}]}})",
-       "ResourceConfig.InstanceGroups[1].InstanceGroupName: expected each name once"},
+       "ResourceConfig.InstanceGroups[1].InstanceGroupName: expected unique names"},
       {R"({"TrainingJobName": "j", "InputDataConfig": [{"ChannelName": "t", "DataSource":
           {"S3DataSource": {"S3Uri": "s3://b", "InstanceGroupNames": ["x"]}}}]})",
        "InputDataConfig[t].DataSource.S3DataSource.InstanceGroupNames: expected names of"},

@@ -1,4 +1,4 @@
-"""The image for developing muster: .devcontainer/Dockerfile, built on a Debian that debootstrap made.
+"""The image for developing muster, built of .devcontainer/Dockerfile on a debootstrapped Debian.
 
 It needs neither Docker nor a registry of images. Most of the time goes into Debian's packages.
 """
@@ -42,7 +42,8 @@ def run(*words, **options) -> None:
 def test_it_is_built_and_has_what_the_tests_need(storage):
     root = make_root("debian12", "bookworm", "ca-certificates")
     with subprocess.Popen(["tar", "-C", root, "-c", "."], stdout=subprocess.PIPE) as tar:
-        run("podman", *storage, "import", "-q", "-", "docker.io/library/debian:12", stdin=tar.stdout)
+        words = ["podman", *storage, "import", "-q", "-", "docker.io/library/debian:12"]
+        run(*words, stdin=tar.stdout)
     buildah = ["buildah", *storage]
     run(*buildah, "build", "--isolation", "chroot", "--pull-never", "--network", "host", "-t",
         "muster-dev", "-f", DOCKERFILE, REPOSITORY)  # fmt: skip

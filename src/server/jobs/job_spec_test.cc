@@ -510,7 +510,7 @@ TEST_CASE("job config: an invalid value is one clear line") {
     const char* want;
   } const cases[] = {
       {R"([])", "jobs: expected an object"},
-      {R"({"image": {}})", "jobs.image: expected python, images"},
+      {R"({"image": {}})", "jobs.image: expected one of the keys python, images"},
       {R"({"native_drivers": 1})", "jobs.native_drivers: expected true"},
       {R"({"python": ""})", "jobs.python: expected text"},
       {R"({"instance_types": []})", "jobs.instance_types: expected an object"},
@@ -522,7 +522,7 @@ TEST_CASE("job config: an invalid value is one clear line") {
       {R"({"instance_types": {"a": 1}})", "jobs.instance_types.a: expected an object"},
       {R"({"capacity": {"gpus": "x"}})", "jobs.capacity.gpus: expected a number"},
       {R"({"capacity": 1})", "jobs.capacity: expected an object"},
-      {R"({"images": {"a": {"pythons": "x"}}})", "jobs.images.a.pythons: expected python"},
+      {R"({"images": {"a": {"pythons": "x"}}})", "jobs.images.a.pythons: expected the key python"},
       {R"({"images": {"a": {"python": 3}}})", "jobs.images.a.python: expected text"},
       {R"({"stop_grace_seconds": -1})", "jobs.stop_grace_seconds: expected a number"},
       {R"({"hang_after_seconds": 5})", "jobs.hang_after_seconds: expected 0, or 10 to"},
