@@ -110,7 +110,7 @@ def test_the_page_draws_them_where_there_are_any(served):
         cells = "[...[...document.querySelectorAll('.chart')].at(-1).querySelectorAll('tbody td')]"
         browser.wait(f"{cells}.some((each) => each.innerText === '1003')", SECONDS)
         browser.open(f"{served.server.url}/ui/jobs/plain/hosts")
-        browser.wait(f"{titles}.endsWith('Network out, MiB/s')", SECONDS)
+        browser.wait(f"{titles}.endsWith('Network out (MiB/s)')", SECONDS)
 
 
 def test_one_tool_runs_while_jobs_with_gpus_do(served):
