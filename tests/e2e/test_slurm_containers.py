@@ -47,14 +47,17 @@ def traces(cluster: Cluster, node: str) -> list[str]:
     groups = cluster.out(node, "find", "/sys/fs/cgroup", "-name", "muster-*")
     mounts = cluster.out(node, "cat", "/proc/1/mountinfo")
     found += groups.split()
-    found += [line for line in mounts.splitlines() if "muster" in line]
+    found += [line for line in mounts.splitlines() if "/muster-" in line]
     return found
 
 
 def wait_until_untouched(cluster: Cluster) -> None:
     wait_until_clean(cluster)
     for node in ("node1", "node2", "node3"):
-        wait_until(f"no trace on {node}", lambda node=node: traces(cluster, node) == [], 20)
+        try:
+            wait_until(f"no trace on {node}", lambda node=node: traces(cluster, node) == [], 20)
+        except AssertionError as error:
+            raise AssertionError(f"{error}; there is {traces(cluster, node)}") from None
 
 
 def test_three_containers_of_two_processes_run_under_mpi(place):
