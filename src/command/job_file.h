@@ -9,7 +9,7 @@
 namespace muster::command {
 
 /// A job file: the command line of `sm fit` or `sm submit` as YAML. Each flag's name without "--"
-/// is a key; `script` and `args` are what stands before and behind "--". Pure.
+/// is a key; `script` and `args` are the words before and after "--". Pure.
 ///
 /// A plain value, or a block (`|`), means what the same text after the flag means; a quoted
 /// hyperparameter is text, a list or map there is JSON. Flags that take NAME=VALUE several times

@@ -32,7 +32,7 @@ std::string words_at_limit;  ///< Made in advance: at the limit there is no memo
   ::_exit(ENOMEM);
 }
 
-/// Before the process aborts: whether it is because no thread's stack can be had any more.
+/// Before the process aborts: whether the reason is that no thread's stack can be allocated.
 [[noreturn]] void end() {
   void* const stack = ::mmap(nullptr, stack_bytes, PROT_READ | PROT_WRITE,
                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

@@ -25,7 +25,7 @@ Standing standing_of(std::string_view state);
 /// Why a job waits, for a person: "nodes are not free yet (Resources)". Slurm's own word is in
 /// parentheses, or alone if it is unknown here. Empty for "None".
 std::string why_it_waits(std::string_view reason);
-/// True if a node could not start the job, and Slurm holds it until somebody releases it.
+/// True if a node could not start the job, and Slurm holds it until it is released.
 bool is_held_by_failed_launch(std::string_view reason);
 
 /// How a job ended, for jobs whose stewards have not reported it.

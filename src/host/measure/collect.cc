@@ -139,7 +139,7 @@ void read_gpus(int counted, HostFacts& facts) {
       nvidia_version_in(read_file("/proc/driver/nvidia/version", file_bytes_max).value_or(""));
 }
 
-/// A tool that takes longer, for it has to load the driver first, tells nothing.
+/// A tool that takes longer, because it loads the driver first, counts as silent.
 void ask_driver(const Env& env, HostFacts& facts) {
   const auto cards = devices::ask_cards(env, devices::Places(), driver_wait);
   if (!cards) return;

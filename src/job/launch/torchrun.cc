@@ -34,8 +34,9 @@ Args torchrun_line(const Inputs& inputs, const Options& options, const Command& 
   return words;
 }
 
-/// In a SageMaker container these stand over what the job's own environment has, as with the
-/// reference. On muster's platform the user's stand, and NCCL's fast protocols stay without EFA.
+/// In a SageMaker container these replace variables of the job's own environment, as in the
+/// reference. On muster's platform the user's are kept, and so are NCCL's fast protocols without
+/// EFA.
 void set_fabric(const Inputs& inputs, const Options& options, Env& env) {
   Env variables;
   if (has_efa(inputs.instance_type)) variables["FI_PROVIDER"] = "efa";

@@ -55,7 +55,7 @@ std::int64_t growth_of_copy(const Bench& bench) {
   Pipe said = *make_pipe();
   const pid_t pid = ::fork();
   if (pid == 0) {
-    static_cast<void>(write_file("/proc/self/clear_refs", "5"));  // The peak begins anew.
+    static_cast<void>(write_file("/proc/self/clear_refs", "5"));  // Resets the peak.
     const std::int64_t before = peak_kib();
     const std::int64_t grown = bench.copy() == 0 ? peak_kib() - before : -1;
     ::_exit(::write(said.write.get(), &grown, sizeof grown) == sizeof grown ? 0 : 1);
