@@ -11,6 +11,7 @@
 
 #include "base/fd.h"
 #include "base/port.h"
+#include "base/process/machine_memory.h"
 #include "base/process/private_folders.h"
 #include "base/process/rootless.h"
 #include "base/text.h"
@@ -43,16 +44,6 @@ std::string scheduler_below(const std::string& path) {
   std::string text = text_in((device + "/queue/scheduler").c_str());
   if (text.empty()) text = text_in((device + "/../queue/scheduler").c_str());
   return trim(text);
-}
-
-/// "MemAvailable:   23171580 kB" in /proc/meminfo.
-std::int64_t available_memory() {
-  for (const std::string& line : split(text_in("/proc/meminfo"), '\n')) {
-    const std::vector<std::string> words = split_words(line);
-    if (words.size() == 3 && words[0] == "MemAvailable:")
-      return parse_integer(words[1]).value_or(0) << 10;
-  }
-  return 0;
 }
 
 /// Controllers of version 2 in its root, of version 1 those that /proc/cgroups calls enabled.
@@ -109,7 +100,7 @@ MachineFacts machine_facts(const Env& env) {
   struct statvfs disk {};
   if (::statvfs(there.c_str(), &disk) == 0)
     facts.disk_free_bytes = static_cast<std::int64_t>(disk.f_bavail * disk.f_frsize);
-  facts.memory_available_bytes = available_memory();
+  facts.memory_available_bytes = machine_memory().value_or(MachineMemory()).available_bytes;
   return facts;
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/fd.h"
+#include "base/process/machine_memory.h"
 #include "base/text.h"
 #include "container/cgroup.h"
 #include "container/kernel_file.h"
@@ -46,12 +47,7 @@ Result<void> make_group(const std::string& root, const std::string& path, bool u
 
 Result<MachineSize> machine_size() {
   MachineSize size;
-  const std::string meminfo = TRY(read_file("/proc/meminfo"));
-  for (const std::string& line : split(meminfo, '\n')) {
-    const std::vector<std::string> words = split_words(line);
-    if (words.size() == 3 && words[0] == "MemTotal:")
-      size.memory_bytes = parse_integer(words[1]).value_or(0) * 1024;
-  }
+  size.memory_bytes = TRY(machine_memory()).bytes;
   const auto number = [](const char* file) -> Result<std::int64_t> {
     const std::string text = TRY(read_file(file));
     const std::optional<std::int64_t> value = parse_integer(trim(text));

@@ -17,6 +17,7 @@
 
 #include "base/fd.h"
 #include "base/files/folder.h"
+#include "base/process/machine_memory.h"
 #include "base/text.h"
 #include "base/time.h"
 #include "base/variables.h"
@@ -116,14 +117,9 @@ void read_disk(std::string folder, HostFacts& facts) {
 }
 
 void read_memory(HostFacts& facts) {
-  for (const std::string& line :
-       split(read_file("/proc/meminfo", file_bytes_max).value_or(std::string()), '\n')) {
-    const std::vector<std::string> words = split_words(line);
-    if (words.size() < 2) continue;
-    const std::int64_t bytes = parse_integer(words[1]).value_or(0) * 1024;
-    if (words[0] == "MemTotal:") facts.memory_bytes = bytes;
-    if (words[0] == "MemAvailable:") facts.memory_free_bytes = bytes;
-  }
+  const MachineMemory memory = machine_memory().value_or(MachineMemory());
+  facts.memory_bytes = memory.bytes;
+  facts.memory_free_bytes = memory.available_bytes;
 }
 
 void read_gpus(int counted, HostFacts& facts) {

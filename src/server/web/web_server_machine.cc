@@ -9,8 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "aws/api/inputs.h"
-#include "base/fd.h"
-#include "base/text.h"
+#include "base/process/machine_memory.h"
 #include "net/loop/other_loop.h"
 #include "net/loop/worker.h"
 #include "server/cloudwatch/usage_series.h"
@@ -74,15 +73,10 @@ std::optional<std::int64_t> volume_bytes(const WebLog& log) {
 /// What the machine has, and what of it no program uses, as jobs::Amounts.
 void measure_machine(Json& view) {
   view["machine"] = {{"cpu", 1000 * std::max(1L, ::sysconf(_SC_NPROCESSORS_ONLN))}};
-  const Result<std::string> meminfo = read_file("/proc/meminfo");
-  if (!meminfo) return;
-  for (const std::string& line : split(*meminfo, '\n')) {
-    const std::vector<std::string> words = split_words(line);
-    if (words.size() != 3) continue;
-    const std::int64_t bytes = parse_integer(words[1]).value_or(0) * 1024;
-    if (words[0] == "MemTotal:") view["machine"]["memory"] = bytes;
-    if (words[0] == "MemAvailable:") view["available"]["memory"] = bytes;
-  }
+  const Result<MachineMemory> memory = machine_memory();
+  if (!memory) return;
+  view["machine"]["memory"] = memory->bytes;
+  view["available"]["memory"] = memory->available_bytes;
 }
 
 void measure_disk(const std::string& store, Json& view) {
