@@ -7,19 +7,16 @@
 
 #include <cerrno>
 #include <filesystem>
-#include <string_view>
 #include <system_error>
 #include <vector>
 
 #include "base/fd.h"
 #include "base/files/remove_tree.h"
-#include "job/wire/node_messages.h"
+#include "job/wire/node_place.h"
 
 namespace muster::node {
 namespace {
 
-constexpr std::string_view prefix = "muster-";
-constexpr std::size_t nonce_digits = 16;
 /// The time until a job's lock gets its first holder.
 constexpr std::chrono::minutes young_max{1};
 
@@ -67,10 +64,9 @@ bool is_unclaimed(const std::string& place, UnixMillis before) {
 /// The place to which a delivered file belongs; empty if it is another kind of file.
 std::string place_for(const std::filesystem::path& file) {
   const std::string name = file.filename();
-  const std::size_t length = prefix.size() + nonce_digits;
-  const bool brought =
-      name.size() > length && name[length] == '.' && is_place(name.substr(0, length));
-  return brought ? file.parent_path() / name.substr(0, length) : "";
+  const std::string start = name.substr(0, name.find('.'));
+  const bool brought = start.size() < name.size() && job::is_place(start);
+  return brought ? file.parent_path() / start : "";
 }
 
 std::vector<std::string> paths_in(const std::string& folder) {
@@ -94,17 +90,8 @@ void remove_brought_for(const std::string& place) {
 
 }  // namespace
 
-bool is_place(const std::string& name) {
-  return name.starts_with(prefix) && job::is_nonce(name.substr(prefix.size()));
-}
-
-std::string place_around(const std::string& path) {
-  const std::filesystem::path parent = std::filesystem::path(path).parent_path();
-  return is_place(parent.filename()) ? parent.string() : path;
-}
-
 Result<void> remove_place_of(const std::string& job_file) {
-  const std::string place = place_around(job_file);
+  const std::string place = job::place_around(job_file);
   struct stat status {};
   if (place == job_file || !is_own_folder(place, status)) return {};
   return remove_tree(place);
@@ -112,7 +99,7 @@ Result<void> remove_place_of(const std::string& job_file) {
 
 void remove_dead(const std::string& folder) {
   for (const std::string& path : paths_in(folder))
-    if (is_place(name_of(path)) && is_dead(path)) {
+    if (job::is_place(name_of(path)) && is_dead(path)) {
       remove_brought_for(path);
       static_cast<void>(remove_tree(path));
     }
@@ -120,7 +107,8 @@ void remove_dead(const std::string& folder) {
 
 void remove_unclaimed(const std::string& folder, UnixMillis before) {
   for (const std::string& path : paths_in(folder))
-    if (is_place(name_of(path)) && is_unclaimed(path, before)) static_cast<void>(remove_tree(path));
+    if (job::is_place(name_of(path)) && is_unclaimed(path, before))
+      static_cast<void>(remove_tree(path));
   for (const std::string& path : paths_in(folder)) {
     const std::string place = place_for(path);
     struct stat status {};

@@ -1,6 +1,6 @@
 #pragma once
 
-// Inside node/ only.
+// Inside node/ only. Places: job/wire/node_place.h.
 
 #include <string>
 
@@ -8,16 +8,6 @@
 #include "base/time.h"
 
 namespace muster::node {
-
-/// A job's private folder on its node, "muster-<16 hex digits>", which the script of its Slurm job
-/// creates (docs/protocols/slurm-job.md). The job's files are moved there, and `sm node` creates
-/// NodeJob::folder in it.
-
-/// True for the name of such a folder.
-bool is_place(const std::string& name);
-
-/// The place that contains `path`; `path` itself if there is none.
-std::string place_around(const std::string& path);
 
 /// Removes the place that contains the file `job_file`, if it is a place of this user. Blocks.
 /// Error: as remove_tree().

@@ -6,6 +6,7 @@
 
 #include "base/fd.h"
 #include "base/files/remove_tree.h"
+#include "job/wire/node_place.h"
 
 namespace muster::node {
 namespace {
@@ -47,8 +48,8 @@ TEST_CASE(
   REQUIRE(make_folders(place + "/run", 0700));
   REQUIRE(write_file(place + "/sm", "program", 0700));
   REQUIRE(write_file(folder + "/job", "", 0600));
-  CHECK(place_around(place + "/run") == place);
-  CHECK(place_around(folder + "/job") == folder + "/job");
+  CHECK(job::place_around(place + "/run") == place);
+  CHECK(job::place_around(folder + "/job") == folder + "/job");
   CHECK(remove_place_of(folder + "/job"));
   CHECK(::access((folder + "/job").c_str(), F_OK) == 0);
   const std::string link = folder + "/muster-1123456789abcdef";

@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "base/time.h"
 #include "image/layers/bytes.h"
+#include "job/wire/node_place.h"
 #include "machine/node/job_place.h"
 #include "os/packing/unpack.h"
 
@@ -58,7 +59,7 @@ Result<void> unpack_inputs(const std::string& archive, const std::string& digest
 }  // namespace
 
 Result<NodeFolder> NodeFolder::make(const job::NodeJob& job) {
-  const std::string parent = std::filesystem::path(place_around(job.folder)).parent_path();
+  const std::string parent = std::filesystem::path(job::place_around(job.folder)).parent_path();
   remove_dead(parent);
   remove_unclaimed(parent, wall_time() - bring_max);
   if (::mkdir(job.folder.c_str(), 0700) != 0) {

@@ -12,6 +12,7 @@
 #include "container/bundle/bundle.h"
 #include "container/bundle/rootfs.h"
 #include "job/outcome/program_end.h"
+#include "job/wire/node_place.h"
 #include "machine/housing/folders.h"
 #include "machine/steward/host_stacks.h"
 #include "os/supervise/failure_file.h"
@@ -393,6 +394,8 @@ void HostRun::forget() {
   done_ = remove_tree(spec_.host_folder).has_value() && done_;
   if (!folders_in(spec_.job_folder, "algo-").empty()) return;
   done_ = remove_tree(spec_.job_folder).has_value() && done_;
+  const std::string place = job::place_around(spec_.job_folder);
+  if (place != spec_.job_folder) ::rmdir(place.c_str());  // `sm node` may have been killed.
 }
 
 void HostRun::undone(const Error& error) {

@@ -87,7 +87,8 @@ T await(loop::Loop& loop, loop::Task<T> task) {
 /// A job's folders on this machine, with stewards as children of the test.
 class TestJob {
  public:
-  explicit TestJob(int hosts) {
+  /// `name`: of the job's folder, below that of all jobs; empty: the job's.
+  explicit TestJob(int hosts, const std::string& name = "") {
     const std::string bytes = random_bytes(5);
     state_ = *make_private_folder("/tmp", "muster-st-");
     submitter_ = *make_private_folder("/tmp", "muster-sub-");
@@ -102,9 +103,10 @@ class TestJob {
     REQUIRE(write_file(submitter_ + "/bound/file", "bound"));
     bridge_ = "mu" + hex(bytes.substr(0, 4));
     subnet_ = "10.233." + std::to_string(static_cast<unsigned char>(bytes[4])) + ".";
-    REQUIRE(make_folders(folder(), 0700));
-    REQUIRE(write_file(folder() + "/key", "secret", 0600));
-    lock_ = *take_lock(folder() + "/lock");
+    folder_ = state_ + "/jobs/" + (name.empty() ? spec_.name : name);
+    REQUIRE(make_folders(folder_, 0700));
+    REQUIRE(write_file(folder_ + "/key", "secret", 0600));
+    lock_ = *take_lock(folder_ + "/lock");
     for (int i = 1; i <= hosts; ++i)
       hosts_.push_back({"algo-" + std::to_string(i), subnet_ + std::to_string(i)});
   }
@@ -124,7 +126,7 @@ class TestJob {
   const std::string& state() const { return state_; }
   const std::string& submitter() const { return submitter_; }
   const std::string& subnet() const { return subnet_; }
-  std::string folder() const { return state_ + "/jobs/" + spec_.name; }
+  const std::string& folder() const { return folder_; }
   std::string folder(const std::string& host) const { return folder() + "/" + host; }
   void action(const std::string& name) { spec_.environment["TEST_ACTION"] = name; }
   /// Makes the hosts containers of a scheduler's step, at 127.0.0.1.
@@ -301,7 +303,7 @@ class TestJob {
   std::string refused_;
   std::uint32_t uid_within_ = 0;
   uid_t uid_ = 0;
-  std::string state_, submitter_, bridge_, subnet_;
+  std::string state_, folder_, submitter_, bridge_, subnet_;
   std::vector<job::HostAddress> hosts_;
   std::vector<pid_t> started_;
   Fd lock_;
