@@ -1,6 +1,7 @@
 """`sm server` on the login node of a real Slurm cluster: boto3, its S3 seen from nodes, kills."""
 
 import io
+import json
 import os
 import random
 import signal
@@ -226,6 +227,12 @@ def uses(job: Job, host: str) -> bool:
     return held and rows[-1][3] >= HELD_MIB * MIB
 
 
+def shown_by_sm(server: SmServer, job: str) -> dict:
+    words = [*server.cluster.argv("login"), SM, "describe", job, "--json"]
+    done = subprocess.run(words, env=server.env(), capture_output=True, check=True)
+    return json.loads(done.stdout)
+
+
 def test_stop_training_job_stops_hosts_and_frees_nodes(server):
     job = Job(server, USES.replace("LAST", "2000"), hosts=2)
 
@@ -239,9 +246,16 @@ def test_stop_training_job_stops_hosts_and_frees_nodes(server):
         for row in range(1, len(rows)):  # All but memory grows.
             assert all(rows[row][i] >= rows[row - 1][i] for i in (0, 2, 3, 4, 5)), rows
         assert rows[-1][4] > rows[0][4] > 0 and rows[-1][5] > rows[0][5] > 0  # The link, at least.
+    [row] = server.cluster.out("login", "squeue", "-h", "-o", "%A %N").splitlines()
+    number, nodes = row.split()
+    slurm = shown_by_sm(server, job.name)["MusterSlurm"]
+    assert (slurm["JobId"], slurm["Nodes"]) == (number, nodes)
     job.api.stop_training_job(TrainingJobName=job.name)
     told = job.at_end()
     assert told["TrainingJobStatus"] == "Stopped"
+    ended = shown_by_sm(server, job.name)
+    assert "MusterSlurm" not in ended
+    assert ended["MusterNotes"][-1] == f"Slurm job {number} on {nodes}"
     last = log_of(job, "algo-2")[-20:]
     assert any("told to stop" in line for line in last), last
     wait_until("Slurm to be free of it", lambda: not server.queue(), 20)

@@ -37,6 +37,14 @@ export function againTexts(job) {
   };
 }
 
+/** A job's present place on a Slurm cluster, and how to look at it there. Empty: it has none. */
+export function slurmText(slurm) {
+  if (!slurm?.JobId) return "";
+  const place = slurm.Nodes ? ` on ${slurm.Nodes}` : slurm.Reason ? `, waiting: ${slurm.Reason}` : "";
+  const earlier = slurm.EarlierJobIds?.length ? `; earlier attempts: ${slurm.EarlierJobIds.join(", ")}` : "";
+  return `${slurm.JobId}${place} (squeue -j ${slurm.JobId}, scancel ${slurm.JobId})${earlier}`;
+}
+
 const exactly = (ms) => `${(ms / 1000).toFixed(2)} s`;
 
 /**

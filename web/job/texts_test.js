@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import test from "node:test";
-import { againTexts, causeOf, hostsText, indented, isArchive, python, quoted, requestOf } from "./texts.js";
+import { againTexts, causeOf, hostsText, indented, isArchive, python, quoted, requestOf, slurmText } from "./texts.js";
 
 const WORDS = ["a", "a b", "it's", "''", "'", '"', "$HOME", "`id`", "a;b", "a\nb", "\\", "*", "~", "-n", "ü→", "<b>", "!x", "a=b", "#", "\t"];
 
@@ -90,4 +90,13 @@ test("texts: hosts are one group, or several by name", () => {
 test("texts: an archive is known by its name", () => {
   for (const name of ["model.tar.gz", "a.tar", "a.tgz", "x/y.tar.gz"]) assert.equal(isArchive(name), true, name);
   for (const name of ["", "tar", "a.tar.gz.part", "a.zip", "a.gz", "atar", "a.tar\n"]) assert.equal(isArchive(name), false, name);
+});
+
+test("a job on a Slurm cluster is shown with the commands that inspect and cancel it", () => {
+  assert.equal(slurmText(undefined), "");
+  assert.equal(slurmText({ JobId: "" }), "");
+  const commands = "(squeue -j 17, scancel 17)";
+  assert.equal(slurmText({ JobId: "17", Nodes: "", Reason: "Resources" }), `17, waiting: Resources ${commands}`);
+  assert.equal(slurmText({ JobId: "17", Nodes: "node[1-2]", EarlierJobIds: ["15"] }),
+    `17 on node[1-2] ${commands}; earlier attempts: 15`);
 });

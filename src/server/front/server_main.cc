@@ -495,6 +495,7 @@ Result<void> open(Server& server, const Env& env) {
   jobs.open_elsewhere = [&server](const job::ImageWish& wish, const std::string& type) {
     return places::image_on_nodes(server.config.slurm, type, wish);
   };
+  jobs.in_slurm = [&server](const std::string& job) { return server.machine->in_slurm(job); };
   if (server.buckets)
     jobs.sweep_uploads = [&server] {
       server.calls.start(sweep_uploads(server.loop, *server.buckets, *server.store, server.log));

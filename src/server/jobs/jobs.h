@@ -50,6 +50,8 @@ class Jobs {
   virtual std::optional<QueuePlace> place(const std::string& name) const = 0;
   /// Whether a running job hangs or is silent; none: neither, or not detected yet.
   virtual std::optional<platform::Standstill> standstill(const std::string& name) const = 0;
+  /// The job on a Slurm cluster, as places::Machine::in_slurm(); null: it is not on one now.
+  virtual Json in_slurm(const std::string& name) const = 0;
   /// Why the job has not started, as text; empty if it does not wait for its turn.
   virtual std::string why_waiting(const std::string& name) const = 0;
   /// The store has the job as "Stopping". It may not have started yet.

@@ -309,6 +309,10 @@ std::optional<platform::Standstill> Runner::standstill(const std::string& name) 
   return found == standstills_.end() ? std::nullopt : std::optional(found->second);
 }
 
+Json Runner::in_slurm(const std::string& name) const {
+  return options_.in_slurm ? options_.in_slurm(name) : Json();
+}
+
 std::int64_t Runner::hanging() const {
   return std::count_if(standstills_.begin(), standstills_.end(),
                        [](const auto& each) { return !each.second.verdict.empty(); });
@@ -397,6 +401,28 @@ loop::Task<> Runner::carry(std::string name, bool resumed) {
   schedule_soon();
 }
 
+namespace {
+
+/// "Slurm job 17 on node[1-2]; earlier attempts: 15, 16"
+std::string slurm_note(const Json& in_slurm) {
+  std::string note = "Slurm job " + in_slurm.at("JobId").get<std::string>();
+  if (const std::string nodes = in_slurm.at("Nodes").get<std::string>(); !nodes.empty())
+    note += " on " + nodes;
+  const auto earlier = in_slurm.at("EarlierJobIds").get<std::vector<std::string>>();
+  return earlier.empty() ? note : note + "; earlier attempts: " + join(earlier, ", ");
+}
+
+}  // namespace
+
+/// Keeps where the job ran for when the engine no longer has it.
+Result<void> Runner::keep_slurm_note(const std::string& name) {
+  const Json in = in_slurm(name);
+  if (in.is_null() || in.at("JobId").get<std::string>().empty()) return {};
+  const std::optional<store::Job> job = TRY(store_.job(name));
+  if (!job) return {};
+  return store_.put_notes(name, job->notes + (job->notes.empty() ? "" : "\n") + slurm_note(in));
+}
+
 loop::Task<Result<void>> Runner::run(std::string name, bool resumed) {
   Result<std::optional<store::Job>> job = store_.job(name);
   if (!job) co_return job.error();
@@ -433,6 +459,8 @@ loop::Task<Result<void>> Runner::run(std::string name, bool resumed) {
     return journals_.keep(name, hosts);
   };
   at_end.finish = [this, name, lack = lack_in(spec->notes)](store::JobFinish end) {
+    if (const Result<void> kept = keep_slurm_note(name); !kept)
+      log_.warning(name + ": " + kept.error().text);
     end.failure_reason = job::reason_text(with_lack(end.failure_reason, lack), "", reason_max);
     return finish(name, std::move(end));
   };

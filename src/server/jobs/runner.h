@@ -55,6 +55,8 @@ class Runner final : public Jobs {
     JobKeys::FreshKey fresh_key;
     BringImage bring_image;
     OpenElsewhere open_elsewhere{};
+    /// See Jobs::in_slurm(); none: no job is on a cluster.
+    std::function<Json(const std::string& job)> in_slurm{};
     /// How long start() reads jobs before calls are answered.
     std::chrono::milliseconds read_at_start{200};
     /// Called at the start and when a job is over: aborts uploads that such jobs left open in S3.
@@ -79,6 +81,7 @@ class Runner final : public Jobs {
   void set_priority(const std::string& name, int priority) override;
   std::optional<QueuePlace> place(const std::string& name) const override;
   std::optional<platform::Standstill> standstill(const std::string& name) const override;
+  Json in_slurm(const std::string& name) const override;
   std::string why_waiting(const std::string& name) const override;
   void stop(const std::string& name) override;
   void kill(const std::string& name) override;
@@ -126,6 +129,7 @@ class Runner final : public Jobs {
   void schedule();
   loop::Task<> carry(std::string name, bool resumed);
   loop::Task<Result<void>> run(std::string name, bool resumed);
+  Result<void> keep_slurm_note(const std::string& name);
   loop::Task<Result<void>> give_image(const store::Job& job, Active& active, job::Spec& spec,
                                       Fd& lease);
   void tell_pull(const store::Job& job);

@@ -117,6 +117,24 @@ TEST_CASE("runner: an image is pulled in the job's turn, and what it was is note
   CHECK(world.wishes[0].digest.empty());
 }
 
+TEST_CASE("runner: where a job ran on a Slurm cluster is noted at its end") {
+  World world;
+  world.slurm = {{"JobId", "17"},
+                 {"Name", "muster-a"},
+                 {"Nodes", "node[1-2]"},
+                 {"Reason", ""},
+                 {"EarlierJobIds", {"15", "16"}}};
+  const auto story = [](World& w) -> loop::Task<> {
+    complete(w.job("a"));
+    w.submit("a", 1, "AK", 0, "team/box");
+    co_await w.until_ended("a");
+  };
+  world.run(story(world));
+  const std::vector<std::string> notes = split(world.stored("a").notes, '\n');
+  CHECK(notes.size() > 1);
+  CHECK(notes.back() == "Slurm job 17 on node[1-2]; earlier attempts: 15, 16");
+}
+
 TEST_CASE("runner: a stop ends a pull, and a failed pull is the job's fault") {
   World world;
   const auto story = [](World& w) -> loop::Task<> {

@@ -48,6 +48,7 @@ struct World {
     logs.emplace(store, api::Realm{}, journals);
     metrics.emplace(loop, store, journals);
     Runner::Options options;
+    options.in_slurm = [this](const std::string&) { return slurm; };
     options.data = folder;
     options.now = [this] { return wall_time() + ahead; };
     options.fresh_key = [this] {
@@ -146,6 +147,7 @@ struct World {
   std::size_t waiting_max = 10'000;
   std::chrono::milliseconds read_at_start{200};
   bool no_python = false;
+  Json slurm;  ///< Each job's.
   bool no_image = false;
   bool pull_hangs = false;
   std::vector<job::ImageWish> wishes;  ///< What images were asked for.

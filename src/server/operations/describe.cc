@@ -16,12 +16,25 @@ namespace {
 
 /// What only an answer may hold: a request that brings it as an unknown member is not echoed so.
 constexpr const char* answered_only[] = {
-    "BillableTimeInSeconds", "MusterCause",       "MusterHang",
-    "MusterImage",           "MusterNetwork",     "MusterNotes",
-    "MusterPriority",        "MusterQueueLength", "MusterQueuePlace",
-    "MusterSilentSince",     "FailureReason",     "ModelArtifacts",
-    "FinalMetricDataList",   "TrainingEndTime",   "TrainingStartTime",
-    "TrainingTimeInSeconds", "WarmPoolStatus",    "Tags",
+    "BillableTimeInSeconds",
+    "MusterCause",
+    "MusterHang",
+    "MusterImage",
+    "MusterNetwork",
+    "MusterNotes",
+    "MusterPriority",
+    "MusterQueueLength",
+    "MusterQueuePlace",
+    "MusterSilentSince",
+    "MusterSlurm",
+    "FailureReason",
+    "ModelArtifacts",
+    "FinalMetricDataList",
+    "TrainingEndTime",
+    "TrainingStartTime",
+    "TrainingTimeInSeconds",
+    "WarmPoolStatus",
+    "Tags",
 };
 
 Json transitions_json(const std::vector<store::Transition>& transitions) {

@@ -119,21 +119,18 @@ Json summary_of(const store::JobSummary& job) {
   return json;
 }
 
-/// A job that waits with its place in the queue.
-Json with_place(Json job, const std::optional<jobs::QueuePlace>& place) {
-  if (!place) return job;
-  job["MusterQueuePlace"] = place->place;
-  job["MusterQueueLength"] = place->of;
-  job["MusterPriority"] = place->priority;
-  return job;
-}
-
-/// A job that hangs or is silent with what was found.
-Json with_standstill(Json job, const std::optional<platform::Standstill>& found) {
-  if (!found) return job;
-  if (found->verdict.empty())
-    job["MusterSilentSince"] = api::seconds(found->since);
-  else
+/// The job with its place in the queue, if it waits, its job on a Slurm cluster, and whether it
+/// hangs or is silent.
+Json with_present_state(Json job, const jobs::Jobs& jobs, const std::string& name) {
+  if (const std::optional<jobs::QueuePlace> place = jobs.place(name)) {
+    job["MusterQueuePlace"] = place->place;
+    job["MusterQueueLength"] = place->of;
+    job["MusterPriority"] = place->priority;
+  }
+  if (Json slurm = jobs.in_slurm(name); !slurm.is_null()) job["MusterSlurm"] = std::move(slurm);
+  const std::optional<platform::Standstill> found = jobs.standstill(name);
+  if (found && found->verdict.empty()) job["MusterSilentSince"] = api::seconds(found->since);
+  if (found && !found->verdict.empty())
     job["MusterHang"] = {{"since", api::seconds(found->since)},
                          {"noticed", api::seconds(found->noticed)},
                          {"verdict", found->verdict}};
@@ -221,9 +218,8 @@ api::Answer Operations::describe(const api::Request& request) {
   if (!*job) return no_such_job();
   const Result<std::vector<store::MetricSample>> metrics = store_.final_metrics((*job)->name);
   if (!metrics) return api::internal_failure(metrics.error());
-  return with_standstill(with_place(describe_job(**job, *metrics, jobs_.why_waiting((*job)->name)),
-                                    jobs_.place((*job)->name)),
-                         jobs_.standstill((*job)->name));
+  return with_present_state(describe_job(**job, *metrics, jobs_.why_waiting((*job)->name)), jobs_,
+                            (*job)->name);
 }
 
 api::Answer Operations::list(const api::Request& request) {
@@ -236,8 +232,8 @@ api::Answer Operations::list(const api::Request& request) {
   const Result<store::JobPage> page = store_.page(query);
   if (!page) return api::internal_failure(page.error());
   for (const store::JobSummary& each : page->jobs)
-    answer["TrainingJobSummaries"].push_back(with_standstill(
-        with_place(summary_of(each), jobs_.place(each.name)), jobs_.standstill(each.name)));
+    answer["TrainingJobSummaries"].push_back(
+        with_present_state(summary_of(each), jobs_, each.name));
   if (page->next)
     answer["NextToken"] = api::page_token({{"sort", static_cast<int>(query.sort_by)},
                                            {"descending", query.descending},

@@ -27,6 +27,8 @@ struct FakeJobs final : jobs::Jobs {
   std::optional<platform::Standstill> standstill(const std::string&) const override {
     return found;
   }
+  Json slurm;
+  Json in_slurm(const std::string&) const override { return slurm; }
   Result<void, aws::Refusal> check(const api::JobRequest&) const override { return checked; }
   Result<void, aws::Refusal> pin(api::JobRequest& request) const override {
     for (job::InputChannel& channel : request.spec.input)
@@ -92,6 +94,10 @@ Json job_input(const std::string& name) {
     "Tags": [{"Key": "team", "Value": "x"}]})");
   input["TrainingJobName"] = name;
   return input;
+}
+
+Json first_listed(World& world) {
+  return world.ask("ListTrainingJobs", Json::object()).at("TrainingJobSummaries")[0];
 }
 
 Json named(const std::string& name) {
@@ -431,26 +437,27 @@ TEST_CASE("operations: a waiting job is described with its place") {
   w.ask("CreateTrainingJob", job_input("a"));
   CHECK(!w.ask("DescribeTrainingJob", named("a")).contains("MusterQueuePlace"));
   w.jobs.placed = jobs::QueuePlace{2, 5, 4};
-  for (const Json& job : {w.ask("DescribeTrainingJob", named("a")),
-                          Json(w.ask("ListTrainingJobs", {}).at("TrainingJobSummaries")[0])}) {
+  for (const Json& job : {w.ask("DescribeTrainingJob", named("a")), first_listed(w)}) {
     CHECK(job.at("MusterQueuePlace") == 2);
     CHECK(job.at("MusterQueueLength") == 5);
     CHECK(job.at("MusterPriority") == 4);
   }
 }
 
-TEST_CASE("operations: a job that hangs or is silent says so in lists, too") {
+TEST_CASE("operations: a job that hangs, is silent or is on Slurm says so in lists, too") {
   World w;
-  w.ask("CreateTrainingJob", job_input("a"));
+  Json input = job_input("a");
+  input["MusterSlurm"] = "a claim";
+  w.ask("CreateTrainingJob", input);
   const Json marks[] = {Json::object(),
                         {{"MusterHang", {{"since", 1.5}, {"noticed", 9.0}, {"verdict", "rank 2"}}}},
-                        {{"MusterSilentSince", 1.5}}};
+                        {{"MusterSilentSince", 1.5}, {"MusterSlurm", {{"JobId", "17"}}}}};
   for (std::size_t i = 0; i < 3; ++i) {
+    if (i == 2) w.jobs.slurm = {{"JobId", "17"}};
     if (i > 0) w.jobs.found = {at(1500), at(9000), i == 1 ? "rank 2" : ""};
     const Json described = w.ask("DescribeTrainingJob", named("a"));
-    const Json listed = w.ask("ListTrainingJobs", Json::object()).at("TrainingJobSummaries")[0];
-    for (const Json& job : {described, listed})
-      for (const char* name : {"MusterHang", "MusterSilentSince"})
+    for (const Json& job : {described, first_listed(w)})
+      for (const char* name : {"MusterHang", "MusterSilentSince", "MusterSlurm"})
         CHECK(job.value(name, Json()) == marks[i].value(name, Json()));
   }
 }
