@@ -18,17 +18,19 @@ constexpr std::string_view head =
     R"(# Operations and fields
 
 <!-- Written by `sm server --operations` from the server's own tables. Do not edit. -->
-The AWS operations that `sm server` supports, and what it does with each field of a request.
-`sm server --operations` prints this page for your version of muster.
+This page lists the AWS operations that `sm server` supports, and what the server does with each
+field of a request. `sm server --operations` prints this page for your version of muster. The
+tables use these words:
 
-- **supported**: the field affects what the server does or returns; the notes list limits;
-- **stored only**: muster stores the value and `DescribeTrainingJob` returns it, but it has no other
-  effect;
-- **no effect**: muster accepts and ignores the field. For `CreateTrainingJob`, the start of the
-  job's log and `sm describe` list these fields, with the behaviour that applies instead;
-- **rejected**: the request fails with an error that says so.
+- **supported** means that the field affects what the server does or returns. The notes list the
+  limits of the support.
+- **stored only** means that muster stores the value of the field and `DescribeTrainingJob` returns
+  it. The field has no other effect.
+- **no effect** means that muster accepts the field but ignores it. For `CreateTrainingJob`, the
+  start of the job's log and `sm describe` list these fields and what muster does instead.
+- **rejected** means that a request with this field fails with an error.
 
-Fields that are newer than this version of muster are stored only.
+muster treats fields that are newer than this version of muster as stored only.
 
 ## Operations
 
@@ -40,23 +42,23 @@ constexpr std::string_view others =
     R"(
 muster adds these operations to `sagemaker`:
 
-- `CheckTrainingJob` validates a `CreateTrainingJob` request without creating a job. Clients use it
-  before they upload data;
-- `DescribeTrainingJobTimeline` returns the data for `sm timeline`;
-- `DescribeTrainingJobStacks` and `DescribeTrainingJobNativeStacks` return the data for `sm stacks`;
+- `CheckTrainingJob` validates a `CreateTrainingJob` request without creating a job. Clients call
+  this operation before they upload data.
+- `DescribeTrainingJobTimeline` returns the data for `sm timeline`.
+- `DescribeTrainingJobStacks` and `DescribeTrainingJobNativeStacks` return the data for `sm stacks`.
 - `CreateWebLink` creates the link with which `sm ui` opens the web page.
 
-Other operations of these services return `UnknownOperationException`. Services with the Query
-protocol return `InvalidAction`, and S3 returns `NotImplemented`. Calls about hosting
-(`CreateModel`, endpoints, batch transform, `InvokeEndpoint`) return an error that says that muster
-doesn't host models.
+All other operations of these services return the error `UnknownOperationException`. For services
+with the Query protocol, the error is `InvalidAction`; for S3, it is `NotImplemented`. Calls for
+hosting models (`CreateModel`, endpoints, batch transform, `InvokeEndpoint`) return an error that
+says that muster doesn't host models.
 
-A user's key can call every operation. A job's own key can only use S3 within the job's folders, and
-call `GetCallerIdentity`.
+The access key of a user can call every operation. The key of a job can use S3 within the job's own
+folders, and can call `GetCallerIdentity` and `GetAuthorizationToken`.
 
 ## Fields of CreateTrainingJob
 
-A row also covers all nested fields that have no row of their own.
+A row applies to its field and to all nested fields that don't have a separate row.
 
 | field | support | notes |
 | --- | --- | --- |
