@@ -17,7 +17,8 @@ using api::Treatment;
 constexpr std::string_view head =
     R"(# Operations and fields
 
-<!-- Written by `sm server --operations` from the server's own tables. Do not edit. -->
+<!-- `sm server --operations` writes this page from the server's tables. Do not edit the page. -->
+
 This page lists the AWS operations that `sm server` supports, and what the server does with each
 field of a request. `sm server --operations` prints this page for your version of muster. The
 tables use these words:
