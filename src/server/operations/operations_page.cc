@@ -44,7 +44,7 @@ constexpr std::string_view others =
 muster adds these operations to `sagemaker`:
 
 - `CheckTrainingJob` validates a `CreateTrainingJob` request without creating a job. Clients call
-  this operation before they upload data.
+  `CheckTrainingJob` before they upload data.
 - `DescribeTrainingJobTimeline` returns the data for `sm timeline`.
 - `DescribeTrainingJobStacks` and `DescribeTrainingJobNativeStacks` return the data for `sm stacks`.
 - `CreateWebLink` creates the link with which `sm ui` opens the web page.
