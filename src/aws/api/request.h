@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <nlohmann/json.hpp>  // Request holds one by value.
 #include <string>
 
@@ -35,6 +36,8 @@ struct Request {
   std::string signer = {};   ///< The key that signed; empty: `access_key`.
   std::string session = {};  ///< "ROLE/NAME", if AssumeRole made the signer.
   std::string host = {};     ///< Header Host: what the caller calls this server, as it came.
+  /// True once the client has hung up; on any thread. Empty: nobody knows.
+  std::function<bool()> gone = {};
 };
 
 using Answer = Result<Json, aws::Refusal>;

@@ -70,6 +70,9 @@ class Exchange {
   /// authenticated. Connections of one `party` (a job) share a limit; an empty party has none.
   /// False: the party has too many active requests; answer "later" and close the connection.
   virtual bool proved(std::string_view key, std::string_view party) = 0;
+  /// Tells, on any thread and also after the exchange, whether the client has hung up: what is
+  /// still read for it may stop.
+  virtual std::function<bool()> gone() const = 0;
   /// For statistics: which service the request is for; a literal.
   virtual void is_for(std::string_view service) = 0;
   /// The handler keeps so many bytes of the request, in all. False: strangers keep too much

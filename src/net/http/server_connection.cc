@@ -1,5 +1,7 @@
 #include "net/http/server_connection.h"
 
+#include <fcntl.h>
+#include <poll.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -127,6 +129,15 @@ bool ServerConnection::keeps(std::size_t bytes) {
   state_.hold(bytes > 0);
   if (verdict.ends) shared.end(*verdict.ends);
   return verdict.stays;
+}
+
+std::function<bool()> ServerConnection::gone() const {
+  // The function has a descriptor of its own, because the connection may end before it.
+  const auto socket = std::make_shared<const Fd>(::fcntl(socket_.get(), F_DUPFD_CLOEXEC, 0));
+  return [socket] {
+    pollfd asked{socket->get(), POLLRDHUP, 0};
+    return ::poll(&asked, 1, 0) > 0;
+  };
 }
 
 /// Informs the quota whether a request is being answered.

@@ -71,6 +71,7 @@ class ServerConnection final : public Exchange {
   bool proved(std::string_view key, std::string_view party) override;
   void is_for(std::string_view service) override { progress_.service = service; }
   bool keeps(std::size_t bytes) override;
+  std::function<bool()> gone() const override;
 
   bool overdue() const { return home_->tick > deadline_; }
   bool idle() const { return state_.stage() == Stage::idle; }

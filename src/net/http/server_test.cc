@@ -323,6 +323,36 @@ TEST_CASE("http_server: framing of chunks that others may read in another way is
   }
 }
 
+TEST_CASE("http_server: work for a request can ask whether its client has hung up") {
+  loop::Loop loop;
+  std::function<bool()> gone;
+  const auto keep = [&gone](Exchange& exchange) -> loop::Task<void> {
+    gone = exchange.gone();
+    Reply reply{.body = gone() ? "gone" : "there"};
+    (void)co_await exchange.reply(std::move(reply));
+  };
+  Result<std::unique_ptr<Server>> server = Server::open(loop, {}, keep);
+  REQUIRE(server);
+  const auto stop = [](Server& stopped, loop::Loop& of) -> loop::Task<void> {
+    co_await stopped.stop(Clock::now() + 5s);
+    of.stop();
+  };
+  loop::Tasks tasks(loop);
+  std::thread client([&] {
+    Fd socket = connect_to((*server)->port());
+    CHECK(body_of(talk_on(socket, "GET / HTTP/1.1\r\nHost: a\r\n\r\n", "there")) == "there");
+    CHECK(!gone());
+    socket.reset();
+    const TimePoint deadline = Clock::now() + 10s;
+    while (!gone() && Clock::now() < deadline) std::this_thread::yield();
+    CHECK(gone());
+    loop.post([&] { tasks.start(stop(**server, loop)); });
+  });
+  loop.run();
+  client.join();
+  CHECK(gone());
+}
+
 TEST_CASE("http_server: addresses in use or invalid are errors") {
   loop::Loop loop;
   const auto nobody = [](Exchange&) -> loop::Task<void> { co_return; };

@@ -167,6 +167,7 @@ Task<void> Front::answer_api(http::Exchange& exchange, api::ApiHead api_head) {
     co_return;
   }
   request->host = head.header("host").value_or("");
+  request->gone = exchange.gone();
   std::function<Task<api::Answer>()> work = [this, request = *std::move(request)] {
     return options_.api(request);
   };

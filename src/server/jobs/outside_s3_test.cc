@@ -99,6 +99,7 @@ class Asked final : public http::Exchange {
   bool proved(std::string_view, std::string_view) override { return true; }
   void is_for(std::string_view) override {}
   bool keeps(std::size_t) override { return true; }
+  std::function<bool()> gone() const override { return {}; }
 
   std::optional<http::Reply> answer;
 

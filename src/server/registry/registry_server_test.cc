@@ -52,6 +52,7 @@ class Asked : public http::Exchange {
     return true;
   }
   bool keeps(std::size_t) override { return true; }
+  std::function<bool()> gone() const override { return {}; }
 
   http::Reply answer;
   std::string owner;
