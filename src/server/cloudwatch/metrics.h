@@ -52,7 +52,7 @@ class Metrics {
   api::Answer operate(const std::string& operation, const Json& input);
   /// As operate(), for operations for which is_series() is true. Runs in a thread, since a series
   /// may have many rows.
-  loop::Task<api::Answer> read(std::string operation, Json input);
+  loop::Task<api::Answer> read(api::Request request);
 
  private:
   struct Followed {

@@ -183,14 +183,13 @@ Json datapoints(const std::vector<MetricSecond>& buckets,
   return points;
 }
 
-loop::Task<api::Answer> Metrics::read(std::string operation, Json input) {
+loop::Task<api::Answer> Metrics::read(api::Request request) {
   const auto answer = std::make_shared<api::Answer>(Json());
-  std::function<Result<void>()> work = [path = store_.path(), operation, input,
-                                        answer]() -> Result<void> {
-    store::MetricReader reader = TRY(store::MetricReader::open(path));
+  std::function<Result<void>()> work = [path = store_.path(), request, answer]() -> Result<void> {
+    store::MetricReader reader = TRY(store::MetricReader::open(path, request.gone));
     Series series(reader);
-    *answer =
-        operation == "GetMetricData" ? get_data(series, input) : get_statistics(series, input);
+    *answer = request.operation == "GetMetricData" ? get_data(series, request.input)
+                                                   : get_statistics(series, request.input);
     return {};
   };
   const Result<void> done = co_await loop::in_thread(loop_, std::move(work));

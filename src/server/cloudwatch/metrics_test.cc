@@ -113,11 +113,11 @@ TEST_CASE(
 api::Answer read(loop::Loop& loop, Metrics& metrics, const std::string& operation,
                  const Json& input) {
   api::Answer answer = Json();
-  const auto body = [](Metrics& of, std::string name, Json asked,
-                       api::Answer& into) -> loop::Task<> {
-    into = co_await of.read(std::move(name), std::move(asked));
+  const auto body = [](Metrics& of, api::Request request, api::Answer& into) -> loop::Task<> {
+    into = co_await of.read(std::move(request));
   };
-  loop::run_task(loop, body(metrics, operation, input, answer));
+  api::Request request{.operation = operation, .input = input};
+  loop::run_task(loop, body(metrics, std::move(request), answer));
   return answer;
 }
 

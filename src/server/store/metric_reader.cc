@@ -11,8 +11,10 @@ MetricReader::MetricReader(MetricReader&&) noexcept = default;
 MetricReader& MetricReader::operator=(MetricReader&&) noexcept = default;
 MetricReader::~MetricReader() = default;
 
-Result<MetricReader> MetricReader::open(const std::string& path) {
-  return MetricReader(TRY(Database::open_to_read(path)));
+Result<MetricReader> MetricReader::open(const std::string& path, std::function<bool()> gone) {
+  MetricReader reader(TRY(Database::open_to_read(path)));
+  reader.database_->stop_when(std::move(gone));
+  return reader;
 }
 
 namespace {

@@ -21,8 +21,9 @@ struct MetricSpan {
 /// one at a time. Errors: `system` with SQLite's text, unless stated otherwise.
 class MetricReader {
  public:
-  /// `path`: the file of an open store.
-  static Result<MetricReader> open(const std::string& path);
+  /// `path`: the file of an open store. `gone`: whether the client has hung up; reading then fails
+  /// soon. May be empty.
+  static Result<MetricReader> open(const std::string& path, std::function<bool()> gone = {});
   MetricReader(MetricReader&&) noexcept;
   MetricReader& operator=(MetricReader&&) noexcept;
   ~MetricReader();

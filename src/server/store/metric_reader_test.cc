@@ -28,6 +28,26 @@ TEST_CASE("store: metrics by name and time, the latest of each, and how far they
   REQUIRE(store.put_metrics("none", "algo-1", {{"loss", at(1), 1}}, 1));
 }
 
+TEST_CASE("store: a series that nobody waits for is not read to its end") {
+  const Folder folder;
+  Store store = *Store::open(folder.file());
+  REQUIRE(store.submit(job_named("one")));
+  constexpr std::int64_t count = 20'000;
+  std::vector<MetricSample> samples;
+  for (std::int64_t second = 0; second < count; ++second)
+    samples.push_back({"loss", at(second * 1000), 1});
+  REQUIRE(store.put_metrics("one", "algo-1", samples, count));
+  bool is_gone = false;
+  MetricReader reader = *MetricReader::open(folder.file(), [&is_gone] { return is_gone; });
+  std::int64_t taken = 0;
+  const auto take = [&taken](const MetricSecond&) { return ++taken > 0; };
+  REQUIRE(reader.read("one", "loss", 0, count, take));
+  CHECK(std::exchange(taken, 0) == count);
+  is_gone = true;
+  CHECK(reader.read("one", "loss", 0, count, take).error().code == Errc::system);
+  CHECK(taken < count / 2);
+}
+
 TEST_CASE("store: hosts' usage is kept, thinned, and removed with its job") {
   const Folder folder;
   Store store = *Store::open(folder.file());

@@ -8,6 +8,9 @@
 namespace muster::store {
 namespace {
 
+/// Steps of SQLite's virtual machine between two questions: about a millisecond.
+constexpr int steps_unasked = 50'000;
+
 Error fail_sqlite(sqlite3* database) {
   return fail(Errc::system, std::string("store: ") + sqlite3_errmsg(database));
 }
@@ -130,6 +133,14 @@ Result<void> Database::run(const std::string& statements) {
   if (sqlite3_exec(database_, statements.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK)
     return fail_sqlite(database_);
   return {};
+}
+
+void Database::stop_when(std::function<bool()> gone) {
+  gone_ = std::move(gone);
+  int (*const ask)(void*) = [](void* own) {
+    return (*static_cast<std::function<bool()>*>(own))() ? 1 : 0;
+  };
+  sqlite3_progress_handler(database_, steps_unasked, gone_ ? ask : nullptr, &gone_);
 }
 
 Statement Database::statement(const std::string& text) {

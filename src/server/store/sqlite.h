@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -66,6 +67,8 @@ class Database {
   Result<void> run(const std::string& statements);
   /// `text` must be a literal, because the prepared statement is kept. Only one use at a time.
   Statement statement(const std::string& text);
+  /// Statements fail once `gone`, which is called now and then while they run, returns true.
+  void stop_when(std::function<bool()> gone);
   /// Steps of SQLite's virtual machine so far: grows with the number of rows that statements touch,
   /// independent of the machine's speed.
   std::uint64_t effort() const { return effort_; }
@@ -80,6 +83,7 @@ class Database {
   explicit Database(sqlite3* database) : database_(database) {}
   sqlite3* database_;
   std::uint64_t effort_ = 0;
+  std::function<bool()> gone_;
   std::map<std::string, sqlite3_stmt*> prepared_;
 };
 

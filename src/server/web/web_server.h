@@ -15,6 +15,7 @@
 #include "server/api_handler.h"
 #include "server/bucket/bucket_store.h"
 #include "server/cloudwatch/merged_log.h"
+#include "server/store/metric_reader.h"
 #include "server/web/visits.h"
 
 namespace muster::job {
@@ -118,8 +119,8 @@ class WebServer {
                                                            const re2::RE2& wanted,
                                                            std::uint64_t from, std::size_t most);
   /// Reads in a thread, beside few others.
-  loop::Task<Result<Json, aws::Refusal>> read_metrics(Call& call,
-                                                      std::function<Result<Json>()> read);
+  loop::Task<Result<Json, aws::Refusal>> read_metrics(
+      Call& call, std::function<Result<Json>(store::MetricReader&)> read);
   loop::Task<Result<Json, aws::Refusal>> metrics(Call& call);
   loop::Task<Result<Json, aws::Refusal>> metric(Call& call);
   loop::Task<void> download_metric(http::Exchange& exchange);

@@ -68,8 +68,7 @@ Result<void> read_values(MetricReader& reader, const std::string& job, const std
   return reader.usage(job, host, from, to, sample);
 }
 
-Result<Json> buckets_of(const std::string& path, const Wanted& wanted) {
-  MetricReader reader = TRY(MetricReader::open(path));
+Result<Json> buckets_of(MetricReader& reader, const Wanted& wanted) {
   const std::vector<store::HostSpan> all = TRY(reader.hosts(wanted.job));
   const auto [from, to, most] = wanted.range;
   Json hosts = Json::array();
@@ -88,8 +87,7 @@ Result<Json> buckets_of(const std::string& path, const Wanted& wanted) {
   return Json{{"from", from}, {"width", width}, {"hosts", std::move(hosts)}};
 }
 
-Result<Json> spans_of(const std::string& path, const std::string& job) {
-  MetricReader reader = TRY(MetricReader::open(path));
+Result<Json> spans_of(MetricReader& reader, const std::string& job) {
   Json list = Json::array();
   for (const store::HostSpan& each : TRY(reader.hosts(job)))
     list.push_back({{"host", each.host},
@@ -100,10 +98,8 @@ Result<Json> spans_of(const std::string& path, const std::string& job) {
 }
 
 /// All values of a measure, of all hosts; empty: there is no such thing.
-Result<std::string> csv_of(const std::string& path, const std::string& job,
-                           const std::string& name) {
+Result<std::string> csv_of(MetricReader& reader, const std::string& job, const std::string& name) {
   if (!is_measure(name)) return std::string();
-  MetricReader reader = TRY(MetricReader::open(path));
   std::string text = cloudwatch::usage_csv_head();
   for (const store::HostSpan& each : TRY(reader.hosts(job))) {
     const auto take = [&](UnixMillis time, double value, std::int64_t gpu) {
@@ -122,26 +118,29 @@ Result<std::string> csv_of(const std::string& path, const std::string& job,
 /// {"job"}: its hosts of which it is known what they use, since when, until when, and whether GPUs
 /// are among that.
 Task<Result<Json, aws::Refusal>> WebServer::hosts(Call& call) {
-  return read_metrics(
-      call, [this, &call] { return spans_of(options_.store, api::text_of(call.input, "job")); });
+  return read_metrics(call, [&call](MetricReader& reader) {
+    return spans_of(reader, api::text_of(call.input, "job"));
+  });
 }
 
 /// {"job", "measure", "skip", "from", "to", "buckets"}: of up to eight hosts, behind so many that
 /// are left out, [number, least, most, mean, count] of each bucket that has values. Of GPUs all
 /// that a host has lie in its buckets.
 Task<Result<Json, aws::Refusal>> WebServer::host_usage(Call& call) {
-  return read_metrics(call, [this, &call]() -> Result<Json> {
+  return read_metrics(call, [&call](MetricReader& reader) -> Result<Json> {
     const Wanted wanted = TRY(wanted_in(call.input));
-    return buckets_of(options_.store, wanted);
+    return buckets_of(reader, wanted);
   });
 }
 
 /// `job` and `measure` of the query: the values of all hosts as CSV.
 Task<void> WebServer::download_usage(http::Exchange& exchange) {
   const std::string job = asked(exchange, "job");
-  const auto work = [this, job, measure = asked(exchange, "measure")] {
+  const auto work = [this, job, measure = asked(exchange, "measure"),
+                     gone = exchange.gone()]() -> Result<std::string> {
     const Turn turn(metric_readers_);
-    return csv_of(options_.store, job, measure);
+    MetricReader reader = TRY(MetricReader::open(options_.store, gone));
+    return csv_of(reader, job, measure);
   };
   Result<std::string> text = co_await loop::in_thread(exchange.loop(), work);
   http::Reply reply = file_head("text/csv", file_name(job, ".csv"));

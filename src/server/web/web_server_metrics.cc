@@ -59,16 +59,14 @@ Result<void> fill(MetricReader& reader, const Wanted& wanted, cloudwatch::Metric
   return {};
 }
 
-Result<Json> buckets_of(const std::string& path, const Wanted& wanted) {
-  MetricReader reader = TRY(MetricReader::open(path));
+Result<Json> buckets_of(MetricReader& reader, const Wanted& wanted) {
   const auto [from, to, most] = wanted.range;
   cloudwatch::MetricBuckets buckets(from, to, most);
   TRY(fill(reader, wanted, buckets));
   return Json{{"from", from}, {"width", buckets.width()}, {"buckets", chart_json(buckets, from)}};
 }
 
-Result<Json> spans_of(const std::string& path, const std::string& job) {
-  MetricReader reader = TRY(MetricReader::open(path));
+Result<Json> spans_of(MetricReader& reader, const std::string& job) {
   Json list = Json::array();
   for (const store::MetricSpan& each : TRY(reader.spans(job)))
     list.push_back({{"name", each.name}, {"first", each.first}, {"last", each.last}});
@@ -112,11 +110,12 @@ Json chart_json(const cloudwatch::MetricBuckets& buckets, std::int64_t from) {
   return list;
 }
 
-Task<Result<Json, aws::Refusal>> WebServer::read_metrics(Call& call,
-                                                         std::function<Result<Json>()> read) {
-  const auto work = [this, &read] {
+Task<Result<Json, aws::Refusal>> WebServer::read_metrics(
+    Call& call, std::function<Result<Json>(MetricReader&)> read) {
+  const auto work = [this, &read, gone = call.exchange.gone()]() -> Result<Json> {
     const Turn turn(metric_readers_);
-    return read();
+    MetricReader reader = TRY(MetricReader::open(options_.store, gone));
+    return read(reader);
   };
   Result<Json> answer = co_await loop::in_thread(call.exchange.loop(), work);
   if (!answer) co_return api::invalid(answer.error().text);
@@ -133,16 +132,18 @@ Task<Result<Json, aws::Refusal>> WebServer::metrics(Call& call) {
                        .access_key = call.visit.key};
   const api::Answer caught_up = co_await ask(call.exchange, std::move(request));
   if (!caught_up) co_return caught_up.error();
-  std::function<Result<Json>()> read = [this, job] { return spans_of(options_.store, job); };
+  std::function<Result<Json>(MetricReader&)> read = [job](MetricReader& reader) {
+    return spans_of(reader, job);
+  };
   co_return co_await read_metrics(call, std::move(read));
 }
 
 /// {"job", "name", "from", "to", "buckets"}: [number, least, most, mean, count] of each bucket
 /// that has samples.
 Task<Result<Json, aws::Refusal>> WebServer::metric(Call& call) {
-  return read_metrics(call, [this, &call]() -> Result<Json> {
+  return read_metrics(call, [&call](MetricReader& reader) -> Result<Json> {
     const Wanted wanted = TRY(wanted_in(call.input));
-    return buckets_of(options_.store, wanted);
+    return buckets_of(reader, wanted);
   });
 }
 

@@ -100,7 +100,7 @@ Task<Result<Json, aws::Refusal>> WebServer::ranks(Call& call) {
   if (!definition) co_return definition.error();
   const Result<std::shared_ptr<Book>> book = co_await this->book(call.exchange, job, {});
   if (!book) co_return api::invalid(book.error().text);
-  std::function<Result<Json>()> read = [&] {
+  std::function<Result<Json>(store::MetricReader&)> read = [&](store::MetricReader&) {
     cloudwatch::RankCells cells(range->from, range->to, range->buckets);
     return read_ranks(**book, *definition, first, cells);
   };
