@@ -12,7 +12,8 @@ namespace muster::server {
 Service::Service(loop::Loop& loop, engine::Engine& engine, store::Store& store,
                  access::KeyRing& keys, registry::RegistryServer& registry, const Log& log,
                  Options options)
-    : log_(log),
+    : loop_(loop),
+      log_(log),
       store_(store),
       now_(options.runner.now),
       stacks_(store, {options.realm, options.runner.now, std::move(options.networks)}),
@@ -59,7 +60,7 @@ loop::Task<api::Answer> Service::operate(api::Request request) {
     const Result<void> caught_up = co_await metrics_.catch_up(request.input);
     if (!caught_up) co_return api::internal_failure(caught_up.error());
     if (cloudwatch::is_series(request.operation))
-      co_return co_await metrics_.read(std::move(request.operation), std::move(request.input));
+      co_return co_await metrics_.read(std::move(request));
   }
   if (request.own == api::Own::timeline)
     co_return co_await timelines_.describe(api::text_of(request.input, "TrainingJobName"));
@@ -68,6 +69,8 @@ loop::Task<api::Answer> Service::operate(api::Request request) {
   if (request.service == "sts" && request.operation != "GetCallerIdentity")
     co_return lend_key(request, realm_, user_keys_, now_());
   if (request.service == "ecr") co_return co_await ecr_.operate(std::move(request));
+  if (request.operation == "DeleteTrainingJob")
+    while (operations_.remove_some(request)) co_await loop_.turn();
   co_return operations_.operate(request);
 }
 

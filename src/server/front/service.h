@@ -46,6 +46,7 @@ class Service {
  private:
   loop::Task<api::Answer> describe_stacks(const api::Request& request);
 
+  loop::Loop& loop_;
   const Log& log_;
   store::Store& store_;
   std::function<UnixMillis()> now_;

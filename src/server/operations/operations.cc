@@ -22,6 +22,8 @@ constexpr std::size_t tags_max = 50;
 /// As many characters of four bytes as the API's model lets through.
 constexpr std::size_t tag_key_bytes_max = 512, tag_value_bytes_max = 1024;
 constexpr std::size_t instance_type_bytes_max = 64;
+/// SQLite deletes as many in some milliseconds.
+constexpr std::int64_t rows_at_a_time = 5'000;
 
 aws::Refusal in_status(store::Status status) {
   return api::invalid("The request was rejected because the training job is in status " +
@@ -280,6 +282,13 @@ api::Answer Operations::update(const api::Request& request) {
   const Result<bool> set = store_.set_request((*job)->name, to_text(*stored), options_.now());
   if (!set) return api::internal_failure(set.error());
   return Json{{"TrainingJobArn", (*job)->arn}};
+}
+
+bool Operations::remove_some(const api::Request& request) {
+  const Result<std::optional<store::Job>> job = store_.job(job_name_of(request));
+  if (!job || !*job || !store::is_terminal((*job)->state.status)) return false;
+  const Result<bool> has_more = store_.remove_rows((*job)->name, rows_at_a_time);
+  return has_more && *has_more;
 }
 
 api::Answer Operations::remove(const api::Request& request) {

@@ -31,6 +31,9 @@ class Operations {
   /// Unknown operations: `UnknownOperationException` with the name. Errors of the store:
   /// `InternalFailure`, status 500.
   api::Answer operate(const api::Request& request);
+  /// Removes some rows of the job that a DeleteTrainingJob deletes, so that the call itself has few
+  /// left; false: it may be made.
+  bool remove_some(const api::Request& request);
 
  private:
   using Handler = api::Answer (Operations::*)(const api::Request& request);

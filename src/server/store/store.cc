@@ -290,6 +290,27 @@ Result<void> Store::put_notes(const std::string& name, const std::string& notes)
   return transaction->commit();
 }
 
+Result<bool> Store::remove_rows(const std::string& name, std::int64_t most) {
+  const std::unique_ptr<Transaction> transaction = TRY(Transaction::begin(*database_, false));
+  for (const char* text :
+       {"DELETE FROM metrics WHERE (job, name, second) IN (SELECT job, name, second FROM metrics "
+        "WHERE job = (SELECT number FROM jobs WHERE name = ?) LIMIT ?)",
+        "DELETE FROM metric_minutes WHERE (job, name, second) IN (SELECT job, name, second FROM "
+        "metric_minutes WHERE job = (SELECT number FROM jobs WHERE name = ?) LIMIT ?)",
+        "DELETE FROM final_metrics WHERE (job, name) IN (SELECT job, name FROM final_metrics "
+        "WHERE job = (SELECT number FROM jobs WHERE name = ?) LIMIT ?)",
+        "DELETE FROM host_usage WHERE (job, host, time) IN (SELECT job, host, time FROM "
+        "host_usage WHERE job = (SELECT number FROM jobs WHERE name = ?) LIMIT ?)",
+        "DELETE FROM host_gpus WHERE (job, host, time, gpu) IN (SELECT job, host, time, gpu FROM "
+        "host_gpus WHERE job = (SELECT number FROM jobs WHERE name = ?) LIMIT ?)"}) {
+    TRY(database_->statement(text).bind(name).bind(most).run());
+    most -= database_->changes();
+    if (most <= 0) break;
+  }
+  TRY(transaction->commit());
+  return most <= 0;
+}
+
 Result<bool> Store::remove(const std::string& name) {
   const std::unique_ptr<Transaction> transaction = TRY(Transaction::begin(*database_));
   for (const char* text :

@@ -288,6 +288,8 @@ class Store {
   Result<void> put_notes(const std::string& name, const std::string& notes);
   /// Deletes a job with its tags, metrics and keys. False if it does not exist.
   Result<bool> remove(const std::string& name);
+  /// Removes up to so many rows of the job's metrics and its hosts' usage; false: none are left.
+  Result<bool> remove_rows(const std::string& name, std::int64_t most);
 
   // Tags of a job, or of anything else that has an ARN.
   Result<Tags> tags(const std::string& arn);

@@ -400,6 +400,37 @@ TEST_CASE("store: a removed job leaves nothing to the next job with its name") {
   CHECK(*store.metrics_read_to("one", "algo-1") == 0);
 }
 
+TEST_CASE("store: a job's many rows are removed a bounded number at a time, and no other job's") {
+  const Folder folder;
+  Store store = *Store::open(folder.file());
+  std::vector<MetricSample> samples;
+  for (std::int64_t second = 0; second < 3000; ++second)
+    samples.push_back({"loss", at(second * 1000), 1});
+  for (const char* name : {"one", "two"}) {
+    REQUIRE(store.submit(job_named(name)));
+    REQUIRE(store.put_metrics(name, "algo-1", samples, 3000));
+    REQUIRE(store.put_usage(name, {{"algo-1", {.time = at(1000)}}}));
+    REQUIRE(store.put_gpus(name, {{"algo-1", {.time = at(1000)}}}));
+  }
+  int turns = 0;
+  for (bool has_more = true; has_more; ++turns) {
+    const std::uint64_t before = store.effort();
+    const Result<bool> removed = store.remove_rows("one", 500);
+    REQUIRE(removed);
+    has_more = *removed;
+    CHECK(store.effort() - before < 50'000);
+  }
+  CHECK(turns == 7);  // 3,000 seconds, 50 minutes and three more.
+  CHECK(store.job("one")->has_value());
+  const std::uint64_t before = store.effort();
+  CHECK(*store.remove("one"));
+  CHECK(store.effort() - before < 1000);
+  CHECK(!*store.remove_rows("none", 500));
+  MetricReader reader = *MetricReader::open(folder.file());
+  CHECK(reader.spans("two")->front().last == 2999);
+  CHECK(reader.hosts("two")->front().has_gpus);
+}
+
 TEST_CASE("store: keys of users are listed, those of jobs are only found") {
   const Folder folder;
   Store store = *Store::open(folder.file());
