@@ -10,8 +10,8 @@ eight at a time. Client and server share the machine.
 
 `--waiting` measures that alone: a server starts with so many jobs waiting in its store. The first
 call and all others are timed while it reads them; then jobs are submitted, described and stopped.
-`--rows`: so many metrics of a job and tags of a repository, and --objects in a bucket are listed;
-beside each call others are timed.
+`--rows`: so many jobs, metrics of a job and tags of a repository, and --objects in a bucket are
+listed, then the job is deleted; beside each call others are timed.
 """
 
 import argparse
@@ -359,15 +359,19 @@ def rows(folder: pathlib.Path, count: int, objects: int) -> dict:
         s3 = server.client("s3")
         s3.create_bucket(Bucket=BUCKET)
         s3.put_object(Bucket=BUCKET, Key="train/a.txt", Body=b"a")
-        job = Job(server, METRICS)
+        job, others = Job(server, METRICS), Job(server, FIRST)
         job.at_end()
+        others.at_end()
         server.client("ecr").create_repository(repositoryName="box")
         put_objects(server, objects)
         server.stop()
         plant_rows(server.data, job.name, count)
+        copy_job(server.data, others.name, count)
         server.start()
         drain(server)
-        s3, ecr, cloudwatch = (server.client(name) for name in ("s3", "ecr", "cloudwatch"))
+        s3, ecr, cloudwatch, logs = (
+            server.client(name) for name in ("s3", "ecr", "cloudwatch", "logs"))  # fmt: skip
+        group = {"logGroupName": "/aws/sagemaker/TrainingJobs"}
         about = {"Namespace": "/aws/sagemaker/TrainingJobs",
                  "Dimensions": [{"Name": "TrainingJobName", "Value": job.name}]}  # fmt: skip
         key = {"id": server.keys["AWS_ACCESS_KEY_ID"],
@@ -389,6 +393,16 @@ def rows(folder: pathlib.Path, count: int, objects: int) -> dict:
                 Statistics=["Average"]),
             "DescribeTrainingJob": job.describe,
             "Search": lambda: job.api.search(Resource="TrainingJob"),
+            "ListTrainingJobs": lambda: job.api.list_training_jobs(MaxResults=100),
+            "ListTrainingJobs, no such name": lambda: job.api.list_training_jobs(
+                NameContains="nothing-is-called-so"),
+            "DescribeLogStreams": lambda: logs.describe_log_streams(**group),
+            "DescribeLogStreams, last events": lambda: logs.describe_log_streams(
+                **group, orderBy="LastEventTime", descending=True),
+            "DescribeLogStreams, no such prefix": lambda: logs.describe_log_streams(
+                **group, logStreamNamePrefix="nothing-is-called-so"),
+            "page: counts": lambda: page_call(server, "counts", {}, cookie),
+            "page: last-run": lambda: page_call(server, "last-run", {"job": job.name}, cookie),
             "page: metrics": lambda: page_call(server, "metrics", {"job": job.name}, cookie),
             "page: CSV": download,
             "ListImages": lambda: ecr.list_images(repositoryName="box", maxResults=1000),
@@ -397,6 +411,7 @@ def rows(folder: pathlib.Path, count: int, objects: int) -> dict:
             "ListObjectsV2": lambda: s3.list_objects_v2(**many),
             "ListObjectsV2, folders": lambda: s3.list_objects_v2(**many, Delimiter="/"),
             "ListObjectVersions": lambda: s3.list_object_versions(**many),
+            "DeleteTrainingJob": lambda: job.api.delete_training_job(TrainingJobName=job.name),
         }  # fmt: skip
         return {name: timed(server, ask) for name, ask in asks.items()}
 
