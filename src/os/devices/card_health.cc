@@ -15,6 +15,7 @@ constexpr std::size_t cards_max = 1024;
 constexpr std::size_t processes_max = 64;
 constexpr std::size_t indent = 4;  ///< Spaces of each level below a card.
 constexpr std::string_view lost_start = "Unable to determine the device handle for GPU";
+constexpr std::string_view processes = "Processes";
 constexpr std::string_view process_field = "Processes/Process ID";
 
 /// A card's lines: "Volatile" below "ECC Errors" is the start of "ECC Errors/Volatile/…".
@@ -23,6 +24,7 @@ using Values = std::multimap<std::string, std::string>;
 struct Block {
   std::string bus;
   Values values{};
+  bool lists_processes = false;
 };
 
 /// "Name   : value" at its level; a heading has no value.
@@ -137,14 +139,18 @@ class Reader {
       attached_ = number_up_to(line.value, cards_max);
     if (line.level == 0 && line.name.starts_with("GPU ") && line.value.empty() &&
         blocks_.size() <= cards_max) {
-      blocks_.push_back({bus_name(line.name.substr(4)), {}});
+      blocks_.push_back({.bus = bus_name(line.name.substr(4))});
       path_.clear();
       return;
     }
     if (line.level == 0 || blocks_.empty()) return;
     path_.resize(std::min(path_.size(), line.level - 1));
     path_.push_back(line.name);
-    if (!line.value.empty()) blocks_.back().values.emplace(join(path_, "/"), line.value);
+    const std::string path = join(path_, "/");
+    // From here on programs chose parts of the text, names with line ends as well.
+    if (path == processes) blocks_.back().lists_processes = true;
+    if (blocks_.back().lists_processes && path != process_field) return;
+    if (!line.value.empty()) blocks_.back().values.emplace(path, line.value);
   }
 
   Result<std::vector<CardHealth>> end() const {

@@ -173,6 +173,11 @@ TEST_CASE("card health: a process whose name looks like another card is not beli
   CHECK(card_health_in(text).error().code == Errc::invalid_input);
   const std::string same = with("    Processes ", "None\nGPU 00000000:00:06.0\n    A : b");
   CHECK(!card_health_in(same));
+  // Older drivers have no such line: then the process's would be the only one.
+  const std::string field =
+      "Process ID : 7\n            Name : x\n"
+      "    Retired Pages\n        Pending : Yes";
+  CHECK(only(with("    Processes ", field)).sickness.empty());
   for (const char* garbage : {"", "\n", "no such tool", "GPU 1\n    x : y\n", ": : :\n   :\n",
                               "Unable to determine the device handle for GPU"}) {
     CAPTURE(garbage);
