@@ -2,9 +2,12 @@
 
 #include <doctest/doctest.h>
 #include <poll.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/fd.h"
@@ -243,6 +246,42 @@ TEST_CASE("tasks: a thread's argument and result may be move-only") {
     CHECK(refused.error().text == "no");
   };
   run_task(loop, test(loop));
+}
+
+TEST_CASE("tasks: work waits while the machine starts no thread, and does not end the process") {
+  const pid_t child = ::fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    // Root has no limit of processes; an ordinary user's own process is one already.
+    const bool is_limited = ::geteuid() != 0 || (::setresgid(65534, 65534, 65534) == 0 &&
+                                                 ::setresuid(65534, 65534, 65534) == 0);
+    rlimit limit{};
+    if (!is_limited || ::getrlimit(RLIMIT_NPROC, &limit) != 0) ::_exit(3);
+    const rlim_t before = std::exchange(limit.rlim_cur, 1);
+    if (::setrlimit(RLIMIT_NPROC, &limit) != 0) ::_exit(4);
+    Loop loop;
+    int done = 0;
+    const auto test = [](Loop& on, int& out) -> Task<void> {
+      const auto work = [] { return 7; };
+      out = co_await loop::in_thread(on, work);
+    };
+    const auto free = [](Loop& on, const int& out, rlimit to) -> Task<void> {
+      loop::Timer timer(on);
+      co_await timer.after(std::chrono::milliseconds(50));
+      if (out != 0) ::_exit(5);  // There was a thread.
+      ::setrlimit(RLIMIT_NPROC, &to);
+    };
+    limit.rlim_cur = before;
+    Tasks tasks(loop);
+    tasks.start(test(loop, done));
+    tasks.start(free(loop, done, limit));
+    loop.run();
+    ::_exit(done == 7 ? 0 : 6);
+  }
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  CHECK(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 0);
 }
 
 // The thread writes into what the task holds.

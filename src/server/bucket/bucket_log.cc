@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 #include <map>
+#include <system_error>
 #include <utility>
 
 namespace muster::bucket {
@@ -155,10 +156,14 @@ bool BucketLog::turn() {
   Half& other = halves_[1 - current_];
   if (other.settling) return false;
   if (settler_.joinable()) settler_.join();  // The thread has come to its end.
+  try {
+    settler_ = std::thread([this, &full] { settle(full); });
+  } catch (const std::system_error&) {
+    return false;  // The machine starts no thread now: a limit of processes or of memory.
+  }
   begin(other);
   current_ = 1 - current_;
   full.settling = true;
-  settler_ = std::thread([this, &full] { settle(full); });
   return true;
 }
 
