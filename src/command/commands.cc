@@ -48,8 +48,8 @@ const Topic* topic_asked_for(const std::string& words, std::optional<Stop>& stop
   for (const Topic& each : topics()) names.push_back(each.name);
   const std::string_view near = nearest(words, names);
   stop = wrong_line(page_of("explain"),
-                    "no name or message \"" + words + "\"" +
-                        (near.empty() ? "; sm explain lists the names"
+                    "no topic or message \"" + words + "\"" +
+                        (near.empty() ? "; sm explain lists the topics"
                                       : "; did you mean " + std::string(near) + "?"));
   return nullptr;
 }
@@ -59,7 +59,7 @@ const Topic* topic_asked_for(const std::string& words, std::optional<Stop>& stop
 int explain_main(const Args& args, const Env&) {
   Line line(page_of("explain"));
   Args words;
-  line.texts("NAME", words);
+  line.texts("TOPIC", words);
   if (const std::optional<Stop> stop = line.parse(args)) return tell(*stop);
   if (words.empty()) return print(topic_list(topics()));
   std::optional<Stop> stop;

@@ -83,8 +83,9 @@ TEST_CASE("completion: --raw is offered and described where a job's lines are sh
     CHECK(has_word(part, "--raw"));
     const std::string help = help_of(page_of(name));
     CHECK(help.find("--raw") != std::string::npos);
-    CHECK(join(split_words(help), " ").find("| marks standard output, ! marks standard error.") !=
-          std::string::npos);
+    CHECK(
+        join(split_words(help), " ").find("| marks standard output, and ! marks standard error.") !=
+        std::string::npos);
   }
 }
 

@@ -47,8 +47,8 @@ std::string explained(const Topic& topic) {
 
 std::string topic_list(const std::vector<Topic>& topics) {
   std::string text = wrapped(
-      "The meaning of muster's messages, by the name at their end. sm explain NAME shows the "
-      "details.",
+      "Topics that explain muster's messages. Each message ends with the name of its topic. sm "
+      "explain TOPIC shows the explanation.",
       0, columns);
   std::string_view group;
   for (const Topic& topic : topics) {

@@ -28,8 +28,8 @@ TEST_CASE("explain: all names by group, with titles") {
   const std::vector<Topic> some = {{.group = "Before", .name = "needs-root", .title = "Need root"},
                                    {.group = "After", .name = "lost", .title = "Is lost"}};
   CHECK(topic_list(some) ==
-        "The meaning of muster's messages, by the name at their end. sm explain NAME\n"
-        "shows the details.\n"
+        "Topics that explain muster's messages. Each message ends with the name of its\n"
+        "topic. sm explain TOPIC shows the explanation.\n"
         "\nBefore:\n"
         "  needs-root         Need root\n"
         "\nAfter:\n"

@@ -154,7 +154,7 @@ std::string job_file_schema() {
                           {"description", page_of("fit").operands.front().help}};
   properties["args"] = {{"type", {"array", "null"}},
                         {"items", {{"type", {"string", "number", "boolean", "null"}}}},
-                        {"description", "arguments that are passed to the script (sm fit)"}};
+                        {"description", "arguments to pass to the script (sm fit only)"}};
   const Json schema{{"$schema", "http://json-schema.org/draft-07/schema#"},
                     {"title", "muster job file"},
                     {"type", "object"},

@@ -136,7 +136,7 @@ std::string man_page(const Page& page) {
   for (const Operand& operand : page.operands) text += entry(operand.name, operand.help);
   text += section("OPTIONS");
   for (const Flag& flag : page.flags) text += entry(shown(flag), described(flag));
-  text += entry(shown(help_flag()), "print help");
+  text += entry(shown(help_flag()), "show help");
   text += section("EXIT STATUS");
   for (const Exit& exit : page.exits) text += entry(exit.code, exit.meaning);
   return text + examples_of(page.examples) + references(neighbours(page));
@@ -156,8 +156,11 @@ std::string man_overview() {
   }
   text += section("OPTIONS") + entry("--help", "list the commands") +
           entry("--version", "print the version");
-  text += section("EXIT STATUS") +
-          escaped("Each command's page lists its exit codes. 2 always means a usage error.") + "\n";
+  text +=
+      section("EXIT STATUS") +
+      escaped(
+          "Each command's page lists its exit codes. For most commands, 2 means a usage error.") +
+      "\n";
   const std::vector<Example> examples = {{page_of("fit").examples.front()}, {"sm doctor"}};
   return text + examples_of(examples) + references(names);
 }

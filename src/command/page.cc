@@ -77,22 +77,22 @@ std::string_view last_word(const Page& page) {
 }
 
 const Flag& help_flag() {
-  static const Flag flag{.name = "--help", .help = "this text", .letter = "-h"};
+  static const Flag flag{.name = "--help", .help = "show this help", .letter = "-h"};
   return flag;
 }
 
 std::string_view title_of(Group group) {
   switch (group) {
     case Group::here:
-      return "jobs on this machine";
+      return "jobs and images on this machine";
     case Group::server:
-      return "a server and its jobs";
+      return "servers, and jobs on a server or on this machine";
     case Group::cluster:
-      return "a Slurm cluster";
+      return "Slurm clusters";
     case Group::container:
-      return "in a training container";
+      return "inside a training container";
     case Group::operators:
-      return "in a training container, the same line on every host";
+      return "distributed programs: run the same command on every host";
     case Group::help:
       return "help";
     case Group::internal:

@@ -44,44 +44,48 @@ struct Exit {
 };
 
 /// Flag of all commands that print times.
-inline constexpr Flag utc_flag{"--utc", "", "print and read times in UTC, not in the local zone"};
+inline constexpr Flag utc_flag{"--utc", "", "print and parse times in UTC instead of local time"};
 
 /// A job's values, of all commands that begin one.
 inline constexpr Flag hyperparameter_flag{
     .name = "--hyperparameter",
     .value = "NAME=VALUE",
-    .help = "passed to the script as --NAME VALUE; JSON values keep their type, others are text",
+    .help =
+        "hyperparameter, passed to the script as --NAME VALUE; VALUE is parsed as JSON if possible",
     .many = true,
     .letter = "-p"};
 inline constexpr Flag text_hyperparameter_flag{
     .name = "--text-hyperparameter",
     .value = "NAME=VALUE",
-    .help = "as --hyperparameter, but the value is always text: 5 is sent as the string \"5\"",
+    .help = "like --hyperparameter, but VALUE is always a string: 5 is sent as the string \"5\"",
     .many = true};
 inline constexpr Flag hyperparameters_flag{
-    .name = "--hyperparameters", .value = "FILE", .help = "more hyperparameters: a JSON object"};
+    .name = "--hyperparameters",
+    .value = "FILE",
+    .help = "read more hyperparameters from FILE, which contains one JSON object"};
 inline constexpr Flag env_flag{.name = "--env",
                                .value = "NAME=VALUE",
-                               .help = "an environment variable for the hosts",
+                               .help = "set an environment variable on every host",
                                .many = true};
-inline constexpr Flag env_file_flag{
-    .name = "--env-file",
-    .value = "FILE",
-    .help =
-        "more variables, one per line; values of --env are visible to every user of this machine"};
+inline constexpr Flag env_file_flag{.name = "--env-file",
+                                    .value = "FILE",
+                                    .help =
+                                        "read variables from FILE, one per line; unlike --env, "
+                                        "this hides the values from other users"};
 
 /// Help for the flag --metric of all commands that begin a job.
 inline constexpr std::string_view metric_help =
-    "a number in the log that this regex (RE2) finds: its first group, or else the whole match";
+    "read a metric from the log with this regex (RE2): its first group, or else the whole match";
 /// Help for the flag --raw of all commands that show a job's lines.
 inline constexpr std::string_view raw_help =
-    "print hosts' lines to a terminal unchanged; by default control sequences (colours, too) are "
-    "escaped";
+    "print log lines unchanged; by default, colours and other control sequences are escaped on a "
+    "terminal";
 
 /// How the lines of hosts look: a note of the same commands.
 inline constexpr std::string_view lines_note =
-    "Each line starts with its host and rank. | marks standard output, ! marks standard error. A ! "
-    "does not mean failure: Python writes progress bars and logs to standard error.";
+    "Each log line starts with the host and rank that wrote it. | marks standard output, and ! "
+    "marks standard error. ! does not mean failure: Python writes progress bars and logs to "
+    "standard error.";
 
 /// What follows a command's own words.
 enum class Rest {

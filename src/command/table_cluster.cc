@@ -4,26 +4,27 @@ namespace muster::command {
 namespace {
 
 constexpr std::string_view source_note =
-    "All data comes from Slurm, through squeue and sinfo on PATH; Slurm's own reason is in "
-    "brackets. Run this command where jobs are submitted: on a login node.";
+    "All data is from Slurm: muster runs squeue and sinfo from PATH and shows Slurm's own reason "
+    "in brackets. Run this command on a machine where you can submit jobs, e.g. a login node.";
 
 std::vector<Exit> exits_of_slurm() {
   return {{"0", "success"},
           {"2", "invalid flag"},
           {"3", "Slurm's commands are missing or do not respond"},
-          {"128 + N", "the command was ended by signal N"}};
+          {"128 + N", "signal N ended the command"}};
 }
 
 Page queue() {
   return {
       .name = "queue",
       .group = Group::cluster,
-      .brief = "list the jobs of a Slurm cluster and why they wait",
+      .brief = "list the jobs in a Slurm cluster, and why they are waiting",
       .about =
-          "Lists the waiting, running and ending jobs of a Slurm cluster in plain words: why a job "
-          "waits and when it may start, or which nodes it runs on.",
-      .flags = {{"--user", "NAME", "only this user's jobs"},
-                {"--over", "", "include finished jobs that Slurm still remembers"},
+          "Lists the jobs in a Slurm cluster that are pending, running or ending. For a pending "
+          "job, it shows why the job is waiting and when it may start; for a running job, its "
+          "nodes.",
+      .flags = {{"--user", "NAME", "list only this user's jobs"},
+                {"--over", "", "also list finished jobs that Slurm still remembers"},
                 {"--json", "", "print one JSON object"}},
       .examples = {{"sm queue"}, {"sm queue --user ann --over"}},
       .notes = {source_note},
@@ -35,15 +36,16 @@ Page nodes() {
   return {
       .name = "nodes",
       .group = Group::cluster,
-      .brief = "list the nodes of a Slurm cluster and their state",
+      .brief = "list the nodes in a Slurm cluster and their state",
       .about =
-          "Lists the nodes of a Slurm cluster: their resources, what they are doing, and why a "
-          "node accepts no jobs.",
+          "Lists the nodes in a Slurm cluster: their resources, what they are doing, and why some "
+          "of them don't accept jobs.",
       .flags = {{"--json", "", "print one JSON object"}},
       .examples = {{"sm nodes"}},
-      .notes = {source_note,
-                "PREFLIGHT shows the node's last result of sm preflight, or of a job with "
-                "--preflight, if the leading host used this state folder (MUSTER_STATE)."},
+      .notes =
+          {source_note,
+           "PREFLIGHT shows the node's last result from sm preflight, or from a job with "
+           "--preflight, if the leader of that run used this state folder (env MUSTER_STATE)."},
       .exits = exits_of_slurm(),
   };
 }

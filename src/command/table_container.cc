@@ -7,34 +7,39 @@ Page train() {
   Page page = {
       .name = "train",
       .group = Group::container,
-      .brief = "the entry point of a training container",
+      .brief = "run the job in a training container, as its entry point",
       .about =
-          "The entry point of a training container: reads the job from /opt/ml (or "
-          "SAGEMAKER_BASE_DIR), connects its hosts, runs the script on them and reports how it "
-          "ended. Every host runs the same command.",
+          "Runs the job in a training container, as the container's entry point. It reads the job "
+          "from /opt/ml (or SAGEMAKER_BASE_DIR), connects the hosts, runs the script on them, and "
+          "reports the result. Run it on every host.",
       // SageMaker starts containers as `IMAGE train`: the word may stand there again.
-      .operands = {{"train", "ignored: SageMaker passes this word to a container", false, "", "",
-                    true}},
+      .operands = {{"train", "ignored: SageMaker starts containers with this argument", false, "",
+                    "", true}},
       .flags =
-          {{"--print-plan", "", "print what would run on this host and exit"},
+          {{"--print-plan", "", "print what would run on this host, and exit"},
            {"--port", "PORT",
-            "port of the roll call on the leading host (MUSTER_ROLLCALL_PORT, 9730)"},
+            "port on the leader where the hosts meet (env MUSTER_ROLLCALL_PORT; default: 9730)"},
            {"--join-deadline", "SECONDS",
-            "how long to wait for the other hosts (MUSTER_JOIN_DEADLINE, 900)"},
-           {"--heartbeat", "SECONDS", "time between heartbeats (MUSTER_HEARTBEAT, 1)"},
+            "how long to wait for the other hosts (env MUSTER_JOIN_DEADLINE; default: 900)"},
+           {"--heartbeat", "SECONDS",
+            "interval between heartbeats (env MUSTER_HEARTBEAT; default: 1)"},
            {"--lost-after", "SECONDS",
-            "time without a heartbeat until a host is lost (MUSTER_LOST_AFTER, 5)"},
+            "time without a heartbeat after which a host is lost (env MUSTER_LOST_AFTER; default: "
+            "5)"},
            {"--grace", "SECONDS",
-            "time from SIGTERM to SIGKILL on a stop request (MUSTER_STOP_DEADLINE, 30)"},
+            "time from SIGTERM to SIGKILL on a stop request (env MUSTER_STOP_DEADLINE; default: "
+            "30)"},
            {"--failure-grace", "SECONDS",
-            "time from SIGTERM to SIGKILL after another process failed (MUSTER_FAILURE_GRACE, 1)"}},
+            "time from SIGTERM to SIGKILL after a failure elsewhere (env MUSTER_FAILURE_GRACE; "
+            "default: 1)"}},
       .examples = {{"train", "in a container: run the job in /opt/ml"},
                    {"SAGEMAKER_BASE_DIR=/tmp/job train --print-plan"}},
-      .notes = {"The program name `train` runs this command: train is the same as sm train."},
+      .notes =
+          {"If the program is called train, it runs this command: train is the same as sm train."},
       .exits = {{"0", "the job succeeded"},
                 {"1",
-                 "the job failed; output/failure has the reason; a framework's module uses its own "
-                 "exit codes"},
+                 "the job failed; output/failure contains the reason (a framework's module uses "
+                 "its own exit codes)"},
                 {"2", "usage error"},
                 {"128 + N", "stopped by signal N"}},
       .last_wins = true,
@@ -51,39 +56,41 @@ Page env() {
       .brief = "print the training environment of the job in /opt/ml",
       .about =
           "Prints the environment of the training script of the job in /opt/ml (or "
-          "SAGEMAKER_BASE_DIR): every SM_* variable, as sagemaker-training sets them. With "
-          "--client, it needs no job: it prints shell commands that make boto3, the AWS CLI and "
-          "SageMaker's SDKs use the muster server in the AWS_* variables.",
-      .flags = {{"--json", "", "print one JSON object"},
-                {"--shell", "", "print commands for a POSIX shell"},
-                {"--properties", "",
-                 "print one JSON object: the properties of sagemaker_training's Environment"},
-                {"--to-env-vars", "", "print one JSON object: the result of its to_env_vars()"},
-                {"--to-cmd-args", "",
-                 "print a JSON list: the result of its to_cmd_args(), the script's arguments"},
-                {"--stdin", "",
-                 "read resource_config, input_data_config and hyperparameters from standard input"},
-                {"--invocation", "",
-                 "print the log lines before a program starts, with secrets masked; reads standard "
-                 "input"},
-                {"--client", "", "print the settings that AWS clients need for a muster server"},
-                {"--write", "FILE",
-                 "also write the config file that SageMaker's SDKs need, and export its path"},
-                {"--bucket", "NAME", "name of the default bucket (sagemaker-REGION-000000000000)"},
-                {"--notebook", "",
-                 "also write /opt/ml/metadata/resource-metadata.json, for get_execution_role() "
-                 "without a session"}},
+          "SAGEMAKER_BASE_DIR): all SM_* variables, as sagemaker-training sets them. With "
+          "--client, no job is needed: the command prints shell commands that make boto3, the AWS "
+          "CLI and the SageMaker SDKs use the muster server in the AWS_* variables.",
+      .flags =
+          {{"--json", "", "print one JSON object"},
+           {"--shell", "", "print commands for a POSIX shell"},
+           {"--properties", "",
+            "print one JSON object with the properties of sagemaker_training's Environment"},
+           {"--to-env-vars", "", "print one JSON object, the result of Environment.to_env_vars()"},
+           {"--to-cmd-args", "",
+            "print a JSON list, the result of Environment.to_cmd_args(): the script's arguments"},
+           {"--stdin", "",
+            "read resource_config, input_data_config and hyperparameters from standard input"},
+           {"--invocation", "",
+            "print the log lines that precede a program's start, with secrets masked; reads "
+            "standard input"},
+           {"--client", "", "print the settings that AWS clients need to use a muster server"},
+           {"--write", "FILE",
+            "also write the config file that the SageMaker SDKs need, and export its path"},
+           {"--bucket", "NAME",
+            "name of the default bucket (default: sagemaker-REGION-000000000000)"},
+           {"--notebook", "",
+            "also write /opt/ml/metadata/resource-metadata.json, for get_execution_role() without "
+            "a session"}},
       .examples = {{"eval \"$(sm env --shell)\"", "set the job's variables in this shell"},
-                   {"eval \"$(sm env --client)\"", "for boto3 and the AWS CLI"},
+                   {"eval \"$(sm env --client)\"", "use the server with boto3 and the AWS CLI"},
                    {"eval \"$(sm env --client --write ~/muster-sagemaker.yaml)\"",
-                    "also for SageMaker's SDKs"}},
+                    "also with the SageMaker SDKs"}},
       .notes = {"--stdin reads {\"resource_config\": ..., \"input_data_config\": ..., "
-                "\"hyperparameters\": ...}; each member present replaces its file.",
+                "\"hyperparameters\": ...}. Each member that is present replaces the corresponding "
+                "file of the job.",
                 "--invocation reads {\"variables\": {NAME: TEXT, ...}, \"command\": [WORD, ...]}.",
-                "Without the file that --write writes, SageMaker's SDKs ask AWS itself for the "
-                "name of their "
+                "Without the file from --write, the SageMaker SDKs ask AWS for the name of their "
                 "default bucket. With --notebook, get_execution_role() without a session reads the "
-                "role from the file, as on SageMaker's notebook machines."},
+                "role from the file, as on SageMaker notebook instances."},
       .exits = {{"0", "success"},
                 {"1", "the job cannot be read, or a file cannot be written"},
                 {"2", "usage error"}},
@@ -94,7 +101,9 @@ Page env() {
 }
 
 const std::vector<Exit> toolkit_exits = {
-    {"0", "success"}, {"1", "failed; one line has the reason"}, {"2", "usage error"}};
+    {"0", "success"},
+    {"1", "failed; one line on standard error shows the reason"},
+    {"2", "usage error"}};
 
 Page toolkit(std::string_view name, std::string_view brief, std::string_view about,
              std::vector<Operand> operands, Example example) {
@@ -114,16 +123,17 @@ Page toolkit_run() {
       .brief = "run an entry point from the code folder",
       .about =
           "Runs an entry point from the code folder, as configured by the job's hyperparameters or "
-          "these flags.",
+          "by the flags below.",
       .rest = Rest::behind_dashes,
       .rest_name = "ENTRY_POINT [ARGS]",
       .flags = {{"--runner", "RUNNER",
-                 "process, mpi, smdataparallel, torch_distributed, deepspeed or pytorch_xla", "",
-                 false, "process mpi smdataparallel torch_distributed deepspeed pytorch_xla"},
-                {"--option", "NAME=VALUE",
-                 "set an option of the runner, by the name of its hyperparameter", "", true},
-                {"--python", "PATH", "interpreter for Python scripts"},
-                {"--report", "FD", "an open file descriptor that receives the result as JSON"}},
+                 "how to run it: process, mpi, smdataparallel, torch_distributed, deepspeed or "
+                 "pytorch_xla",
+                 "", false, "process mpi smdataparallel torch_distributed deepspeed pytorch_xla"},
+                {"--option", "NAME=VALUE", "set a runner option, named like its hyperparameter", "",
+                 true},
+                {"--python", "PATH", "Python interpreter for scripts"},
+                {"--report", "FD", "write the result as JSON to this open file descriptor"}},
       .examples = {{"sm toolkit run --runner mpi -- train.py --epochs 3"}},
       .exits = {{"N", "the program's exit code"},
                 {"1", "the program could not be run"},
@@ -138,15 +148,15 @@ std::vector<Page> pages_container() {
   return {
       train(),
       env(),
-      toolkit("toolkit", "commands for the Python packages",
-              "Commands that the Python packages sagemaker_training and sagemaker_containers call.",
+      toolkit("toolkit", "helper commands of the Python packages",
+              "Runs the helper commands that the Python packages sagemaker_training and "
+              "sagemaker_containers use.",
               {}, {"sm toolkit fetch s3://bucket/code.tar.gz /opt/ml/code"}),
-      toolkit(
-          "toolkit fetch", "copy or download code to a folder",
-          "Copies code to a folder, from a folder, a tar.gz, or an s3://BUCKET/KEY of a tar.gz. "
-          "Does nothing if the folder is not empty.",
-          {{"URI", "location of the code", true, "FILE"}, {"FOLDER", "target path", true, "DIR"}},
-          {"sm toolkit fetch s3://bucket/code.tar.gz /opt/ml/code"}),
+      toolkit("toolkit fetch", "copy or download code to a folder",
+              "Copies code to a folder. The source is a folder, a .tar.gz file, or the "
+              "s3://BUCKET/KEY of a .tar.gz file. Does nothing if the target folder is not empty.",
+              {{"URI", "source of the code", true, "FILE"}, {"FOLDER", "target path", true, "DIR"}},
+              {"sm toolkit fetch s3://bucket/code.tar.gz /opt/ml/code"}),
       toolkit("toolkit download", "download one object", "Downloads one object from S3.",
               {{"S3URL", "s3://BUCKET/KEY"}, {"FILE", "target path", true, "FILE"}},
               {"sm toolkit download s3://bucket/model.bin model.bin"}),
@@ -154,12 +164,15 @@ std::vector<Page> pages_container() {
               {{"FILE", "file to upload", true, "FILE"}, {"S3URL", "s3://BUCKET/KEY"}},
               {"sm toolkit upload model.bin s3://bucket/model.bin"}),
       toolkit("toolkit sync", "upload new files in output/intermediate",
-              "Uploads new files in output/intermediate to sagemaker_s3_output "
-              "(SAGEMAKER_S3_OUTPUT) until standard input ends. Prints \"ready\" first.",
+              "Uploads new files in output/intermediate to the S3 location in the hyperparameter "
+              "sagemaker_s3_output (env SAGEMAKER_S3_OUTPUT) until standard input is closed. "
+              "Prints \"ready\" first.",
               {}, {"sm toolkit sync"}),
-      toolkit("toolkit codeartifact-index", "print the package index URL of CA_REPOSITORY_ARN",
-              "Prints the package index URL of CA_REPOSITORY_ARN. The URL contains a token.", {},
-              {"sm toolkit codeartifact-index"}),
+      toolkit("toolkit codeartifact-index",
+              "print the package index URL of a CodeArtifact repository",
+              "Prints the package index URL of the CodeArtifact repository in CA_REPOSITORY_ARN. "
+              "The URL contains a token.",
+              {}, {"sm toolkit codeartifact-index"}),
       toolkit_run(),
   };
 }

@@ -4,56 +4,52 @@ namespace muster::command {
 namespace {
 
 const Flag engine_flag = {"--engine", "NAME",
-                          "where hosts run: local, this machine (default), or slurm, nodes of this "
-                          "submit host's cluster"};
+                          "where hosts run: on this machine (local) or on nodes of a Slurm cluster "
+                          "(slurm) (default: local)"};
 const Flag max_wait_flag = {"--max-wait", "TIME",
                             "stop the job once its queue time plus run time exceeds TIME"};
 const Flag hang_after_flag = {
     "--hang-after", "TIME",
-    "after this time without output or progress, report a hang with all stacks: 60 (seconds), 10m"};
-const Flag pip_conf_flag = {"--pip-conf", "FILE",
-                            "pip's configuration in every host: mirror, login (default: the file "
-                            "that PIP_CONFIG_FILE names)"};
-const Flag retries_flag = {
-    "--retries", "N",
-    "restarts after lost nodes, 0 to 30 (default 2; on this machine without --spares: 0)"};
+    "report a hang, with all stacks, after TIME without output or progress: 60 (seconds), 10m"};
+const Flag pip_conf_flag = {
+    "--pip-conf", "FILE",
+    "pip configuration file for every host, e.g. with a mirror or login (env PIP_CONFIG_FILE)"};
+const Flag retries_flag = {"--retries", "N",
+                           "number of restarts after losing a node, 0 to 30 (default: 2; on one "
+                           "machine without --spares: 0)"};
 const Flag spares_flag = {
     "--spares", "N",
-    "extra standby nodes of a cluster, 0 to 16 (default 0): one replaces a lost node at once"};
+    "extra standby nodes, 0 to 16; one of them replaces a lost node immediately (default: 0)"};
 const Flag preflight_flag = {
     "--preflight", "",
-    "first test the links between nodes of a cluster: names the outlier; an error ends the job"};
+    "first check the nodes and the links between them, and name outliers; an error ends the job"};
 const Flag slurm_flag = {
     "--slurm", "NAME=VALUE",
-    "an option of sbatch: partition, account, qos, constraint, exclusive, …; also address and sm",
-    "", true};
+    "sbatch option, e.g. partition, account, qos, constraint or exclusive; or address or sm", "",
+    true};
 constexpr std::string_view slurm_note =
-    "--slurm also accepts address=HOST, where nodes reach this machine, and sm=PATH, the path of "
-    "sm "
-    "on the nodes.";
-
-constexpr Flag encrypt_flag{
-    "--encrypt", "",
-    "EnableInterContainerTrafficEncryption: accepted on one machine, where traffic between hosts "
-    "stays inside the kernel, not encrypted; rejected on a cluster"};
+    "--slurm also accepts address=HOST, the address at which nodes can reach this machine, and "
+    "sm=PATH, the path of sm on the nodes.";
 
 /// The five that are typed most have letters: -H and -n as mpirun calls hosts and processes, -i and
 /// -o as most programs do, -p for a parameter since -h is help. `sm submit` has the same.
 std::vector<Flag> fit_flags() {
   return around_launch_flags(
       {{"--source-dir", "DIR",
-        "folder with the code (default: the script's folder); it is never changed"}},
+        "folder with the code, which is never changed (default: the script's folder)"}},
       {{.name = "--input",
         .value = "NAME=DIR",
-        .help = "an input channel: a folder, visible below /opt/ml/input/data",
+        .help = "input channel NAME: hosts see the folder DIR at /opt/ml/input/data/NAME",
         .many = true,
         .letter = "-i"},
        {"--image", "NAME",
-        "image for the hosts: a name from sm image ls, or a source such as docker-daemon:NAME"},
-       {"--policy", "FILE", "a policy.json in skopeo's format that the image must satisfy"},
+        "container image for the hosts: a name from sm image ls, or a source like "
+        "docker-daemon:NAME"},
+       {"--policy", "FILE",
+        "signature policy that the image must satisfy: a policy.json in skopeo's format"},
        {"--bind", "PATH[:PATH][:ro|rw]",
-        "mount this machine's PATH in every host, at the second PATH if set; read-only unless :rw "
-        "follows",
+        "mount a PATH of this machine on every host, at the second PATH if set (read-only by "
+        "default)",
         "", true},
        hyperparameter_flag,
        text_hyperparameter_flag,
@@ -63,35 +59,34 @@ std::vector<Flag> fit_flags() {
        {"--metric", "NAME=REGEX", metric_help, "", true},
        {.name = "--output",
         .value = "DIR",
-        .help = "new or empty folder for the job's results and logs (default: the job's name)",
+        .help = "new or empty folder for results and logs (default: a folder named after the job)",
         .letter = "-o"},
-       {"--overwrite", "", "replace an earlier job's results in the output folder"},
+       {"--overwrite", "", "replace the results of an earlier job in the output folder"},
        {"--checkpoints", "DIR",
-        "folder copied to /opt/ml/checkpoints at the start; new files are copied back during the "
-        "job"},
+        "folder to copy to /opt/ml/checkpoints at the start; new checkpoints are copied back to "
+        "it"},
        {"--name", "NAME", "job name (default: the script's name and the time)"},
-       {"--python", "PATH", "interpreter for Python scripts (default: python3 on PATH)"},
+       {"--python", "PATH", "Python interpreter for the script (default: python3 on PATH)"},
        {"--memory", "SIZE",
-        "memory limit of each host, e.g. 512m or 2g (default: all memory that jobs may use)"},
-       {"--cpus", "N", "CPU limit of each host, e.g. 2 or 1.5 (default: all)"},
-       {"--gpus", "N",
-        "number of this machine's GPUs that each host gets for itself (default: none)"},
+        "memory limit per host, e.g. 512m or 2g (default: all memory that jobs may use)"},
+       {"--cpus", "N", "CPU limit per host, e.g. 2 or 1.5 (default: all CPUs)"},
+       {"--gpus", "N", "number of GPUs reserved for each host (default: none)"},
        {"--shm-size", "SIZE",
-        "size of /dev/shm, e.g. 8g (default 1g, with GPUs half of the host's memory)"},
-       {"--volume-size", "GIB", "disk limit of each host, including inputs (default: no limit)"},
+        "size of /dev/shm, e.g. 8g (default: 1g, or half of the host's memory if it has GPUs)"},
+       {"--volume-size", "GIB", "disk limit per host in GiB, including inputs (default: no limit)"},
        {"--network", "MODE",
-        "network of hosts: nat (default), none (only each other), or host (this machine's own; one "
-        "host)"},
+        "nat, none (only the job's hosts) or host (this machine's network, one host) (default: "
+        "nat)"},
        pip_conf_flag,
        encrypt_flag,
-       {"--timeout", "TIME", "stop the job after this time: 90 (seconds), 10m, 2h (default 1d)"},
+       {"--timeout", "TIME", "stop the job after TIME: 90 (seconds), 10m, 2h (default: 1d)"},
        max_wait_flag,
        hang_after_flag,
-       {"--end-hung", "", "end a job that hangs, with the status Failed"},
+       {"--end-hung", "", "end the job as Failed if it hangs; requires --hang-after"},
        {"--grace", "TIME",
-        "time between a stop request and the kill: 5 (seconds), 2m (default 30s)"},
+        "time from SIGTERM to SIGKILL on a stop request: 5 (seconds), 2m (default: 30s)"},
        {"--keep", "",
-        "keep the job's folder (journals, logs, settings) for inspection; sm clean --all removes "
+        "keep the job's folder (journals, logs, settings) for debugging; sm clean --all removes "
         "it"},
        engine_flag,
        slurm_flag,
@@ -99,12 +94,12 @@ std::vector<Flag> fit_flags() {
        spares_flag,
        preflight_flag,
        {"--detach", "",
-        "return as soon as the job runs; prints the job's name and the next commands to use"},
+        "return once the job is running; print its name and the commands to use next"},
        {"--raw", "", raw_help},
        utc_flag,
        {"--json", "", "print one JSON object per line instead of text"},
-       {"--verbose", "", "also log what muster and train do"},
-       {"--timeline", "", "at the end, show how long each phase took, like sm timeline"},
+       {"--verbose", "", "also log the actions of muster and train"},
+       {"--timeline", "", "show how long each phase took when the job ends, like sm timeline"},
        {"--print-plan", "", "print the job's specification and exit"},
        print_file_flag});
 }
@@ -115,7 +110,8 @@ Page fit() {
       .group = Group::here,
       .brief = "run a training job on this machine",
       .about = "Runs a training job on this machine, with each host in its own container.",
-      .operands = {{"SCRIPT", "the training program, a path in the source folder; or a job file",
+      .operands = {{"SCRIPT",
+                    "training program (a path in the source folder) or job file (.yaml or .yml)",
                     false, "FILE"}},
       .rest = Rest::behind_dashes,
       .rest_optional = true,
@@ -123,55 +119,55 @@ Page fit() {
       .examples =
           {{"sm fit train.py", "run train.py from this folder on one host"},
            {"sm fit train.py --source-dir code --hosts 3 --processes-per-host 2 --output out",
-            "run it under MPI: 6 processes on 3 hosts"},
+            "run under MPI with 6 processes on 3 hosts"},
            {"sm fit train.py --input train=data/train --hyperparameter epochs=2 --env DEBUG=1",
-            "the data is at /opt/ml/input/data/train, and the script is passed --epochs 2"},
+            "the script finds the data in /opt/ml/input/data/train and is passed --epochs 2"},
            {"sm fit train.py --bind /mnt/data:/data --bind ~/cache:/cache:rw",
-            "mount a data disk read-only, and a folder that hosts may write to"},
+            "mount a data disk read-only and a cache folder read-write"},
            {"sm fit --image team/box:v1 --hosts 2",
-            "run the image's ENTRYPOINT with the argument train, on two hosts"},
+            "run the image's ENTRYPOINT on two hosts, with the argument train"},
            {"sm fit train.py --checkpoints ckpt",
-            "continue from the checkpoints of an earlier job in ckpt"},
+            "resume from an earlier job's checkpoints in ckpt"},
            {"sm fit train.py --detach --name run-7 && sm logs -f run-7",
-            "the job keeps running when the terminal is closed; Ctrl-C ends only sm logs"},
+            "the job keeps running after the terminal closes; Ctrl-C stops only sm logs"},
            {"sm fit train.py --engine slurm --hosts 4 --slurm partition=gpu --gpus 8",
-            "run on four nodes of a cluster; log, results and Ctrl-C work as on this machine"},
+            "run on four nodes of a cluster; logs, results and Ctrl-C work as on this machine"},
            {"sm fit train.py --engine slurm --hosts 4 --spares 1",
             "reserve a fifth node to replace one that fails"},
            {"sm fit train.py -- --resume 'last run'",
-            "arguments after -- are passed to the script unchanged, after the hyperparameters"},
-           {"sm fit job.yaml --hosts 4", "run a job file, with another number of hosts"}},
-      .notes = {"The script's environment is the same as on SageMaker: SM_* variables and files "
-                "under /opt/ml. Files written to /opt/ml/model and /opt/ml/output are copied to "
-                "model/, output/ and, on failure, failure/ in the output folder; its log/ gets "
-                "all.log and a file for each host. Without --output, the folder is created only if "
-                "the job writes files or is detached.",
+            "pass the arguments after -- to the script unchanged, after the hyperparameters"},
+           {"sm fit job.yaml --hosts 4", "run a job file, but on 4 hosts"}},
+      .notes = {"The script runs in the same environment as on SageMaker: SM_* variables and files "
+                "under /opt/ml. muster copies results from /opt/ml/model and /opt/ml/output to "
+                "folders in the output folder: model/, output/ and, if the job fails, failure/. "
+                "Logs are in log/: all.log and one file per host. Without --output, muster creates "
+                "the folder only if the job writes files or runs with --detach.",
                 lines_note,
-                "--image also accepts images in their current state: oci:DIR[:TAG], "
-                "docker-archive:FILE[:NAME], docker-daemon:NAME or containers-storage:NAME. "
-                "Without SCRIPT, the image's own program runs. Without --image, hosts use this "
-                "machine's programs.",
-                "--network nat: hosts reach what this machine reaches. --network host: one host "
-                "uses this machine's own network, with its services.",
-                "--hang-after requires py-spy to recognize ranks that hang while using CPU time.",
+                "--image also accepts a source, and imports its current image first: "
+                "oci:DIR[:TAG], docker-archive:FILE[:NAME], docker-daemon:NAME or "
+                "containers-storage:NAME. Without SCRIPT, hosts run the image's own program. "
+                "Without --image, hosts use this machine's programs.",
+                "With --network nat, hosts can reach what this machine can reach. With --network "
+                "host, a single host shares this machine's network, including its local services.",
+                "To detect ranks that hang while using CPU time, --hang-after requires py-spy.",
                 "Preemptions don't count toward --retries, but --retries 0 disables all restarts. "
-                "On this machine, --spares rehearses the loss of a node.",
-                job_file_note, slurm_note,
-                "Ctrl-C stops the job; a second Ctrl-C kills it. From another terminal, or for a "
-                "detached job, use sm jobs, sm logs, sm describe and sm stop."},
+                "On this machine, use --spares to rehearse the loss of a node.",
+                encrypt_note, job_file_note, slurm_note,
+                "Ctrl-C stops the job; a second Ctrl-C kills it. To control a job from another "
+                "terminal, or a job with --detach, use sm jobs, sm logs, sm describe and sm stop."},
       .exits = {{"0", "the job completed; with --detach: the job is running"},
                 {"1",
-                 "the job failed; standard error shows the rank or host, how it ended and its last "
-                 "lines"},
+                 "the job failed; standard error names the rank or host, how it exited and its "
+                 "last lines"},
                 {"2",
                  "invalid flag, file or folder, or the job name is in use; nothing was started"},
                 {"3",
-                 "the machine lacks something (see sm doctor), or muster itself failed, e.g. could "
-                 "not write a result"},
+                 "a requirement is missing (see sm doctor), or muster itself failed, e.g. to write "
+                 "a result"},
                 {"4", "the job exceeded --timeout and was stopped"},
                 {"128 + N",
-                 "the job was stopped by signal N: 130 after Ctrl-C, 143 after SIGTERM, 129 when "
-                 "the terminal was closed"}},
+                 "signal N stopped the job: 130 after Ctrl-C, 143 after SIGTERM, 129 after the "
+                 "terminal closed"}},
   };
 }
 
@@ -181,18 +177,18 @@ std::vector<Flag> around_launch_flags(std::vector<Flag> before, const std::vecto
   const std::vector<Flag> launch = {
       {.name = "--hosts",
        .value = "N",
-       .help = "number of hosts, 1 to 250 (default 1)",
+       .help = "number of hosts, 1 to 250 (default: 1)",
        .letter = "-H"},
       {.name = "--processes-per-host",
        .value = "N",
-       .help = "processes per host, under MPI (even without --mpi) or torchrun (default there: one "
-               "per GPU)",
+       .help = "processes per host, under MPI unless --torchrun is set (default with --torchrun: "
+               "one per GPU)",
        .letter = "-n"},
-      {"--mpi", "", "run under MPI, even with one process"},
-      {"--torchrun", "", "start PyTorch's torchrun on each host, with the leader's address"},
-      {"--tf", "", "run under TensorFlow's MultiWorkerMirroredStrategy: TF_CONFIG names all hosts"},
+      {"--mpi", "", "run under MPI, even with a single process"},
+      {"--torchrun", "", "run torchrun (PyTorch) on each host, connected to the leader"},
+      {"--tf", "", "run with TensorFlow's MultiWorkerMirroredStrategy; TF_CONFIG lists all hosts"},
       {"--mxnet", "", "run with MXNet's scheduler and parameter servers"},
-      {"--custom-mpi-options", "TEXT", "more options for mpirun, as one string"}};
+      {"--custom-mpi-options", "TEXT", "additional options for mpirun, as one string"}};
   before.insert(before.end(), launch.begin(), launch.end());
   before.insert(before.end(), after.begin(), after.end());
   return before;
@@ -203,42 +199,44 @@ std::vector<Page> pages_here() {
       fit(),
       {.name = "doctor",
        .group = Group::here,
-       .brief = "check what this machine lacks and how to install it",
-       .about = "Checks what this machine, or a Slurm cluster, has and lacks for running jobs. "
-                "Shows the purpose of each item and how to install it. On this machine it also "
-                "runs a one-host job, which takes less than a second.",
-       .flags = {{"--python", "PROGRAM",
-                  "interpreter whose modules are checked (default: python3 on PATH)"},
-                 {"--engine", "NAME",
-                  "local, this machine (default), or slurm: the cluster that this submit host "
-                  "belongs to"},
-                 slurm_flag,
-                 {"--probe", "",
-                  "with --engine slurm: also run a short job to check clocks, free space and "
-                  "programs of idle nodes"},
-                 {"--json", "", "print one JSON object"}},
+       .brief = "check this machine for missing requirements",
+       .about = "Checks whether this machine, or a Slurm cluster, has everything that jobs need. "
+                "For each item, it shows the purpose and how to install what is missing. On this "
+                "machine, it also runs a one-host test job, which takes less than a second.",
+       .flags =
+           {{"--python", "PROGRAM",
+             "Python interpreter whose modules are checked (default: python3 on PATH)"},
+            {"--engine", "NAME",
+             "what to check: this machine (local) or its Slurm cluster (slurm) (default: local)"},
+            slurm_flag,
+            {"--probe", "",
+             "with --engine slurm: also run a short job that checks clocks, disk and programs of "
+             "idle nodes"},
+            {"--json", "", "print one JSON object"}},
        .examples = {{"sm doctor"},
-                    {"sm doctor --python ~/venv/bin/python", "check for jobs that use this venv"},
+                    {"sm doctor --python ~/venv/bin/python", "check the packages in this venv"},
                     {"sm doctor --engine slurm --slurm partition=gpu --probe"}},
        .notes = {slurm_note},
        .exits = {{"0", "everything that jobs need is available"},
                  {"2", "usage error"},
-                 {"3", "something is missing"}}},
+                 {"3", "a requirement is missing"}}},
       {.name = "clean",
        .group = Group::here,
-       .brief = "remove leftovers of killed jobs",
-       .about =
-           "Removes the leftovers of killed jobs on this machine. Running jobs are not affected.",
+       .brief = "clean up after jobs that were killed",
+       .about = "Removes what killed jobs left on this machine: networks, mounts and folders. "
+                "Running jobs are not affected.",
        .flags = {{"--all", "",
-                  "also remove folders kept by `sm fit --keep`, and the records of finished jobs "
-                  "in sm jobs"},
+                  "also remove folders kept by sm fit --keep, and the records of finished jobs in "
+                  "sm jobs"},
                  {"--json", "", "print one JSON object"}},
        .examples = {{"sm clean"},
                     {"sm clean --all",
-                     "also remove folders of jobs with --keep, and the records of finished jobs"}},
-       .exits = {{"0", "nothing is left"},
-                 {"2", "usage error"},
-                 {"3", "this user may not create namespaces, or something could not be removed"}}},
+                     "also remove folders kept by --keep, and the records of finished jobs"}},
+       .exits =
+           {{"0", "cleaned up; nothing is left to remove"},
+            {"2", "usage error"},
+            {"3",
+             "this user is not allowed to create namespaces, or something could not be removed"}}},
   };
 }
 

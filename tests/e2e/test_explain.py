@@ -123,7 +123,7 @@ def test_a_message_finds_its_section_in_one_word_or_several():
 
 def test_a_typo_is_reported_with_a_suggestion():
     assert "did you mean lost-host?" in sm("explain", "lost-hots", code=2).stderr
-    assert "sm explain lists the names" in sm("explain", "!", code=2).stderr
+    assert "sm explain lists the topics" in sm("explain", "!", code=2).stderr
 
 
 def test_a_message_ends_with_its_name():

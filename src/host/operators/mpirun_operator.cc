@@ -101,7 +101,8 @@ int print_plan(MpirunFlags flags, const Args& command, const Env& env) {
 
 int mpirun_main(const Args& all_args, const Env& own_env) {
   command::Line line(command::page_of("mpirun"));
-  line.more_help("Of Open MPI 4's options are\n" + launch::mpirun_options_help({}));
+  line.more_help("Open MPI 4 options for --custom_mpi_options:\n" +
+                 launch::mpirun_options_help({}));
   MpirunFlags flags;
   bool print_only = false;
   for (const FlagName& name : flag_names) line.text(name.flag, flags.*name.value);

@@ -318,7 +318,7 @@ const Option* find_mpirun_option(const MpiFlavour& flavour, std::string_view nam
 
 std::string mpirun_options_help(const MpiFlavour& flavour) {
   const Tables tables = tables_of(flavour);
-  return "taken:\n" + names_in(tables, false) + "refused:\n" + names_in(tables, true);
+  return "accepted:\n" + names_in(tables, false) + "rejected:\n" + names_in(tables, true);
 }
 
 }  // namespace muster::launch

@@ -251,7 +251,7 @@ TEST_CASE("mpirun options: help names each option once, as supported or refused"
                                  {MpiFlavour::Kind::intel_mpi, 2021}};
   for (const MpiFlavour& flavour : flavours) {
     const std::string text = mpirun_options_help(flavour);
-    const std::size_t middle = text.find("refused:\n");
+    const std::size_t middle = text.find("rejected:\n");
     REQUIRE(middle != std::string::npos);
     std::set<std::string> seen;
     for (const bool refused : {false, true}) {
