@@ -87,46 +87,47 @@ std::vector<Finding> kernel_findings(const MachineFacts& facts) {
   const bool own_ids = is_new_enough(facts.kernel, kernel_of_user_ids) && facts.user_namespaces;
   const bool has_users = facts.rootless_ids > 1;
   const Finding users{.what = "user ids",
-                      .purpose = "hosts can have several users",
+                      .purpose = "to have several users in a host",
                       .good = has_users,
                       .needed = false,
                       .advice =
                           "apt-get install uidmap; usermod --add-subuids 100000-165535 "
-                          "--add-subgids 100000-165535 YOU"};
+                          "--add-subgids 100000-165535 USERNAME"};
   const Finding nobody{.what = "user ids",
-                       .purpose = "root in a host is an unprivileged user on the machine",
+                       .purpose = "to run root in a host as an unprivileged user of the machine",
                        .good = own_ids,
                        .needed = false,
                        .advice =
-                           "Linux 5.19 or newer and user.max_user_namespaces above 0; with older "
-                           "kernels, root in a host has root's user ID"};
+                           "Linux 5.19 or newer is required, with user.max_user_namespaces above "
+                           "0; otherwise root in a host has the user ID of root on the machine"};
   return {
       {.what = "kernel",
-       .purpose = "new enough to run hosts as containers",
+       .purpose = "to run hosts as containers",
        .good = is_new_enough(facts.kernel, kernel_min),
        .found = facts.kernel,
-       .advice = "Linux 5.9 or newer is needed"},
+       .advice = "Linux 5.9 or newer is required"},
       {.what = "overlayfs",
-       .purpose = "hosts write to a layer over the machine's files",
+       .purpose = "to store what hosts write in a layer over the machine's files",
        .good = has_file_system(facts.file_systems, "overlay"),
        .advice = "modprobe overlay"},
       {.what = "cgroups",
-       .purpose = "keep the processes of a host together",
+       .purpose = "to manage all processes of a host together",
        .good = has_control_groups(facts.mountinfo),
        .found = facts.controllers,
        .advice = "mount -t cgroup2 none /sys/fs/cgroup"},
       {.what = "limits",
-       .purpose = "jobs cannot use up all memory and all processes",
+       .purpose = "to limit the memory and the number of processes of jobs",
        .good = has_limits,
        .needed = false,
-       .advice = "a kernel with the control groups memory and pids: cgroup_enable=memory at boot"},
+       .advice = "use a kernel with the cgroup controllers memory and pids; boot it with "
+                 "cgroup_enable=memory"},
       {.what = "seccomp",
-       .purpose = "hosts get a system call filter",
+       .purpose = "to filter the system calls of hosts",
        .good = facts.seccomp_actions.find("errno") != std::string::npos,
-       .advice = "a kernel with CONFIG_SECCOMP_FILTER"},
+       .advice = "use a kernel with CONFIG_SECCOMP_FILTER"},
       facts.rootless_ids > 0 ? users : nobody,
       {.what = "oom score",
-       .purpose = "server and stewards outlive jobs when memory runs out",
+       .purpose = "to keep muster's own processes alive when memory runs out",
        .good = has_capability(facts.status, cap_sys_resource),
        .needed = false,
        .advice = "run sm with CAP_SYS_RESOURCE"},
@@ -153,37 +154,38 @@ void tell_without_root(std::vector<Finding>& all) {
 }  // namespace
 
 std::vector<Finding> findings(const MachineFacts& facts) {
-  std::vector<Finding> all = {
-      {.what = "root",
-       .purpose = "hosts are containers",
-       .good = facts.root,
-       .found = facts.rootless_ids > 0 ? "not needed: you can create namespaces" : facts.refused,
-       .advice = run_as_root}};
-  all.push_back(program("runc", facts.runc, true, "runs the hosts", "runc"));
+  std::vector<Finding> all = {{.what = "root",
+                               .purpose = "to create containers",
+                               .good = facts.root,
+                               .found = facts.rootless_ids > 0
+                                            ? "not needed, because this user can create namespaces"
+                                            : facts.refused,
+                               .advice = run_as_root}};
+  all.push_back(program("runc", facts.runc, true, "to run containers", "runc"));
   for (Finding& each : kernel_findings(facts)) all.push_back(std::move(each));
   if (facts.root)  // For others it is not writable, and need not be.
     all.push_back({.what = "state folder",
-                   .purpose = "holds the files of running jobs",
+                   .purpose = "to store the files of running jobs",
                    .good = facts.state_writable,
                    .found = facts.state_folder,
                    .advice = "make it writable, or set MUSTER_STATE to another folder"});
   all.push_back(amount("disk", "for the state folder", facts.disk_free_bytes,
-                       "free some space, or set MUSTER_STATE to a folder on another disk"));
+                       "free up space, or set MUSTER_STATE to a folder on another disk"));
   all.push_back({.what = "volumes",
-                 .purpose = "VolumeSizeInGB and --volume-size limit the disk use of hosts",
+                 .purpose = "to enforce disk limits (VolumeSizeInGB, --volume-size)",
                  .good = !facts.mke2fs.empty() && facts.loop_devices &&
                          has_file_system(facts.file_systems, "ext4"),
                  .needed = false,
                  .advice = "apt-get install e2fsprogs; modprobe loop ext4"});
   all.push_back({.what = "disk shares",
-                 .purpose = "jobs that use the disk at the same time get equal shares of it",
+                 .purpose = "to share disk bandwidth equally among jobs",
                  .good = facts.disk_scheduler.find("[bfq]") != std::string::npos,
                  .needed = false,
                  .found = facts.disk_scheduler,
-                 .advice = "write bfq to queue/scheduler of the disk in /sys/block: no other "
-                           "scheduler supports the weights of control groups"});
-  all.push_back(amount("memory", "for the jobs", facts.memory_available_bytes,
-                       "end other programs; a job that runs out of memory is killed"));
+                 .advice = "select the bfq scheduler for the disk: write bfq to queue/scheduler of "
+                           "the disk in /sys/block; other schedulers ignore cgroup weights"});
+  all.push_back(amount("memory", "for jobs", facts.memory_available_bytes,
+                       "stop other programs; a job that runs out of memory is killed"));
   if (facts.python_asked.empty())
     all.push_back(program("python3", facts.python3, false, "for Python scripts", "python3"));
   else
@@ -192,22 +194,22 @@ std::vector<Finding> findings(const MachineFacts& facts) {
                    .good = !facts.python3.empty(),
                    .found = facts.python3.empty() ? facts.python_asked : facts.python3,
                    .advice = "program not found; choose another with --python"});
-  all.push_back(program("mpirun", facts.mpirun, false, "for jobs of several processes under MPI",
+  all.push_back(program("mpirun", facts.mpirun, false, "for jobs with several processes under MPI",
                         "openmpi-bin"));
   const std::string python = facts.python_asked.empty() ? "python3" : facts.python_asked;
   all.push_back({.what = "py-spy",
-                 .purpose = "sm stacks shows the stacks of Python programs",
+                 .purpose = "for sm stacks to show the stacks of Python programs",
                  .good = !facts.py_spy.empty(),
                  .needed = false,
                  .found = facts.py_spy,
                  .advice = python + " -m pip install py-spy"});
   all.push_back({.what = "outside",
-                 .purpose = "jobs can reach the same networks as this machine",
+                 .purpose = "to let jobs reach the same networks as this machine",
                  .good = facts.no_outside.empty(),
                  .needed = false,
                  .found = facts.no_outside,
-                 .advice = "apt-get install nftables, and give the machine a default route; "
-                           "otherwise hosts reach only each other and the job's S3"});
+                 .advice = "apt-get install nftables, and configure a default route; otherwise "
+                           "hosts can reach only each other and the job's S3"});
   if (facts.rootless_ids > 0) tell_without_root(all);
   return all;
 }

@@ -301,7 +301,7 @@ def test_doctor_shows_a_user_what_is_available(user):
     process = user.sm("doctor", "--json")
     process.wait(GUARD_SECONDS)
     checks = {each["what"]: each for each in json.loads(process.out)["checks"]}
-    assert checks["root"]["good"] and "you can create namespaces" in checks["root"]["found"]
+    assert checks["root"]["good"] and "this user can create namespaces" in checks["root"]["found"]
     for what in ("limits", "volumes", "oom score", "user ids"):
         assert not checks[what]["good"] and not checks[what]["needed"], what
 

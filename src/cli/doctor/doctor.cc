@@ -26,7 +26,7 @@ namespace {
 /// "tensorflow" -> "for sm tf", by what its launcher calls it.
 std::string purpose_of(const std::string& module) {
   for (const launch::LauncherRow& row : launch::launchers())
-    if (row.needs.usual == module) return "for programs that " + std::string(row.name) + " starts";
+    if (row.needs.usual == module) return "for the launcher " + std::string(row.name);
   return {};
 }
 
@@ -40,9 +40,9 @@ Finding health_finding(const places::GpuHealth& health) {
           .needed = false,
           .found = join(lines, "; "),
           .advice = health.unknown.empty()
-                        ? "no job gets such a GPU: reset it (nvidia-smi --gpu-reset), reboot, or "
-                          "have it replaced"
-                        : "nvidia-smi -q must work: install the driver's tools, or look at dmesg"};
+                        ? "jobs do not get unhealthy GPUs; reset them (nvidia-smi --gpu-reset), "
+                          "reboot, or replace them"
+                        : "nvidia-smi -q must work; install the driver's tools, or check dmesg"};
 }
 
 }  // namespace
@@ -58,7 +58,7 @@ std::vector<Finding> findings(const JobFacts& facts) {
                    .needed = false,
                    .found = is_there ? "in " + facts.python : std::string(),
                    .advice = facts.python + " -m pip install " + module +
-                             ", or name another interpreter with --python"});
+                             ", or choose another interpreter with --python"});
   }
   const bool has_accelerators = facts.gpus > 0 || facts.neurons > 0;
   all.push_back(
@@ -69,15 +69,15 @@ std::vector<Finding> findings(const JobFacts& facts) {
        .found = facts.neurons > 0 ? std::to_string(facts.neurons) + " Neuron cores"
                 : facts.gpus > 0  ? std::to_string(facts.gpus)
                                   : facts.gpu_trouble,
-       .advice = "if the machine has GPUs, install their driver; nvidia-smi must list them"});
+       .advice = "if this machine has GPUs, install their driver; nvidia-smi must list them"});
   if (facts.gpus > 0) all.push_back(health_finding(facts.health));
   all.push_back({.what = "port",
-                 .purpose = "where sm server listens",
+                 .purpose = "for sm server to listen on",
                  .good = facts.port_trouble.empty(),
                  .needed = false,
                  .found = facts.port_trouble,
-                 .advice = "a server may already be running (try sm jobs); or use sm server "
-                           "--listen 127.0.0.1:PORT"});
+                 .advice = "sm server may already be running (try sm jobs); otherwise choose "
+                           "another port: sm server --listen 127.0.0.1:PORT"});
   return all;
 }
 

@@ -47,7 +47,7 @@ Finding nodes_finding(const SlurmFacts& facts) {
   if (found.empty())
     found = std::to_string(up) + " of " + std::to_string(facts.nodes.size()) + " can run jobs";
   return {.what = "nodes",
-          .purpose = "nodes for the hosts",
+          .purpose = "to run the hosts",
           .good = up > 0,
           .found = found,
           .advice = "sm nodes shows why a node is not available"};
@@ -61,38 +61,39 @@ std::vector<Finding> settings_findings(const SlurmFacts& facts) {
   const bool suspends = mode.find("SUSPEND") != std::string::npos;
   return {
       {.what = "proctrack",
-       .purpose = "Slurm ends all of a job's processes",
+       .purpose = "for Slurm to end all processes of a job",
        .good = names(facts, "ProctrackType", "cgroup"),
        .needed = false,
        .found = value(facts, "ProctrackType"),
-       .advice = "ProctrackType=proctrack/cgroup; without it, only muster ends the processes"},
+       .advice = "set ProctrackType=proctrack/cgroup; otherwise only muster ends the processes"},
       {.what = "limits",
-       .purpose = "if a host uses too much memory, only this host is ended",
+       .purpose = "to end only the host that exceeds its memory limit",
        .good = names(facts, "TaskPlugin", "cgroup") && value(facts, "ConstrainRAMSpace") == "yes",
        .needed = false,
        .found = value(facts, "TaskPlugin"),
-       .advice = "TaskPlugin=task/cgroup, and ConstrainRAMSpace=yes in cgroup.conf"},
+       .advice = "set TaskPlugin=task/cgroup, and ConstrainRAMSpace=yes in cgroup.conf"},
       {.what = "kill wait",
        .purpose = "time between SIGTERM and SIGKILL when a job is cancelled",
        .good = slurm::seconds_in(kill_wait).value_or(std::chrono::seconds(0)) >= kill_wait_min,
        .needed = false,
        .found = kill_wait,
-       .advice = "KillWait=30 or more leaves time to write a checkpoint; sm stop grants its own"},
+       .advice = "set KillWait to 30 or more to leave time for writing a checkpoint; sm stop has "
+                 "its own limit"},
       {.what = "lost nodes",
-       .purpose = "Slurm needs this time to notice a lost node; muster notices it sooner, by its "
-                  "own connection",
+       .purpose = "time until Slurm notices a lost node; muster notices it sooner, through its own "
+                  "connection",
        .good = slurm::seconds_in(timeout).value_or(std::chrono::seconds(0)).count() > 0,
        .needed = false,
        .found = timeout,
-       .advice = "SlurmdTimeout=0 disables this check: only muster's own connection notices a dead "
-                 "node, and Slurm keeps the node in its jobs"},
+       .advice = "set SlurmdTimeout above 0: with 0, only muster notices a dead node, and Slurm "
+                 "keeps the node in its jobs"},
       {.what = "preemption",
-       .purpose = "preempted jobs restart automatically",
+       .purpose = "to restart preempted jobs automatically",
        .good = !suspends,
        .needed = false,
        .found = mode,
-       .advice = "PreemptMode SUSPEND pauses jobs, which keep their GPU memory; REQUEUE or CANCEL "
-                 "let them restart elsewhere"},
+       .advice = "PreemptMode SUSPEND pauses jobs, which keep their GPU memory; with REQUEUE or "
+                 "CANCEL, they restart elsewhere"},
   };
 }
 
@@ -103,25 +104,25 @@ std::vector<Finding> site_findings(const SlurmFacts& facts) {
   const std::string select = value(facts, "SelectType");
   return {
       {.what = "accounting",
-       .purpose = "other users cannot read a job's script and environment there",
+       .purpose = "to hide the scripts and environments of jobs from other users",
        .good = !keeps,
        .needed = false,
        .found = value(facts, "AccountingStoreFlags"),
-       .advice = "scripts and environments of jobs are stored; muster's contain no secrets, but "
-                 "other sbatch scripts may"},
+       .advice = "Slurm's accounting stores scripts and environments of jobs; those of muster "
+                 "contain no secrets, but other sbatch scripts may"},
       {.what = "select",
-       .purpose = "--cpus and --memory share a node among jobs",
+       .purpose = "to share a node among jobs with --cpus and --memory",
        .good = select != "select/linear",
        .needed = false,
        .found = select,
        .advice = "select/linear always allocates whole nodes"},
       {.what = "requeue",
-       .purpose = "muster itself restarts jobs, and uses --no-requeue whatever JobRequeue is",
+       .purpose = "ignored: muster submits jobs with --no-requeue and restarts them itself",
        .good = true,
        .needed = false,
        .found = value(facts, "JobRequeue")},
       {.what = "MPI ports",
-       .purpose = "ports that srun reserves for MPI; muster's launchers choose their own",
+       .purpose = "ports that srun reserves for MPI; ignored: muster's launchers choose their own",
        .good = true,
        .needed = false,
        .found = value(facts, "MpiParams")},
@@ -136,11 +137,13 @@ Finding partitions_finding(const SlurmFacts& facts) {
     all_up = all_up && each.state == "up";
   }
   return {.what = "partitions",
-          .purpose = "a job whose --timeout plus 25 minutes exceeds this limit waits forever",
+          .purpose =
+              "their time limits: a job whose --timeout plus 25 minutes exceeds the limit waits "
+              "forever",
           .good = all_up,
           .needed = false,
           .found = join(texts, "; "),
-          .advice = "jobs for a partition that is not up wait or are rejected"};
+          .advice = "jobs in a partition that is not up wait or are rejected"};
 }
 
 double skew_of(const SlurmFacts& facts, const NodeWord& word) {
@@ -162,7 +165,7 @@ std::string each_bad(const std::vector<NodeWord>& words, Says says) {
 Finding of_nodes(const char* what, const char* purpose, std::string bad, std::size_t count,
                  const char* advice) {
   const bool good = bad.empty();
-  if (good) bad = "on all " + std::to_string(count);
+  if (good) bad = "on all " + std::to_string(count) + " nodes";
   return {.what = what,
           .purpose = purpose,
           .good = good,
@@ -174,7 +177,7 @@ Finding of_nodes(const char* what, const char* purpose, std::string bad, std::si
 std::vector<Finding> probe_findings(const SlurmFacts& facts) {
   if (!facts.words)
     return {{.what = "probe",
-             .purpose = "checks idle nodes",
+             .purpose = "to check idle nodes",
              .good = false,
              .needed = false,
              .found = facts.no_words,
@@ -182,7 +185,7 @@ std::vector<Finding> probe_findings(const SlurmFacts& facts) {
   const std::vector<NodeWord>& words = *facts.words;
   const auto lacks = [](bool has) { return std::string(has ? "" : " has none"); };
   return {
-      of_nodes("clocks", "the hosts' clocks agree",
+      of_nodes("clocks", "synchronized clocks",
                each_bad(words,
                         [&](const NodeWord& word) {
                           const double skew = skew_of(facts, word);
@@ -194,7 +197,7 @@ std::vector<Finding> probe_findings(const SlurmFacts& facts) {
                         }),
                words.size(),
                "run chrony or ntpd on those nodes; munge rejects differences above five minutes"),
-      of_nodes("room", "a job's files are in /tmp",
+      of_nodes("room", "free space in /tmp for the files of jobs",
                each_bad(words,
                         [](const NodeWord& word) {
                           const std::int64_t mib = word.free_kib >> 10;
@@ -202,22 +205,23 @@ std::vector<Finding> probe_findings(const SlurmFacts& facts) {
                                      ? ""
                                      : " " + std::to_string(mib) + " MiB free";
                         }),
-               words.size(), "free some space there"),
-      of_nodes("namespaces", "without root, a host requires a user namespace",
+               words.size(), "free up space in /tmp on those nodes"),
+      of_nodes("namespaces", "user namespaces, for hosts without root",
                each_bad(words, [&](const NodeWord& word) { return lacks(word.user_namespaces); }),
-               words.size(), "user.max_user_namespaces above 0; root's jobs need none"),
-      of_nodes("cgroups", "hosts as containers were tested with version 1",
+               words.size(), "set user.max_user_namespaces above 0; jobs of root don't need it"),
+      of_nodes("cgroups", "cgroup version 1, with which hosts as containers were tested",
                each_bad(words,
                         [](const NodeWord& word) {
                           return std::string(word.cgroups == "cgroup2fs" ? " has version 2" : "");
                         }),
-               words.size(), "light hosts need none"),
+               words.size(), "light hosts don't need cgroups"),
       of_nodes("runc", "for hosts as containers",
                each_bad(words, [&](const NodeWord& word) { return lacks(!word.runc.empty()); }),
-               words.size(), "apt-get install runc; light hosts need none"),
+               words.size(), "apt-get install runc; light hosts don't need it"),
       of_nodes("python3", "for Python scripts",
                each_bad(words, [&](const NodeWord& word) { return lacks(!word.python.empty()); }),
-               words.size(), "install it there, or choose another with --python"),
+               words.size(),
+               "install python3 on those nodes, or choose another interpreter with --python"),
   };
 }
 
@@ -225,30 +229,31 @@ std::vector<Finding> probe_findings(const SlurmFacts& facts) {
 
 std::vector<Finding> findings(const SlurmFacts& facts) {
   const std::string version = value(facts, "SLURM_VERSION");
-  std::vector<Finding> all = {{.what = "Slurm",
-                               .purpose = "its controller responds",
-                               .good = facts.no_settings.empty(),
-                               .found = facts.no_settings,
-                               .advice = "run this on a submit host; SLURM_CONF names its "
-                                         "configuration"}};
+  std::vector<Finding> all = {
+      {.what = "Slurm",
+       .purpose = "connection to Slurm's controller",
+       .good = facts.no_settings.empty(),
+       .found = facts.no_settings,
+       .advice =
+           "run this on a submit host; SLURM_CONF can set the path of Slurm's configuration"}};
   if (!facts.no_settings.empty()) return all;
   all.push_back({.what = "version",
-                 .purpose = "17.11 or newer",
+                 .purpose = "17.11 or newer is required",
                  .good = is_known(version),
                  .found = version,
-                 .advice = "a newer Slurm"});
+                 .advice = "install a newer version of Slurm"});
   all.push_back({.what = "submission",
-                 .purpose = "you are allowed to submit jobs",
+                 .purpose = "permission to submit jobs",
                  .good = facts.no_trial.empty(),
                  .found = facts.no_trial,
-                 .advice = "set --slurm partition=, account=, qos= as your site requires"});
+                 .advice = "set --slurm partition=, account= and qos= as your site requires"});
   all.push_back(nodes_finding(facts));
-  all.push_back(
-      {.what = "address",
-       .purpose = "nodes connect to this machine",
-       .good = !facts.address.empty(),
-       .found = facts.address,
-       .advice = "no route to the first node; set --slurm address= to an address of this machine"});
+  all.push_back({.what = "address",
+                 .purpose = "for nodes to connect to this machine",
+                 .good = !facts.address.empty(),
+                 .found = facts.address,
+                 .advice = "found no route to the first node; set --slurm address= to an address "
+                           "of this machine that nodes can reach"});
   for (Finding& each : settings_findings(facts)) all.push_back(std::move(each));
   for (Finding& each : site_findings(facts)) all.push_back(std::move(each));
   all.push_back(partitions_finding(facts));

@@ -52,7 +52,7 @@ TEST_CASE("doctor: a sick card is shown, and the machine runs jobs all the same"
         std::string::npos);
   facts.health.unfit_lines = {"nvidia.com/gpu=0 needs recovery: Reset"};
   CHECK(text().find("absent  gpu health   for training on GPUs: nvidia.com/gpu=0 needs recovery: "
-                    "Reset; GPU 1: slowed down: too hot -> no job gets such a GPU") !=
+                    "Reset; GPU 1: slowed down: too hot -> jobs do not get unhealthy GPUs") !=
         std::string::npos);
   CHECK(is_well(findings(facts)));
   facts.health = {.unknown = "nvidia-smi -q: no answer"};
@@ -192,8 +192,8 @@ TEST_CASE("doctor: the name of an interpreter orders no terminal about") {
 TEST_CASE("doctor: the report has one line per thing") {
   const std::string text = findings_text(findings(good_machine()), false);
   CHECK(
-      text.starts_with("ok      root         hosts are containers\n"
-                       "ok      runc         runs the hosts: /usr/sbin/runc\n"));
+      text.starts_with("ok      root         to create containers\n"
+                       "ok      runc         to run containers: /usr/sbin/runc\n"));
   CHECK(text.find("ok      disk         for the state folder: 20.0 GiB free\n") !=
         std::string::npos);
   CHECK(text.ends_with("This machine can run jobs.\n"));
@@ -207,11 +207,11 @@ TEST_CASE("doctor: packages that only some jobs need are named with the user's i
   CHECK(is_well(findings(facts)));
   const std::string text = findings_text(findings(facts), false);
   for (const char* line :
-       {"ok      torch        for programs that torch_distributed starts: in /venv/bin/python\n",
-        "absent  mpi4py       for programs that mpi starts -> /venv/bin/python -m pip install "
+       {"ok      torch        for the launcher torch_distributed: in /venv/bin/python\n",
+        "absent  mpi4py       for the launcher mpi -> /venv/bin/python -m pip install "
         "mpi4py",
         "ok      gpus         for training on GPUs: 2\n",
-        "absent  port         where sm server listens: 127.0.0.1:7700: Address already in use "
+        "absent  port         for sm server to listen on: 127.0.0.1:7700: Address already in use "
         "-> "}) {
     CAPTURE(line);
     CHECK(text.find(line) != std::string::npos);

@@ -80,18 +80,18 @@ std::string seconds_of(Duration duration) {
 }  // namespace
 
 Finding finding_of_trial(const Result<platform::JobReport>& report, Duration took, bool too_long) {
-  Finding finding{.what = "job", .purpose = "a host starts, runs a program and ends"};
+  Finding finding{.what = "job", .purpose = "test job with one host"};
   if (!report)
     finding.found = report.error().text;
   else if (too_long)
-    finding.found = "not finished after " + seconds_of(took);
+    finding.found = "did not finish within " + seconds_of(took);
   else if (report->end.status != platform::JobEnd::Status::completed)
     finding.found = report->end.reason;
   else
     finding.found = report->trouble;
   finding.good = finding.found.empty();
   if (finding.good) {
-    finding.found = "in " + seconds_of(took);
+    finding.found = "completed in " + seconds_of(took);
     return finding;
   }
   const std::string_view topic = topic_name(finding.found);

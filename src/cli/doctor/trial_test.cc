@@ -23,12 +23,12 @@ TEST_CASE("trial: a job's failure is reported in one line, with its explanation"
     const char* found;
     const char* advice;
   } const cases[] = {
-      {"it ran", well, false, true, "in 0.4 s", ""},
+      {"it ran", well, false, true, "completed in 0.4 s", ""},
       {"it failed", failed, false, false,
        "algo-1 could not be started: runc: no response within a minute", "sm explain runc-failed"},
       {"it could not be asked for", fail(Errc::denied, "/x/jobs: Permission denied"), false, false,
        "/x/jobs: Permission denied", "sm explain"},
-      {"it was killed", failed, true, false, "not finished after 0.4 s",
+      {"it was killed", failed, true, false, "did not finish within 0.4 s",
        "sm fit fails in the same way"},
       {"it left something", left, false, false, "the job's folder could not be removed",
        "sm fit fails in the same way"},
