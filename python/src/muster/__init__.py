@@ -1,7 +1,7 @@
-"""The Python API of muster. It finds the `sm` program of the same wheel and runs it.
+"""The Python API of muster. The wheel also contains the `sm` program.
 
     muster.session()   returns a sagemaker.Session for the server in the AWS_* variables
-    muster.train(...)  runs one training job on that server
+    muster.train(...)  runs a training job on that server
 """
 
 

@@ -10,11 +10,11 @@ import tempfile
 
 
 class ToolkitError(Exception):
-    """A command of `sm` failed. The text is the error line that `sm` printed."""
+    """A command of `sm` failed. The message is the error line that `sm` printed."""
 
 
 def program():
-    """Returns the path of `sm`: MUSTER_SM, or the one installed with this package, or on PATH."""
+    """Returns the path of `sm`: from MUSTER_SM, next to this package, or on PATH."""
     named = os.environ.get("MUSTER_SM")
     if named:
         return named

@@ -1,4 +1,4 @@
-"""SageMaker's Session for a muster server. It needs no configuration file and no AWS account."""
+"""A SageMaker SDK session for a muster server, without a configuration file or an AWS account."""
 
 import inspect
 
@@ -8,7 +8,7 @@ from muster import server
 def session(default_bucket=None):
     """Returns a session of the installed SageMaker SDK: 1.x, 2.x or 3.x.
 
-    The session uses the server in the AWS_* variables, which `sm server` printed. It creates
+    The session uses the server in the AWS_* variables, as printed by `sm server`. It creates
     `default_bucket` when it first needs it; the default is sagemaker-REGION-ACCOUNT. Telemetry is
     off, and `get_execution_role(session)` returns a role. An estimator with this session sends the
     instance types local and local_gpu to the server. Raises server.ClientError if a variable or

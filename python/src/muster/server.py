@@ -10,7 +10,7 @@ REGION = "us-east-1"  # The server's default.
 
 
 class ClientError(Exception):
-    """A variable, package or file is missing. The text is one line."""
+    """A variable, package or file is missing. The message is one line."""
 
 
 def module(name):

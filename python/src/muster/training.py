@@ -1,4 +1,4 @@
-"""Runs a training job on a muster server with one call. Needs boto3, but not SageMaker's SDK."""
+"""Runs a training job on a muster server with one call. Requires boto3; no SageMaker SDK."""
 
 import datetime
 import json
@@ -16,7 +16,7 @@ PAUSE_SECONDS = 0.5
 
 
 class TrainingFailed(Exception):
-    """The job did not complete. `job` is the Job, `description` its description by the server."""
+    """The job did not complete. `job` is the Job, `description` the server's description of it."""
 
     def __init__(self, job, description):
         status = description["TrainingJobStatus"]
@@ -55,14 +55,14 @@ class Job:
         self._sagemaker.stop_training_job(TrainingJobName=self.name)
 
     def logs(self):
-        """Returns the lines so far, oldest first, as (host, line)."""
+        """Returns the log lines so far as a list of (host, line), oldest first."""
         return _Logs(self.name, self._boto).fresh()
 
     def wait(self, logs=True, out=None):
         """Waits until the job has ended, and prints its log meanwhile. Returns the Job.
 
-        Each log line follows the name of its host: "algo-1: epoch 3". On a terminal, control
-        characters are escaped. Raises TrainingFailed if the job did not complete.
+        Each log line is printed after the name of its host: "algo-1: epoch 3". On a terminal,
+        control characters are escaped. Raises TrainingFailed if the job did not complete.
         """
         to = out or sys.stdout
         tail = _Logs(self.name, self._boto) if logs else None
@@ -167,18 +167,19 @@ def train(
 ):
     """Runs `script` on `instance_count` hosts with MPI. Returns a Job.
 
-    num_of_processes_per_host: ranks on each host. None runs the script once per host, without MPI.
-    source_dir: a folder to upload; `script` is then a path in it. Default: the script only.
-    hyperparameters: passed to the script as arguments.
-    inputs: channels, as a dictionary from name to s3:// URL or to a local file or folder, which is
-        uploaded. A single value is the channel "training".
+    num_of_processes_per_host: the number of ranks on each host. None: runs the script once per
+        host, without MPI.
+    source_dir: a folder to upload; `script` is then a path in it. Default: uploads only the script.
+    hyperparameters: a dictionary, passed to the script as arguments.
+    inputs: the input channels: a dictionary that maps each name to an s3:// URL, or to a local file
+        or folder to upload. A single value becomes the channel "training".
     output: an s3:// prefix for the results.
-    volume_size: disk space of each host, in GiB.
-    wait: print the log until the job has ended, and raise TrainingFailed if it did not complete.
-    horovod_train_script, horovod_hyperparameters: the names that the Horovod lab uses for `script`
-        and `hyperparameters`.
+    volume_size: the disk space of each host, in GiB.
+    wait: prints the log until the job has ended, and raises TrainingFailed if it did not complete.
+    horovod_train_script, horovod_hyperparameters: other names of `script` and `hyperparameters`, as
+        used in the Horovod lab.
 
-    Raises server.ClientError, a text of one line, if the server is not configured.
+    Raises server.ClientError, with a one-line message, if the server is not configured.
     """
     script = _either("script", script, "horovod_train_script", horovod_train_script)
     if script is None:

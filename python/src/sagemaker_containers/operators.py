@@ -1,6 +1,6 @@
 """Launchers to call from a job's script: `import sagemaker_containers.operators as sm`.
 
-Every host must make the same call. It runs a program on all hosts, and raises
+Every host must make the same call. The call runs a program on all hosts. It raises
 ExecuteUserScriptError if the program fails, or ClientError if it cannot start. The launchers are
 `sm mpirun`, `sm torchrun`, `sm deepspeed`, `sm tf`, `sm mxnet` and `sm run`. All of them accept
 
@@ -128,7 +128,7 @@ class mxnet(object):  # pylint: disable=invalid-name
 
 
 def run(program=None, args=(), **hyperparameters):
-    """Runs a program once on each host. The first failure ends the others."""
+    """Runs a program once on each host. If one fails, the others are stopped."""
     _Call(program, args, hyperparameters, _python()).operate(["run"])
 
 

@@ -1,3 +1,3 @@
-"""Training in this process; the elder name of `trainer`."""
+"""Training in this process. The old name of `trainer`."""
 
 from sagemaker_training.trainer import *  # noqa: F401,F403

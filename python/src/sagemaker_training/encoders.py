@@ -66,7 +66,7 @@ def array_to_csv(array_like):
 
 
 def array_to_recordio_protobuf(array_like, labels=None):
-    """Encodes a dense matrix, or a sparse one of scipy, as RecordIO, one record per row."""
+    """Encodes a dense matrix, or a sparse SciPy matrix, as RecordIO, one record per row."""
     if len(array_like.shape) == 1:
         array_like = array_like.reshape(1, array_like.shape[0])
     assert len(array_like.shape) == 2, "Expecting a 1 or 2 dimensional array"

@@ -176,22 +176,26 @@ class Environment(mapping.MappingMixin):
 
     additional_framework_parameters = _value(
         "additional_framework_parameters",
-        "Hyperparameters named sagemaker_… that the toolkit does not use itself.",
+        "Hyperparameters whose names start with sagemaker_ and that the toolkit does not use.",
     )
     channel_input_dirs = _value("channel_input_dirs", "The folder of each channel, by name.")
-    current_host = _value("current_host", "This host's name, such as algo-1.")
-    current_instance_group = _value("current_instance_group", "Name of this host's group.")
-    current_instance_group_hosts = _value("current_instance_group_hosts", "Hosts of that group.")
+    current_host = _value("current_host", "This host's name, e.g. algo-1.")
+    current_instance_group = _value("current_instance_group", "Name of this host's instance group.")
+    current_instance_group_hosts = _value(
+        "current_instance_group_hosts", "Hosts in this host's instance group."
+    )
     current_instance_type = _value("current_instance_type", "Instance type of this host.")
     distribution_hosts = _value("distribution_hosts", "Hosts that take part in the distribution.")
     distribution_instance_groups = _value(
-        "distribution_instance_groups", "Groups that take part in the distribution."
+        "distribution_instance_groups", "Instance groups that take part in the distribution."
     )
-    framework_module = _value("framework_module", "SAGEMAKER_TRAINING_MODULE: module:function.")
+    framework_module = _value(
+        "framework_module", "Value of SAGEMAKER_TRAINING_MODULE, module:function."
+    )
     hosts = _value("hosts", "Names of all hosts, sorted.")
     hyperparameters = _value("hyperparameters", "The script's hyperparameters, decoded.")
-    input_config_dir = _value("input_config_dir", "Folder of the configuration files.")
-    input_data_config = _value("input_data_config", "inputdataconfig.json.")
+    input_config_dir = _value("input_config_dir", "Folder with the configuration files.")
+    input_data_config = _value("input_data_config", "Contents of inputdataconfig.json.")
     input_dir = _value("input_dir", "Parent folder of the configuration and the channels.")
     instance_groups = _value("instance_groups", "Names of all instance groups.")
     instance_groups_dict = _value("instance_groups_dict", "All instance groups, by name.")
@@ -200,22 +204,24 @@ class Environment(mapping.MappingMixin):
     is_modelparallel_enabled = _value("is_modelparallel_enabled", "Whether the job requests SMP.")
     is_smddpmprun_installed = _value("is_smddpmprun_installed", "Whether smddpmprun is on PATH.")
     is_smddprun_installed = _value("is_smddprun_installed", "Whether smddprun is on PATH.")
-    job_name = _value("job_name", "TRAINING_JOB_NAME.")
-    log_level = _value("log_level", "Level of the toolkit's logging, as a number.")
-    master_hostname = _value("master_hostname", "Name of the leading host.")
+    job_name = _value("job_name", "Value of TRAINING_JOB_NAME.")
+    log_level = _value("log_level", "Log level of the toolkit, as a number.")
+    master_hostname = _value("master_hostname", "Name of the leader.")
     model_dir = _value("model_dir", "Folder for the model.")
     module_dir = _value("module_dir", "Source of the user's code, a folder or URI.")
     module_name = _value("module_name", "The entry point without .py.")
-    network_interface_name = _value("network_interface_name", "Interface between the hosts.")
+    network_interface_name = _value(
+        "network_interface_name", "Network interface for traffic between hosts."
+    )
     num_cpus = _value("num_cpus", "Number of CPUs of this host.")
     num_gpus = _value("num_gpus", "Number of NVIDIA GPUs of this host.")
     num_neurons = _value("num_neurons", "Number of Neuron cores of this host.")
     output_data_dir = _value("output_data_dir", "Folder for other output files.")
-    output_dir = _value("output_dir", "Folder of `success`, `failure` and output_data_dir.")
+    output_dir = _value("output_dir", "Folder with `success`, `failure` and output_data_dir.")
     output_intermediate_dir = _value(
         "output_intermediate_dir", "Files in this folder are uploaded to S3 while the job runs."
     )
-    resource_config = _value("resource_config", "resourceconfig.json.")
+    resource_config = _value("resource_config", "Contents of resourceconfig.json.")
     topology = _value("topology", "Hosts and capacity units of an UltraServer, or empty.")
     user_entry_point = _value("user_entry_point", "The user's program, in the code folder.")
 
@@ -304,7 +310,7 @@ class Environment(mapping.MappingMixin):
         return self.instance_groups_dict
 
     def get_master_hostname(self):
-        """Returns the name of the leading host."""
+        """Returns the name of the leader, the first host."""
         return self.master_hostname
 
 

@@ -2,7 +2,7 @@
 
 
 class ClientError(Exception):
-    """An error of the user, not of the toolkit or the framework."""
+    """An error caused by the user, not by the toolkit or the framework."""
 
 
 class SMTrainingCompilerConfigurationError(Exception):
@@ -51,7 +51,7 @@ class ExecuteUserScriptError(_CalledProcessError):
 
 
 class ChannelDoesNotExistError(Exception):
-    """The job has no such channel."""
+    """The job does not have this channel."""
 
     def __init__(self, channel_name):
         super(ChannelDoesNotExistError, self).__init__(

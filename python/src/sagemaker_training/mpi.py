@@ -1,6 +1,6 @@
 """The MPI runners. Each host runs one; `sm` gathers the hosts and the leader starts mpirun.
 
-There is no sshd, no status file and no polling for orted: all hosts end when the program ends.
+There is no sshd, no status file and no polling for orted: all hosts exit when the program exits.
 """
 
 from inspect import isclass

@@ -66,7 +66,7 @@ def _resolve_type(dtype):
 
 
 def write_matrix(file, matrix, labels=None):
-    """Writes a record for each row of a matrix of numpy or a sparse one of scipy."""
+    """Writes a record for each row of a NumPy matrix or a sparse SciPy matrix."""
     if len(matrix.shape) != 2:
         raise ValueError("Array must be a Matrix")
     label_kind = None

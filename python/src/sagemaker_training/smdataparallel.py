@@ -23,7 +23,7 @@ def get_dataparallel_exception_classes():
 
 
 class SMDataParallelRunner(process.CollectiveRunner):
-    """Each host runs one. Only the leader's has the options."""
+    """Each host has one runner. Only the leader's runner has the options."""
 
     _runner = "smdataparallel"
 

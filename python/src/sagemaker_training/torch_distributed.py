@@ -1,4 +1,4 @@
-"""The runner of torchrun: one agent per host, whose ranks the host knows."""
+"""The runner of torchrun: one agent per host. The host knows the agent's ranks."""
 
 import os
 
