@@ -140,7 +140,7 @@ def test_a_job_that_fails_while_it_is_looked_at_shows_its_card(served, browser):
     browser.wait(f"{STATUS}?.includes('Failed')", SECONDS)
     card = browser.wait("document.querySelector('.cause')?.innerText", SECONDS)
     assert "rank 4 on algo-3" in card and "SIGKILL" in card, card
-    assert re.search(r"[0-9.]+ s after algo-3 began, while running\.", card), card
+    assert re.search(r"[0-9.]+ s after algo-3 started, while running\.", card), card
     assert re.search(r"5 other ranks ended because of it, within [0-9.]+ s\.", card), card
     assert "rank 4 step" in card, card  # What it said last.
 

@@ -82,7 +82,7 @@ def test_what_ranks_wrote_alike_is_one_row(served, browser):
     browser.wait(f"{row}?.includes('ranks 0–3') && {row}.includes('epoch 7 <b>')")
     assert "mpirank" not in browser.run(f"return {row}")
     number = browser.run("return document.querySelector('.line.current a').innerText")
-    browser.click("[aria-label='Combine equal lines of several ranks']")
+    browser.click("[aria-label='Combine identical lines from several ranks']")
     browser.wait(f"{tally} === '{RANKS}'")
     assert "fold" not in browser.url()
     browser.wait(f"{row}?.startsWith('{number}')")

@@ -91,7 +91,7 @@ function Objects({ name, step }) {
           onClick=${() => look(each)}>Contents</button>`}`,
       html`<span class="short">${each.place}</span>`, html`<span class="short">${sizeText(each.bytes)}</span>`, html`<${When} seconds=${each.modified / 1000} />`])} />
     ${inside && html`<${Inside} job=${name} object=${inside} close=${() => look(null)} />`}
-    ${told.more && html`<p class="note">Not all files are shown. Use <code>aws s3 ls</code> to list them.</p>`}`;
+    ${told.more && html`<p class="note">Not all files are shown. To list all of them, use <code>aws s3 ls</code>.</p>`}`;
 }
 
 function Stop({ job }) {

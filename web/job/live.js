@@ -44,9 +44,9 @@ export function LiveMetrics({ job, query }) {
   const open = told.lines.find((each) => each.name === query.chart);
   const to = jobPath(name, "metrics");
   return html`<section class="card" aria-label="Latest metrics"><div class="row"><h2>Metrics</h2><span class="grow"></span>
-      <${Link} to=${to}>${told.all > METRICS ? `All ${told.all}` : "Charts"}<//></div>
-    <table class="live"><caption class="hidden">The last value of each metric</caption><thead class="hidden"><tr>
-      ${["Metric", "Course", "Value"].map((each) => html`<th scope="col">${each}</th>`)}</tr></thead>
+      <${Link} to=${to}>${told.all > METRICS ? `All ${told.all} metrics` : "Charts"}<//></div>
+    <table class="live"><caption class="hidden">The latest value of each metric</caption><thead class="hidden"><tr>
+      ${["Metric", "Trend", "Value"].map((each) => html`<th scope="col">${each}</th>`)}</tr></thead>
     <tbody>${told.lines.map((each) => html`<tr key=${each.name}><th scope="row"><button type="button" class="plain"
         aria-expanded=${each === open} onClick=${() => ask({ chart: each === open ? "" : each.name })}>${each.name}</button></th>
       <td><${Spark} line=${each.line} count=${countOf(each.line, each.range)} /></td>
@@ -101,7 +101,7 @@ export function HostUsage({ name, lives }) {
   if (!told || told.all === 0) return html`<${Trouble} error=${error} />`;
   const count = told.hosts.length;
   return html`<section class="card" aria-label="Hosts"><div class="row"><h2>Hosts</h2><span class="grow"></span>
-      <${Link} to=${jobPath(name, "hosts")}>${told.all > count ? `All ${told.all}` : "Charts"}<//></div>
+      <${Link} to=${jobPath(name, "hosts")}>${told.all > count ? `All ${told.all} hosts` : "Charts"}<//></div>
     <div class="scroll" tabindex="0" role="region" aria-label="Resource usage of hosts"><table class="live"><thead><tr>
       <th scope="col">Host</th>${told.uses.map(([title, , whole]) =>
         html`<th scope="col" colspan="2">${title}${lives ? "" : whole === "most" ? " (maximum)" : " (mean)"}</th>`)}</tr></thead>

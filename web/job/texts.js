@@ -58,7 +58,7 @@ export function causeOf(job) {
   const told = { reason, lines: cause.last_lines || rest.join("\n"), seconds: 0, place: "", victims: "", advice: cause.advice || "" };
   if (cause.time_ms > 0) {
     told.seconds = cause.time_ms / 1000;
-    told.place = `${exactly(cause.after_ms)} after ${cause.host} began${cause.doing ? `, while ${cause.doing}` : ""}.`;
+    told.place = `${exactly(cause.after_ms)} after ${cause.host} started${cause.doing ? `, while ${cause.doing}` : ""}.`;
   } else if (cause.doing) {
     told.place = `${cause.host} was ${cause.doing}.`;
   }

@@ -35,7 +35,7 @@ function Host({ host, phases, length, all, before }) {
 /** One bar for each host, with an axis; the widest phases are named below. `all`: beyond the first line. */
 function Strip({ hosts, length, all }) {
   const shown = hosts.map(({ host, phases }) => ({ host, phases: phases.filter((each) => all || isStart(each) || each.grows === "start") }));
-  return html`<table class="strip"><caption class="hidden">Phases of each host; the table below the button Phases has their durations</caption>
+  return html`<table class="strip"><caption class="hidden">Phases of each host; the Phases button opens a table with their durations</caption>
     <tbody>${shown.map(({ host, phases }) => html`<tr key=${host.host}><th scope="row">${host.host}</th>
       <td><svg viewBox="0 0 1000 10" preserveAspectRatio="none" aria-hidden="true">${phases.map((phase) => {
         const { from, width } = barOf(phase, length);

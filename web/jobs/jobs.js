@@ -75,7 +75,7 @@ function Row({ job, now }) {
 function None({ counts }) {
   if (counts && Object.keys(counts).length === 0)
     return html`<${Empty} title="No jobs yet">
-      <p>Submit one on the machine where you use <code>sm</code>:</p>
+      <p>To submit one, run this on the machine where you use <code>sm</code>:</p>
       <div class="command"><code>sm submit train.py --wait</code></div><//>`;
   return html`<${Empty} title="No matching jobs">
     <button type="button" onClick=${() => go("/ui/jobs")}>Show all jobs</button><//>`;

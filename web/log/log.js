@@ -177,7 +177,7 @@ function Tools({ lines, query, name, follows, setFollows, found, step, jump, hos
       value=${query.rank || ""} maxlength="7" onChange=${(event) => ask({ rank: event.target.value.trim(), line: "" })} /></label>
     ${choice("stream", "Stream", { "": "All streams", stdout: "stdout", stderr: "stderr" })}
     ${choice("level", "Level", { "": "All levels", info: "≥ Info", warning: "≥ Warning", error: "≥ Error" })}
-    ${toggle("fold", "Fold", "Combine equal lines of several ranks")}
+    ${toggle("fold", "Fold", "Combine identical lines from several ranks")}
     ${toggle("wrap", "Wrap", "Wrap long lines")}
     ${lines.hosts.length > 1 || query.host ? html`<label><span class="hidden">Host</span>
       <select value=${query.host || ""} onChange=${(event) => ask({ host: event.target.value, line: "" })}>

@@ -36,7 +36,7 @@ export function capacityOf({ resources, runs, machine = {}, available = {}, disk
   for (const name of Object.keys(machine)) if (!held.has(name)) held.set(name, { name, held: 0 });
   const place = (name) => (ORDER.includes(name) ? ORDER.indexOf(name) : ORDER.length);
   const row = (name, text, used, reserved, free, total) => ({
-    name, used: used === null ? "not counted" : text(used), reserved: reserved > 0 ? text(reserved) : "", free: text(free), total: text(total),
+    name, used: used === null ? "not measured" : text(used), reserved: reserved > 0 ? text(reserved) : "", free: text(free), total: text(total),
     share: total ? (total - free) / total : 0 });
   const rows = [...held.values()].sort((a, b) => place(a.name) - place(b.name)).flatMap((each) => {
     const { name } = each;

@@ -45,7 +45,7 @@ test("amounts: only limits and the machine have rows, in one order", () => {
 
 test("amounts: the disk of jobs is the sum of their volumes, if any are counted", () => {
   const usedBy = (...disks) => capacityOf({ resources: [], runs: disks.map((disk) => ({ disk })), disk: { free: 0, total: 9 } })[0].used;
-  assert.deepEqual([usedBy(), usedBy(1, undefined, 4), usedBy(undefined)], ["0 bytes", "5 bytes", "not counted"]);
+  assert.deepEqual([usedBy(), usedBy(1, undefined, 4), usedBy(undefined)], ["0 bytes", "5 bytes", "not measured"]);
   assert.equal(capacityOf({ resources: [], runs: [], disk: { free: 0, total: 0 } })[0].share, 0);
 });
 

@@ -30,7 +30,7 @@ function Cards({ runs, all }) {
   const cards = cardsOf(runs);
   if (!all?.of && !all?.held && cards.length === 0) return null;
   return html`<section class="card"><h2>GPUs ${all?.of > 0 && html`<span class="quiet">${Math.max(all.of - all.held, 0)} free</span>`}</h2>
-    ${cards.length === 0 ? html`<p class="quiet">${all?.held ? "No figures yet." : "No job uses GPUs."}</p>`
+    ${cards.length === 0 ? html`<p class="quiet">${all?.held ? "No GPU metrics yet." : "No job is using a GPU."}</p>`
       : html`<${Table} title="GPUs" columns=${["GPU", "Job", "Host", "Utilization", "Memory"]} rows=${cards.map((each) =>
         [each.number, jobLink(each.job), each.host, `${Math.round(each.percent)}%`, sizeText(each.bytes)])} />`}</section>`;
 }
@@ -44,16 +44,16 @@ function Jobs({ title, rows, count, none, columns, cells }) {
 const jobLink = (name) => html`<${Link} to=${jobPath(name)}>${name}<//>`;
 
 /** The columns of running jobs, and the cells of one. On a cluster, only what they requested is known here. */
-const RUNNING = ["Job", "Holder", "Since", "CPUs", "Memory", "GPUs", "Disk"];
-const holder = (key) => html`<code>${key}</code>${key === visit.peek()?.key && " (you)"}`;
+const RUNNING = ["Job", "Owner", "Since", "CPUs", "Memory", "GPUs", "Disk"];
+const owner = (key) => html`<code>${key}</code>${key === visit.peek()?.key && " (you)"}`;
 const runningCells = (each) => [
-  jobLink(each.job), holder(each.key), html`<${When} seconds=${each.since / 1000} />`,
+  jobLink(each.job), owner(each.key), html`<${When} seconds=${each.since / 1000} />`,
   ...["cpu", "memory"].map((name) => useText(name, each.used?.[name], each.needs[name])),
   each.needs.gpu ? (each.used?.gpus || []).map(([number]) => number).join(", ") || `${each.needs.gpu} reserved` : "–",
-  each.disk === undefined ? html`<span class="quiet">not counted</span>` : sizeText(each.disk)];
-const SUBMITTED = ["Job", "Holder", "Since", "Resources"];
+  each.disk === undefined ? html`<span class="quiet">not measured</span>` : sizeText(each.disk)];
+const SUBMITTED = ["Job", "Owner", "Since", "Resources"];
 const submittedCells = (each) => [
-  jobLink(each.job), holder(each.key), html`<${When} seconds=${each.since / 1000} />`, needsText(each.needs)];
+  jobLink(each.job), owner(each.key), html`<${When} seconds=${each.since / 1000} />`, needsText(each.needs)];
 
 export function Machine() {
   useEffect(() => void (document.title = "Machine · muster"), []);
@@ -62,8 +62,8 @@ export function Machine() {
   const isElsewhere = value?.elsewhere;
   return html`<h1>Machine</h1>
     <${Trouble} error=${error} />
-    ${isElsewhere && html`<p class="note">Slurm schedules the jobs of this server. To see its nodes and its queue, run <code>sm nodes</code>
-      ${" "}and <code>sm queue</code> where sbatch works. Jobs submitted to Slurm are listed below.</p>`}
+    ${isElsewhere && html`<p class="note">Slurm schedules this server's jobs. To see the cluster's nodes and queue, run <code>sm nodes</code>
+      ${" "}and <code>sm queue</code> on a machine where sbatch works. Jobs submitted to Slurm are listed below.</p>`}
     ${value && html`<${Resources} view=${value} />
       <${Cards} runs=${value.runs} all=${value.resources.find((each) => each.name === "gpu")} />
       <${Jobs} title=${isElsewhere ? "Submitted to Slurm" : "Running"} rows=${value.runs} count=${value.run_count}
@@ -120,7 +120,7 @@ function Key({ each, changed }) {
   };
   const asked = each.own ? "Yes, delete it and log out" : "Yes, delete it";
   return html`<tr><td><code>${each.id}</code> ${each.own && html`<strong>(yours)</strong>`}</td>
-    <td data-label="Comment"><div>${each.comment}</div></td><td data-label="Created">${each.config ? "in the config" : html`<${When} seconds=${each.created / 1000} />`}</td>
+    <td data-label="Comment"><div>${each.comment}</div></td><td data-label="Created">${each.config ? "set in the config" : html`<${When} seconds=${each.created / 1000} />`}</td>
     <td><${Trouble} error=${error} />${each.config ? null : sure
       ? html`<button type="button" class="small danger" onClick=${remove}>${asked}</button>${" "}
           <button type="button" class="small" onClick=${() => setSure(false)}>No</button>`

@@ -150,7 +150,7 @@ function HeatMap({ name, seen: { from, width: seconds, columns, map } }) {
   return html`<div ref=${box} class="heat" tabindex="0" role="application" onKeyDown=${key} onPointerMove=${point}
       aria-label=${`${name} by rank and time; use the arrow keys to read values`}><canvas ref=${canvas} aria-hidden="true" /></div>
     <div class="row quiet"><span>${shortDate(from)} to ${shortDate(from + columns * seconds)}</span><span class="grow"></span>
-      <span>weakest colour: ${shortNumber(map.low)}, strongest: ${shortNumber(map.high)}${" "}or more</span></div>
+      <span>colour scale: ${shortNumber(map.low)} (weakest) to ${shortNumber(map.high)} or more (strongest)</span></div>
     <p class="readout" aria-live="polite">${row && html`${rankName(row)}, ${shortDate(from + at[0] * seconds)}: ${
       value === null ? "no value" : html`${shortNumber(value)} (mean of ${row.counts[at[0]]} values)`}`}</p>`;
 }
@@ -199,7 +199,7 @@ export function Hosts({ name, query }) {
   return html`<${JobHead} name=${name} job=${description} />
     <${Trouble} error=${error} />
     ${hosts && hosts.length === 0 && html`<${Empty} title="No host metrics">
-      <p class="quiet">muster records them while a host runs, starting after one second.</p><//>`}
+      <p class="quiet">muster records them while a host is running, starting one second after it starts.</p><//>`}
     ${names.length > 0 && html`<${Shown} names=${names} skip=${skip} all=${hosts.length} />
       <div class="filters"><${Zoom} range=${range} whole=${!zooms} zoom=${zoom} />
         <span class="quiet">drag to zoom in, double-click to reset</span></div>

@@ -106,7 +106,7 @@ export function Metrics({ name, query }) {
     <${Trouble} error=${error} />
     <${Compared} name=${name} jobs=${names} />
     ${known && metrics.length === 0 && html`<${Empty} title="No metrics yet">
-      <p class="quiet">muster reads metrics from the job's log, with the MetricDefinitions of the request.</p><//>`}
+      <p class="quiet">muster extracts metrics from the job's log, using the MetricDefinitions in the request.</p><//>`}
     ${metrics.length > 0 && html`<div class="filters">
         <input type="search" aria-label="Metric name contains" placeholder="Metric name contains…" value=${query.q || ""}
           onInput=${(event) => ask({ q: event.target.value })} />
@@ -117,7 +117,7 @@ export function Metrics({ name, query }) {
         of=${compares ? "Job" : null} range=${range} relative=${compares} zoom=${zoom}
         read=${(part, buckets, signal) => bucketsOf(jobs, each, part, buckets, signal)}
         files=${jobs.filter((job) => job.names.has(each)).map((job) => ({
-          text: compares ? `CSV of ${job.name}` : "CSV",
+          text: compares ? `CSV for ${job.name}` : "CSV",
           href: address("/ui/call/metric-csv", { job: job.name, name: each }) }))} />`)}</div>
       ${most < shown.length && html`<${More} grow=${() => setMost((old) => old + CHARTS)} />`}`}
     ${known && compares && html`<${Parameters} descriptions=${known.map((each) => each.description)} />`}`;
