@@ -12,7 +12,7 @@ inline constexpr Flag encrypt_flag{"--encrypt", "",
                                    "accept EnableInterContainerTrafficEncryption: no effect on one "
                                    "machine, rejected on a cluster"};
 inline constexpr std::string_view encrypt_note =
-    "With --encrypt, traffic between hosts on one machine is not encrypted: it never leaves the "
+    "--encrypt does not encrypt anything: on one machine, traffic between hosts never leaves the "
     "kernel.";
 inline constexpr std::string_view job_file_note =
     "A SCRIPT that ends in .yaml or .yml is a job file. Its keys are the names of flags without "

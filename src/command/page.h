@@ -70,15 +70,15 @@ inline constexpr Flag env_flag{.name = "--env",
 inline constexpr Flag env_file_flag{.name = "--env-file",
                                     .value = "FILE",
                                     .help =
-                                        "read variables from FILE, one per line; unlike --env, "
-                                        "this hides the values from other users"};
+                                        "read environment variables from FILE, one per line; "
+                                        "unlike --env, hides them from other users"};
 
 /// Help for the flag --metric of all commands that begin a job.
 inline constexpr std::string_view metric_help =
     "read a metric from the log with this regex (RE2): its first group, or else the whole match";
 /// Help for the flag --raw of all commands that show a job's lines.
 inline constexpr std::string_view raw_help =
-    "print log lines unchanged; by default, colours and other control sequences are escaped on a "
+    "print log lines unchanged; by default, control sequences such as colours are escaped on a "
     "terminal";
 
 /// How the lines of hosts look: a note of the same commands.

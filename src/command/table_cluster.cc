@@ -4,8 +4,9 @@ namespace muster::command {
 namespace {
 
 constexpr std::string_view source_note =
-    "All data is from Slurm: muster runs squeue and sinfo from PATH and shows Slurm's own reason "
-    "in brackets. Run this command on a machine where you can submit jobs, e.g. a login node.";
+    "muster gets all data from Slurm, by running squeue and sinfo from PATH. Slurm's own reason "
+    "for a state is in brackets. Run this command on a machine where you can submit jobs, e.g. a "
+    "login node.";
 
 std::vector<Exit> exits_of_slurm() {
   return {{"0", "success"},
@@ -38,8 +39,8 @@ Page nodes() {
       .group = Group::cluster,
       .brief = "list the nodes in a Slurm cluster and their state",
       .about =
-          "Lists the nodes in a Slurm cluster: their resources, what they are doing, and why some "
-          "of them don't accept jobs.",
+          "Lists the nodes in a Slurm cluster: their resources, their state, and the reason why a "
+          "node does not accept jobs.",
       .flags = {{"--json", "", "print one JSON object"}},
       .examples = {{"sm nodes"}},
       .notes =

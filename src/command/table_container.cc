@@ -15,27 +15,27 @@ Page train() {
       // SageMaker starts containers as `IMAGE train`: the word may stand there again.
       .operands = {{"train", "ignored: SageMaker starts containers with this argument", false, "",
                     "", true}},
-      .flags =
-          {{"--print-plan", "", "print what would run on this host, and exit"},
-           {"--port", "PORT",
-            "port on the leader where the hosts meet (env MUSTER_ROLLCALL_PORT; default: 9730)"},
-           {"--join-deadline", "SECONDS",
-            "how long to wait for the other hosts (env MUSTER_JOIN_DEADLINE; default: 900)"},
-           {"--heartbeat", "SECONDS",
-            "interval between heartbeats (env MUSTER_HEARTBEAT; default: 1)"},
-           {"--lost-after", "SECONDS",
-            "time without a heartbeat after which a host is lost (env MUSTER_LOST_AFTER; default: "
-            "5)"},
-           {"--grace", "SECONDS",
-            "time from SIGTERM to SIGKILL on a stop request (env MUSTER_STOP_DEADLINE; default: "
-            "30)"},
-           {"--failure-grace", "SECONDS",
-            "time from SIGTERM to SIGKILL after a failure elsewhere (env MUSTER_FAILURE_GRACE; "
-            "default: 1)"}},
+      .flags = {{"--print-plan", "", "print what would run on this host, and exit"},
+                {"--port", "PORT",
+                 "leader's port, to which the other hosts connect (env MUSTER_ROLLCALL_PORT; "
+                 "default: 9730)"},
+                {"--join-deadline", "SECONDS",
+                 "how long to wait for the other hosts (env MUSTER_JOIN_DEADLINE; default: 900)"},
+                {"--heartbeat", "SECONDS",
+                 "interval between heartbeats (env MUSTER_HEARTBEAT; default: 1)"},
+                {"--lost-after", "SECONDS",
+                 "time without a heartbeat until a host counts as lost (env MUSTER_LOST_AFTER; "
+                 "default: 5)"},
+                {"--grace", "SECONDS",
+                 "time from SIGTERM to SIGKILL when the job is stopped (env MUSTER_STOP_DEADLINE; "
+                 "default: 30)"},
+                {"--failure-grace", "SECONDS",
+                 "time from SIGTERM to SIGKILL after another process failed (env "
+                 "MUSTER_FAILURE_GRACE; default: 1)"}},
       .examples = {{"train", "in a container: run the job in /opt/ml"},
                    {"SAGEMAKER_BASE_DIR=/tmp/job train --print-plan"}},
-      .notes =
-          {"If the program is called train, it runs this command: train is the same as sm train."},
+      .notes = {"When sm is started under the name train, it runs this command: train is the same "
+                "as sm train."},
       .exits = {{"0", "the job succeeded"},
                 {"1",
                  "the job failed; output/failure contains the reason (a framework's module uses "
@@ -55,10 +55,10 @@ Page env() {
       .group = Group::container,
       .brief = "print the training environment of the job in /opt/ml",
       .about =
-          "Prints the environment of the training script of the job in /opt/ml (or "
-          "SAGEMAKER_BASE_DIR): all SM_* variables, as sagemaker-training sets them. With "
-          "--client, no job is needed: the command prints shell commands that make boto3, the AWS "
-          "CLI and the SageMaker SDKs use the muster server in the AWS_* variables.",
+          "Prints the environment in which the job in /opt/ml (or SAGEMAKER_BASE_DIR) runs its "
+          "training script: all SM_* variables, with the values that sagemaker-training sets. With "
+          "--client, no job is needed. It then prints shell commands that make boto3, the AWS CLI "
+          "and the SageMaker SDKs use the muster server that is set in the AWS_* variables.",
       .flags =
           {{"--json", "", "print one JSON object"},
            {"--shell", "", "print commands for a POSIX shell"},
@@ -70,7 +70,7 @@ Page env() {
            {"--stdin", "",
             "read resource_config, input_data_config and hyperparameters from standard input"},
            {"--invocation", "",
-            "print the log lines that precede a program's start, with secrets masked; reads "
+            "print the log lines written before a program starts, with secrets masked; reads "
             "standard input"},
            {"--client", "", "print the settings that AWS clients need to use a muster server"},
            {"--write", "FILE",
@@ -83,14 +83,14 @@ Page env() {
       .examples = {{"eval \"$(sm env --shell)\"", "set the job's variables in this shell"},
                    {"eval \"$(sm env --client)\"", "use the server with boto3 and the AWS CLI"},
                    {"eval \"$(sm env --client --write ~/muster-sagemaker.yaml)\"",
-                    "also with the SageMaker SDKs"}},
+                    "use the server with the SageMaker SDKs, too"}},
       .notes = {"--stdin reads {\"resource_config\": ..., \"input_data_config\": ..., "
                 "\"hyperparameters\": ...}. Each member that is present replaces the corresponding "
                 "file of the job.",
                 "--invocation reads {\"variables\": {NAME: TEXT, ...}, \"command\": [WORD, ...]}.",
                 "Without the file from --write, the SageMaker SDKs ask AWS for the name of their "
                 "default bucket. With --notebook, get_execution_role() without a session reads the "
-                "role from the file, as on SageMaker notebook instances."},
+                "role from resource-metadata.json, as on SageMaker notebook instances."},
       .exits = {{"0", "success"},
                 {"1", "the job cannot be read, or a file cannot be written"},
                 {"2", "usage error"}},
@@ -126,14 +126,14 @@ Page toolkit_run() {
           "by the flags below.",
       .rest = Rest::behind_dashes,
       .rest_name = "ENTRY_POINT [ARGS]",
-      .flags = {{"--runner", "RUNNER",
-                 "how to run it: process, mpi, smdataparallel, torch_distributed, deepspeed or "
-                 "pytorch_xla",
-                 "", false, "process mpi smdataparallel torch_distributed deepspeed pytorch_xla"},
-                {"--option", "NAME=VALUE", "set a runner option, named like its hyperparameter", "",
-                 true},
-                {"--python", "PATH", "Python interpreter for scripts"},
-                {"--report", "FD", "write the result as JSON to this open file descriptor"}},
+      .flags =
+          {{"--runner", "RUNNER",
+            "launcher: process, mpi, smdataparallel, torch_distributed, deepspeed or pytorch_xla",
+            "", false, "process mpi smdataparallel torch_distributed deepspeed pytorch_xla"},
+           {"--option", "NAME=VALUE",
+            "set an option of the launcher; NAME is the name of its hyperparameter", "", true},
+           {"--python", "PATH", "Python interpreter for scripts"},
+           {"--report", "FD", "write the result as JSON to this open file descriptor"}},
       .examples = {{"sm toolkit run --runner mpi -- train.py --epochs 3"}},
       .exits = {{"N", "the program's exit code"},
                 {"1", "the program could not be run"},

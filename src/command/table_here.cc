@@ -22,11 +22,11 @@ const Flag spares_flag = {
     "extra standby nodes, 0 to 16; one of them replaces a lost node immediately (default: 0)"};
 const Flag preflight_flag = {
     "--preflight", "",
-    "first check the nodes and the links between them, and name outliers; an error ends the job"};
-const Flag slurm_flag = {
-    "--slurm", "NAME=VALUE",
-    "sbatch option, e.g. partition, account, qos, constraint or exclusive; or address or sm", "",
-    true};
+    "before the job starts, test its nodes and links and report outliers; an error ends the job"};
+const Flag slurm_flag = {"--slurm", "NAME=VALUE",
+                         "sbatch option (partition, account, qos, constraint, exclusive, …), or "
+                         "address or sm (see below)",
+                         "", true};
 constexpr std::string_view slurm_note =
     "--slurm also accepts address=HOST, the address at which nodes can reach this machine, and "
     "sm=PATH, the path of sm on the nodes.";
@@ -36,7 +36,7 @@ constexpr std::string_view slurm_note =
 std::vector<Flag> fit_flags() {
   return around_launch_flags(
       {{"--source-dir", "DIR",
-        "folder with the code, which is never changed (default: the script's folder)"}},
+        "folder with the code, which muster does not modify (default: the script's folder)"}},
       {{.name = "--input",
         .value = "NAME=DIR",
         .help = "input channel NAME: hosts see the folder DIR at /opt/ml/input/data/NAME",
@@ -75,14 +75,14 @@ std::vector<Flag> fit_flags() {
         "size of /dev/shm, e.g. 8g (default: 1g, or half of the host's memory if it has GPUs)"},
        {"--volume-size", "GIB", "disk limit per host in GiB, including inputs (default: no limit)"},
        {"--network", "MODE",
-        "nat, none (only the job's hosts) or host (this machine's network, one host) (default: "
+        "network access: nat, none (only the job's hosts) or host (share this machine's) (default: "
         "nat)"},
        pip_conf_flag,
        encrypt_flag,
        {"--timeout", "TIME", "stop the job after TIME: 90 (seconds), 10m, 2h (default: 1d)"},
        max_wait_flag,
        hang_after_flag,
-       {"--end-hung", "", "end the job as Failed if it hangs; requires --hang-after"},
+       {"--end-hung", "", "if the job hangs, stop it and mark it as Failed; requires --hang-after"},
        {"--grace", "TIME",
         "time from SIGTERM to SIGKILL on a stop request: 5 (seconds), 2m (default: 30s)"},
        {"--keep", "",
@@ -93,13 +93,12 @@ std::vector<Flag> fit_flags() {
        retries_flag,
        spares_flag,
        preflight_flag,
-       {"--detach", "",
-        "return once the job is running; print its name and the commands to use next"},
+       {"--detach", "", "return once the job is running, and print its name and useful commands"},
        {"--raw", "", raw_help},
        utc_flag,
        {"--json", "", "print one JSON object per line instead of text"},
-       {"--verbose", "", "also log the actions of muster and train"},
-       {"--timeline", "", "show how long each phase took when the job ends, like sm timeline"},
+       {"--verbose", "", "also print log lines about what muster and train do"},
+       {"--timeline", "", "when the job ends, show how long each phase took, like sm timeline"},
        {"--print-plan", "", "print the job's specification and exit"},
        print_file_flag});
 }
@@ -149,7 +148,7 @@ Page fit() {
                 "Without --image, hosts use this machine's programs.",
                 "With --network nat, hosts can reach what this machine can reach. With --network "
                 "host, a single host shares this machine's network, including its local services.",
-                "To detect ranks that hang while using CPU time, --hang-after requires py-spy.",
+                "--hang-after requires py-spy to detect ranks that hang while they use CPU time.",
                 "Preemptions don't count toward --retries, but --retries 0 disables all restarts. "
                 "On this machine, use --spares to rehearse the loss of a node.",
                 encrypt_note, job_file_note, slurm_note,
@@ -203,16 +202,16 @@ std::vector<Page> pages_here() {
        .about = "Checks whether this machine, or a Slurm cluster, has everything that jobs need. "
                 "For each item, it shows the purpose and how to install what is missing. On this "
                 "machine, it also runs a one-host test job, which takes less than a second.",
-       .flags =
-           {{"--python", "PROGRAM",
-             "Python interpreter whose modules are checked (default: python3 on PATH)"},
-            {"--engine", "NAME",
-             "what to check: this machine (local) or its Slurm cluster (slurm) (default: local)"},
-            slurm_flag,
-            {"--probe", "",
-             "with --engine slurm: also run a short job that checks clocks, disk and programs of "
-             "idle nodes"},
-            {"--json", "", "print one JSON object"}},
+       .flags = {{"--python", "PROGRAM",
+                  "Python interpreter whose modules are checked (default: python3 on PATH)"},
+                 {"--engine", "NAME",
+                  "check this machine (local) or the Slurm cluster of this submit host (slurm) "
+                  "(default: local)"},
+                 slurm_flag,
+                 {"--probe", "",
+                  "with --engine slurm: also run a short job that checks clocks, disks and "
+                  "programs on idle nodes"},
+                 {"--json", "", "print one JSON object"}},
        .examples = {{"sm doctor"},
                     {"sm doctor --python ~/venv/bin/python", "check the packages in this venv"},
                     {"sm doctor --engine slurm --slurm partition=gpu --probe"}},

@@ -49,8 +49,8 @@ Page import_page() {
            {"sm image import oci:layout:v1 --name team/box:v1",
             "import the folder written by buildah push box oci:layout:v1, under another name"}},
       .notes = {"An import either succeeds completely or changes nothing. muster verifies the "
-                "digest of every layer. The next import removes files left behind by one that was "
-                "stopped or failed.",
+                "digest of every layer. If an import is interrupted or fails, the next import "
+                "removes its leftovers.",
                 "DOCKER_HOST, DOCKER_TLS_VERIFY and DOCKER_CERT_PATH select the Docker engine, as "
                 "they do for docker.",
                 store_note},

@@ -14,7 +14,7 @@ std::vector<Page> pages_internal() {
                  {"--upload", "DIR", "upload the results of the job in this folder"},
                  {"--completed", "", "the job completed, so also upload its model"},
                  {"--clear", "DIR",
-                  "clean up after hosts that have exited, for the job in this folder"},
+                  "clean up after hosts that have exited, for the job whose folder this is"},
                  {"--sweep", "", "clean up after dead jobs"},
                  {"--json", "", "with --clear or --sweep: print one JSON object"},
                  {"--all", "", "with --sweep: also remove kept folders"}},
@@ -62,7 +62,7 @@ std::vector<Page> pages_internal() {
                  {"--variables", "FILE",
                   "environment variables for the program, which override those of this process"},
                  {"--everyone", "",
-                  "send signals to all processes, and wait for all of them on a stop"}},
+                  "send signals to all processes, and on a stop wait for all of them"}},
        .exits = {{"N", "the program's exit code"}, {"2", "usage error"}},
        .last_wins = true},
   };

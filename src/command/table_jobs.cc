@@ -17,7 +17,7 @@ constexpr std::string_view own_note =
 std::vector<Exit> exits_of(std::string_view done, std::string_view wrong) {
   return {{"0", done},
           {"2", wrong},
-          {"3", "the server does not respond or has an internal error"},
+          {"3", "the server did not respond or had an internal error"},
           {"128 + N", "signal N ended the command; jobs keep running"}};
 }
 
@@ -26,7 +26,7 @@ std::vector<Exit> exits_of_followed(std::string_view done, std::string_view wron
   return {{"0", done},
           {"1", "when following a job: the job failed or was stopped"},
           {"2", wrong},
-          {"3", "the server does not respond or has an internal error"},
+          {"3", "the server did not respond or had an internal error"},
           {"4", "when following a job: the job exceeded its time limit"},
           {"128 + N", "signal N ended the command; jobs keep running"}};
 }
@@ -63,11 +63,11 @@ std::vector<Flag> submit_flags() {
        {"--timeout", "TIME", "stop the job after TIME: 90 (seconds), 10m, 2h (default: 1d)"},
        {"--priority", "N", "priority, 0 to 9; higher-priority jobs start first (default: 0)"},
        {"--network", "MODE",
-        "none (only the job's hosts and S3) or nat (what the server can reach) (default: nat if "
+        "network: none (only hosts and S3) or nat (what the server can reach) (default: nat, if "
         "allowed)"},
        encrypt_flag,
        {"--json-file", "FILE",
-        "read the job, the input of CreateTrainingJob, from FILE; only --name may be added"},
+        "read the job from FILE, in the format of CreateTrainingJob; only --name may be added"},
        {"--wait", "", "follow the job to its end"},
        {"--raw", "", raw_help},
        utc_flag,
@@ -94,8 +94,7 @@ Page submit() {
                    {"sm submit --image registry.example.com/team/box:v1 --wait",
                     "run the image's own program; the server's config lists the allowed images"},
                    {"sm submit --json-file job.json",
-                    "the file contains the input of CreateTrainingJob, in the same format as for "
-                    "the AWS CLI"}},
+                    "the file contains the input of CreateTrainingJob, as for the AWS CLI"}},
       .notes = {"Prints the job's name. Files are uploaded to the bucket sagemaker-REGION-ACCOUNT, "
                 "as with the SageMaker SDK. Ctrl-C does not stop a job that was submitted.",
                 encrypt_note, job_file_note, lines_note, endpoint_note},
@@ -199,10 +198,11 @@ Page timeline() {
                    {"sm timeline JOB --host algo-2"},
                    {"sm timeline JOB --compare OTHER"},
                    {"sm timeline JOB --json"}},
-      .notes = {"For more than four hosts, it shows the minimum, median and maximum of each phase, "
-                "and the host whose first line of output was last. While the job is running, it "
-                "shows the phases so far.",
-                "--compare compares, from each job, the host whose first line of output was last.",
+      .notes = {"With more than four hosts, it shows the minimum, median and maximum of each "
+                "phase, and names the host whose first line of output was last. While the job is "
+                "running, it shows the phases so far.",
+                "With --compare, the two hosts compared are those whose first line of output was "
+                "last in each job.",
                 own_note, endpoint_note},
       .exits = exits_of("success", "job not found or invalid key"),
   };
@@ -314,14 +314,14 @@ Page rerun() {
                 "warning names it.",
                 "The results of the new job are stored in a new location.", own_note,
                 endpoint_note},
-      .exits =
-          {{"0", "submitted; on this machine: the job completed, or is running in the background"},
-           {"1", "on this machine: the job failed"},
-           {"2", "job not found, invalid flag, or the job's code or data is missing"},
-           {"3",
-            "the server does not respond, or this machine lacks a requirement (see sm doctor)"},
-           {"4", "on this machine: the job exceeded its time limit"},
-           {"128 + N", "signal N ended the command; jobs on a server keep running"}},
+      .exits = {{"0",
+                 "submitted; on this machine: the job completed, or is running in the background"},
+                {"1", "on this machine: the job failed"},
+                {"2", "job not found, invalid flag, or the job's code or data is missing"},
+                {"3",
+                 "the server did not respond, or this machine lacks a requirement (see sm doctor)"},
+                {"4", "on this machine: the job exceeded its time limit"},
+                {"128 + N", "signal N ended the command; jobs on a server keep running"}},
   };
 }
 
@@ -390,12 +390,12 @@ Page ui() {
       .flags = {{"--no-browser", "", "print the link without opening a browser"},
                 {"--url", "", "print only the link"}},
       .examples = {{"sm ui"}, {"firefox \"$(sm ui --url)\"", "open the page immediately"}},
-      .notes = {"Until it is used or a minute old, the link grants the same access as the key. "
-                "Keep it secret.",
+      .notes = {"Until the link is used or expires, it grants the same access as the key. Keep it "
+                "secret.",
                 endpoint_note},
       .exits = {{"0", "the link was printed"},
                 {"2", "invalid key, or the server has no web page"},
-                {"3", "the server does not respond or has an internal error"},
+                {"3", "the server did not respond or had an internal error"},
                 {"128 + N", "signal N ended the command"}},
   };
 }

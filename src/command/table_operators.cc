@@ -7,10 +7,10 @@ const Flag print_plan{"--print-plan", "", "print what would run on this host, an
 constexpr std::string_view same_line = "Run the same command line on every host in the job.";
 
 constexpr std::string_view hosts_note =
-    "If no platform file lists the hosts, pass the same list on every host: --hosts node1,node2 or "
-    "node[1-2]. The first host is the leader. Each host finds itself in the list by its name or "
-    "address. MUSTER_HOSTS and MUSTER_JOB_KEY_FILE have the same effect as --hosts and --key-file. "
-    "Under srun, muster uses the nodes of the job step.";
+    "If the hosts are not listed in resourceconfig.json, pass the same list on every host: --hosts "
+    "node1,node2 or node[1-2]. The first host is the leader. Each host finds itself in the list by "
+    "its name or address. MUSTER_HOSTS and MUSTER_JOB_KEY_FILE have the same effect as --hosts and "
+    "--key-file. Under srun, muster uses the nodes of the job step.";
 
 std::vector<Exit> operator_exits() {
   return {{"N", "the program's exit code; 0 if it succeeded on all hosts"},
@@ -59,10 +59,10 @@ Page mpirun() {
                  "a single host, sm mpirun runs mpirun on that host.",
                  "--custom_mpi_options adds mpirun's own options to its command line, e.g. -x "
                  "NAME[=VALUE], -mca NAME VALUE or --bind-to core. With MPICH and Intel MPI, use "
-                 "mpiexec's options: -genv NAME VALUE, -bind-to core. muster rejects options that "
-                 "it sets itself: hosts, process counts and the launch of daemons (e.g. -mca "
-                 "plm_*). It also rejects options that change the program that runs as a rank. sm "
-                 "mpirun --help lists the rejected options."}});
+                 "options of mpiexec, e.g. -genv NAME VALUE or -bind-to core. muster rejects "
+                 "options that it sets itself, e.g. hosts, process counts and -mca plm_*. It also "
+                 "rejects options that change the program that runs as a rank. sm mpirun --help "
+                 "lists the rejected options."}});
 }
 
 Page torchrun() {
@@ -74,7 +74,7 @@ Page torchrun() {
        .flags = {{"--nproc-per-node", "N",
                   "processes per host (default: one per GPU, or one without GPUs)"},
                  {"--launcher", "HOW",
-                  "how ranks start: agent (by torchrun on each host) or direct (by muster itself) "
+                  "start ranks with torchrun on each host (agent) or directly from muster (direct) "
                   "(default: agent)",
                   "", false, "agent direct"}},
        .examples = {{"sm torchrun train.py --epochs 3"},
@@ -111,7 +111,7 @@ Page deepspeed() {
                  {"--enable_each_rank_log", "DIR",
                   "write the output of each rank to a file in this folder"},
                  {"--launcher", "HOW",
-                  "how ranks start: agent (by DeepSpeed's node launcher) or direct (by muster) "
+                  "start ranks with DeepSpeed's node launcher (agent) or from muster (direct) "
                   "(default: agent)",
                   "", false, "agent direct"}},
        .examples = {{"sm deepspeed train.py --deepspeed_config ds.json"},
@@ -133,9 +133,9 @@ Page tf_training() {
        .brief = "run TensorFlow workers and parameter servers",
        .about = "Runs a TensorFlow training script with parameter servers.",
        .flags = {{"--num-workers", "N",
-                  "total number of workers on all hosts (default: one per host)"},
+                  "total number of workers across all hosts (default: one per host)"},
                  {"--num-parameter-servers", "N",
-                  "total number of parameter servers on all hosts (default: 1)"},
+                  "total number of parameter servers across all hosts (default: 1)"},
                  {"--chief", "", "run a chief in addition to the workers"},
                  {"--evaluator", "", "also run an evaluator"},
                  {"--config-only", "",
@@ -145,10 +145,10 @@ Page tf_training() {
              "trainer.py --steps 100"},
             {"sm tf run-distributed-training --chief --num-parameter-servers 1 trainer.py"}},
        .notes = {
-           "Run the same command line on every host in the job. Workers are placed from the first "
-           "host on, parameter servers from the last host back; one host can run several. The "
-           "script is passed --ps_hosts, --worker_hosts, --job_name and --task_index, and "
-           "TF_CONFIG is set. When the chief and the workers have exited, muster stops the "
+           "Run the same command line on every host in the job. Workers are assigned to hosts from "
+           "the first host on, parameter servers from the last host back; one host can run "
+           "several. The script is passed --ps_hosts, --worker_hosts, --job_name and --task_index, "
+           "and TF_CONFIG is set. When the chief and the workers have exited, muster stops the "
            "parameter servers. With --config-only, muster sets only TF_CONFIG and runs the "
            "parameter servers itself, so only the chief and the workers run the script."}});
 }
@@ -160,7 +160,7 @@ Page tf_multi_worker() {
        .brief = "run only TensorFlow workers (MultiWorkerMirroredStrategy)",
        .about = "Runs a TensorFlow training script on several workers.",
        .flags = {{"--num-workers", "N",
-                  "total number of workers on all hosts (default: one per host)"}},
+                  "total number of workers across all hosts (default: one per host)"}},
        .examples = {{"sm tf multi-worker train.py"},
                     {"sm tf multi-worker --num-workers 4 train.py"}},
        .notes = {"Run the same command line on every host in the job. The script runs on every "
@@ -174,9 +174,9 @@ Page mxnet_run() {
        .brief = "run MXNet workers and parameter servers",
        .about = "Runs an MXNet program with its parameter servers.",
        .flags = {{"--num-servers", "N",
-                  "total number of parameter servers on all hosts (default: one per host)"},
+                  "total number of parameter servers across all hosts (default: one per host)"},
                  {"--num-workers", "N",
-                  "total number of workers on all hosts (default: one per host)"}},
+                  "total number of workers across all hosts (default: one per host)"}},
        .examples = {{"sm mxnet run python train.py --kvstore dist_sync"},
                     {"sm mxnet run --num-servers 1 --num-workers 4 python train.py"}},
        .notes = {
@@ -210,7 +210,7 @@ Page preflight() {
       .about =
           "Compares the hosts of a job and measures the links between them before the job starts. "
           "It checks names, ports, clocks, free disk space and memory, versions, GPUs, MTU, "
-          "round-trip times and bandwidth. The leader names outliers.",
+          "round-trip times and bandwidth. The leader reports outliers.",
       .flags = std::move(flags),
       .examples = {{"sm preflight --hosts node[1-3] --key-file job.key",
                     "run this by hand on each of three machines"},
@@ -233,15 +233,16 @@ Page preflight() {
 std::vector<Flag> host_flags() {
   return {
       {"--hosts", "LIST",
-       "the job's hosts, e.g. a,b,node[1-4], if no platform file lists them (env MUSTER_HOSTS)"},
+       "the job's hosts, e.g. a,b,node[1-4] (env MUSTER_HOSTS; default: from resourceconfig.json)"},
       {"--host", "NAME",
        "this machine's entry in --hosts (env MUSTER_HOST; default: found by name or address)"},
       {"--key-file", "FILE",
        "the job's key, the same on all hosts; created by sm key job (env MUSTER_JOB_KEY_FILE)"},
       {"--interface", "NAME",
-       "network interface for traffic between hosts (env MUSTER_INTERFACE; default: from the "
-       "routes)"},
-      {"--preflight", "", "first check the hosts and the links between them, and name outliers"}};
+       "network interface for traffic between hosts (env MUSTER_INTERFACE; default: automatic)"},
+      {"--preflight", "",
+       "before the program starts, check the hosts and the links between them, and report "
+       "outliers"}};
 }
 
 std::vector<Page> pages_operators() {

@@ -4,8 +4,7 @@ namespace muster::command {
 namespace {
 
 const Flag key_data{"--data", "DIR", "the server's data folder (default: ~/.local/share/muster)"};
-const Flag key_config{"--config", "FILE",
-                      "the server's config file, which can set the data folder"};
+const Flag key_config{"--config", "FILE", "the server's config file, if it sets the data folder"};
 
 std::vector<Exit> key_exits() {
   return {
@@ -46,13 +45,12 @@ Page server() {
                 {"--operations", "",
                  "list the supported and the ignored API calls and fields, and exit"},
                 {"--insecure-http", "",
-                 "allow an address that other machines can reach even though the server has no TLS "
-                 "certificate"}},
+                 "allow listening without TLS on an address that other machines can reach"}},
       .examples =
           {{"sm server",
             "serve this machine at http://127.0.0.1:7700, with data in ~/.local/share/muster"},
            {"sm server --listen 10.0.0.5:7700 --config muster.json",
-            "also serve other machines; the config names a TLS certificate and its key"},
+            "also serve other machines; the config sets the TLS certificate and its key"},
            {"sm server --config muster.json --check", "only check the config"}},
       .notes = {"When it starts for the first time, the server creates a key and prints shell "
                 "commands that configure clients."},
@@ -76,7 +74,8 @@ std::vector<Page> pages_server() {
        .about = "Creates an access key of sm server and prints it. The secret is not shown again.",
        .flags = {key_data,
                  key_config,
-                 {"--comment", "TEXT", "note about the key, shown by sm key list"},
+                 {"--comment", "TEXT",
+                  "comment about the key, e.g. its purpose, shown by sm key list"},
                  {"--json", "", "print the key as one JSON object"}},
        .examples = {{"sm key create --comment \"the lab's notebook\"",
                      "create a key and print it as shell commands"},
