@@ -12,7 +12,7 @@ constexpr std::string_view kms = "objects are not encrypted";
 constexpr std::string_view vpc =
     "subnets and security groups known to the server; if it knows none, the job's log says that "
     "VpcConfig has no effect";
-constexpr std::string_view s3_only = "channels come from S3";
+constexpr std::string_view s3_only = "channels are read from S3 only";
 constexpr std::string_view modes =
     "File; FastFile is treated as File, with a note in the job's log; Pipe is rejected";
 
@@ -29,7 +29,7 @@ constexpr FieldRow rows[] = {
     {"AlgorithmSpecification.ContainerEntrypoint AlgorithmSpecification.ContainerArguments",
      heeded},
     {"AlgorithmSpecification.TrainingImageConfig.TrainingRepositoryAccessMode", echoed,
-     "the server's own network route to the registry is used"},
+     "muster uses the server's own network route to the registry"},
     {"AlgorithmSpecification.TrainingImageConfig.TrainingRepositoryAuthConfig", heeded,
      "an entry in jobs.credentials_providers of the config; others are rejected"},
     {"RoleArn", echoed, "permissions depend on access keys, not roles"},
@@ -57,7 +57,7 @@ constexpr FieldRow rows[] = {
     {"ResourceConfig.InstanceType ResourceConfig.InstanceCount ResourceConfig.InstanceGroups",
      heeded},
     {"ResourceConfig.VolumeSizeInGB", heeded,
-     "GiB of the machine's disk for each host, limited by its free space; default 30"},
+     "GiB of disk space for each host, at most the machine's free space (default: 30)"},
     {"ResourceConfig.VolumeKmsKeyId", without_effect, "the machine's own disks are used"},
     {"ResourceConfig.KeepAlivePeriodInSeconds", without_effect,
      "hosts are removed when their job ends"},
@@ -76,7 +76,7 @@ constexpr FieldRow rows[] = {
     {"StoppingCondition.MaxPendingTimeInSeconds", without_effect,
      "a job waits in the queue until it starts or is stopped"},
     {"Tags", heeded},
-    {"EnableNetworkIsolation", heeded, "hosts reach only each other and the job's S3"},
+    {"EnableNetworkIsolation", heeded, "hosts can reach only each other and the job's S3"},
     {"EnableInterContainerTrafficEncryption", heeded,
      "on one machine, traffic between hosts stays inside the kernel and is not encrypted, as the "
      "job's log says; on a Slurm cluster, the job fails at its start"},
@@ -92,7 +92,7 @@ constexpr FieldRow rows[] = {
     {"ProfilerRuleConfigurations", without_effect, "the profiler is not supported"},
     {"Environment", heeded},
     {"RetryStrategy", heeded,
-     "restarts after lost Slurm nodes, default 2; a job on one machine runs once"},
+     "restarts after a Slurm node is lost (default: 2); a job on one machine is not restarted"},
     {"RemoteDebugConfig.EnableRemoteDebug", without_effect,
      "remote shells into hosts are not supported"},
     {"InfraCheckConfig.EnableInfraCheck", without_effect, "use sm doctor to check the machine"},
