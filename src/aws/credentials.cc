@@ -193,7 +193,7 @@ loop::Task<Result<FetchedCredentials>> CredentialProvider::fetch(CredentialsEndp
   if (!head) co_return head.error();
   if (head->status != 200)
     co_return fail(head->status / 100 == 4 && head->status != 429 ? Errc::denied : Errc::closed,
-                   "it answered " + std::to_string(head->status));
+                   "it returned status " + std::to_string(head->status));
   co_return credentials_from_json(*answer);
 }
 

@@ -23,14 +23,14 @@ void Fd::reset() {
 
 Result<Pipe> make_pipe() {
   std::array<int, 2> ends{};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return fail_errno("pipe");
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return fail_errno("cannot create a pipe");
   return Pipe{Fd(ends[0]), Fd(ends[1])};
 }
 
 Result<std::pair<Fd, Fd>> make_socket_pair() {
   std::array<int, 2> ends{};
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0)
-    return fail_errno("socketpair");
+    return fail_errno("cannot create a socket pair");
   return std::pair<Fd, Fd>{Fd(ends[0]), Fd(ends[1])};
 }
 
@@ -129,14 +129,14 @@ std::string random_bytes(std::size_t count) {
 Result<std::string> own_program() {
   std::error_code code;
   std::filesystem::path path = std::filesystem::read_symlink("/proc/self/exe", code);
-  if (code) return fail(Errc::system, "/proc/self/exe: " + code.message());
+  if (code) return fail(Errc::system, "cannot read /proc/self/exe: " + code.message());
   return path.string();
 }
 
 Result<std::string> working_folder() {
   std::error_code code;
   std::filesystem::path path = std::filesystem::current_path(code);
-  if (code) return fail(Errc::system, "the current folder: " + code.message());
+  if (code) return fail(Errc::system, "cannot find the current folder: " + code.message());
   return path.string();
 }
 

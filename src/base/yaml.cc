@@ -144,7 +144,7 @@ class Reader final {
   Result<void> weigh(const Event& event, std::size_t weight) {
     weight_ += weight;
     if (weight_ <= yaml_weight_max) return {};
-    return fail(Errc::invalid_input, event.line() + ": more nodes and text than " +
+    return fail(Errc::invalid_input, event.line() + ": its nodes and text exceed " +
                                          std::to_string(yaml_weight_max >> 20) +
                                          " MiB, counting every use of an alias");
   }
@@ -261,7 +261,8 @@ class Reader final {
 
 Result<YamlNode> read_yaml(std::string_view text) {
   if (text.size() > yaml_bytes_max)
-    return fail(Errc::invalid_input, std::to_string(text.size()) + " bytes of YAML, the limit is " +
+    return fail(Errc::invalid_input, std::to_string(text.size()) +
+                                         " bytes of YAML exceed the limit of " +
                                          std::to_string(yaml_bytes_max));
   return Reader(text).document();
 }

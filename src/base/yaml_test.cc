@@ -76,7 +76,7 @@ TEST_CASE("yaml: a syntax error is one line that says where") {
       {"deep", std::string(101, '[') + std::string(101, ']'),
        "line 1: nested deeper than 100 levels"},
       {"large", std::string(yaml_bytes_max + 1, ' '),
-       "1048577 bytes of YAML, the limit is 1048576"},
+       "1048577 bytes of YAML exceed the limit of 1048576"},
   };
   for (const auto& c : cases) {
     CAPTURE(c.name);
@@ -97,7 +97,7 @@ TEST_CASE("yaml: a few lines of aliases do not become a billion nodes") {
   }
   const Result<Json> got = parse_yaml(text);
   REQUIRE(!got);
-  CHECK(got.error().text.find("more nodes and text than 4 MiB") != std::string::npos);
+  CHECK(got.error().text.find("its nodes and text exceed 4 MiB") != std::string::npos);
 }
 
 }  // namespace

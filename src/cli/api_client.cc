@@ -65,7 +65,8 @@ Error api_error(int status, const std::string& code, const std::string& message,
     return fail(Errc::denied, "the server does not know this access key" + from);
   if (code == "InvalidSignatureException" || code == "SignatureDoesNotMatch") {
     const bool clock = text.find("not yet current") != std::string::npos;
-    const std::string why = clock ? ": " + text : ": the secret key is not this access key's";
+    const std::string why =
+        clock ? ": " + text : ": the secret key does not belong to this access key";
     return fail(Errc::denied, "the server rejects the signature" + why + from);
   }
   if (code.starts_with("AccessDenied") || code.starts_with("ExpiredToken") ||
@@ -77,7 +78,7 @@ Error api_error(int status, const std::string& code, const std::string& message,
   if (code.empty())
     return fail(
         status / 100 == 5 ? Errc::system : Errc::protocol,
-        "the server answered " + std::to_string(status) + ", which is not a SageMaker response");
+        "the server returned " + std::to_string(status) + ", which is not a SageMaker response");
   if (status / 100 == 5 || code.starts_with("Throttling"))
     return fail(Errc::system, "the server has an internal error: " + code + ": " + text);
   return fail(Errc::invalid_input, code == "ValidationException" ? text : code + ": " + text);
@@ -169,9 +170,9 @@ loop::Task<Result<aws::AwsAnswer>> ApiClient::State::exchange(Service service, s
         http, std::move(out), std::move(scope), region, *std::move(keys), nullptr);
     if (answer && !aws::worth_another_try(answer->head.status, "")) co_return answer;
     if (!answer && !aws::worth_another_try(answer.error())) co_return answer.error().in(where);
-    const Error why = answer
-                          ? fail(Errc::system, "it answered " + std::to_string(answer->head.status))
-                          : answer.error();
+    const Error why =
+        answer ? fail(Errc::system, "it returned status " + std::to_string(answer->head.status))
+               : answer.error();
     const bool again = co_await tries.again(why, std::nullopt);
     if (!again && answer) co_return answer;
     if (!again) co_return fail(Errc::system, where + " does not respond: " + why.text);

@@ -20,7 +20,7 @@ TEST_CASE("client: a refusal says what is wrong in one line, and how the command
        "the server does not know this access key (keys from E)"},
       {403, "InvalidAccessKeyId", "x", exit_usage, "does not know this access key"},
       {400, "InvalidSignatureException", "x", exit_usage,
-       "the secret key is not this access key's"},
+       "the secret key does not belong to this access key"},
       {400, "InvalidSignatureException", "Signature expired or not yet current: …", exit_usage,
        "not yet current"},
       {400, "AccessDeniedException", "no", exit_usage, "rejects this access key: no"},
@@ -30,7 +30,7 @@ TEST_CASE("client: a refusal says what is wrong in one line, and how the command
       {400, "ResourceInUse", "taken", exit_usage, "ResourceInUse: taken"},
       {500, "InternalFailure", "disk", exit_platform, "an internal error: InternalFailure: disk"},
       {400, "ThrottlingException", "slow", exit_platform, "internal error"},
-      {404, "", "", exit_platform, "the server answered 404, which is not a SageMaker response"},
+      {404, "", "", exit_platform, "the server returned 404, which is not a SageMaker response"},
   };
   for (const auto& one : cases) {
     CAPTURE(one.code);

@@ -136,7 +136,7 @@ Result<Pairs> pairs(const char* flag, const char* form, const std::vector<std::s
                   std::string(flag) + ": " + to_utf8(name) + ": expected UTF-8 text");
     for (const auto& [other, value] : all)
       if (other == name)
-        return fail(Errc::invalid_input, std::string(flag) + ": " + name + " is given twice");
+        return fail(Errc::invalid_input, std::string(flag) + ": " + name + " was given twice");
     all.emplace_back(std::move(name), text.substr(equals + 1));
   }
   return all;

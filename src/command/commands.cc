@@ -86,7 +86,7 @@ int man_main(const Args& args, const Env&) {
   line.text("--write", folder);
   if (const std::optional<Stop> stop = line.parse(args)) return tell(*stop);
   if (!folder.empty() && !words.empty())
-    return tell(wrong_line(own, "--write writes all pages: expected no COMMAND"));
+    return tell(wrong_line(own, "--write writes all pages; omit COMMAND"));
   if (!folder.empty()) {
     const Result<void> written = write_pages(folder);
     if (!written) static_cast<void>(say_error(STDERR_FILENO, "sm man", written.error().text));

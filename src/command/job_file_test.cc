@@ -165,7 +165,7 @@ TEST_CASE("job file: values of a line are in its file as they are, whatever they
   CHECK(job_file_of(given_in(page_of("fit"), {"t.py", "-p", "x=\xff"}), page_of("fit"))
             .error()
             .text.starts_with(
-                "--print-file: YAML cannot hold a value of this command line unchanged"));
+                "--print-file: YAML cannot represent a value of this command line exactly"));
 }
 
 TEST_CASE("job file: the schema has the keys of both commands") {

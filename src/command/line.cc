@@ -79,7 +79,7 @@ Stop no_command(std::string_view below, const std::string& word,
   for (const Page* page : known) names.push_back(last_word(*page));
   const std::string name = below.empty() ? "sm" : "sm " + std::string(below);
   const std::string text =
-      word.empty() ? "expected a command" : "no command \"" + word + "\"" + hint(word, names);
+      word.empty() ? "expected a command" : "unknown command \"" + word + "\"" + hint(word, names);
   return {name, exit_usage, visible_line(text)};
 }
 
@@ -229,7 +229,7 @@ Error Line::unexpected(const Args& words) const {
   std::string text = "unknown flag \"" + to_utf8(name) + "\"" + hint(name, known);
   if (page_.rest == Rest::behind_dashes &&
       page_.rest_optional)  // A program's own are meant, often.
-    text += std::string(text.ends_with('?') ? " Put" : "; put") + " flags of " +
+    text += std::string(text.ends_with('?') ? " Put" : "; put") + " flags for " +
             std::string(page_.operands.front().name) +
             " itself after --: " + std::string(page_.operands.front().name) + " -- " +
             to_utf8(word);
@@ -249,7 +249,7 @@ Result<void> Line::store(const Bound& bound) const {
     return {};
   }
   if (values.size() > 1 && !page_.last_wins)
-    return fail(Errc::invalid_input, bound.name + " is given twice");
+    return fail(Errc::invalid_input, bound.name + " was given twice");
   if (std::string* const* text = std::get_if<std::string*>(&bound.into)) {
     **text = values.back();
     return {};

@@ -99,7 +99,7 @@ TEST_CASE("line: an error is one line, with the nearest flag") {
       {{"--hosts", "0"}, "--hosts: expected a whole number from 1 to 250, got \"0\""},
       {{"--hosts", "251"}, "--hosts: expected a whole number from 1 to 250, got \"251\""},
       {{"--hosts="}, "--hosts: expected a whole number from 1 to 250, got \"\""},
-      {{"--hosts", "1", "--hosts", "2"}, "--hosts is given twice"},
+      {{"--hosts", "1", "--hosts", "2"}, "--hosts was given twice"},
       {{"--\x1b[1m"}, "unknown flag \"--\\x1b[1m\""},
   };
   for (const auto& one : cases) {
@@ -161,9 +161,9 @@ TEST_CASE("line: an unknown flag where a program's own stand behind -- says so")
     return stop ? stop->text : "hosts: " + hosts;
   };
   CHECK(wrong({"t.py", "--lr=0.1"}) ==
-        "unknown flag \"--lr\"; put flags of SCRIPT itself after --: SCRIPT -- --lr=0.1");
+        "unknown flag \"--lr\"; put flags for SCRIPT itself after --: SCRIPT -- --lr=0.1");
   CHECK(wrong({"t.py", "--host", "3"}) ==
-        "unknown flag \"--host\"; did you mean --hosts? Put flags of SCRIPT itself after "
+        "unknown flag \"--host\"; did you mean --hosts? Put flags for SCRIPT itself after "
         "--: SCRIPT -- --host");
   CHECK(wrong({"t.py", "-H", "3"}) == "hosts: 3");
   CHECK(wrong({"t.py", "-H3", "--", "--lr", "1"}) == "hosts: 3");
@@ -270,28 +270,29 @@ TEST_CASE("line: the first word names a command below another") {
   CHECK(std::get<const Page*>(below({"list", "--x"})) == &page_of("key list"));
   CHECK(std::get<Stop>(below({})).text == "expected a command");
   CHECK(std::get<Stop>(below({"--x"})).text == "unknown flag \"--x\"");
-  CHECK(std::get<Stop>(below({"lits"})).text == "no command \"lits\"; did you mean list?");
+  CHECK(std::get<Stop>(below({"lits"})).text == "unknown command \"lits\"; did you mean list?");
   CHECK(std::get<Stop>(below({"--help"})).text == help_of(page_of("key")));
 }
 
 TEST_CASE("line: an unknown command gets the nearest one") {
-  CHECK(no_command("", "fti", typed_pages(true)).text == "no command \"fti\"; did you mean fit?");
+  CHECK(no_command("", "fti", typed_pages(true)).text ==
+        "unknown command \"fti\"; did you mean fit?");
   CHECK(no_command("", "sumbit", typed_pages(true)).text ==
-        "no command \"sumbit\"; did you mean submit?");
-  CHECK(no_command("", "frobnicate", typed_pages(true)).text == "no command \"frobnicate\"");
-  CHECK(no_command("", "serv", typed_pages(true)).text == "no command \"serv\"");
+        "unknown command \"sumbit\"; did you mean submit?");
+  CHECK(no_command("", "frobnicate", typed_pages(true)).text == "unknown command \"frobnicate\"");
+  CHECK(no_command("", "serv", typed_pages(true)).text == "unknown command \"serv\"");
   CHECK(no_command("key", "lst", pages_below("key")).text ==
-        "no command \"lst\"; did you mean list?");
+        "unknown command \"lst\"; did you mean list?");
   CHECK(no_command("key", "crate", pages_below("key")).text ==
-        "no command \"crate\"; did you mean create?");
+        "unknown command \"crate\"; did you mean create?");
   CHECK(text_of(no_command("key", "make", pages_below("key"))) ==
-        "sm key: no command \"make\" (sm explain bad-command)\nsee sm key --help\n");
+        "sm key: unknown command \"make\" (sm explain bad-command)\nsee sm key --help\n");
   CHECK(no_command("image", "lst", pages_below("image")).text ==
-        "no command \"lst\"; did you mean ls?");
+        "unknown command \"lst\"; did you mean ls?");
   CHECK(
       text_of(no_command("key", "", pages_below("key"))).starts_with("sm key: expected a command"));
   CHECK(text_of(no_command("key", "x", {})) ==
-        "sm key: no command \"x\" (sm explain bad-command)\nsee sm key --help\n");
+        "sm key: unknown command \"x\" (sm explain bad-command)\nsee sm key --help\n");
 }
 
 }  // namespace

@@ -106,8 +106,8 @@ def test_what_is_not_shown_is_named_before_the_job_runs(machine, place):
     os.mkfifo(pipe)
     cases = {
         f"{place}/none": "No such file or directory",
-        f"{pipe}": "not a socket, device or pipe",
-        "/dev/null:/null": "not a socket, device or pipe",
+        f"{pipe}": "not sockets, devices or pipes",
+        "/dev/null:/null": "not sockets, devices or pipes",
         "/var/run:/data": "the machine's own files cannot be bound",
         f"{machine.state}:/data": "is inside a folder of muster",
         f"{place}:/opt/ml/model": "hosts have /opt/ml of their own",
@@ -122,7 +122,7 @@ def test_what_is_not_shown_is_named_before_the_job_runs(machine, place):
         assert f"listens there, at {listening}" in refusal(machine, "--bind", place)
     other = {"SUDO_UID": "4322", "SUDO_GID": "8765"}
     said = refusal(machine, "--bind", f"{place}:/data:rw", environment=other)
-    want = "rw requires that it belongs to you (user 4322), but it belongs to user 4321"
+    want = "rw requires that you own it (user 4322), but its owner is user 4321"
     assert want in said, said
 
 

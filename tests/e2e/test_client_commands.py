@@ -191,7 +191,7 @@ def test_parts_of_a_log_are_shown_alone(sm):
     first = json.loads(sm("logs", "parts", "--json").stdout.splitlines()[0])["time"]
     assert shown("--since", first) == shown() and shown("--since", first[:10]) == shown()
     none = sm("logs", "parts", "--rank", "2")
-    assert none.stdout == "" and "parts's log has no line of rank 2; " in none.stderr
+    assert none.stdout == "" and "parts's log has no lines from rank 2; " in none.stderr
     away = sm("logs", "parts", "--host", "algo-3", code=2).stderr
     want = "sm logs: parts has no host algo-3, only algo-1 to algo-2"
     assert away == want + " (sm explain no-such-job)\n"
@@ -231,7 +231,7 @@ def test_what_a_job_left_is_downloaded(sm):
     theirs.symlink_to(sm.folder / "other")
     os.lchown(theirs, 65534, 65534)
     refused = sm("download", "leaves", "theirs/more", "--model", code=2).stderr
-    assert f"{theirs}: symbolic link of user 65534" in refused
+    assert f"{theirs}: is a symbolic link of user 65534" in refused
     assert not (sm.folder / "other/more").exists()
 
 
@@ -283,7 +283,7 @@ def test_logs_follow_a_job_until_it_is_stopped(sm, follow):
     assert logs.wait(GUARD_SECONDS) == 1
     assert b"Stopped: on request" in logs.err
     again = sm("stop", "waits", "--json", code=2)
-    assert again.stderr == "sm stop: waits has ended already: Stopped (sm explain job-state)\n"
+    assert again.stderr == "sm stop: waits has already ended: Stopped (sm explain job-state)\n"
 
 
 STUBBORN = """import signal
@@ -301,11 +301,11 @@ def test_stop_now_ends_the_grace_of_a_job_that_ignores_the_signal(sm, follow):
     wait_until("the job's line", lambda: b"waits\n" in logs.out, GUARD_SECONDS)
     asked = sm("stop", "stays")
     assert asked.stdout == "stays: Stopping\n"
-    assert "sm stop --now stays kills them at once" in asked.stderr
+    assert "to kill them at once, run sm stop --now stays" in asked.stderr
     assert sm("stop", "stays").stdout == "stays: Stopping\n"  # Asking again changes nothing.
     killed = sm("stop", "stays", "--now", "--wait")
     assert killed.stdout == "stays: Stopped\n"
-    assert "stays: killing it now, without further grace" in killed.stderr
+    assert "stays: killing it now, without waiting any longer" in killed.stderr
     assert logs.wait(GUARD_SECONDS) == 1
 
 
@@ -313,7 +313,7 @@ def test_a_job_is_deleted_once_it_has_ended_and_its_model_stays(sm, server, foll
     write(sm.folder, HELLO + "import signal; print('waits', flush=True); signal.pause()")
     sm("submit", "train.py", "--name", "goes")
     runs = sm("delete", "goes", code=2)
-    assert "goes is InProgress: sm stop --wait goes first, then delete it" in runs.stderr
+    assert "goes is InProgress; run sm stop --wait goes, then delete it" in runs.stderr
     logs = follow("logs", "-f", "goes")
     wait_until("the job's line", lambda: b"waits\n" in logs.out, GUARD_SECONDS)
     stopped = json.loads(sm("stop", "goes", "--wait", "--json").stdout)
@@ -337,7 +337,7 @@ def test_a_signal_ends_the_client_and_not_the_job(sm, follow):
     wait_until("the job's line", lambda: b"waits\n" in client.out, GUARD_SECONDS)
     client.signal(signal.SIGINT)
     assert client.wait(GUARD_SECONDS) == 128 + signal.SIGINT
-    assert b"goes-on goes on" in client.err
+    assert b"goes-on continues to run" in client.err
     assert "InProgress" in sm("describe", "goes-on").stdout
     sm("stop", "goes-on", "--wait")
 

@@ -95,8 +95,8 @@ def test_the_parser_takes_each_flag_that_help_shows(commands):
 @pytest.mark.parametrize(
     ("words", "want"),
     [
-        (["fti"], 'sm: no command "fti"; did you mean fit?'),
-        (["man", "key", "lst"], 'sm key: no command "lst"; did you mean list?'),
+        (["fti"], 'sm: unknown command "fti"; did you mean fit?'),
+        (["man", "key", "lst"], 'sm key: unknown command "lst"; did you mean list?'),
         (["fit", "x.py", "--host", "3"], 'unknown flag "--host"; did you mean --hosts?'),
         (["completion", "tcsh"], 'expected bash, zsh, fish or job-file, got "tcsh"'),
     ],

@@ -128,4 +128,5 @@ def test_a_typo_is_reported_with_a_suggestion():
 
 def test_a_message_ends_with_its_name():
     done = sm("frobnicate", code=2)
-    assert done.stderr.splitlines()[0] == 'sm: no command "frobnicate" (sm explain bad-command)'
+    first = done.stderr.splitlines()[0]
+    assert first == 'sm: unknown command "frobnicate" (sm explain bad-command)'

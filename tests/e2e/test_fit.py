@@ -102,9 +102,10 @@ def test_a_virtual_environment_that_sudo_left_out_is_named(machine):
     sudo = {"SUDO_UID": "0", "SUDO_GID": "0", "PATH": "/usr/local/bin:/usr/bin:/bin"}
     process = succeed(machine.sm("fit", script, environment=sudo))
     python = script.parent / ".venv" / "bin" / "python"
-    assert f"to choose the other, use --python {python}" in process.err.decode(), process.text
+    note = f"to use the virtual environment, pass --python {python}"
+    assert note in process.err.decode(), process.text
     process = succeed(machine.sm("fit", script, "--python", python, environment=sudo))
-    assert "to choose the other" not in process.text
+    assert "to use the virtual environment" not in process.text
 
 
 LIMITED = """
@@ -361,7 +362,7 @@ def test_a_timeout_says_what_each_rank_wrote_last(machine):
     process = machine.fit(HANG, "--timeout", 6, hosts=2, per_host=2)
     assert process.wait(GUARD_SECONDS) == 4, process.text
     told = process.text[process.text.index("last lines of each rank") :]
-    lines = re.findall(r"^    (algo-\d) rank (\d), \d+ s before: (.*)$", told, re.M)
+    lines = re.findall(r"^    (algo-\d) rank (\d), \d+ s before the end: (.*)$", told, re.M)
     assert lines[0] == ("algo-1", "1", "begin"), told
     assert sorted(line[1:] for line in lines[1:]) == [(rank, "step 1") for rank in "023"], told
 
@@ -379,12 +380,12 @@ def test_a_host_that_dies_is_named(machine):
 
 
 def test_hosts_without_a_connection_are_reported_before_they_start(machine):
-    note = r"sm fit: 2 hosts, 1 process each, not connected: add --mpi, --torchrun or --processes"
+    note = "sm fit: 2 hosts with 1 process each, which muster does not connect: add --mpi, "
     process = succeed(machine.sm("fit", script_file(machine, "print('ran')"), "--hosts", 2))
     assert re.match(note, process.err.decode()), process.text
     assert process.out.count(b"| ran") == 2, process.text
     process = succeed(machine.fit("print('ran')", hosts=2))
-    assert "not connected" not in process.text
+    assert "does not connect" not in process.text
 
 
 TORCHRUN = "import sys; print('torchrun', *sys.argv[1:])"

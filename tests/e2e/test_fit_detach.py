@@ -235,7 +235,7 @@ def test_a_stop_is_as_ctrl_c(machine, sm, attached):
         assert job.wait(GUARD_SECONDS) == 128 + signal.SIGTERM
     assert described(sm, "stops")["MusterExitCode"] == 128 + signal.SIGTERM
     again = sm("stop", "stops", code=2)
-    assert again.err == b"sm stop: stops has ended already: Stopped (sm explain job-state)\n"
+    assert again.err == b"sm stop: stops has already ended: Stopped (sm explain job-state)\n"
     told = sm("download", "stops", code=2).err.decode()
     assert "stops is a job of sm fit on this machine, not of a server: its results" in told
     assert "sm delete deletes it, with its log" in told
@@ -265,7 +265,7 @@ def test_wait_returns_when_jobs_end_and_with_the_code_of_the_first_that_failed(m
 def test_delete_removes_the_record_and_the_log_and_names_the_output_folder(machine, sm, go):
     detach(machine, WAITS, "goes")
     runs = sm("delete", "goes", code=2).err
-    assert b"goes is running: sm stop --wait goes first, then delete it" in runs
+    assert b"goes is running; run sm stop --wait goes, then delete it" in runs
     go("goes")
     sm("wait", "goes")
     assert b"goes " in sm("ps").out and b"Completed" in sm("status", "goes").out
@@ -290,11 +290,11 @@ def test_a_second_stop_kills_at_once_and_the_first_says_so(machine, sm):
     detach(machine, STUBBORN, "stays", "--grace", "1h")
     follower = machine.sm("logs", "-f", "stays", environment={"AWS_ENDPOINT_URL": ""})
     follower.wait_for_output(b"| waits", GUARD_SECONDS)
-    assert b"sm stop --now stays kills them at once" in sm("stop", "stays").err
+    assert b"to kill them at once, run sm stop --now stays" in sm("stop", "stays").err
     assert described(sm, "stays")["TrainingJobStatus"] in ("InProgress", "Stopping")
     again = sm("stop", "--wait", "stays")
     assert b"stays: Stopped" in again.out
-    assert b"stays: killing it now, without further grace" in again.err
+    assert b"stays: killing it now, without waiting any longer" in again.err
     assert follower.wait(GUARD_SECONDS) == 1
 
 
@@ -304,7 +304,7 @@ def test_stop_now_leaves_no_grace(machine, sm):
     follower.wait_for_output(b"| waits", GUARD_SECONDS)
     now = sm("stop", "--now", "--wait", "stays")
     assert b"stays: Stopped" in now.out
-    assert b"stays: killing it now, without further grace" in now.err
+    assert b"stays: killing it now, without waiting any longer" in now.err
     assert follower.wait(GUARD_SECONDS) == 1
 
 
@@ -318,7 +318,7 @@ def test_a_job_whose_carrier_was_killed_is_lost_and_never_runs_for_ever(machine,
     now = described(sm, "lost")
     assert now["TrainingJobStatus"] == "Failed" and now["FailureReason"].startswith("lost: ")
     assert b"Failed" in sm("jobs").out
-    assert b"lost has ended already: Failed" in sm("stop", "lost", code=2).err
+    assert b"lost has already ended: Failed" in sm("stop", "lost", code=2).err
     machine.clean()
     wait_for_jobs_to_go(machine)
     assert b"| waits\n" in sm("logs", "lost").out, "its log outlives what a sweep takes"

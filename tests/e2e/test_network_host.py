@@ -49,7 +49,7 @@ def test_a_job_reaches_what_the_machine_does_and_says_so(outside, at):
     everything = targets(OUTSIDE, UPLINK, LAN, BRIDGE, CONTAINER, "127.0.0.1")
     text = end_of(at.fit(SCAN, "--network", "host", "--name", "hosts", "--env", everything))
     assert reached(text) == both_ways(OUTSIDE, UPLINK, LAN, BRIDGE, CONTAINER, "127.0.0.1")
-    assert "network: host: this job reaches all that listens on this machine" in text
+    assert "network: host: this job can reach every service on this machine" in text
     assert outside.state() == outside.before, "nothing is made for it, and nothing left"
 
 

@@ -169,7 +169,7 @@ def test_a_checksum_of_parts_is_not_taken_for_one_of_the_whole(server, download)
         ({"corrupt": True}, "wrong checksum: CRC32 is "),
         ({"checksum": "AAAAAA=="}, "wrong checksum: CRC32 is "),
         ({"length_more": 10}, "the connection ended before the end of the body"),
-        ({"status": 503, "code": "SlowDown"}, "the server answered 503 (SlowDown)"),
+        ({"status": 503, "code": "SlowDown"}, "the server returned 503 (SlowDown)"),
         ({"reset_after": 0}, "connection: Connection reset by peer"),
     ],
 )
@@ -295,7 +295,7 @@ def test_credentials_of_the_containers_endpoint(server, toolkit, folder):
     assert toolkit("download", "s3://bucket/key", got, **by_value).returncode == 0
     done = toolkit("download", "s3://bucket/key", got, **env)
     assert last_line(done) == (
-        "s3://bucket/key: no credentials: the container's endpoint: it answered 403"
+        "s3://bucket/key: no credentials: the container's endpoint: it returned status 403"
     )
 
 

@@ -336,7 +336,7 @@ def test_what_was_pushed_to_the_server_runs_without_being_listed(world, tmp_path
             assert world.described(told["TrainingJobName"])["MusterImage"] == kept
     reason = world.at_end(world.start(f"{host}/lab/none:v1"))["FailureReason"]
     assert reason.startswith("ClientError: the image cannot be pulled: "), reason
-    assert "not pushed to this machine" in reason
+    assert "has not been pushed to this machine" in reason
 
 
 def test_another_repositorys_image_is_not_had_by_its_digest(world):

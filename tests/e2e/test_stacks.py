@@ -91,7 +91,7 @@ def test_threads_and_started_processes_have_trees_of_their_own(machine):
     stop(machine, fit)
     gone = machine.sm("stacks", "still")
     assert gone.wait(GUARD_SECONDS) == 2
-    assert "still has ended: no process is left" in gone.text
+    assert "still has ended, so it has no processes" in gone.text
 
 
 def test_py_spy_is_that_of_the_jobs_own_python_environment(machine):

@@ -70,7 +70,7 @@ Error s3_error(int status, const aws::S3Failure& failure, const std::string& ori
     return fail(Errc::denied, "access denied (" + code + "): " + hint(failure.code, origin) + says);
   }
   if (status == 412) return fail(Errc::protocol, "the object changed in the meantime");
-  std::string text = "the server answered " + std::to_string(status);
+  std::string text = "the server returned " + std::to_string(status);
   if (!failure.code.empty()) text += " (" + failure.code + ")";
   const Errc code = status >= 500 || status == 429 ? Errc::closed : Errc::protocol;
   return fail(code, text + says);

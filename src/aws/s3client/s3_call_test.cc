@@ -70,13 +70,13 @@ TEST_CASE("s3: a refusal of the server is one clear line") {
       {503,
        {"SlowDown", "Please.", ""},
        Errc::closed,
-       "the server answered 503 (SlowDown); the server says: Please."},
+       "the server returned 503 (SlowDown); the server says: Please."},
       {507,
        {"InsufficientStorage", "Full.", ""},
        Errc::closed,
-       "the server answered 507 (InsufficientStorage); the server says: Full."},
+       "the server returned 507 (InsufficientStorage); the server says: Full."},
       {403, {"QuotaExceeded", "Enough.", ""}, Errc::denied, "quota exceeded: Enough."},
-      {400, {}, Errc::protocol, "the server answered 400"},
+      {400, {}, Errc::protocol, "the server returned 400"},
   };
   for (const auto& c : cases) {
     CAPTURE(c.want);

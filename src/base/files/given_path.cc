@@ -113,7 +113,7 @@ class Walk {
   Error refused(const std::string& path, uid_t owner, const std::string& target) const {
     const std::filesystem::path folder = path_.empty() ? "/" : path_;
     const std::string instead = (folder / target).lexically_normal().string() + way_.rest();
-    return fail(Errc::unsupported, path + ": symbolic link of user " + std::to_string(owner) +
+    return fail(Errc::unsupported, path + ": is a symbolic link of user " + std::to_string(owner) +
                                        ", whose links muster does not follow here; use " + instead +
                                        " instead");
   }
@@ -202,7 +202,7 @@ Result<Fd> open_given_file(const std::string& path, LinkOwner caller) {
   Status status{};
   if (::fstat(held.get(), &status) != 0) return fail_errno(path);
   // Opening a device or a pipe may wait, or do something to it.
-  if (!S_ISREG(status.st_mode)) return fail(Errc::invalid_input, path + " is not a plain file");
+  if (!S_ISREG(status.st_mode)) return fail(Errc::invalid_input, path + " is not a regular file");
   Fd file(::open(held_path(held).c_str(), O_RDONLY | O_CLOEXEC));
   if (!file) return fail_errno(path);
   return file;

@@ -148,8 +148,8 @@ TEST_CASE("given path: another user's link is refused, by its name, owner and ta
     CHECK(refused.error().code == Errc::unsupported);
     const std::string link = given.substr(0, given.rfind('/'));
     const std::string last = given.substr(given.rfind('/'));
-    CHECK(refused.error().text == place.path + "/" + link + ": symbolic link of user " + owner +
-                                      ", whose links muster does not follow here; use " +
+    CHECK(refused.error().text == place.path + "/" + link + ": is a symbolic link of user " +
+                                      owner + ", whose links muster does not follow here; use " +
                                       place.path + "/precious" + last + " instead");
   }
   CHECK(!place.walk("first"));
@@ -183,7 +183,7 @@ TEST_CASE("given path: only a folder or a plain file is opened") {
   REQUIRE(file);
   CHECK(read_file(held_path(*file)).value_or("") == "text");
   CHECK(open_given_file(place.path + "/pipe").error().text ==
-        place.path + "/pipe is not a plain file");
+        place.path + "/pipe is not a regular file");
   CHECK(open_given_file(place.path).error().code == Errc::invalid_input);
   CHECK(read_given(place.path + "/link").value_or("") == "text");
   CHECK(

@@ -21,7 +21,7 @@ TEST_CASE("plain file: its head, and nothing of a pipe, a device or a folder") {
     const Result<std::string> head = read_head(path, 4);
     REQUIRE(!head);
     CHECK(head.error().code == Errc::denied);
-    CHECK(head.error().text == path + ": expected a plain file");
+    CHECK(head.error().text == path + ": expected a regular file");
   }
   CHECK(read_head(folder + "/none", 4).error().code == Errc::not_found);
   CHECK(remove_tree(folder));

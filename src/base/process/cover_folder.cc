@@ -43,9 +43,9 @@ Result<void> cover_folder(const std::string& folder, const std::vector<std::stri
   if (!before) return fail_errno(folder);
   const std::vector<std::string> names = TRY(names_in(before.get(), folder));
   if (names.size() > entries_max)
-    return fail(Errc::invalid_input, folder + ": more than 4096 entries to mount again");
+    return fail(Errc::invalid_input, folder + ": has more than 4096 entries to mount again");
   if (::mount("muster", folder.c_str(), "tmpfs", MS_NODEV | MS_NOSUID, "mode=755") != 0)
-    return fail_errno("covering " + folder);
+    return fail_errno("cannot mount over " + folder);
   for (const std::string& name : names)
     if (std::find(hidden.begin(), hidden.end(), name) == hidden.end())
       show_again(before, folder, name);

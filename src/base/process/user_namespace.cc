@@ -75,14 +75,14 @@ Result<void> enter_own_namespaces() {
 
 Result<void> keep_own_mounts() {
   if (::mount("none", "/", nullptr, MS_REC | MS_SLAVE, nullptr) != 0)
-    return fail_errno("making mounts private");
+    return fail_errno("cannot make mounts private");
   return {};
 }
 
 Result<void> enter_private_mounts() {
-  if (::unshare(CLONE_NEWNS) != 0) return fail_errno("a mount namespace of our own");
+  if (::unshare(CLONE_NEWNS) != 0) return fail_errno("cannot create a mount namespace");
   if (::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0)
-    return fail_errno("making mounts private");
+    return fail_errno("cannot make mounts private");
   return {};
 }
 

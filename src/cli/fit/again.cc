@@ -27,7 +27,7 @@ Result<Given> line_in(const Json& description) {
   if (line == description.end() || !line->is_array())
     return fail(Errc::invalid_input, member_text(description, "TrainingJobName") +
                                          ": its record has no command line, because an older "
-                                         "muster ran it; use sm fit");
+                                         "version of muster ran it; use sm fit");
   Args args;
   for (const Json& word : *line)
     if (word.is_string()) args.push_back(word.get<std::string>());
@@ -54,7 +54,7 @@ Result<Args> line_again(const Json& old, const Again& next) {
   const std::string place = first_value(below, "--checkpoints");
   if (next.resume && place.empty())
     return fail(Errc::invalid_input,
-                "--resume: " + old_name + " ran without --checkpoints, so it has none");
+                "--resume: " + old_name + " ran without --checkpoints, so it has no checkpoints");
   for (Given::Value& value : below.values)
     if (value.flag->name == "--checkpoints" && !next.resume)
       value.text = new_place(place, old_name, next.name);
@@ -66,8 +66,10 @@ Result<Args> line_again(const Json& old, const Again& next) {
     if (value.flag->name == command::env_flag.name && value.text.find('=') == std::string::npos)
       missing.push_back("--env " + value.text + "=…");
   if (missing.empty()) return command::args_of(again);
-  return fail(Errc::invalid_input, "the record of " + old_name +
-                                       " keeps no values of variables; add " + join(missing, " "));
+  return fail(
+      Errc::invalid_input,
+      "the record of " + old_name +
+          " does not contain the values of variables; pass them again: " + join(missing, " "));
 }
 
 std::string value_in_record(const Json& description, std::string_view flag) {

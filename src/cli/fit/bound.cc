@@ -30,7 +30,7 @@ Result<job::BoundPath> find_one(const BindWish& wish, const std::string& cwd,
     return invalid_bind(errno_text(path));
   if (!S_ISDIR(status.st_mode) && !S_ISREG(status.st_mode))
     return invalid_bind(path +
-                        ": only a folder or a file can be bound, not a socket, device or pipe");
+                        ": only folders and files can be bound, not sockets, devices or pipes");
   bound.outside = given->path;
   bound.inside = wish.inside.empty() ? path : wish.inside;
   while (bound.inside.size() > 1 && bound.inside.ends_with('/')) bound.inside.pop_back();
@@ -39,9 +39,10 @@ Result<job::BoundPath> find_one(const BindWish& wish, const std::string& cwd,
   bound.user = status.st_uid;
   bound.group = status.st_gid;
   if (owner && owner->user != bound.user)
-    return invalid_bind(path + ": rw requires that it belongs to you (user " +
-                        std::to_string(owner->user) + "), but it belongs to user " +
-                        std::to_string(bound.user) + "; bind it :ro, or bind a folder of yours");
+    return invalid_bind(path + ": rw requires that you own it (user " +
+                        std::to_string(owner->user) + "), but its owner is user " +
+                        std::to_string(bound.user) +
+                        "; bind it as :ro, or bind a folder that you own");
   return bound;
 }
 

@@ -55,7 +55,7 @@ Result<Forked> Detachment::fork() {
   Pipe pipe = TRY(make_pipe());
   const pid_t parent = ::getpid();
   const pid_t pid = ::fork();
-  if (pid < 0) return fail_errno("fork");
+  if (pid < 0) return fail_errno("cannot start a process");
   Forked forked;
   if (pid == 0) {
     // A signal that ends the command before the job exists is meant for the job.
@@ -81,7 +81,7 @@ Result<Forked> Detachment::fork() {
 Result<void> Detachment::leave(const std::string& log_file, const Json& word) {
   const Fd log(::open(log_file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
   if (!log) return fail_errno(log_file);
-  if (::setsid() < 0) return fail_errno("setsid");
+  if (::setsid() < 0) return fail_errno("cannot start a session");
   if (::chdir("/") != 0) return fail_errno("/");
   ::prctl(PR_SET_PDEATHSIG, 0);
   TRY(write_all(parent_.get(), to_text(word)));

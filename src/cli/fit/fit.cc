@@ -224,8 +224,8 @@ loop::Task<Result<job::Spec>> Fit::specify() {
   if (options_.python.empty() && *python) {
     const std::string venv = lost_venv(env_, (*python)->program, places_, cwd_);
     if (!venv.empty())
-      complain("runs under " + (*python)->program + ", not in " + venv +
-               ": sudo uses its own PATH; to choose the other, use --python " + venv +
+      complain("running with " + (*python)->program + ", not in " + venv +
+               ": sudo uses its own PATH; to use the virtual environment, pass --python " + venv +
                "/bin/python");
   }
   const std::string name =
@@ -389,9 +389,9 @@ loop::Task<int> Fit::report(const job::Spec& spec, Result<platform::JobReport> r
 /// What hosts did, from the journals that the job's record keeps.
 loop::Task<> Fit::add_timeline(std::string name) {
   Result<places::FoundJob> job = places::find_job(state_folder(env_), name);
-  if (!job) co_return complain("warning: no timeline: " + job.error().text);
+  if (!job) co_return complain("warning: cannot show the timeline: " + job.error().text);
   const Result<job::JobTimeline> timeline = co_await own_timeline(loop_, *std::move(job));
-  if (!timeline) co_return complain("warning: no timeline: " + timeline.error().text);
+  if (!timeline) co_return complain("warning: cannot show the timeline: " + timeline.error().text);
   if (!options_.json) {
     out_.text() += "\n" + timeline_text(*timeline, "");
     co_return;
@@ -421,8 +421,8 @@ int fit_main(const Args& typed, const Env& given) {
       options.slurm && !options.image.empty() && places::image_tool(options.slurm, {}).empty();
   if (brings_image && ::geteuid() != 0)
     return stop_with(exit_usage,
-                     "--image: on a Slurm cluster it requires root, here and on the nodes; without "
-                     "root, containers use the programs of their nodes");
+                     "--image: requires root on a Slurm cluster, both here and on the nodes; "
+                     "without root, containers use the programs of their nodes");
   Env env = given;
   const Result<std::string> cwd = current_folder();
   if (!cwd) return stop_with(exit_usage, cwd.error().text);

@@ -98,15 +98,15 @@ Result<BindWish> bind_wish(const std::string& text) {
 Result<void> check_program(const FitWords& words) {
   if (words.script.empty() && words.image.empty())
     return fail(Errc::invalid_input,
-                "expected a script to run, or --image NAME with a program of its own");
+                "expected a script to run, or --image NAME of an image that contains the program");
   if (words.script.empty() && !words.source_folder.empty())
     return fail(Errc::invalid_input, "--source-dir requires a SCRIPT");
   if (words.image.empty() && !words.policy.empty())
     return fail(Errc::invalid_input, "--policy requires --image");
   if (!words.image.empty() && !words.python.empty())
     return fail(Errc::invalid_input,
-                "--python is a program of this machine, which hosts with --image cannot see; omit "
-                "one of them");
+                "--python names a program on this machine, which hosts with --image cannot see; "
+                "omit one of the two");
   return {};
 }
 

@@ -12,8 +12,8 @@ namespace muster::cli {
 
 /// A note for users who start a job in this machine's own network.
 inline constexpr const char* host_network_note =
-    "network: host: this job reaches all that listens on this machine, also what is for the "
-    "machine alone, and its ports are the machine's";
+    "network: host: this job can reach every service on this machine, even those that listen on "
+    "localhost only, and shares the machine's ports";
 
 /// The job that the options ask for. Pure. `path`: the submitter's PATH.
 /// Error: `invalid_input`, as job::check() says it.

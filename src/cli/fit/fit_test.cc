@@ -161,7 +161,7 @@ TEST_CASE("fit: a wrong line exits with 2 and says what was expected") {
       {{}, "expected a script to run, or --image NAME"},
       {{"--image", "a", "--source-dir", "."}, "--source-dir requires a SCRIPT"},
       {{"t.py", "--policy", "p.json"}, "--policy requires --image"},
-      {{"t.py", "--image", "a", "--python", "p"}, "--python is a program of this machine"},
+      {{"t.py", "--image", "a", "--python", "p"}, "--python names a program on this machine"},
       {{"t.py", "--hosts", "0"}, "--hosts: expected a whole number from 1 to 250, got \"0\""},
       {{"t.py", "--hosts", "251"}, "--hosts: expected a whole number from 1 to 250"},
       {{"t.py", "--hosts", "two"}, "got \"two\""},
@@ -175,9 +175,9 @@ TEST_CASE("fit: a wrong line exits with 2 and says what was expected") {
       {{"t.py", "--metric", "loss=("}, "--metric: invalid regex for metric \"loss\": "},
       {{"t.py", "--metric", "loss="}, "--metric: loss: expected a name of at most 255 bytes"},
       {{"t.py", "--metric", "loss=" + std::string(501, 'x')}, "a regex of 1 to 500"},
-      {{"t.py", "--metric", "a=x", "--metric", "a=y"}, "--metric: a is given twice"},
+      {{"t.py", "--metric", "a=x", "--metric", "a=y"}, "--metric: a was given twice"},
       {{"t.py", "--hyperparameter", "a=1", "--hyperparameter", "a=2"},
-       "--hyperparameter: a is given twice"},
+       "--hyperparameter: a was given twice"},
       {{"t.py", "--hyperparameter", "sagemaker_program=x"}, "is set by sm fit"},
       {{"t.py", "--hyperparameter", "a=\xff"}, "--hyperparameter: a: expected UTF-8"},
       {{"t.py", "--name", "no spaces"}, "--name: \"no spaces\" is not a valid job name"},
@@ -302,7 +302,7 @@ TEST_CASE("fit: --text-hyperparameter sends text, whatever it looks like") {
   CHECK(encoded(options.hyperparameters) ==
         std::map<std::string, std::string>{{"a", "5"}, {"b", "\"5\""}, {"c", "\"x\""}});
   const FitLine twice = fit_options({"t.py", "-p", "a=5", "--text-hyperparameter", "a=6"});
-  CHECK(std::get<command::Stop>(twice).text == "--hyperparameter: a is given twice");
+  CHECK(std::get<command::Stop>(twice).text == "--hyperparameter: a was given twice");
 }
 
 TEST_CASE("fit: the specification is what SageMaker's SDK would send") {
@@ -446,7 +446,8 @@ TEST_CASE("places: links are resolved before the hosts' namespaces, another user
     const Result<void> refused = resolve_links(strangers, folder.path);
     REQUIRE(!refused);
     CHECK(refused.error().code == Errc::invalid_input);
-    CHECK(refused.error().text.find(link + ": symbolic link of user 4321") != std::string::npos);
+    CHECK(refused.error().text.find(link + ": is a symbolic link of user 4321") !=
+          std::string::npos);
     if (args[0] != "--image") CHECK(!find_places(good(args), folder.path));
   }
   CHECK(!pip_conf_of("link/train.py", {}, folder.path));

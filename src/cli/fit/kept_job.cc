@@ -49,7 +49,8 @@ void KeptJob::accept() {
                                       : Result<void>(published.error());
   options_.detachment.reset();
   if (left) return;
-  options_.tell("the job cannot continue in the background and is stopped: " + left.error().text);
+  options_.tell("stopping the job, because it cannot continue in the background: " +
+                left.error().text);
   static_cast<void>(options_.calls.stop());
 }
 
@@ -92,7 +93,7 @@ void KeptJob::standstill(const std::optional<platform::Standstill>& what) {
 void KeptJob::health(const std::string& node, const std::string& record) {
   const Result<void> kept =
       preflight::keep_record(preflight::health_folder(options_.state), node, record);
-  if (!kept) options_.tell("warning: result not stored for sm nodes: " + kept.error().text);
+  if (!kept) options_.tell("warning: cannot store the result for sm nodes: " + kept.error().text);
 }
 
 std::function<Result<void>(const std::string&, const platform::StatusLine&)> KeptJob::log_writer()

@@ -25,7 +25,7 @@ Result<const LauncherRow*> flagged(const LaunchWords& words) {
     if (found != nullptr)
       return fail(Errc::invalid_input, std::string(found->asked.flag) + " and " +
                                            std::string(row.asked.flag) +
-                                           ": a job has one launcher");
+                                           " cannot be combined: a job has only one launcher");
     found = &row;
   }
   return found;
@@ -101,8 +101,8 @@ std::string apart_note(const std::string& script, const LaunchChoice& choice, in
   for (const auto& [name, value] : environment)
     if (name == "SAGEMAKER_TRAINING_MODULE") return {};  // The framework's module decides.
   return std::to_string(hosts) +
-         " hosts, 1 process each, not connected: add --mpi, --torchrun or --processes-per-host N "
-         "(none is needed if the script connects them itself)";
+         " hosts with 1 process each, which muster does not connect: add --mpi, --torchrun or "
+         "--processes-per-host N, unless the script connects them itself";
 }
 
 }  // namespace muster::cli

@@ -60,7 +60,8 @@ TEST_CASE("launch choice: incompatible flags are refused by name") {
     LaunchWords given;
     const char* text;
   } const cases[] = {
-      {words({"--mpi", "--torchrun"}), "--mpi and --torchrun: a job has one launcher"},
+      {words({"--mpi", "--torchrun"}),
+       "--mpi and --torchrun cannot be combined: a job has only one launcher"},
       {words({"--torchrun"}, "", "-x A"), "--custom-mpi-options: --torchrun does not use mpirun"},
       {words({"--tf"}, "2"), "--processes-per-host: --tf sets the number of processes itself"},
       {words({"--mxnet"}, "2"),
@@ -84,7 +85,8 @@ TEST_CASE("launch choice: unconnected hosts are reported, others are not") {
   for (const char* script : {"", "run.sh", "train", "py"})
     CHECK(apart_note(script, *launch_choice(words({}), 2), 2, {}, {}).empty());
   CHECK(note(words({}), 2)
-            .find("2 hosts, 1 process each, not connected: add --mpi, --torchrun or "
+            .find("2 hosts with 1 process each, which muster does not connect: add --mpi, "
+                  "--torchrun or "
                   "--processes-per-host N") == 0);
   CHECK(note(words({}), 1).empty());
   for (const char* flag : {"--mpi", "--torchrun", "--tf", "--mxnet"})

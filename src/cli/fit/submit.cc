@@ -112,7 +112,7 @@ loop::Task<Result<int>> submit(Client& client, Submission submission) {
     co_return exit_success;
   }
   client.farewell =
-      name + " goes on; sm logs -f " + name + " follows it, sm stop " + name + " stops it";
+      name + " continues to run; sm logs -f " + name + " follows it, sm stop " + name + " stops it";
   if (!json) client.complain("job " + name);
   const JobLogOptions how{.follow = true, .json = json, .raw = raw};
   const Result<int> code = co_await show_log(client, name, how);

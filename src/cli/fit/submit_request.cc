@@ -23,8 +23,8 @@ Result<void> check_file_alone(const SubmitWords& words) {
                     !words.files.environment.empty() || !words.files.hyperparameters.empty();
   if (!more) return {};
   return fail(Errc::invalid_input,
-              "--json-file: the file is the whole job; it can be combined only with --name, --wait "
-              "and --json");
+              "--json-file: the file describes the whole job; only --name, --wait and --json can "
+              "be combined with it");
 }
 
 Result<void> check_script(const SubmitOptions& options) {
@@ -33,10 +33,10 @@ Result<void> check_script(const SubmitOptions& options) {
     return fail(Errc::invalid_input, "--source-dir requires a SCRIPT");
   if (!options.launch.hyperparameter.empty())
     return fail(Errc::invalid_input,
-                "flags of launchers (--mpi, --torchrun, --processes-per-host, …) need a script");
+                "launcher flags (--mpi, --torchrun, --processes-per-host, …) require a script");
   if (options.image == "host")
     return fail(Errc::invalid_input,
-                "expected a script to run, --image NAME with a program of its own, or "
+                "expected a script to run, --image NAME of an image that contains the program, or "
                 "--json-file FILE");
   return {};
 }
@@ -181,7 +181,7 @@ Json create_request(const SubmitOptions& options, const SubmitPlaces& places,
 Result<Json> request_from(const std::string& text, const std::string& name) {
   Json request = TRY(parse_json(text));
   if (!request.is_object())
-    return fail(Errc::invalid_input, "expected a JSON object, the input of CreateTrainingJob");
+    return fail(Errc::invalid_input, "expected a JSON object: the input of CreateTrainingJob");
   if (!name.empty()) request["TrainingJobName"] = name;
   if (member_text(request, "TrainingJobName").empty())
     return fail(Errc::invalid_input, "TrainingJobName is missing; set it with --name NAME");

@@ -51,7 +51,8 @@ Result<std::vector<std::string>> files_below(const std::string& folder) {
     const std::string path = folder + "/" + entry.path;
     if (::stat(path.c_str(), &status) != 0) return fail(Errc::invalid_input, errno_text(path));
     if (!S_ISREG(status.st_mode))
-      return fail(Errc::invalid_input, path + ": a link to a folder; S3 can store files only");
+      return fail(Errc::invalid_input,
+                  path + ": is a link to a folder, but S3 can store only files");
     files.push_back(entry.path);
   }
   return files;
@@ -68,7 +69,7 @@ loop::Task<Result<void>> upload_folder(Client& client, std::string flag, std::st
   Result<std::vector<std::string>> files = files_below(folder);
   if (!files) co_return files.error().in(flag);
   if (files->empty() && empty == Empty::refused)
-    co_return fail(Errc::invalid_input, flag + ": " + folder + ": no file in it");
+    co_return fail(Errc::invalid_input, flag + ": " + folder + ": the folder contains no files");
   batch.s3 = *s3;
   batch.folder = std::move(folder);
   batch.to = std::move(to);

@@ -73,7 +73,7 @@ Result<std::string> password_from(int fd) {
   while (true) {
     const ssize_t count = ::read(fd, piece.data(), piece.size());
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return fail_errno("--password-stdin");
+    if (count < 0) return fail_errno("--password-stdin: cannot read standard input");
     if (count == 0) break;
     text.append(piece.data(), static_cast<std::size_t>(count));
     if (text.size() > password_bytes_max)
@@ -90,7 +90,7 @@ Result<PullPlan> plan_from(const PullLine& line, const Env& env) {
   plan.image = TRY(image::reference_from(line.name));
   if (plan.image.transport != image::Reference::Transport::registry)
     return fail(Errc::invalid_input,
-                line.name + " is not in a registry; sm image import takes archives and folders");
+                line.name + " is not in a registry; use sm image import for archives and folders");
   plan.platform = TRY(platform_from(line.platform));
   const std::string roots = http::find_ca_roots(env);
   plan.registry.ca_roots = line.ca_file.empty() ? roots : line.ca_file;
@@ -98,7 +98,7 @@ Result<PullPlan> plan_from(const PullLine& line, const Env& env) {
   plan.registry.public_only = line.is_public;
   plan.login.ca_roots = roots;
   if (line.user.empty() != !line.password_stdin)
-    return fail(Errc::invalid_input, "--username and --password-stdin require each other");
+    return fail(Errc::invalid_input, "--username and --password-stdin must be used together");
   if (line.password_stdin) {
     std::string password = TRY(password_from(STDIN_FILENO));
     plan.login.given = image::Login{line.user, std::move(password), ""};
@@ -201,8 +201,9 @@ int unpack_pushed(image::Store& store, const PullLine& line, const PullPlan& pla
   options.say = [&pulled](const std::string& each) { pulled.left_out.push_back(each); };
   Result<std::optional<image::Image>> made = unpack(store, plan, options);
   if (made && !*made)
-    made = fail(Errc::not_found, "image " + image::to_text(image) +
-                                     ": not pushed to this machine; sm image ls lists the images");
+    made = fail(Errc::not_found,
+                "image " + image::to_text(image) +
+                    ": has not been pushed to this machine; sm image ls lists the images");
   if (!made) {
     static_cast<void>(say_error(STDERR_FILENO, name_of_command, made.error().text));
     return exit_code_of_client(made.error());

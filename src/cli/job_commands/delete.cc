@@ -21,7 +21,7 @@ std::string deleted_text(const std::string& job, const std::string& what, const 
   const Json told{{"TrainingJobName", job}, {"TrainingJobStatus", "Deleted"}};
   if (json) return visible_json(to_text(told)) + "\n";
   const std::string text = visible_line(job) + ": deleted, with its log\n";
-  return kept.empty() ? text : text + "its " + what + " stays: " + visible_line(kept) + "\n";
+  return kept.empty() ? text : text + "its " + what + " is kept: " + visible_line(kept) + "\n";
 }
 
 loop::Task<Result<int>> delete_job(Client& client, std::string job, bool json) {
@@ -30,8 +30,8 @@ loop::Task<Result<int>> delete_job(Client& client, std::string job, bool json) {
   if (!before) co_return before.error();
   const std::string status = member_text(*before, "TrainingJobStatus");
   if (!has_ended(*before))
-    co_return fail(Errc::invalid_input, job + " is " + to_utf8(status) + ": sm stop --wait " + job +
-                                            " first, then delete it");
+    co_return fail(Errc::invalid_input, job + " is " + to_utf8(status) + "; run sm stop --wait " +
+                                            job + ", then delete it");
   Json input{{"TrainingJobName", job}};
   std::string target = "SageMaker.DeleteTrainingJob";
   const Result<Json> deleted =

@@ -104,7 +104,7 @@ int rerun_own(const places::FoundJob& job, const RerunWords& words, const std::s
   const command::Page& page = command::page_of("rerun");
   if (job.living && words.resume)
     return tell(command::wrong_line(
-        page, "--resume: " + job.name + " is still running and writes its checkpoints"));
+        page, "--resume: " + job.name + " is still running and writing its checkpoints"));
   Result<command::Given> typed = typed_for_fit(words);
   if (!typed) return tell(command::wrong_line(page, typed.error().text));
   const Again next{name, *std::move(typed), words.resume};
@@ -159,7 +159,7 @@ loop::Task<Result<int>> rerun_on_server(Client& client, std::string job, NextJob
   if (!tags) co_return tags.error();
   if (next.resume && !has_ended(*old))
     co_return fail(Errc::invalid_input,
-                   "--resume: " + job + " is still running and writes its checkpoints");
+                   "--resume: " + job + " is still running and writing its checkpoints");
   Result<Json> request = request_again(*old, tags->value("Tags", Json::array()), next);
   if (!request) co_return request.error();
   for (NamedObjects& objects : objects_of(*request, next.resume)) {

@@ -51,7 +51,8 @@ loop::Task<Result<int>> ask_server(Client& client, StacksOptions options) {
 }
 
 loop::Task<Result<int>> ask_here(Here& here, places::FoundJob job, StacksOptions options) {
-  if (!job.living) co_return fail(Errc::not_found, options.job + " has ended: no process is left");
+  if (!job.living)
+    co_return fail(Errc::not_found, options.job + " has ended, so it has no processes");
   Result<std::vector<job::HostStacks>> hosts =
       co_await places::ask_for_stacks(here.loop, std::move(job), options.calls());
   if (!hosts) co_return hosts.error();

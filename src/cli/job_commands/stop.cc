@@ -25,9 +25,10 @@ struct Wish {
 };
 
 std::string asked_text(const std::string& job, bool killed) {
-  if (killed) return job + ": killing it now, without further grace";
-  return "asked " + job + " to stop; its processes have time to exit; sm stop --now " + job +
-         " kills them at once";
+  if (killed) return job + ": killing it now, without waiting any longer";
+  return "asked " + job +
+         " to stop; its processes have time to exit; to kill them at once, run sm stop --now " +
+         job;
 }
 
 std::string stopped_text(const std::string& job, const std::string& status, bool json) {
@@ -42,7 +43,7 @@ loop::Task<Result<int>> stop_job(Client& client, std::string job, Wish wish) {
   if (!before) co_return before.error();
   if (has_ended(*before))
     co_return fail(Errc::invalid_input,
-                   job + " has ended already: " + member_text(*before, "TrainingJobStatus"));
+                   job + " has already ended: " + member_text(*before, "TrainingJobStatus"));
   Json input{{"TrainingJobName", job}};
   if (wish.now) input["MusterNow"] = true;
   std::string target = "SageMaker.StopTrainingJob";
@@ -69,7 +70,7 @@ loop::Task<Result<int>> stop_job(Client& client, std::string job, Wish wish) {
 
 loop::Task<Result<int>> stop_own(Here& here, places::FoundJob job, Wish wish) {
   if (!job.living)
-    co_return fail(Errc::invalid_input, job.name + " has ended already: " +
+    co_return fail(Errc::invalid_input, job.name + " has already ended: " +
                                             member_text(job.description, "TrainingJobStatus"));
   Result<bool> killed = co_await places::ask_to_stop(here.loop, job);
   if (killed && !*killed && wish.now) killed = co_await places::ask_to_stop(here.loop, job);

@@ -40,7 +40,7 @@ loop::Task<Result<void>> open_in_browser(loop::Loop& loop, std::string link, Com
   if (!door) co_return door.error();
   command.argv.push_back((*door)->address());
   const Fd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
-  if (!null) co_return fail_errno("/dev/null");
+  if (!null) co_return fail_errno("cannot open /dev/null");
   job::Outcome ended = job::Outcome::exited(0);
   supervise::Reaper reaper(loop);
   const Result<pid_t> pid =

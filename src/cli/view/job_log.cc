@@ -274,8 +274,9 @@ Result<int> JobLog::end(const Json& job) {
 /// Nothing at all is what a rank shows that the log does not know, too.
 void JobLog::say_if_nothing() const {
   if (shown_ || !options_.filter.rank) return;
-  client_.complain(job_ + "'s log has no line of rank " + std::to_string(*options_.filter.rank) +
-                   "; a host's only program has no rank: use --host to see its lines");
+  client_.complain(
+      job_ + "'s log has no lines from rank " + std::to_string(*options_.filter.rank) +
+      "; a program that runs alone on its host has no rank: use --host to see its lines");
 }
 
 loop::Task<Result<int>> JobLog::run() {

@@ -44,7 +44,7 @@ std::string LastLines::text() const {
     const auto silent = std::max<std::int64_t>((*end_ - last.time).count(), 0) / 1000;
     const std::string rank = writer.second < 0 ? "" : " rank " + std::to_string(writer.second);
     lines.emplace_back(last.time, "    " + writer.first + rank + ", " + std::to_string(silent) +
-                                      " s before: " + visible_line(last.line) + "\n");
+                                      " s before the end: " + visible_line(last.line) + "\n");
   }
   std::stable_sort(lines.begin(), lines.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });

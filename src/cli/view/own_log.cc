@@ -190,10 +190,10 @@ Result<int> Shown::end() {
 
 void Shown::say_if_nothing() const {
   if (job_.description.value("MusterLogDropped", false))
-    return here_.complain("the log was too large to be kept here; " +
-                          results_folder(job_.description) + "/log has them");
+    return here_.complain("the log was too large to keep here; " +
+                          results_folder(job_.description) + "/log contains it");
   if (!shown_ && options_.filter.rank)
-    here_.complain(job_.name + "'s log has no line of rank " +
+    here_.complain(job_.name + "'s log has no lines from rank " +
                    std::to_string(*options_.filter.rank));
 }
 

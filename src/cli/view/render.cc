@@ -252,7 +252,7 @@ std::string verdict_text(const platform::JobReport& report, const LastLines& las
   text += colour ? std::string(plain) + "\n" : "\n";
   const std::string last_text = last.text();
   if (end.status == platform::JobEnd::Status::timed_out && !last_text.empty())
-    text += "  last lines of each rank, longest silent first:\n" + last_text;
+    text += "  last lines of each rank, longest silence first:\n" + last_text;
   if (end.status != platform::JobEnd::Status::failed) return text;
   const platform::Cause cause = end.cause ? *end.cause : platform::Cause{.verdict = end.verdict};
   text += cause_lines(platform::to_json(cause));

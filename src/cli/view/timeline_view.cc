@@ -113,7 +113,7 @@ std::string summary_text(const std::vector<HostPhases>& hosts) {
   for (const HostPhases& each : hosts)
     for (const Stretch& stretch : each.all)
       by_phase[stretch.until].emplace_back(stretch.end - stretch.begin, each.host->host);
-  std::string text = padded("", name_columns + 2) + "    least   median     most\n";
+  std::string text = padded("", name_columns + 2) + "      min   median      max\n";
   for (auto& [until, times] : by_phase) {
     std::sort(times.begin(), times.end());
     text += "  " + padded(std::string(job::phase_before(until)), name_columns) +
@@ -139,7 +139,7 @@ std::string head_text(const job::JobTimeline& timeline, const std::vector<HostPh
   std::string text = visible_line(timeline.job) + ": " + std::to_string(hosts.size()) +
                      (hosts.size() == 1 ? " host" : " hosts");
   if (first_line) text += ", " + seconds(*first_line) + " s to the first line";
-  return text + ", " + seconds(last) + " s in all\n";
+  return text + ", " + seconds(last) + " s in total\n";
 }
 
 }  // namespace
@@ -152,7 +152,7 @@ std::string timeline_text(const job::JobTimeline& timeline, const std::string& h
   std::string text = head_text(timeline, hosts);
   if (hosts.size() > shown_hosts_max)
     return text + "\n" + summary_text(hosts) +
-           "\nlast to its first line: " + host_text(*slowest, timeline.submitted, whole);
+           "\nlast host to print its first line: " + host_text(*slowest, timeline.submitted, whole);
   for (const HostPhases& each : hosts) text += "\n" + host_text(each, timeline.submitted, whole);
   return text;
 }

@@ -35,7 +35,7 @@ JobTimeline two_hosts() {
 
 TEST_CASE("timeline view: hosts share one scale, and times after the first line have no bar") {
   CHECK(timeline_text(two_hosts(), "") ==
-        "mnist: 2 hosts, 0.100 s to the first line, 2.600 s in all\n"
+        "mnist: 2 hosts, 0.100 s to the first line, 2.600 s in total\n"
         "\n"
         "algo-1\n"
         "  queued              0.010  ██\n"
@@ -51,8 +51,8 @@ TEST_CASE("timeline view: hosts share one scale, and times after the first line 
 }
 
 TEST_CASE("timeline view: one host alone, and one that is not there") {
-  CHECK(
-      timeline_text(two_hosts(), "algo-2").starts_with("mnist: 1 host, 0.200 s in all\n\nalgo-2"));
+  CHECK(timeline_text(two_hosts(), "algo-2")
+            .starts_with("mnist: 1 host, 0.200 s in total\n\nalgo-2"));
   CHECK(timeline_text(two_hosts(), "algo-3").empty());
 }
 
@@ -61,15 +61,15 @@ TEST_CASE("timeline view: many hosts are summed up, and the slowest is shown") {
   for (int i = 1; i <= 9; ++i)
     timeline.hosts.push_back(host(i, {{Point::launched, i}, {Point::first_line, 100 + 10 * i}}));
   const std::string text = timeline_text(timeline, "");
-  CHECK(text.find("    least   median     most\n") != std::string::npos);
+  CHECK(text.find("      min   median      max\n") != std::string::npos);
   CHECK(text.find("queued              0.001    0.005    0.009  algo-9\n") != std::string::npos);
-  CHECK(text.find("\nlast to its first line: algo-9\n") != std::string::npos);
+  CHECK(text.find("\nlast host to print its first line: algo-9\n") != std::string::npos);
   CHECK(text.find("\nalgo-1\n") == std::string::npos);
 }
 
 TEST_CASE("timeline view: a host that has not begun, and names that would order a terminal about") {
   JobTimeline timeline{"j", UnixMillis(1000), {host(1, {})}};
-  CHECK(timeline_text(timeline, "") == "j: 1 host, 0.000 s in all\n\nalgo-1\n");
+  CHECK(timeline_text(timeline, "") == "j: 1 host, 0.000 s in total\n\nalgo-1\n");
   timeline.hosts[0].host = "\x1b[2J";
   CHECK(timeline_text(timeline, "").find('\x1b') == std::string::npos);
 }

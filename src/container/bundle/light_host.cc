@@ -200,7 +200,7 @@ class Report {
 }
 
 Result<void> enter_own_mounts() {
-  if (::unshare(CLONE_NEWNS) != 0) return fail_errno("a mount namespace of our own");
+  if (::unshare(CLONE_NEWNS) != 0) return fail_errno("cannot create a mount namespace");
   return keep_own_mounts();
 }
 

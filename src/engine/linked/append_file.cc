@@ -29,7 +29,7 @@ Result<void> AppendFile::append(std::string_view bytes) {
 Result<void> AppendFile::measure() {
   struct stat status {};
   if (::fstat(fd_.get(), &status) != 0) return fail_errno(path_);
-  if (!S_ISREG(status.st_mode)) return fail(Errc::system, path_ + ": expected a plain file");
+  if (!S_ISREG(status.st_mode)) return fail(Errc::system, path_ + ": expected a regular file");
   const std::uint64_t size = static_cast<std::uint64_t>(status.st_size);
   if (size < from_) return fail(Errc::system, path_ + ": the start of the file is missing");
   bytes_ = size - from_;

@@ -93,7 +93,7 @@ TEST_CASE("image import: a named pipe or a device is refused, and never blocks")
     REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
     const Result<Imported> imported = import_from(scratch, "oci:" + scratch.path + "/box");
     REQUIRE(!imported);
-    CHECK(imported.error().text.find(path + ": expected a plain file") != std::string::npos);
+    CHECK(imported.error().text.find(path + ": expected a regular file") != std::string::npos);
   }
   const Scratch scratch;
   const std::string path = scratch.path + "/box.tar";
@@ -101,7 +101,7 @@ TEST_CASE("image import: a named pipe or a device is refused, and never blocks")
   for (const std::string& special : {path, std::string("/dev/zero")}) {
     const Result<Imported> imported = import_from(scratch, "docker-archive:" + special);
     REQUIRE(!imported);
-    CHECK(imported.error().text.find(special + ": expected a plain file") != std::string::npos);
+    CHECK(imported.error().text.find(special + ": expected a regular file") != std::string::npos);
   }
 }
 

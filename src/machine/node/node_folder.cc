@@ -45,7 +45,7 @@ Result<void> unpack_inputs(const std::string& archive, const std::string& digest
   struct stat status {};
   if (::lstat(archive.c_str(), &status) != 0) return fail_errno(archive);
   if (!S_ISREG(status.st_mode) || status.st_uid != ::geteuid())
-    return fail(Errc::denied, archive + ": expected a plain file that belongs to this user");
+    return fail(Errc::denied, archive + ": expected a regular file that belongs to this user");
   if (!digest.empty()) TRY(check_digest(archive, digest));
   packing::UnpackLimits limits;
   limits.bytes_max = archive_bytes_max;

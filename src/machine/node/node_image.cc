@@ -35,7 +35,7 @@ Result<std::unique_ptr<image::Bytes>> open_brought(const std::string& path) {
   if (::fstat(file.get(), &status) != 0) return fail_errno(path);
   if (!S_ISREG(status.st_mode) || status.st_uid != ::geteuid() ||
       (status.st_mode & others_may_write) != 0)
-    return fail(Errc::denied, path + ": expected a plain file that belongs to this user");
+    return fail(Errc::denied, path + ": expected a regular file that belongs to this user");
   return image::bytes_of(std::move(file));
 }
 

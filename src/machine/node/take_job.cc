@@ -18,7 +18,7 @@ Result<job::NodeJob> take_job(const std::string& path) {
   if (!file) return fail_errno(path);
   struct stat status {};
   if (::fstat(file.get(), &status) != 0) return fail_errno(path);
-  if (!S_ISREG(status.st_mode)) return fail(Errc::denied, path + ": expected a plain file");
+  if (!S_ISREG(status.st_mode)) return fail(Errc::denied, path + ": expected a regular file");
   if (status.st_uid != ::geteuid() || (status.st_mode & others_mask) != 0)
     return fail(Errc::denied, path + ": expected a file that only this user can access, mode 0600");
   const Result<std::string> text =
