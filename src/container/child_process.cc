@@ -14,7 +14,7 @@ namespace muster::container {
 Result<Process> Process::open(pid_t pid) {
   // glibc 2.36's <sys/pidfd.h> cannot be included from C++.
   Fd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
-  if (!pidfd) return fail_errno("process " + std::to_string(pid));
+  if (!pidfd) return fail_errno("cannot watch process " + std::to_string(pid));
   return Process(pid, std::move(pidfd));
 }
 
@@ -44,7 +44,7 @@ loop::Task<job::Outcome> Process::ended(loop::Loop& loop) {
   if (!co_await watch.readable()) co_return job::Outcome::failed("no longer waited for");
   siginfo_t info{};
   if (::waitid(P_PIDFD, static_cast<id_t>(pidfd_.get()), &info, WEXITED) != 0)
-    co_return job::Outcome::failed(errno_text("waitid"));
+    co_return job::Outcome::failed(errno_text("cannot wait for the process"));
   co_return supervise::outcome_of(info.si_code, info.si_status);
 }
 

@@ -56,7 +56,7 @@ Result<MachineSize> machine_size() {
   };
   const std::int64_t pids = TRY(number("/proc/sys/kernel/pid_max"));
   size.processes = std::min(pids, TRY(number("/proc/sys/kernel/threads-max")));
-  if (size.memory_bytes == 0) return fail(Errc::system, "/proc/meminfo: no MemTotal");
+  if (size.memory_bytes == 0) return fail(Errc::system, "/proc/meminfo: MemTotal is missing");
   return size;
 }
 

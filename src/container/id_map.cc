@@ -23,7 +23,7 @@ class Holder {
     Pipe ready = TRY(make_pipe());
     Pipe over = TRY(make_pipe());
     holder.pid_ = ::fork();
-    if (holder.pid_ < 0) return fail_errno("fork");
+    if (holder.pid_ < 0) return fail_errno("cannot start a process");
     if (holder.pid_ == 0) {
       over.write.reset();
       const int error = ::unshare(flags) == 0 ? 0 : errno;
@@ -37,7 +37,7 @@ class Holder {
     int error = EIO;
     if (::read(ready.read.get(), &error, sizeof(error)) != sizeof(error)) error = EIO;
     errno = error;
-    if (error != 0) return fail_errno("namespaces of a host");
+    if (error != 0) return fail_errno("cannot create the namespaces of a host");
     return holder;
   }
   Holder(Holder&& other) noexcept
@@ -84,7 +84,8 @@ Result<void> give(const std::string& path, const IdMap& ids) {
 
 Result<void> give(const Fd& fd, const IdMap& ids, std::uint32_t uid) {
   const uid_t owner = ids.first + uid;
-  if (owner != 0 && ::fchown(fd.get(), owner, owner) != 0) return fail_errno("giving a pipe away");
+  if (owner != 0 && ::fchown(fd.get(), owner, owner) != 0)
+    return fail_errno("cannot change the owner of a pipe");
   return {};
 }
 

@@ -40,7 +40,8 @@ Result<void> ended(pid_t pid, const std::string& name, const Fd& complaints) {
   const ssize_t count = ::pread(complaints.get(), said.data(), said.size(), 0);
   said.resize(count > 0 ? static_cast<std::size_t>(count) : 0);
   const std::string line = to_utf8(said.substr(0, said.find('\n')));
-  return fail(Errc::system, name + ": " + (line.empty() ? "failed without a message" : line));
+  return fail(Errc::system,
+              name + ": " + (line.empty() ? "failed without an error message" : line));
 }
 
 }  // namespace
@@ -54,11 +55,11 @@ Result<std::string> find_tool(const std::string& name, const Env& env) {
 Result<void> run_tool(const Args& argv, const std::string& input) {
   const Fd in(::memfd_create("input", MFD_CLOEXEC));
   const Fd complaints(::memfd_create("complaints", MFD_CLOEXEC));
-  if (!in || !complaints) return fail_errno("memfd");
+  if (!in || !complaints) return fail_errno("cannot create a file in memory");
   TRY(write_all(in.get(), input));
-  if (::lseek(in.get(), 0, SEEK_SET) != 0) return fail_errno("memfd");
+  if (::lseek(in.get(), 0, SEEK_SET) != 0) return fail_errno("cannot create a file in memory");
   const Fd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
-  if (!null) return fail_errno("/dev/null");
+  if (!null) return fail_errno("cannot open /dev/null");
   const supervise::Stdio stdio{in.get(), null.get(), complaints.get(), {}};
   const Command command{.argv = argv, .env = {{"PATH", administrators_path}}, .cwd = "/"};
   const pid_t pid = TRY(supervise::spawn(command, stdio, {}));

@@ -26,13 +26,13 @@ constexpr const char* options = "noinit_itable,nobarrier";
 /// holds it until it is mounted.
 Result<std::string> attach(const Fd& image, Fd& device) {
   const Fd control(::open("/dev/loop-control", O_RDWR | O_CLOEXEC));
-  if (!control) return fail_errno("/dev/loop-control");
+  if (!control) return fail_errno("cannot open /dev/loop-control");
   struct loop_config config {};
   config.fd = static_cast<__u32>(image.get());
   config.info.lo_flags = LO_FLAGS_AUTOCLEAR;
   for (int attempt = 0; attempt < attempts_max; ++attempt) {
     const int number = ::ioctl(control.get(), LOOP_CTL_GET_FREE);
-    if (number < 0) return fail_errno("a loop device");
+    if (number < 0) return fail_errno("cannot get a loop device");
     std::string path = "/dev/loop" + std::to_string(number);
     device = Fd(::open(path.c_str(), O_RDWR | O_CLOEXEC));
     if (!device) return fail_errno(path);
@@ -63,7 +63,7 @@ Result<void> mount_image(const Fd& image, const std::string& target) {
   Fd device;
   const std::string path = TRY(attach(image, device));
   if (::mount(path.c_str(), target.c_str(), "ext4", MS_NODEV | MS_NOSUID, options) != 0)
-    return fail_errno("mounting " + path);
+    return fail_errno("cannot mount " + path);
   return {};
 }
 
@@ -80,7 +80,7 @@ Result<void> mount_volume(const std::string& image, const std::string& target, s
                           const Env& env) {
   TRY(make_folders(target));
   const Result<std::string> program = find_tool("mke2fs", env);
-  if (!program) return fail(Errc::not_found, "mke2fs is not installed (Debian: e2fsprogs)");
+  if (!program) return fail(Errc::not_found, "mke2fs is not installed (Debian package: e2fsprogs)");
   const Fd file(::open(image.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (!file) return fail_errno(image);
   Result<void> made;

@@ -238,7 +238,7 @@ loop::Task<Result<Event>> FakeRun::next_event() {
   const std::shared_ptr<Told> told = told_;
   while (told->first.empty() && told->at == job->history.size()) {
     if (told->gone || job->over() || !job->whole)
-      co_return fail(Errc::closed, "all hosts have ended");
+      co_return fail(Errc::closed, "all hosts have exited");
     co_await job->moved.wait();
   }
   if (told->first.empty()) co_return job->history[told->at++];
@@ -303,7 +303,7 @@ void FakeRun::note(const std::string& host, const std::vector<job::LogLine>& lin
 
 loop::Task<Result<void>> FakeRun::replace(std::vector<std::string> hosts) {
   for (const std::string& name : hosts)
-    if (!job_->host(name).over()) co_return fail(Errc::invalid_input, name + " has not ended");
+    if (!job_->host(name).over()) co_return fail(Errc::invalid_input, name + " is still running");
   for (const std::string& name : hosts) job_->host(name).begin_again(cluster_.queues);
   if (hosts == job_->names) job_->tally = next_tally_;
   co_return Result<void>();

@@ -262,7 +262,7 @@ TEST_CASE("node link: a fenced attempt is ordered to end, now and when it comes 
     CHECK(second == job::Outcome::exited(0));
     for (const std::string& host : on.hosts()) CHECK(!exists(on.node_folder(host)));
     CHECK(on.said_by("algo-1").empty());
-    CHECK(on.said_by("algo-2").find("its attempt is over") != std::string::npos);
+    CHECK(on.said_by("algo-2").find("its attempt has ended") != std::string::npos);
   };
   bed.run(body(bed));
 }

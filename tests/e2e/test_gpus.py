@@ -262,13 +262,13 @@ def test_a_sick_card_goes_to_no_job(machine, standins, tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", f"{tools}:{os.environ['PATH']}")
     text = finish(machine.fit(SEES, "--gpus", "1", "--verbose"))
     assert "sees algo-1 ['standin1'] 1" in text, text
-    assert "example.com/gpu=0 needs recovery: Reset; no job gets it" in text, text
+    assert "example.com/gpu=0 needs recovery: Reset; jobs do not use it" in text, text
     other = machine.folder / "other"
     text = finish(machine.fit(SEES, "--gpus", "4", output=other), 3)
     assert "3 of 4 GPUs of this machine are free (example.com/gpu=0 is out of use: it needs" in text
     monkeypatch.setenv("MUSTER_SICK_GPUS", "use")
     text = finish(machine.fit(SEES, "--gpus", "4", "--verbose", output=other))
-    assert "jobs get it all the same (MUSTER_SICK_GPUS)" in text, text
+    assert "jobs can still use it (MUSTER_SICK_GPUS)" in text, text
     assert "GPU 0: 1 uncorrected memory error since the last reset" in text, text
 
 

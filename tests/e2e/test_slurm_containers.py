@@ -194,7 +194,7 @@ def test_a_cache_of_another_user_is_not_used(place):
     try:
         job = place.fit_image(*CONTAINERS, "--slurm", f"folder={CACHE}", "--image", "team/box:v1")
         assert job.wait(90) == 1, job.text
-        assert f"{CACHE}: expected a folder of this user" in job.text, job.text
+        assert f"{CACHE}: expected a folder that this user owns" in job.text, job.text
         assert cluster.out("node1", "ls", "-A", CACHE) == ""
     finally:
         cluster.run("node1", "rm", "-rf", CACHE)

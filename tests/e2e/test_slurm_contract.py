@@ -18,6 +18,6 @@ def test_the_contract_of_engines_holds_on_a_cluster(cluster):
     assert done.returncode == 0, done.stderr
     passed = re.search(r"test cases: +\d+ \| +(\d+) passed", done.stdout)
     assert int(passed[1]) >= CASES_MIN
-    # A spare that comes when its attempt is over says so, for people: that stays on its node.
+    # A spare that comes when its attempt has ended says so, for people: that stays on its node.
     for node in ("node1", "node2", "node3"):
         cluster.out(node, "sh", "-c", "rm -f /tmp/muster-*.log")

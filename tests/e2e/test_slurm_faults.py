@@ -69,7 +69,7 @@ def test_a_node_that_an_operator_sets_down_is_left_out(place):
     with Set(place.cluster, "node2", "down"):
         job.wait_for_output(b"Restarting", 40)
         ends_well(job, 2)
-    assert "lost one of its nodes" in job.text, job.text
+    assert "lost one of the job's nodes" in job.text, job.text
 
 
 @pytest.mark.deep

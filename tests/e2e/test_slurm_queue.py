@@ -92,7 +92,7 @@ def test_nodes_are_listed_with_the_reason_why_one_was_drained(cluster):
     cluster.out("login", "scontrol", "update", *drain)
     text = cluster.out("login", SM, "nodes")
     cluster.out("login", "scontrol", "update", "nodename=node2", "state=resume")
-    assert row(text, "node2").endswith("drained: accepts no jobs (disk | full)")
+    assert row(text, "node2").endswith("drained: does not accept jobs (disk | full)")
     assert json.loads(cluster.out("login", SM, "nodes", "--json"))["Nodes"][0]["Cpus"] == 2
 
 
@@ -108,7 +108,8 @@ def test_without_slurm_both_say_so():
             [SM, command], env={"PATH": "/nowhere"}, capture_output=True, text=True
         )
         assert done.returncode == 3
-        assert "Slurm's commands are on the nodes of a cluster (sm explain slurm)" in done.stderr
+        advice = "run this on a node of a cluster, where Slurm's commands are installed"
+        assert f"{advice} (sm explain slurm)" in done.stderr
     done = subprocess.run([SM, "queue", "--user", "-x"], capture_output=True, text=True)
     assert done.returncode == 2
     assert "--user: expected a user's name" in done.stderr

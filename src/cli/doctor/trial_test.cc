@@ -12,7 +12,7 @@ TEST_CASE("trial: a job's failure is reported in one line, with its explanation"
   well.end.status = platform::JobEnd::Status::completed;
   platform::JobReport failed;
   failed.end.status = platform::JobEnd::Status::failed;
-  failed.end.reason = "algo-1 could not be started: runc: no response within a minute";
+  failed.end.reason = "algo-1 could not be started: runc: did not respond within a minute";
   platform::JobReport left = well;
   left.trouble = "the job's folder could not be removed";
   struct {
@@ -25,7 +25,8 @@ TEST_CASE("trial: a job's failure is reported in one line, with its explanation"
   } const cases[] = {
       {"it ran", well, false, true, "completed in 0.4 s", ""},
       {"it failed", failed, false, false,
-       "algo-1 could not be started: runc: no response within a minute", "sm explain runc-failed"},
+       "algo-1 could not be started: runc: did not respond within a minute",
+       "sm explain runc-failed"},
       {"it could not be asked for", fail(Errc::denied, "/x/jobs: Permission denied"), false, false,
        "/x/jobs: Permission denied", "sm explain"},
       {"it was killed", failed, true, false, "did not finish within 0.4 s",

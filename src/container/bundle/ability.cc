@@ -21,17 +21,17 @@ namespace {
 /// Below a tmpfs that covers `place` in a mount namespace of the calling thread's own: a lower and
 /// an upper folder, and both as one.
 std::string why_no_overlay(const std::string& place) {
-  if (::unshare(CLONE_FS | CLONE_NEWNS) != 0) return errno_text("mount namespace");
+  if (::unshare(CLONE_FS | CLONE_NEWNS) != 0) return errno_text("cannot create a mount namespace");
   if (::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0)
-    return errno_text("private mounts");
+    return errno_text("cannot make mounts private");
   if (::mount("muster", place.c_str(), "tmpfs", MS_NODEV | MS_NOSUID, "mode=700") != 0)
-    return errno_text("tmpfs");
+    return errno_text("cannot mount a tmpfs");
   for (const char* name : {"/lower", "/upper", "/work", "/root"})
     if (::mkdir((place + name).c_str(), 0700) != 0) return errno_text(name);
   const std::string options =
       "lowerdir=" + place + "/lower,upperdir=" + place + "/upper,workdir=" + place + "/work";
   if (::mount("muster", (place + "/root").c_str(), "overlay", 0, options.c_str()) != 0)
-    return errno_text("overlay");
+    return errno_text("cannot mount an overlay");
   return {};
 }
 
@@ -50,7 +50,7 @@ std::string try_mounts() {
 std::string try_group() {
   const std::string own = memory_cgroup(read_file("/proc/self/cgroup", 65536).value_or(""));
   const std::string path = cgroup_below(own, "muster-ability-" + std::to_string(::getpid()));
-  std::string why = "none is mounted";
+  std::string why = "control groups are not mounted";
   for (const std::string& root : cgroup_roots()) {
     if (::mkdir((root + path).c_str(), 0755) == 0) {
       remove_cgroup(path);
@@ -67,10 +67,11 @@ std::optional<std::string> lack_of(const Ability& ability) {
   if (!ability.no_root.empty())
     return "it requires root or user namespaces, which are not allowed there (" + ability.no_root +
            ")";
-  if (!ability.has_runtime) return "runc is not installed there (Debian: runc)";
+  if (!ability.has_runtime) return "runc is not installed there (Debian package: runc)";
   if (!ability.no_mounts.empty()) return "mounts are not allowed there (" + ability.no_mounts + ")";
   if (!ability.no_group.empty())
-    return "cannot create a control group below the job's there (" + ability.no_group + ")";
+    return "cannot create a control group inside the job's control group there (" +
+           ability.no_group + ")";
   return std::nullopt;
 }
 

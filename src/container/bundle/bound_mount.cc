@@ -57,14 +57,14 @@ Result<Fd> writable_tree(const Fd& source, const job::BoundPath& bound, const Id
   if (!ids)
     return fail(Errc::unsupported, bound.outside +
                                        ": rw requires hosts with user namespaces, which this "
-                                       "machine does not support (see sm doctor); bind it :ro");
+                                       "machine does not support (see sm doctor); bind it as :ro");
   const Fd owners = TRY(open_owner_map(bound.user, bound.group, ids.first));
   Result<Fd> tree = clone_tree(source, bound.outside, true, owners.get());
   if (tree) return tree;
   return fail(tree.error().code, tree.error().text +
                                      ": its file system, or one that is mounted in it, cannot "
-                                     "translate owners, so rw is not possible; bind it :ro, or a "
-                                     "folder on ext4, xfs or btrfs");
+                                     "translate owners, so rw is not possible; bind it as :ro, or "
+                                     "bind a folder on ext4, xfs or btrfs");
 }
 
 }  // namespace
@@ -95,7 +95,7 @@ Result<std::string> mount_bound(const job::BoundPath& bound, const std::string& 
   if (!tree) return tree.error();
   TRY(make_target(target, S_ISDIR(status.st_mode)));
   if (::move_mount(tree->get(), "", AT_FDCWD, target.c_str(), MOVE_MOUNT_F_EMPTY_PATH) != 0)
-    return fail_errno("mounting " + bound.outside);
+    return fail_errno("cannot mount " + bound.outside);
   return note;
 }
 

@@ -12,7 +12,7 @@ Result<void> check_shown(const ToolPlace& place) {
   for (const std::string& path : place.shown)
     if (path.find_first_of(":, \t\n\\\"") != std::string::npos)
       return fail(Errc::unsupported,
-                  path + ": image tools cannot mount a path with these characters");
+                  path + ": the path contains characters that image tools cannot mount");
   return {};
 }
 

@@ -65,7 +65,8 @@ class MountPoints {
     if (own_.contains(folder)) return {};
     if (is_folder(folder)) {
       if (folder == "/")
-        return fail(Errc::denied, "a light host cannot add to the machine's root folder");
+        return fail(Errc::denied,
+                    "a light host cannot create folders in the machine's root folder");
       TRY(cover_folder(folder, {}));
       own(folder);
       return {};
@@ -85,7 +86,7 @@ class MountPoints {
 /// With what is mounted in it.
 Result<void> show_at(const std::string& source, const std::string& target) {
   if (::mount(source.c_str(), target.c_str(), nullptr, MS_BIND | MS_REC, nullptr) != 0)
-    return fail_errno(target + ": showing " + source);
+    return fail_errno("cannot mount " + source + " at " + target);
   return {};
 }
 
@@ -187,13 +188,14 @@ class Report {
 [[noreturn]] void make_host(const LightHost& host, const supervise::Stdio& stdio, bool own_pids,
                             Report report) {
   const int spaces = CLONE_NEWNS | CLONE_NEWUTS | CLONE_NEWIPC;
-  if (::unshare(spaces) != 0) report.give_up(errno_text("namespaces of a light host"));
+  if (::unshare(spaces) != 0)
+    report.give_up(errno_text("cannot create the namespaces of a light host"));
   if (own_pids && ::unshare(CLONE_NEWPID) != 0) report.lack_pids();
   if (::sethostname(host.name.c_str(), host.name.size()) != 0)
-    report.give_up(errno_text("a hostname of its own"));
+    report.give_up(errno_text("cannot set the host name of a light host"));
   if (const Result<void> shown = show_all(host); !shown) report.give_up(shown.error().text);
   const pid_t pid = ::fork();
-  if (pid < 0) report.give_up(errno_text("fork"));
+  if (pid < 0) report.give_up(errno_text("cannot start the process of a light host"));
   if (pid == 0) become_first(host, stdio, own_pids, report);
   report.tell({{"pid", pid}});
   ::_exit(0);
@@ -265,7 +267,7 @@ loop::Task<Result<Process>> start_light(loop::Loop& loop, LightHost host, Contai
     Result<Pipe> pipe = make_pipe();
     if (!pipe) co_return pipe.error();
     const pid_t maker = ::fork();
-    if (maker < 0) co_return fail_errno("fork");
+    if (maker < 0) co_return fail_errno("cannot start the process of a light host");
     if (maker == 0) make_host(host, fds, own_pids, Report(std::move(pipe->write)));
     pipe->write.reset();
     const std::string report = co_await read_report(loop, pipe->read);

@@ -92,13 +92,13 @@ Result<Fd> clone_mount(const std::string& source, const IdMap& ids, std::uint64_
   }
   if (change.attr_set != 0 &&
       ::mount_setattr(fd.get(), "", AT_EMPTY_PATH | below, &change, sizeof(change)) != 0)
-    return fail_errno(source + ": translating its owners");
+    return fail_errno("cannot translate the owners of " + source);
   return fd;
 }
 
 Result<void> attach(const Fd& mount, const std::string& target) {
   if (::move_mount(mount.get(), "", AT_FDCWD, target.c_str(), MOVE_MOUNT_F_EMPTY_PATH) != 0)
-    return fail_errno("mounting " + target);
+    return fail_errno("cannot mount " + target);
   return {};
 }
 
@@ -182,7 +182,7 @@ Result<std::vector<std::string>> within_limit(std::vector<std::string> places, c
   if (ids.rootless) options += user_attributes;
   const InDescriptors here = TRY(InDescriptors::enter());
   if (::mount("muster", target.c_str(), "overlay", MS_NODEV | MS_NOSUID, options.c_str()) != 0)
-    return fail_errno("the lowest " + std::to_string(lowest.size()) + " layers");
+    return fail_errno("cannot mount the lowest " + std::to_string(lowest.size()) + " layers");
   places.erase(places.begin(), rest);
   places.insert(places.begin(), target);
   return places;
@@ -220,7 +220,7 @@ Result<void> mount_stack(const std::vector<std::string>& lowers, const std::stri
                      (options + std::string(volatile_option)).c_str());
   if (made != 0 && errno == EINVAL)
     made = ::mount("muster", target.c_str(), "overlay", flags, options.c_str());
-  if (made != 0) return fail_errno("mount");
+  if (made != 0) return fail_errno("cannot mount");
   return {};
 }
 
@@ -309,7 +309,7 @@ Result<void> mount_bind(const std::string& source, const std::string& target, co
     if (const Fd shown = in_shown_machine(source)) {
       if (::mount(by_descriptor(shown).c_str(), target.c_str(), nullptr, MS_BIND, nullptr) == 0)
         return {};
-      return fail_errno("mounting " + target);
+      return fail_errno("cannot mount " + target);
     }
   std::uint64_t attributes = MOUNT_ATTR_NODEV | MOUNT_ATTR_NOSUID;
   if (showing.read_only) attributes |= MOUNT_ATTR_RDONLY;
@@ -322,7 +322,7 @@ Result<void> mount_device(const job::DeviceNode& node, const std::string& target
   if (::stat(node.outside.c_str(), &info) != 0) return fail_errno(node.outside);
   if (!S_ISCHR(info.st_mode) || node.major != ::major(info.st_rdev) ||
       node.minor != ::minor(info.st_rdev))
-    return fail(Errc::system, node.outside + ": no longer the device " +
+    return fail(Errc::system, node.outside + ": is no longer the device " +
                                   std::to_string(node.major) + ":" + std::to_string(node.minor) +
                                   " that was chosen for the host");
   struct statvfs place {};
@@ -414,8 +414,9 @@ Result<std::vector<std::string>> mount_host_root(const RootView& view, const std
     TRY(mount_read_only(tree, host_root() + tree, ids));
     if (ids.rootless && has_mounts_inside(tree, points)) {
       trees.mount_parts(tree);
-      said.push_back(tree + " is read-only in the host, except folders in it without mounts: " +
-                     "another file system is mounted inside of it");
+      said.push_back(
+          tree + " is read-only in the host, except for folders in it that contain no mounts: " +
+          "another file system is mounted inside it");
     } else {
       said.push_back(tree + " is read-only in the host: " + mounted.error().text);
     }
@@ -445,14 +446,14 @@ Result<void> make_room(const std::string& target, const std::string& layer, cons
     made = cover_folder(folder, {});
   if (made) made = give(folder, ids);
   if (!made)
-    return made.error().in("cannot make " + target + " in " + own + ", which is read-only here");
+    return made.error().in("cannot create " + target + " in " + own + ", which is read-only here");
   return {};
 }
 
 Result<void> mount_tmpfs(const std::string& target) {
   TRY(make_folders(target));
   if (::mount("muster", target.c_str(), "tmpfs", MS_NODEV | MS_NOSUID, "mode=755") != 0)
-    return fail_errno("tmpfs at " + target);
+    return fail_errno("cannot mount a tmpfs at " + target);
   return {};
 }
 

@@ -54,7 +54,7 @@ Result<Runtime> Runtime::find(const Env& env) {
   const std::string search =
       path == env.end() ? system_path : path->second + ":" + std::string(system_path);
   const Result<std::string> program = supervise::find_program("runc", {{"PATH", search}}, "/");
-  if (!program) return fail(Errc::not_found, "runc is not installed (Debian: runc)");
+  if (!program) return fail(Errc::not_found, "runc is not installed (Debian package: runc)");
   return Runtime(*program);
 }
 
@@ -83,7 +83,7 @@ loop::Task<Result<void>> Runtime::call(loop::Loop& loop, Args args, std::string 
   killer.start(kill_at(loop, Clock::now() + call_deadline, *opened, late));
   const job::Outcome outcome = co_await opened->ended(loop);
   if (outcome.success()) co_return Result<void>();
-  if (late) co_return fail(Errc::timeout, "runc: no response within a minute");
+  if (late) co_return fail(Errc::timeout, "runc: did not respond within a minute");
   const std::string why = runtime_error(read_file(log, log_bytes_max).value_or(""));
   co_return fail(Errc::system, "runc: " + (why.empty() ? job::describe(outcome) : why));
 }
@@ -97,8 +97,9 @@ loop::Task<Result<Process>> Runtime::start(loop::Loop& loop, const job::HostSpec
   const std::string id = container_id(spec);
   std::error_code code;
   if (fs::exists(fs::path(state_folder) / id, code))
-    co_return fail(Errc::invalid_input,
-                   "a container named " + id + " already exists; `sm clean` removes dead ones");
+    co_return fail(
+        Errc::invalid_input,
+        "a container named " + id + " already exists; remove dead containers with `sm clean`");
   Args args{"run",      "--detach", "--preserve-fds", std::to_string(preserved_fds),
             "--bundle", bundle,     "--pid-file",     pid_file,
             id};
@@ -107,7 +108,7 @@ loop::Task<Result<Process>> Runtime::start(loop::Loop& loop, const job::HostSpec
     const std::optional<std::int64_t> pid =
         parse_integer(trim(read_file(pid_file, 64).value_or("")));
     if (pid) co_return Process::open(static_cast<pid_t>(*pid));
-    ran = fail(Errc::system, "runc: wrote no process ID to " + pid_file);
+    ran = fail(Errc::system, "runc: did not write a process ID to " + pid_file);
   }
   static_cast<void>(co_await remove(loop, id, bundle));
   co_return ran.error();

@@ -60,7 +60,7 @@ Result<void> make_gateway(const Outside& outside, int inner) {
   TRY(disable_ipv6(outside.gateway));
   TRY(tell_kernel(setting(outside.gateway), "1"));
   const Fd socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-  if (!socket) return fail_errno("socket");
+  if (!socket) return fail_errno("cannot open a socket");
   TRY(set_address(socket.get(), outside.gateway, outside.outer_address, gateway_prefix_length));
   TRY(set_up(socket.get(), outside.gateway));
   TRY(add_route(socket.get(), outside.subnet_start, 24, outside.inner_address));

@@ -67,11 +67,12 @@ Result<int> Request::send() {
   const std::uint32_t length = static_cast<std::uint32_t>(bytes_.size());
   std::memcpy(bytes_.data(), &length, sizeof(length));
   Fd socket(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE));
-  if (!socket) return fail_errno("netlink");
-  if (::send(socket.get(), bytes_.data(), bytes_.size(), 0) < 0) return fail_errno("netlink");
+  if (!socket) return fail_errno("netlink: cannot open a socket");
+  if (::send(socket.get(), bytes_.data(), bytes_.size(), 0) < 0)
+    return fail_errno("netlink: cannot send a request");
   std::array<char, 8192> answer;
   const ssize_t count = ::recv(socket.get(), answer.data(), answer.size(), 0);
-  if (count < 0) return fail_errno("netlink");
+  if (count < 0) return fail_errno("netlink: cannot receive the response");
   struct {
     nlmsghdr header;
     int error;
@@ -142,7 +143,7 @@ Result<void> make_cable(const std::string& name, const std::string& peer, int na
   request.end(other);
   request.end(data);
   request.end(info);
-  return outcome(request.send(), "virtual cable " + name);
+  return outcome(request.send(), "cannot create virtual cable " + name);
 }
 
 Result<void> make_bridge(const std::string& name) {
@@ -151,7 +152,7 @@ Result<void> make_bridge(const std::string& name) {
   const std::size_t info = request.begin(IFLA_LINKINFO);
   request.attribute(IFLA_INFO_KIND, "bridge");
   request.end(info);
-  return outcome(request.send(), "bridge " + name);
+  return outcome(request.send(), "cannot create bridge " + name);
 }
 
 Result<void> remove_link(const std::string& name) {
@@ -159,22 +160,24 @@ Result<void> remove_link(const std::string& name) {
   request.text(IFLA_IFNAME, name);
   const Result<int> sent = request.send();
   if (sent && *sent == ENODEV) return {};
-  return outcome(sent, "removing " + name);
+  return outcome(sent, "cannot remove interface " + name);
 }
 
 Result<void> add_to_bridge(int socket, const std::string& bridge, const std::string& name) {
   ifreq request = request_for(bridge);
   request.ifr_ifindex = static_cast<int>(::if_nametoindex(name.c_str()));
   if (::ioctl(socket, SIOCBRADDIF, &request) != 0)
-    return fail_errno("bridge " + bridge + ": adding " + name);
+    return fail_errno("cannot add " + name + " to bridge " + bridge);
   return {};
 }
 
 Result<void> set_up(int socket, const std::string& name) {
   ifreq request = request_for(name);
-  if (::ioctl(socket, SIOCGIFFLAGS, &request) != 0) return fail_errno("interface " + name);
+  if (::ioctl(socket, SIOCGIFFLAGS, &request) != 0)
+    return fail_errno("cannot read the state of interface " + name);
   request.ifr_flags = static_cast<short>(request.ifr_flags | IFF_UP);
-  if (::ioctl(socket, SIOCSIFFLAGS, &request) != 0) return fail_errno(name + ": up");
+  if (::ioctl(socket, SIOCSIFFLAGS, &request) != 0)
+    return fail_errno("cannot bring up interface " + name);
   return {};
 }
 
@@ -183,9 +186,11 @@ Result<void> set_address(int socket, const std::string& name, const std::string&
   const in_addr parsed = TRY(parse_address(address));
   ifreq request = request_for(name);
   request.ifr_addr = inet(parsed);
-  if (::ioctl(socket, SIOCSIFADDR, &request) != 0) return fail_errno(name + ": address " + address);
+  if (::ioctl(socket, SIOCSIFADDR, &request) != 0)
+    return fail_errno("cannot set address " + address + " on interface " + name);
   request.ifr_netmask = inet(mask_of(prefix_length));
-  if (::ioctl(socket, SIOCSIFNETMASK, &request) != 0) return fail_errno(name + ": netmask");
+  if (::ioctl(socket, SIOCSIFNETMASK, &request) != 0)
+    return fail_errno("cannot set the netmask of interface " + name);
   return {};
 }
 
@@ -194,7 +199,8 @@ Result<void> add_route(int socket, const std::string& destination, int prefix_le
   rtentry route = TRY(route_to(destination, prefix_length));
   route.rt_gateway = inet(TRY(parse_address(gateway)));
   route.rt_flags |= RTF_GATEWAY;
-  if (::ioctl(socket, SIOCADDRT, &route) != 0) return fail_errno("route by " + gateway);
+  if (::ioctl(socket, SIOCADDRT, &route) != 0)
+    return fail_errno("cannot add a route through " + gateway);
   return {};
 }
 
@@ -203,7 +209,8 @@ Result<void> add_neighbour(int socket, const std::string& address, const std::st
   route.rt_flags |= RTF_HOST;
   std::string device = name;  // The kernel's structure has no const.
   route.rt_dev = device.data();
-  if (::ioctl(socket, SIOCADDRT, &route) != 0) return fail_errno("route to " + address);
+  if (::ioctl(socket, SIOCADDRT, &route) != 0)
+    return fail_errno("cannot add a route to " + address);
   return {};
 }
 
@@ -212,7 +219,8 @@ Result<void> remove_own_route(int socket, const std::string& network, int prefix
   rtentry route = TRY(route_to(network, prefix_length));
   std::string device = name;
   route.rt_dev = device.data();
-  if (::ioctl(socket, SIOCDELRT, &route) != 0) return fail_errno("route to " + network);
+  if (::ioctl(socket, SIOCDELRT, &route) != 0)
+    return fail_errno("cannot remove the route to " + network);
   return {};
 }
 

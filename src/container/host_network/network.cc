@@ -39,7 +39,7 @@ std::invoke_result_t<Work> visit(const Fd& name_space, const Work& work) {
     if (::setns(name_space.get(), CLONE_NEWNET) == 0)
       done = work();
     else
-      done = fail_errno("entering a network namespace");
+      done = fail_errno("cannot enter a network namespace");
   });
   visitor.join();
   return *std::move(done);
@@ -54,7 +54,7 @@ bool is_link_in(const Fd& name_space, const std::string& name) {
 /// Any socket of a namespace: requests through it are about that namespace's interfaces.
 Result<Fd> any_socket() {
   Fd socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-  if (!socket) return fail_errno("socket");
+  if (!socket) return fail_errno("cannot open a socket");
   return socket;
 }
 
@@ -201,7 +201,8 @@ Result<Fd> bind_here(const std::string& host_address, std::uint16_t port, int ty
                                       sizeof address) == 0;
   const bool waits = type != SOCK_STREAM || (bound && ::listen(socket.get(), SOMAXCONN) == 0);
   if (bound && waits) return socket;
-  return fail_errno(host_address + ":" + std::to_string(port) + " of the host");
+  return fail_errno("cannot listen on " + host_address + ":" + std::to_string(port) +
+                    " in the host");
 }
 
 /// From the network of the job's bridge to that of the host.

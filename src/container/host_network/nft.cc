@@ -6,7 +6,7 @@ namespace muster::container {
 
 Result<std::string> find_nft(const Env& env) {
   Result<std::string> nft = find_tool("nft", env);
-  if (!nft) return fail(Errc::not_found, "nft is not installed (Debian: nftables)");
+  if (!nft) return fail(Errc::not_found, "nft is not installed (Debian package: nftables)");
   return nft;
 }
 

@@ -26,7 +26,7 @@ Result<Outside> outside_of(const job::HostSpec& spec, std::string uplink, bool g
   const bool in_vpc = spec.spec.vpc.has_value();
   for (const job::HostAddress& host : spec.hosts)
     if (!in_vpc && (spec.prefix_length != 24 || first_three(host.address) != start))
-      return fail(Errc::invalid_input, "the hosts are not in one /24");
+      return fail(Errc::invalid_input, "the hosts are not in the same /24 network");
   return Outside{.table = spec.bridge,
                  .gateway = spec.bridge + "-gw",
                  .subnet_start = start + ".0",

@@ -87,12 +87,13 @@ Result<std::vector<std::string>> machine_addresses() {
 
 Result<Fd> start_slirp(const Fd& inner, const Env& env) {
   const Result<std::string> program = find_tool("slirp4netns", env);
-  if (!program) return fail(Errc::not_found, "slirp4netns is not installed (Debian: slirp4netns)");
+  if (!program)
+    return fail(Errc::not_found, "slirp4netns is not installed (Debian package: slirp4netns)");
   Pipe ready = TRY(make_pipe());
   Pipe life = TRY(make_pipe());
   const Fd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
   const Fd complaints(::memfd_create("complaints", MFD_CLOEXEC));
-  if (!null || !complaints) return fail_errno("slirp4netns");
+  if (!null || !complaints) return fail_errno("slirp4netns: cannot open its output");
   const supervise::Stdio stdio{null.get(),
                                null.get(),
                                complaints.get(),
@@ -111,8 +112,7 @@ Result<Fd> start_slirp(const Fd& inner, const Env& env) {
   life.read.reset();
   if (is_ready(ready.read)) return std::move(life.write);
   const std::string said = first_line(complaints);
-  return fail(Errc::system,
-              "slirp4netns: " + (said.empty() ? std::string("it did not start") : said));
+  return fail(Errc::system, "slirp4netns: " + (said.empty() ? std::string("did not start") : said));
 }
 
 }  // namespace muster::container

@@ -503,7 +503,7 @@ std::vector<Event> Attempt::present() const {
 
 std::string waiting_text(const slurm::QueuedJob& job) {
   std::string text = slurm::why_it_waits(job.reason);
-  if (text.empty()) text = "Slurm has not considered it yet";
+  if (text.empty()) text = "Slurm has not considered the job yet";
   if (!job.start.empty()) text += "; expected to start at " + job.start;
   return text;
 }

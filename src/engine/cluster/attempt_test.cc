@@ -196,7 +196,7 @@ TEST_CASE("attempt: Slurm's word counts where a link is silent, and not before")
   CHECK(job.silent("algo-2") == "look");
   job.now += 3s;
   CHECK(job.slurm("NODE_FAIL", "None") ==
-        "algo-2 lost: InternalServerError: Slurm lost one of its nodes; end algo-2");
+        "algo-2 lost: InternalServerError: Slurm lost one of the job's nodes; end algo-2");
   CHECK(job.attempt.states()[1].end->time == UnixMillis(1000));  // When it was heard of last.
   CHECK(!job.attempt.over());
   CHECK(job.ended("algo-1") == "give algo-1; algo-1 ended, exit code 0");
@@ -224,7 +224,7 @@ TEST_CASE("attempt: an end after somebody's SIGTERM waits for Slurm's word of wh
        "algo-1 preempted: CapacityError: preempted by Slurm for a higher-priority job"},
       {"CANCELLED by 0",
        "algo-1 ended: cancelled in Slurm by user 0, killed by SIGTERM: stopped on request"},
-      {"NODE_FAIL", "algo-1 lost: InternalServerError: Slurm lost one of its nodes"},
+      {"NODE_FAIL", "algo-1 lost: InternalServerError: Slurm lost one of the job's nodes"},
       {"TIMEOUT", "algo-1 ended, reached its time limit in Slurm <time limit>"},
       {"COMPLETED", "algo-1 ended, exit code 0"},
   };

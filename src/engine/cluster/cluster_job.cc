@@ -136,7 +136,7 @@ loop::Task<Result<void>> ClusterJob::end_chapters() {
 }
 
 loop::Task<Result<void>> ClusterJob::again() {
-  if (!over()) co_return fail(Errc::invalid_input, "a host of " + spec_.name + " has not ended");
+  if (!over()) co_return fail(Errc::invalid_input, "a host of " + spec_.name + " is still running");
   std::vector<std::string> lost = nodes_at_fault();
   const std::string broken = std::exchange(broken_, "");
   for (const HostState& state : attempt_->states())

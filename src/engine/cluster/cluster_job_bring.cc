@@ -40,7 +40,7 @@ Result<void> ClusterJob::write_order(const std::string& path) const {
 loop::Task<Result<void>> ClusterJob::bring() {
   using slurm::BroughtFile;
   if (note_.place.empty())  // An older script would run what others can put in its way.
-    co_return fail(Errc::unsupported, "the job was submitted by an older muster");
+    co_return fail(Errc::unsupported, "the job was submitted by an older version of muster");
   const slurm::Submission own = submission();
   const std::string order = folder_path_ + "/order";
   const std::string go = folder_path_ + "/go";
@@ -79,7 +79,7 @@ loop::Task<> ClusterJob::deliver() {
 loop::Task<Result<void>> ClusterJob::bring_layer(int number) {
   const auto index = static_cast<std::size_t>(number);
   if (!spec_.image || index >= spec_.image->layers.size())
-    co_return fail(Errc::protocol, "a node requested a layer that its image does not have");
+    co_return fail(Errc::protocol, "a node requested a layer that is not in its image");
   const std::string folder = shared_ ? shared_->folder : folder_path_;
   const std::string file = folder + "/layer-" + std::to_string(number);
   const std::function<Result<void>()> pack = [root = spec_.image->layers[index],
@@ -91,7 +91,7 @@ loop::Task<Result<void>> ClusterJob::bring_layer(int number) {
   Result<void> done = co_await loop::in_thread(engine_.loop(), pack);
   if (shared_) co_return done;
   if (note_.place.empty())
-    co_return fail(Errc::unsupported, "the job was submitted by an older muster");
+    co_return fail(Errc::unsupported, "the job was submitted by an older version of muster");
   const std::string to = places_of(submission()).layer + std::to_string(number);
   if (done) done = co_await engine_.slurm().broadcast(note_.slurm_id, file, to);
   ::unlink(file.c_str());

@@ -25,16 +25,16 @@ Error cannot(const std::string& what) {
 Result<void> check_possible(const job::Spec& spec, slurm::Hosts hosts, const std::string& shared) {
   if (spec.network == job::Network::none)
     return cannot(
-        "network isolation (EnableNetworkIsolation, --network none): they are on their nodes' "
+        "network isolation (EnableNetworkIsolation, --network none): they use their nodes' "
         "network");
-  if (spec.vpc) return cannot("a VpcConfig: they are on their nodes' network");
-  if (spec.encrypted) return cannot("encrypted traffic: they are on their nodes' network");
+  if (spec.vpc) return cannot("a VpcConfig: they use their nodes' network");
+  if (spec.encrypted) return cannot("encrypted traffic: they use their nodes' network");
   if (spec.image && hosts == slurm::Hosts::light)
     return cannot(
         "an image if they are light; use --slurm hosts=container, hosts=apptainer or hosts=enroot");
   if (spec.image && spec.image->tool != slurm::image_tool(hosts))
     return cannot("an image that " + (spec.image->tool.empty() ? "muster" : spec.image->tool) +
-                  " is to open");
+                  " opens");
   if (!spec.bound.empty()) return cannot("folders of this machine (--bind); use a shared folder");
   if (!spec.checkpoint_folder.empty() && !is_shared(spec.checkpoint_folder, shared))
     return cannot(

@@ -65,7 +65,7 @@ Result<std::string> users_part(const std::string& shared) {
   if (::lstat(path.c_str(), &status) != 0) return fail_errno(path);
   if (!is_users_own(status))
     return fail(Errc::denied,
-                path + ": expected a folder of this user that no other user can change");
+                path + ": expected a folder that this user owns and no other user can change");
   return path;
 }
 

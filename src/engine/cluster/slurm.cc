@@ -41,8 +41,9 @@ loop::Task<Result<std::string>> answer_of(supervise::Programs& programs, Command
   const std::string name = command.argv.at(0);
   Result<supervise::Programs::Done> done = co_await programs.run(std::move(command), limit, true);
   if (!done && done.error().code == Errc::not_found)
-    co_return fail(Errc::unsupported,
-                   name + " not found: Slurm's commands are on the nodes of a cluster");
+    co_return fail(
+        Errc::unsupported,
+        name + " not found: run this on a node of a cluster, where Slurm's commands are installed");
   if (!done && done.error().code == Errc::timeout) co_return fail(Errc::closed, done.error().text);
   if (!done) co_return done.error();
   // An unknown user is such an error, and squeue's exit code is 0 all the same.
@@ -51,11 +52,10 @@ loop::Task<Result<std::string>> answer_of(supervise::Programs& programs, Command
     const bool is_silent = said.empty() || slurm::is_no_answer(done->err);
     co_return fail(
         is_silent ? Errc::closed : Errc::system,
-        "Slurm's " + name + " says: " + (said.empty() ? job::describe(done->outcome) : said));
+        "Slurm's " + name + " failed: " + (said.empty() ? job::describe(done->outcome) : said));
   }
   if (done->out.size() >= answer_bytes_max)
-    co_return fail(Errc::system,
-                   "Slurm reports more than 1 MiB of jobs; choose one user with --user");
+    co_return fail(Errc::system, "Slurm's list of jobs exceeds 1 MiB; select one user with --user");
   co_return std::move(done->out);
 }
 
@@ -78,7 +78,8 @@ loop::Task<Result<std::string>> Slurm::submit(slurm::Submission submission, slur
   if (!out) co_return out.error();
   const std::optional<std::string> id = slurm::submitted_id(*out);
   if (!id)
-    co_return fail(Errc::closed, "Slurm's sbatch printed no job ID, but: " + visible_line(*out));
+    co_return fail(Errc::closed,
+                   "Slurm's sbatch did not print a job ID; its output: " + visible_line(*out));
   co_return *id;
 }
 

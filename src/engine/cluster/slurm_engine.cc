@@ -48,7 +48,7 @@ Result<std::vector<std::string>> own_addresses() {
   for (const InterfaceAddress& each : TRY(interface_addresses()))
     if (each.is_v4 && each.is_up && !each.is_loopback) addresses.push_back(each.address);
   if (addresses.empty())
-    return fail(Errc::system, "this machine has no address that nodes could reach");
+    return fail(Errc::system, "this machine has no address that the nodes can reach");
   return addresses;
 }
 
@@ -119,7 +119,7 @@ loop::Task<Result<void>> SlurmEngine::pack(ClusterJob& job, std::vector<Brought>
   const Result<void> done = co_await loop::in_thread(loop(), work);
   job.set_shared(std::move(*shared));
   for (const std::string& link : *left_out)
-    job.note("a link that leads out of its folder is not copied to the nodes: " + link);
+    job.note("not copied to the nodes, because the link leads out of its folder: " + link);
   co_return done;
 }
 
@@ -129,7 +129,7 @@ loop::Task<Result<std::unique_ptr<engine::Run>>> SlurmEngine::attach(std::string
   const std::string path = root() + "/jobs/" + name;
   std::error_code none;
   if (!std::filesystem::exists(path, none))
-    co_return fail(Errc::not_found, "no job named " + name + " is on this cluster");
+    co_return fail(Errc::not_found, "there is no job named " + name + " on this cluster");
   Result<engine::JobFolder> folder = engine::JobFolder::take(path);
   if (!folder) co_return folder.error();
   const Result<std::string> text = read_file(path + "/job.json");

@@ -39,7 +39,7 @@ Result<void> SlurmRun::open_journals() {
 loop::Task<Result<engine::Event>> SlurmRun::next_event() {
   const std::shared_ptr<ClusterJob> job = job_;
   while (events_.empty() && told_ == job->history().size()) {
-    if (!whole_ || job->over()) co_return fail(Errc::closed, "all hosts have ended");
+    if (!whole_ || job->over()) co_return fail(Errc::closed, "all hosts have exited");
     co_await job->moved().wait();
   }
   if (events_.empty()) co_return job->history()[told_++];
@@ -85,7 +85,7 @@ void SlurmRun::note(const std::string& host, const std::vector<job::LogLine>& li
 /// Slurm gives a job all its nodes at once.
 loop::Task<Result<void>> SlurmRun::replace(std::vector<std::string> hosts) {
   if (hosts != job_->hosts())
-    co_return fail(Errc::unsupported, "a job on a cluster restarts with all its hosts");
+    co_return fail(Errc::unsupported, "on a cluster, a job can only restart with all of its hosts");
   co_return co_await job_->again();
 }
 

@@ -165,8 +165,8 @@ Result<void> LinkedAttempt::greet(Host& host, const Frame& frame) {
   host.state.says_hello();
   host.measures = hello.measures;
   if (hello.version != job::node_link_version) {
-    give_up(host, "its node speaks version " + std::to_string(hello.version) + " of the link (" +
-                      hello.muster + "), this is version " +
+    give_up(host, "its node uses version " + std::to_string(hello.version) +
+                      " of the link protocol (" + hello.muster + "), this process uses version " +
                       std::to_string(job::node_link_version) + " (" MUSTER_VERSION ")");
     return {};
   }
@@ -446,7 +446,7 @@ loop::Task<Result<engine::Answer>> LinkedAttempt::ask(std::string name, engine::
     co_return fail(Errc::unsupported,
                    "the nodes of a cluster send their heartbeats to the server on their own");
   if (is_usage && !host->measures)
-    co_return fail(Errc::unsupported, "its node runs an older muster");
+    co_return fail(Errc::unsupported, "its node runs an older version of muster");
   const auto asked = std::make_shared<Asked>(loop_);
   asked->host = name;
   asked->by = is_usage ? Message::node_usage : Message::node_stacks;

@@ -16,7 +16,7 @@ constexpr int troubles_max = 50;
 constexpr int farewells_max = 64;  ///< Fenced nodes that are told so at the same time.
 constexpr std::chrono::seconds farewell_max{5};
 constexpr std::chrono::seconds handshake_max{10};
-constexpr const char* fenced_text = "its attempt is over";
+constexpr const char* fenced_text = "its attempt has ended";
 
 class ListeningLinks final : public Links {
  public:

@@ -228,7 +228,7 @@ TEST_CASE("links: a journal beyond its limit ends the host, so does another vers
     const std::string version = std::to_string(job::node_link_version + 1);
     post(*other->channel, Message::node_hello, R"({"version":)" + version + R"(,"muster":"9.9"})");
     const LinkEvent refused = co_await next(on, Kind::ended);
-    CHECK(refused.outcome.text.find("version " + version + " of the link (9.9)") !=
+    CHECK(refused.outcome.text.find("version " + version + " of the link protocol (9.9)") !=
           std::string::npos);
     const Frame last = co_await receive(*other->channel);
     CHECK(last.type == job::type_of(Message::node_end));

@@ -70,7 +70,7 @@ Result<std::int64_t> choose_ids(std::int64_t base, const std::vector<std::int64_
     if (std::none_of(taken.begin(), taken.end(), meets)) return first;
   }
   return fail(Errc::system, "no free user ids for the job from " + std::to_string(base) +
-                                " on: other jobs use them all");
+                                " upwards: other jobs use all of them");
 }
 
 Result<Network> allocate_network(const std::string& register_file, const std::string& job_folder,

@@ -149,8 +149,8 @@ std::vector<devices::Holding> LocalEngine::unfit_gpus(const std::vector<devices:
     const devices::CardHealth* const card = devices::card_of(gpu, answers.cards);
     if (card == nullptr || card->sickness.empty()) continue;
     notes.push_back(gpu.name + " " + card->sickness +
-                    (options_.devices.gives_sick ? "; jobs get it all the same (MUSTER_SICK_GPUS)"
-                                                 : "; no job gets it"));
+                    (options_.devices.gives_sick ? "; jobs can still use it (MUSTER_SICK_GPUS)"
+                                                 : "; jobs do not use it"));
     if (!options_.devices.gives_sick)
       unfit.push_back({.files = gpu.files(), .sickness = card->sickness});
   }
@@ -256,7 +256,7 @@ Result<std::unique_ptr<engine::Run>> LocalEngine::attach_now(const std::string& 
   const Result<std::string> text = read_file(path + "/job.json");
   std::error_code none;
   if (!text && !std::filesystem::exists(path, none))
-    return fail(Errc::not_found, "no job named " + job + " is on this machine");
+    return fail(Errc::not_found, "there is no job named " + job + " on this machine");
   if (!text || text->empty()) {
     auto nothing = std::make_unique<LocalRun>(programs_, *this, path, std::nullopt);
     nothing->cut_short();

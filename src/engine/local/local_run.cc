@@ -181,7 +181,7 @@ loop::Task<Result<engine::Event>> LocalRun::next_event() {
   const std::shared_ptr<State> state = state_;
   while (state->events.empty()) {
     if (state->ours.empty() && state->others.empty())
-      co_return fail(Errc::closed, "all stewards have ended");
+      co_return fail(Errc::closed, "all stewards have exited");
     co_await state->moved.wait();
   }
   engine::Event next = std::move(state->events.front());
@@ -243,9 +243,10 @@ void LocalRun::note(const std::string& host, const std::vector<job::LogLine>& li
 
 loop::Task<Result<void>> LocalRun::replace(std::vector<std::string> hosts) {
   if (hosts != hosts_)
-    co_return fail(Errc::unsupported, "a job on one machine restarts with all its hosts");
+    co_return fail(Errc::unsupported,
+                   "on one machine, a job can only restart with all of its hosts");
   if (!state_->ours.empty() || !state_->others.empty())
-    co_return fail(Errc::invalid_input, "a host of " + name() + " has not ended");
+    co_return fail(Errc::invalid_input, "a host of " + name() + " is still running");
   Result<void> done = take_folder();
   if (done) done = co_await end_attempt();
   if (!done) co_return done;
@@ -263,7 +264,7 @@ loop::Task<Result<void>> LocalRun::replace(std::vector<std::string> hosts) {
   co_return done;
 }
 
-/// In a run of an earlier process, all stewards have ended by then, so the lock is free.
+/// In a run of an earlier process, all stewards have exited by then, so the lock is free.
 Result<void> LocalRun::take_folder() {
   if (!folder_) folder_ = TRY(engine::JobFolder::take(path_));
   return {};

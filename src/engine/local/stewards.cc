@@ -29,7 +29,7 @@ Result<void> write_steward(const std::string& host_folder, pid_t pid) {
 Result<WrittenSteward> written_steward(const std::string& host_folder) {
   const std::string path = pid_file(host_folder);
   const std::string text = TRY(read_file(path));
-  if (text.empty()) return fail(Errc::not_found, path + ": it is empty");
+  if (text.empty()) return fail(Errc::not_found, path + ": the file is empty");
   const std::vector<std::string> words = split_words(text);
   const std::optional<std::int64_t> pid =
       words.size() == 2 ? parse_integer(words[0]) : std::nullopt;

@@ -53,7 +53,7 @@ Result<void> check_option(const std::string& option) {
   const std::string value = equals == std::string::npos ? "" : option.substr(equals + 1);
   if (value.size() <= value_bytes_max && holds_only(value, "_.-+:,/[]()&|*@=%")) return {};
   return fail(Errc::invalid_input,
-              "option " + name + ": a character that Slurm values cannot contain");
+              "option " + name + ": contains a character that Slurm does not allow in values");
 }
 
 Result<void> check(const Submission& submission) {
@@ -236,7 +236,7 @@ std::string waiting_script(const std::string& digest) {
          "  if [ \"$SECONDS\" -lt 10 ]; then sleep 0.05; else sleep 0.5; fi\n"
          "done\n"
          "for name in $brought; do\n"
-         "  take \"$name\" || fail \"not a plain file of this user: $place.$name\"\n"
+         "  take \"$name\" || fail \"not a regular file of this user: $place.$name\"\n"
          "done\n"
          "rm -f \"$place/go\"\n" +
          check_of_program(digest) +

@@ -35,8 +35,8 @@ TEST_CASE(
         "7   demo      ann   main       Pending  3      nodes are not free yet (Resources), may "
         "start at 2026-11-22 21:35\n"
         "6   x\\x1b[2J  bob   main       Running  2      node[1-2], until 2026-11-22 22:35\n"
-        "5   y         bob   main       Failed   1      InternalServerError: Slurm lost one of "
-        "its nodes\n"
+        "5   y         bob   main       Failed   1      InternalServerError: Slurm lost one of the "
+        "job's nodes\n"
         "4   z         bob   main       Pending  1\n"
         "demo: squeue -j 7, scancel 7\n");
 }
@@ -78,7 +78,8 @@ TEST_CASE("nodes are listed with their resources, and the reason why one takes n
   CHECK(nodes_table(two) ==
         "NODE   PARTITIONS   CPUS  MEMORY    GPUS        STATE\n"
         "node1  main,urgent  2     4000 MiB  -           free\n"
-        "node2  main         64    502 GiB   gpu:a100:4  drained: accepts no jobs, not responding "
+        "node2  main         64    502 GiB   gpu:a100:4  drained: does not accept jobs, not "
+        "responding "
         "(disk full)\n");
   CHECK(nodes_json(two)["Nodes"][1]["Cpus"] == 64);
   const Remarks health = {{"node2", "well, 2026-11-23 02:10"}, {"node9", "of another cluster"}};

@@ -168,7 +168,7 @@ TEST_CASE("waiting: a brought file that is not the user's own is named, and noth
   node.bring(BroughtFile::go, go_text(node.submission, {BroughtFile::program, BroughtFile::job}));
   node.wait_for_end();
   CHECK(node.read("ran").empty());
-  CHECK(node.read("told").find("n1: not a plain file of this user: " + job + "|") !=
+  CHECK(node.read("told").find("n1: not a regular file of this user: " + job + "|") !=
         std::string::npos);
   CHECK(node.read("other") == "{}");
   CHECK(::access(place_of(node.submission).c_str(), F_OK) != 0);

@@ -41,7 +41,7 @@ constexpr std::array reasons = {
     Word{"Priority", "higher-priority jobs start first"},
     Word{"Dependency", "waiting for another job"},
     Word{"DependencyNeverSatisfied", "never starts: a job that it depends on failed"},
-    Word{"BeginTime", "its start time has not come"},
+    Word{"BeginTime", "its start time has not been reached"},
     Word{"Licenses", "licences are not free yet"},
     Word{"Reservation", "its reservation has not started"},
     Word{"ReservationDeleted", "its reservation was deleted"},
@@ -54,7 +54,7 @@ constexpr std::array reasons = {
          "held: a node could not start it, usually because its prolog failed"},
     Word{"job requeued in held state", held},
     Word{"PartitionDown", "its partition is down"},
-    Word{"PartitionInactive", "its partition accepts no jobs now"},
+    Word{"PartitionInactive", "its partition is not accepting jobs"},
     Word{"PartitionNodeLimit", "exceeds the node limit of its partition"},
     Word{"PartitionTimeLimit", "exceeds the time limit of its partition"},
     Word{"PartitionConfig", "requests more than its partition has"},
@@ -62,12 +62,12 @@ constexpr std::array reasons = {
     Word{"NodeDown", "a node that it needs is down"},
     Word{"InvalidAccount", "invalid account"},
     Word{"InvalidQOS", "invalid QOS"},
-    Word{"AccountNotAllowed", "its account may not use the partition"},
-    Word{"QOSNotAllowed", "its QOS may not use the partition"},
+    Word{"AccountNotAllowed", "its account is not allowed to use the partition"},
+    Word{"QOSNotAllowed", "its QOS is not allowed to use the partition"},
     Word{"Cleaning", "its previous run is being cleaned up"},
-    Word{"JobArrayTaskLimit", "the limit of running tasks of its array is reached"},
+    Word{"JobArrayTaskLimit", "its job array has reached the limit of running tasks"},
     Word{"FrontEndDown", "the node that starts jobs is down"},
-    Word{"NonZeroExitCode", "its program ended with an error"},
+    Word{"NonZeroExitCode", "its program exited with an error"},
     Word{"Prolog", "the prolog is running on its nodes"},
 };
 
@@ -91,10 +91,10 @@ constexpr std::array node_states = {
     Word{"allocated", "in use"},
     Word{"completing", "a job is ending"},
     Word{"down", "down"},
-    Word{"drained", "drained: accepts no jobs"},
-    Word{"draining", "draining: accepts no new jobs"},
-    Word{"failing", "failing: accepts no new jobs"},
-    Word{"fail", "failed: accepts no jobs"},
+    Word{"drained", "drained: does not accept jobs"},
+    Word{"draining", "draining: does not accept new jobs"},
+    Word{"failing", "failing: does not accept new jobs"},
+    Word{"fail", "failed: does not accept jobs"},
     Word{"maint", "in maintenance"},
     Word{"reserved", "reserved"},
     Word{"planned", "reserved for a waiting job"},
@@ -177,7 +177,7 @@ JobEnd end_of(std::string_view state, std::string_view reason) {
     return {"Failed", "Interrupted", "CapacityError: preempted by Slurm for a higher-priority job"};
   if (word == "NODE_FAIL")
     return {"Failed", "Failed",
-            with_reason("InternalServerError: Slurm lost one of its nodes", reason), true};
+            with_reason("InternalServerError: Slurm lost one of the job's nodes", reason), true};
   if (word == "BOOT_FAIL")
     return {"Failed", "Failed", with_reason("InternalServerError: a node failed to boot", reason),
             true};
@@ -186,11 +186,11 @@ JobEnd end_of(std::string_view state, std::string_view reason) {
             "AlgorithmError: out of memory: a node exceeded the job's memory limit in Slurm"};
   if (word == "REVOKED")
     return {"Failed", "Failed",
-            "InternalServerError: another cluster of the federation started it"};
+            "InternalServerError: another cluster in the federation started the job"};
   // A script of ours ends well whatever the job did.
   if (word == "FAILED")
     return {"Failed", "Failed",
-            with_reason("InternalServerError: Slurm could not finish its script", reason)};
+            with_reason("InternalServerError: Slurm could not finish the job's script", reason)};
   return {"Failed", "Failed",
           with_reason("InternalServerError: unexpected Slurm state " + std::string(state), reason)};
 }

@@ -69,7 +69,8 @@ TEST_CASE("an end in Slurm becomes SageMaker's statuses and a reason that says w
        {"Failed", "Interrupted", "CapacityError: preempted by Slurm for a higher-priority job"}},
       {"NODE_FAIL",
        "NodeDown",
-       {"Failed", "Failed", "InternalServerError: Slurm lost one of its nodes (NodeDown)", true}},
+       {"Failed", "Failed", "InternalServerError: Slurm lost one of the job's nodes (NodeDown)",
+        true}},
       {"BOOT_FAIL", "", {"Failed", "Failed", "InternalServerError: a node failed to boot", true}},
       {"OUT_OF_MEMORY",
        "OutOfMemory",
@@ -78,7 +79,7 @@ TEST_CASE("an end in Slurm becomes SageMaker's statuses and a reason that says w
       {"FAILED",
        "NonZeroExitCode",
        {"Failed", "Failed",
-        "InternalServerError: Slurm could not finish its script (NonZeroExitCode)"}},
+        "InternalServerError: Slurm could not finish the job's script (NonZeroExitCode)"}},
       {"NEW_END", "", {"Failed", "Failed", "InternalServerError: unexpected Slurm state NEW_END"}}};
   for (const auto& each : cases) {
     CAPTURE(each.state);
@@ -93,7 +94,7 @@ TEST_CASE("a node's state loses its marks to words") {
   } cases[] = {{"idle", "free"},
                {"allocated*", "in use, not responding"},
                {"idle~", "free, powered down"},
-               {"drained*#", "drained: accepts no jobs, not responding, powering up"},
+               {"drained*#", "drained: does not accept jobs, not responding, powering up"},
                {"warming", "warming"},
                {"", ""}};
   for (const auto& each : cases) {

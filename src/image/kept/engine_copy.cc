@@ -148,7 +148,7 @@ Error copy_error(const Reference& from, const Env& env, std::string_view said) {
       has("does not resolve to an image ID"))
     return fail(Errc::not_found,
                 "image not found; " + list_command(from) + " lists the existing images");
-  return fail(Errc::system, "skopeo: " + (message.empty() ? "it failed without a message"
+  return fail(Errc::system, "skopeo: " + (message.empty() ? "it failed without an error message"
                                                           : packing::shown(message)));
 }
 

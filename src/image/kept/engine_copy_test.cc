@@ -74,8 +74,8 @@ TEST_CASE("engine copy: why it failed, and what to do") {
       {"Getting image\n" + start + "a \\\"b\\\" c\\x1b[2J\"\n", Errc::system, "skopeo: 'a \"b\" c"},
       {"skopeo: no such option\nusage\n", Errc::system, "skopeo: 'usage'"},
       {"\xff\x1b[2J\n", Errc::system, "skopeo: '\\xff\\x1b[2J'"},
-      {"", Errc::system, "it failed without a message"},
-      {start, Errc::system, "it failed without a message"},
+      {"", Errc::system, "it failed without an error message"},
+      {start, Errc::system, "it failed without an error message"},
       {start + "\\", Errc::system, "skopeo: '\\"},
   };
   for (const auto& c : cases) {
@@ -151,8 +151,8 @@ TEST_CASE("engine copy: a program that is missing, fails, hangs or floods ends w
   } const cases[] = {
       {"missing", nullptr, Errc::not_found, "apt install skopeo"},
       {"fails", "echo 'level=fatal msg=\"no luck\"' >&2; exit 1", Errc::system, "'no luck'"},
-      {"killed", "kill -9 $$", Errc::system, "without a message"},
-      {"brings nothing", "exit 0", Errc::system, "without a message"},
+      {"killed", "kill -9 $$", Errc::system, "without an error message"},
+      {"brings nothing", "exit 0", Errc::system, "without an error message"},
       {"hangs", "exec sleep 600", Errc::timeout, "the engine stopped sending data"},
       {"hangs with its output closed", "exec >&- 2>&-; sleep 600", Errc::timeout,
        "stopped sending"},

@@ -22,8 +22,9 @@ Result<image::Store> open_store(const job::NodeImage& image) {
   if (::lstat(image.folder.c_str(), &status) != 0) return fail_errno(image.folder);
   if (!S_ISDIR(status.st_mode) || status.st_uid != ::geteuid() ||
       (status.st_mode & others_may_write) != 0)
-    return fail(Errc::denied,
-                image.folder + ": expected a folder of this user that no other user can change");
+    return fail(
+        Errc::denied,
+        image.folder + ": expected a folder that this user owns and no other user can change");
   return image::Store::open(image.folder + "/images");
 }
 

@@ -59,7 +59,7 @@ std::optional<Mappers> find_mappers(const User& user, pid_t pid, const Env& env,
         std::tuple{"newgidmap", "/etc/subgid", user.gid, &mappers.gids}}) {
     const Result<std::string> program = find_program(tool, search, "/");
     if (!program) {
-      why = std::string(tool) + " is not installed (Debian: uidmap)";
+      why = std::string(tool) + " is not installed (Debian package: uidmap)";
       return std::nullopt;
     }
     const std::optional<IdRange> range =

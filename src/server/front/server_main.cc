@@ -231,7 +231,7 @@ struct Server {
 void count_in_gpus(const Server& server, jobs::JobConfig& config, const Env& env) {
   const places::GpuHealth health = places::gpu_health(env);
   for (const std::string& line : health.unfit_lines)
-    server.log.warning(line + (health.unfit > 0 ? "; no job gets it" : ""));
+    server.log.warning(line + (health.unfit > 0 ? "; jobs do not use it" : ""));
   jobs::count_in_gpus(config, places::count_gpus(env).value_or(0) - health.unfit);
 }
 
