@@ -129,7 +129,7 @@ TEST_CASE("topics: a message as people meet it finds its section") {
       {"algo-2: lost: no heartbeat for 5 s", "lost-host"},
       {"[::1]:7700: Address already in use; choose another with --listen ADDRESS:PORT",
        "port-taken"},
-      {"roll call: algo-2 did not come within 15 min; algo-1 is here", "roll-call"},
+      {"roll call: algo-2 did not join within 15 min; algo-1 has joined", "roll-call"},
       {"code: cannot write a: No space left on device", "disk-full"},
       {"s3://b/k: the server returned 412 (BadDigest); the server says: no", "s3-request"},
       {"s3://b/k: the server returned 503 (SlowDown)", "s3-answer"},

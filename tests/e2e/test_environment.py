@@ -129,7 +129,7 @@ def test_an_entry_point_of_the_jobs_own_and_the_operators_in_it(server):
     job = entry_point(server, "/bin/sh", "-euc", script)
     want = NOTHING + 3 * SOCKET
     assert sees(job) == {"algo-1": want, "algo-2": want}, job.text()
-    assert "the roll call's key derives" not in job.text()
+    assert "the roll call's key is derived" not in job.text()
 
 
 def test_an_entry_point_in_python_that_passes_no_descriptor_on(server):

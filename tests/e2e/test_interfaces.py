@@ -185,7 +185,7 @@ def test_ipv6_alone_is_refused_in_one_line(hands, line):
     assert set(job.wait().values()) == {2}, job.story()
     for run in job.runs.values():
         [said] = run.err.decode().splitlines()
-        assert "algo-1 has IPv6 addresses only (fd00::1)" in said, said
+        assert "algo-1 has only IPv6 addresses (fd00::1)" in said, said
         assert said.endswith("(sm explain ipv6-only)"), said
 
 
@@ -197,6 +197,6 @@ def test_ipv6_alone_is_refused_by_the_roll_call_of_a_platforms_hosts(training):
     for index, (name, run) in enumerate(job.trains.items(), 1):
         said = [line for line in run.text.splitlines() if "error: " in line]
         assert len(said) == 1 and said[0].endswith("(sm explain ipv6-only)"), run.text
-        assert f"{name} has IPv6 addresses only (fd00::{index})" in said[0], run.text
-        assert "IPv6 addresses only" in job.failure(name)
+        assert f"{name} has only IPv6 addresses (fd00::{index})" in said[0], run.text
+        assert "only IPv6 addresses" in job.failure(name)
     assert "ran" not in job.story()

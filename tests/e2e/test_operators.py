@@ -92,7 +92,7 @@ def test_inside_train_the_hosts_gather_once(training):
     job = entry_job(training, 2, line).start().succeed()
     assert job.leader.text.count("ranks 2 args ['one']") == 2, job.story()
     assert job.leader.text.count("ranks 4 args ['two']") == 4
-    assert job.leader.text.count("algo-2 is here") == 1
+    assert job.leader.text.count("algo-2 has joined") == 1
 
 
 def test_the_exit_code_is_the_programs(training):

@@ -39,7 +39,7 @@ def test_hosts_that_are_alike_are_shown_and_nothing_is_odd(hands):
     job = hands(3)
     assert preflight(job) == []
     said = job.runs["algo-1"].text
-    assert re.search(r"preflight: 3 hosts in \d+ ms, 0 findings", said), said
+    assert re.search(r"preflight: checked 3 hosts in \d+ ms, 0 findings", said), said
     for way in ("1  algo-2", "2  algo-1", "2  algo-3", "3  algo-2", "3  algo-1", "1  algo-3"):
         assert re.search(rf"^algo-{way}  [\d.]+ [µm]s +[\d.]+ [MG]bit/s$", said, re.M), said
 
@@ -105,7 +105,7 @@ def test_a_port_that_is_closed_in_one_direction_ends_the_job_before_it_runs(hand
     assert "the program ran" not in job.story(), job.story()
     for name in ("algo-2", "algo-3"):
         said = job.runs[name].text
-        assert "preflight on algo-1: the hosts can't work together: algo-2 → algo-3" in said, said
+        assert "preflight on algo-1: the hosts cannot work together: algo-2 → algo-3" in said, said
 
 
 def test_a_port_that_is_closed_both_ways_is_reported_once(hands):
@@ -161,4 +161,4 @@ def test_versions_disks_and_interpreters_are_compared(hands):
 def test_a_single_host_is_not_compared(hands):
     job = hands(1)
     assert job.start("preflight").wait() == {"algo-1": 2}
-    assert "list the hosts with --hosts" in job.runs["algo-1"].text
+    assert "list all hosts with --hosts" in job.runs["algo-1"].text

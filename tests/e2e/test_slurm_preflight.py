@@ -26,7 +26,7 @@ def health(place) -> dict[str, str]:
 def test_a_full_preflight_is_asked_for_and_kept_by_node(place):
     assert set(health(place).values()) == {""}
     text = place.succeeds("print('at work')", "--preflight", hosts=3)
-    assert "preflight: 3 hosts in " in text and text.count("at work") == 3, text
+    assert "preflight: checked 3 hosts in " in text and text.count("at work") == 3, text
     found = health(place)
     assert set(found) == set(NODES) and all(found.values()), found
     assert "algo" not in " ".join(found), found
@@ -41,5 +41,5 @@ def test_a_full_preflight_is_asked_for_and_kept_by_node(place):
 
 def test_without_a_word_of_it_nodes_are_compared_and_no_record_is_kept(place):
     text = place.succeeds("print('at work')", hosts=2)
-    assert "preflight: 2 hosts in" not in text, text
+    assert "preflight: checked 2 hosts in" not in text, text
     assert set(health(place).values()) == {""}

@@ -145,7 +145,7 @@ def test_a_host_whose_server_does_not_answer_is_named(by_ssh, lab):
     lab.hosts(2)[1].check("sh", "-c", "echo 'Port 2222' >> /etc/ssh/sshd_config")
     job.start()
     assert set(job.wait().values()) == {1}
-    assert "no ssh server answers on port 22 of algo-2" in job.leader.text, job.story()
+    assert "no SSH server responds on port 22 of algo-2" in job.leader.text, job.story()
     job.assert_quiet()
 
 

@@ -124,7 +124,7 @@ def test_several_hosts_without_a_key_do_not_start(training):
         assert len(said) == 1 and "MUSTER_JOB_KEY_FILE" in said[0], train.text
         assert "together" not in train.text
     for host in job.hosts:
-        assert "needs a key" in (host.base / "output/failure").read_text()
+        assert "requires a key" in (host.base / "output/failure").read_text()
 
 
 def test_a_key_from_the_jobs_name_is_used_on_request_and_warned_of(training):

@@ -119,9 +119,9 @@ TEST_CASE("sim: a call that cannot happen names the host at fault, to every host
     const char* why;
   } cases[] = {
       {Fault::other_digest, "every host must make the same call"},
-      {Fault::never_calls, "ended without calling"},
+      {Fault::never_calls, "exited without calling"},
       {Fault::caller_killed, "stopped before its call"},
-      {Fault::outsider_calls, "takes no part in the distribution"},
+      {Fault::outsider_calls, "does not take part in the distribution"},
   };
   for (const std::uint64_t seed : sim::seeds(300)) {
     CAPTURE(seed);
@@ -141,7 +141,7 @@ TEST_CASE("sim: a call that cannot happen names the host at fault, to every host
       if (verdict.success()) continue;
       ++failed;
       // An outsider that calls when the leader's program is over waits for that one.
-      const bool too_late = verdict.outcome.text.find("ended without") != std::string::npos;
+      const bool too_late = verdict.outcome.text.find("exited without") != std::string::npos;
       if (c.fault == Fault::outsider_calls && too_late) continue;
       CHECK(verdict.outcome.text.find(c.why) != std::string::npos);
       // The leader's call is what others are compared with.

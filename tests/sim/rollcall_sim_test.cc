@@ -108,7 +108,7 @@ TEST_CASE("sim: missing hosts are named, exactly, to every host that connected")
     REQUIRE(world.end_of(0));
     const std::string why = world.end_of(0)->why;
     REQUIRE(why.starts_with("gave up: "));
-    const std::string named = why.substr(9, why.find(" did not come within 60 s") - 9);
+    const std::string named = why.substr(9, why.find(" did not join within 60 s") - 9);
     CHECK(world.end_of(0)->at <= begin + hosts[0].arrives + join_deadline + 2s);
     for (std::size_t i = 1; i < hosts.size(); ++i) {
       CAPTURE(hosts[i].name);
@@ -137,7 +137,7 @@ TEST_CASE("sim: a leader that never appears is named by every member at its own 
     for (std::size_t i = 1; i < hosts.size(); ++i) {
       REQUIRE(world.end_of(i));
       CHECK(world.end_of(i)->at == begin + hosts[i].arrives + join_deadline);
-      CHECK(world.end_of(i)->why.find("(the leader) did not answer within 60 s") !=
+      CHECK(world.end_of(i)->why.find("(the leader) did not respond within 60 s") !=
             std::string::npos);
     }
   }

@@ -27,8 +27,8 @@ Result<void> CallCourse::call(launch::Call call, bool whole_job, TimePoint now) 
   time_.advance(now);
   if (own_)
     return fail(Errc::closed, own_->name +
-                                  " is already running on this host; only one call at a "
-                                  "time is possible, and none from inside a rank");
+                                  " is already running on this host; a host can make only one call "
+                                  "at a time, and ranks cannot make calls");
   launch::HostCall own{call.name, call.digest, call.data};
   own_ = std::move(call);
   parts_ = {own_->hosts.begin(), own_->hosts.end()};
@@ -63,11 +63,12 @@ std::optional<std::string> CallCourse::objection(const std::string& host) const 
   const auto called = came_.find(host);
   if (called == came_.end()) {
     if (!gone_.contains(host) || !takes_part(host)) return std::nullopt;
-    return "ended without calling " + own_->name;
+    return "exited without calling " + own_->name;
   }
   const launch::HostCall& call = called->second;
   const launch::HostCall& first = came_.at(options_.host);
-  if (!takes_part(host)) return "calls " + call.name + ", but takes no part in the distribution";
+  if (!takes_part(host))
+    return "calls " + call.name + ", but does not take part in the distribution";
   if (call.digest != first.digest)
     return "calls " + call.name + ", but " + options_.host + " calls " + first.name +
            "; every host must make the same call";
@@ -83,7 +84,7 @@ void CallCourse::begin_if_complete(const std::string& news) {
   if (!own_) {
     // The own call of this host lists the hosts that must call.
     if (gone_.contains(options_.host))
-      fail_call(options_.host, "ended without calling " + came_.begin()->second.name);
+      fail_call(options_.host, "exited without calling " + came_.begin()->second.name);
     return;
   }
   Args looked_at = {news};
@@ -123,7 +124,7 @@ void CallCourse::begin() {
     const std::size_t bytes = launch::call_result_text(result).size();
     if (bytes > frame_payload_bytes_max)
       return fail_call(options_.host, "the hosts' data has " + std::to_string(bytes) +
-                                          " bytes, more than one response can hold");
+                                          " bytes, which exceeds the limit for one response");
     return answer(result);
   }
   phase_ = Phase::running;
@@ -141,7 +142,7 @@ void CallCourse::begin() {
 }
 
 std::optional<std::string> CallCourse::refusal(const std::string& host) const {
-  if (closed_ || phase_ != Phase::running || !own_->launcher) return "no launch is under way";
+  if (closed_ || phase_ != Phase::running || !own_->launcher) return "no launch is in progress";
   if (!takes_part(host)) return host + " is not a host of this job";
   return std::nullopt;
 }
@@ -277,7 +278,7 @@ void CallCourse::fail_call(const std::string& host, const std::string& why) {
 void CallCourse::refuse_outsider(const std::string& host, const std::string& name) {
   Action refused{.kind = Action::Kind::answer, .hosts = {host}};
   refused.result.verdict =
-      failed_on(host, "calls " + name + ", but takes no part in the distribution");
+      failed_on(host, "calls " + name + ", but does not take part in the distribution");
   actions_.push_back(std::move(refused));
 }
 
@@ -310,9 +311,10 @@ void CallCourse::say_missing(TimePoint now) {
   next_say_ = now + options_.say_missing_every;
   CHECK_THAT(!came_.empty(), "a call that waits was made by a host");
   const std::string& name = came_.begin()->second.name;
-  const std::string what = phase_ == Phase::gathering ? " to call it too" : " to end what is left";
-  actions_.push_back(
-      {.kind = Action::Kind::say, .text = name + " waits for " + join(missing(), ", ") + what});
+  const std::string what =
+      phase_ == Phase::gathering ? " to call it too" : " to stop its remaining processes";
+  actions_.push_back({.kind = Action::Kind::say,
+                      .text = name + " is waiting for " + join(missing(), ", ") + what});
 }
 
 std::optional<TimePoint> CallCourse::next_deadline() const {

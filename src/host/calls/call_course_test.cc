@@ -225,9 +225,9 @@ TEST_CASE(
        "calls mpirun train.py, but algo-1 calls mpirun train.py; every host must make the same "
        "call"},
       {"outsider", [](Course& c) { c.member_calls("algo-9"); }, "algo-9",
-       "calls mpirun train.py, but takes no part in the distribution"},
+       "calls mpirun train.py, but does not take part in the distribution"},
       {"ended", [](Course& c) { c.course.gone("algo-2"); }, "algo-2",
-       "ended without calling mpirun train.py"},
+       "exited without calling mpirun train.py"},
       {"caller gone",
        [](Course& c) { c.course.ended(end_of("algo-1", Outcome::failed("was ended")), c.now); },
        "algo-1", "was ended"},
@@ -251,7 +251,7 @@ TEST_CASE_FIXTURE(Course, "call: members whose leader has ended learn so") {
   course.gone("algo-1");
   const Action answer = only();
   CHECK(answer.hosts == Args{"algo-2"});
-  CHECK(answer.result.verdict.outcome.text == "ended without calling mpirun train.py");
+  CHECK(answer.result.verdict.outcome.text == "exited without calling mpirun train.py");
 }
 
 TEST_CASE_FIXTURE(Course, "call: a second one on the leader is refused, and disturbs nothing") {
@@ -374,10 +374,10 @@ TEST_CASE_FIXTURE(Course, "call: waiting calls report the missing hosts every te
   step_to(seconds(9));
   CHECK(course.take_actions().empty());
   step_to(seconds(1));
-  CHECK(only().text == "mpirun train.py waits for algo-2, algo-3 to call it too");
+  CHECK(only().text == "mpirun train.py is waiting for algo-2, algo-3 to call it too");
   member_calls("algo-2");
   step_to(seconds(10));
-  CHECK(only().text == "mpirun train.py waits for algo-3 to call it too");
+  CHECK(only().text == "mpirun train.py is waiting for algo-3 to call it too");
   member_calls("algo-3");
   static_cast<void>(course.take_actions());
   course.launcher_ended(course.number(), end_of("algo-1", Outcome::exited(0), -1), now);
@@ -385,19 +385,19 @@ TEST_CASE_FIXTURE(Course, "call: waiting calls report the missing hosts every te
   course.drained("algo-1");
   course.drained("algo-3");
   step_to(seconds(10));
-  CHECK(only().text == "mpirun train.py waits for algo-2 to end what is left");
+  CHECK(only().text == "mpirun train.py is waiting for algo-2 to stop its remaining processes");
   course.lost("algo-2", now);
   CHECK(only().kind == Kind::answer);
 }
 
 TEST_CASE_FIXTURE(Course, "call: daemons are for a launcher that runs, on hosts of its call") {
-  CHECK(course.refusal("algo-1") == "no launch is under way");
+  CHECK(course.refusal("algo-1") == "no launch is in progress");
   run(Call::Kind::mpi);
   CHECK(!course.refusal("algo-2"));
   CHECK(course.refusal("algo-7") == "algo-7 is not a host of this job");
   Course direct;
   direct.run(Call::Kind::direct);
-  CHECK(direct.course.refusal("algo-2") == "no launch is under way");
+  CHECK(direct.course.refusal("algo-2") == "no launch is in progress");
 }
 
 TEST_CASE_FIXTURE(Course, "call: after the job's end nothing is done and no call is answered") {
@@ -410,7 +410,7 @@ TEST_CASE_FIXTURE(Course, "call: after the job's end nothing is done and no call
   step_to(seconds(20));
   CHECK(course.take_actions().empty());
   CHECK(!course.next_deadline());
-  CHECK(course.refusal("algo-2") == "no launch is under way");
+  CHECK(course.refusal("algo-2") == "no launch is in progress");
 }
 
 TEST_CASE_FIXTURE(Course, "call course: a rank that its launcher starts again ends nothing") {

@@ -179,7 +179,7 @@ TEST_CASE_FIXTURE(Leader, "call: a daemon is refused where no launcher runs, in 
     refused = std::to_string(code) + " " + error;
   };
   calls.agent(std::move(agent));
-  CHECK(refused == "1 no launch is under way");
+  CHECK(refused == "1 no launch is in progress");
 }
 
 TEST_CASE_FIXTURE(Launch,
@@ -272,7 +272,7 @@ TEST_CASE_FIXTURE(Launch,
   loop::run_task(loop, host_run.finish(Duration()));  // The launcher is killed.
   CHECK(!result);
   ask_daemon("algo-1", "orted 0");
-  CHECK(replies == std::vector<std::string>{"1 no launch is under way"});
+  CHECK(replies == std::vector<std::string>{"1 no launch is in progress"});
 }
 
 TEST_CASE_FIXTURE(Leader,
@@ -287,7 +287,7 @@ TEST_CASE_FIXTURE(Leader,
   CHECK(calls.call(call, nullptr, false).error().code == Errc::closed);
   calls.gone("algo-2");
   REQUIRE(result);
-  CHECK(result->verdict.outcome.text == "ended without calling run");
+  CHECK(result->verdict.outcome.text == "exited without calling run");
   CHECK(result->verdict.host == "algo-2");
 }
 

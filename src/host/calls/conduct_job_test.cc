@@ -94,7 +94,7 @@ TEST_CASE_FIXTURE(Bench, "conduct: a member that finds no leader says whom it lo
   start.env = {{"MUSTER_MPI_TRANSPORT", "ssh"}};
   const JobEnd end = run("true");
   CHECK(end.verdict.outcome.text.starts_with("localhost at localhost:"));
-  CHECK(end.verdict.outcome.text.find("did not answer within 300 ms") != std::string::npos);
+  CHECK(end.verdict.outcome.text.find("did not respond within 300 ms") != std::string::npos);
   CHECK(!end.own);
 }
 

@@ -33,7 +33,7 @@ Result<std::uint64_t> copy_piece(int from, int to, std::uint64_t bytes) {
   ssize_t got = 0;
   do got = ::read(from, piece.data(), piece.size());
   while (got < 0 && errno == EINTR);
-  if (got < 0) return fail_errno("read");
+  if (got < 0) return fail_errno("cannot read the file");
   const Result<void> written = write_all(to, {piece.data(), static_cast<std::size_t>(got)});
   if (!written) return written.error();
   return static_cast<std::uint64_t>(got);

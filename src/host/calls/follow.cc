@@ -147,8 +147,8 @@ void Follow::on_call_frame(const Frame& frame) {
 Result<void> Follow::call(launch::Call made, launch::CallEnd on_end, bool) {
   if (own_call_)
     return fail(Errc::closed, own_call_->name +
-                                  " is already running on this host; only one call at a time is "
-                                  "possible, and none from inside a rank");
+                                  " is already running on this host; a host can make only one call "
+                                  "at a time, and ranks cannot make calls");
   member_->post(type_of(Message::host_call),
                 launch::host_call_text({made.name, made.digest, made.data}));
   own_call_ = std::move(made);
@@ -161,7 +161,7 @@ void Follow::call_gone(job::Verdict verdict) {
 }
 
 void Follow::agent(ranks::AgentCall call) {
-  call.reply(1, "mpirun runs on the leader only");
+  call.reply(1, "mpirun runs only on the leader");
 }
 
 void Follow::host_ended(job::Verdict verdict) {
@@ -197,7 +197,7 @@ void Follow::on_exec(const Frame& frame) {
   Result<ranks::ExecRequest> request = ranks::exec_from(frame.payload);
   if (!request) return context_.log.warning("leader: " + request.error().text);
   const int id = request->id;
-  if (!own_call_) return send_end(id, job::Outcome::failed("no launch is under way"));
+  if (!own_call_) return send_end(id, job::Outcome::failed("no launch is in progress"));
   Result<Command> command = launch::agent_command(request->text, own_call_->rank.command.env);
   if (!command) return send_end(id, job::Outcome::failed(command.error().text));
   ranks::HostRun::Program program = launcher_program(context_, *std::move(command));

@@ -154,7 +154,7 @@ TEST_CASE_FIXTURE(Bench, "follow: an invalid message of the leader is a warning"
     const Result<ranks::ExecEnd> end =
         ranks::exec_end_from(payloads(b.heard, Message::exec_end).front());
     CHECK(end->id == 5);
-    CHECK(end->outcome.text == "no launch is under way");
+    CHECK(end->outcome.text == "no launch is in progress");
     b.leader->expect_end();
     b.post(Message::end, "no verdict");
   };
@@ -403,7 +403,7 @@ TEST_CASE_FIXTURE(Bench, "follow: mpirun's agent is refused, which has no busine
                          std::move(fds));
     const Result<Frame> answer = co_await agent->receive();
     REQUIRE(answer);
-    CHECK(answer->payload == R"({"code":1,"error":"mpirun runs on the leader only"})");
+    CHECK(answer->payload == R"({"code":1,"error":"mpirun runs only on the leader"})");
     b.end(Outcome::exited(0));
   };
   run(follow, story(*this));

@@ -89,7 +89,7 @@ void Intermediate::State::watch_folder(const std::string& relative) {
   const Result<void> added = watch->add(path_of(relative), relative);
   if (added || blind) return;
   blind = true;
-  tell(added.error().text + ": its files go when the job ends");
+  tell(added.error().text + ": its files will be uploaded when the job ends");
 }
 
 /// Watches a folder and its subfolders, and queues the files that are already there.
@@ -212,7 +212,7 @@ loop::Task<void> Intermediate::finish(TimePoint deadline) {
   s.tasks.end();
   if (s.left() > 0) s.log.warning("intermediate output: not uploaded in time: " + plural(s.left()));
   if (s.failures > failures_told_max)
-    s.log.warning("intermediate output: failed in all: " +
+    s.log.warning("intermediate output: failed uploads in total: " +
                   plural(static_cast<std::size_t>(s.failures)));
 }
 

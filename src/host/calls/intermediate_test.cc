@@ -200,7 +200,7 @@ TEST_CASE("intermediate: failures are reported a few times and end nothing") {
   said.resize(static_cast<std::size_t>(::read(pipe->read.get(), said.data(), said.size())));
   CHECK(std::count(said.begin(), said.end(), '\n') == 11);
   CHECK(said.starts_with("t: warning: intermediate output: " + at + "f0: access denied\n"));
-  CHECK(said.ends_with("t: warning: intermediate output: failed in all: 30 files\n"));
+  CHECK(said.ends_with("t: warning: intermediate output: failed uploads in total: 30 files\n"));
   CHECK(copies_in(folder).empty());
 }
 

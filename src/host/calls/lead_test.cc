@@ -224,7 +224,7 @@ TEST_CASE_FIXTURE(Bench, "lead: hosts that do not join are named, and no work be
   options.join_deadline = 300ms;
   Lead lead(context());
   const job::Verdict verdict = run(lead);
-  CHECK(verdict.outcome.text == "algo-2 did not come within 300 ms");
+  CHECK(verdict.outcome.text == "algo-2 did not join within 300 ms");
   CHECK(!prepared);
 }
 
@@ -235,7 +235,7 @@ TEST_CASE("lead: a stop while hosts are missing informs those that joined") {
     b.open_member();
     loop::Tasks joining(b.loop);
     const auto join = [](Bench& on, Lead& leader) -> loop::Task<> {
-      co_await on.until([&on] { return on.said.has("algo-2 is here"); });
+      co_await on.until([&on] { return on.said.has("algo-2 has joined"); });
       leader.stop(SIGTERM);
     };
     joining.start(join(b, part));
@@ -544,7 +544,7 @@ TEST_CASE_FIXTURE(Alone, "lead: mpirun's agent gets the reason why no daemon sta
     const Result<Frame> answer = co_await channel->receive();
     REQUIRE(answer);
     CHECK(answer->type == type_of(Message::agent_end));
-    CHECK(answer->payload == R"({"code":1,"error":"no launch is under way"})");
+    CHECK(answer->payload == R"({"code":1,"error":"no launch is in progress"})");
     part.stop(SIGTERM);
   };
   run(lead, story(*this, lead));

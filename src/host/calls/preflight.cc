@@ -138,7 +138,7 @@ loop::Task<Result<void>> PreflightLead::run() {
   tasks_.start(own_facts());
   co_await wait_for_all(facts_wait);
   for (const std::string& host : awaited_)
-    log_.warning("preflight: " + host + " sent no information about itself in time");
+    log_.warning("preflight: " + host + " did not send information about itself in time");
   if (options_.mode == PreflightMode::full) co_await measure_ring();
   own_.close();
   for (const std::string& host : training_.roll_call_hosts())
@@ -273,8 +273,8 @@ Result<void> PreflightLead::tell(Duration took) {
   const bool is_full = options_.mode == PreflightMode::full;
   if (is_full) {
     const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(took).count();
-    log_.info("preflight: " + count_text(hosts.size(), "host") + " in " + std::to_string(ms) +
-              " ms, " + count_text(findings.size(), "finding"));
+    log_.info("preflight: checked " + count_text(hosts.size(), "host") + " in " +
+              std::to_string(ms) + " ms, " + count_text(findings.size(), "finding"));
     TRY(say(STDERR_FILENO, preflight::table_of(hosts, ways)));
   }
   for (const Finding& each : findings) {
@@ -287,7 +287,7 @@ Result<void> PreflightLead::tell(Duration took) {
   if (is_full) keep(hosts, findings);
   if (options_.json) TRY(say(STDOUT_FILENO, json_of(hosts, ways, findings)));
   if (!is_full || !preflight::has_error(findings)) return {};
-  return fail(Errc::closed, "the hosts can't work together: " + findings.front().text);
+  return fail(Errc::closed, "the hosts cannot work together: " + findings.front().text);
 }
 
 void PreflightLead::keep(const std::vector<HostFacts>& hosts,
@@ -300,7 +300,7 @@ void PreflightLead::keep(const std::vector<HostFacts>& hosts,
   }
   const std::string folder = preflight::health_folder(state_folder(options_.env));
   const Result<void> kept = preflight::keep_health(folder, hosts, findings, now);
-  if (!kept) log_.info("preflight: result not stored for sm nodes: " + kept.error().text);
+  if (!kept) log_.info("preflight: cannot store the result for sm nodes: " + kept.error().text);
 }
 
 }  // namespace muster::calls

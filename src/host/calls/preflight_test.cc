@@ -142,7 +142,7 @@ TEST_CASE_FIXTURE(Led, "preflight: a route that does not open ends a full one, a
              {"127.0.0.3", "127.0.0.2", 0, 1e9, ""}};
   const Result<void> end = run(member("1"), member("1"));
   REQUIRE_FALSE(end);
-  CHECK(end.error().text.starts_with("the hosts can't work together: 127.0.0.1"));
+  CHECK(end.error().text.starts_with("the hosts cannot work together: 127.0.0.1"));
   CHECK(said.has("error: preflight: 127.0.0.2 → 127.0.0.3: no connection: Connection refused"));
   CHECK(heard.back() == Posted{"127.0.0.3", Message::preflight_over});
   const auto health = preflight::kept_health(preflight::health_folder(state));
@@ -189,7 +189,7 @@ TEST_CASE_FIXTURE(Led, "preflight: a host that reports nothing valid is named, n
   loop::run_task(loop, Wait::run(*lead, end));
   CHECK(end);
   CHECK(said.has("127.0.0.2: preflight: invalid information about a host: mtu is out of range"));
-  CHECK(said.has("preflight: 127.0.0.2 sent no information about itself in time"));
+  CHECK(said.has("preflight: 127.0.0.2 did not send information about itself in time"));
   CHECK_FALSE(said.has("127.0.0.3 sent no information"));
   CHECK(Clock::now() - begin < std::chrono::seconds(15));
 }

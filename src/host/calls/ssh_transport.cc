@@ -52,13 +52,14 @@ Result<launch::Transport> transport_from(const Env& env) {
 
 Result<Command> sshd_command(const Env& env, const std::string& socket_path) {
   if (::access(sshd, X_OK) != 0)
-    return fail(Errc::not_found,
-                std::string("MUSTER_MPI_TRANSPORT=ssh: no ") + sshd +
-                    ": install openssh-server in the image (Debian: apt-get install openssh-server "
-                    "&& mkdir -p /run/sshd), with keys by which its hosts reach each other");
+    return fail(
+        Errc::not_found,
+        std::string("MUSTER_MPI_TRANSPORT=ssh: cannot find ") + sshd +
+            ": install openssh-server in the image (Debian: apt-get install openssh-server "
+            "&& mkdir -p /run/sshd), with SSH keys that let the hosts log in to each other");
   if (socket_path.empty() || socket_path.find_first_of(" \t\n\"'\\#=") != std::string::npos)
     return fail(Errc::invalid_input,
-                "sshd cannot pass on the socket path \"" + to_utf8(socket_path) + "\"");
+                "sshd cannot use the socket path \"" + to_utf8(socket_path) + "\"");
   return Command{
       {sshd, "-D", "-e", "-o", "LogLevel=ERROR", "-o", "SetEnv=MUSTER_SOCKET=" + socket_path},
       env,
@@ -87,8 +88,8 @@ loop::Task<Result<void>> wait_for_ssh(loop::Loop& loop, Args hosts, std::uint16_
   std::string text;
   for (const auto& [host, reason] : missing)
     text += (text.empty() ? "" : ", ") + host + " (" + reason + ")";
-  co_return fail(Errc::timeout, "no ssh server answers on port " + std::to_string(port) + " of " +
-                                    text + "; MUSTER_MPI_TRANSPORT=ssh needs one on every host");
+  co_return fail(Errc::timeout, "no SSH server responds on port " + std::to_string(port) + " of " +
+                                    text + "; MUSTER_MPI_TRANSPORT=ssh requires one on every host");
 }
 
 }  // namespace muster::calls

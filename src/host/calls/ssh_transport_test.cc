@@ -100,7 +100,7 @@ TEST_CASE("ssh: hosts whose server does not answer are named at the deadline, wi
     const Result<void> done = co_await wait_for_ssh(on, std::move(hosts), at, Clock::now() + 300ms);
     REQUIRE_FALSE(done);
     CHECK(done.error().code == Errc::timeout);
-    CHECK(done.error().text.starts_with("no ssh server answers on port " + std::to_string(at) +
+    CHECK(done.error().text.starts_with("no SSH server responds on port " + std::to_string(at) +
                                         " of 127.0.0.1 ("));
     CHECK(done.error().text.find("refused") != std::string::npos);
   };

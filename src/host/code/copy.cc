@@ -51,7 +51,7 @@ Result<void> copy_folder(int from, int to, const std::string& path, std::vector<
     return fail(Errc::invalid_input, path + ": leads back to a folder that is being copied");
   if (above.size() > depth_max)
     return fail(Errc::invalid_input,
-                path + ": more than " + std::to_string(depth_max) + " folders deep");
+                path + ": is more than " + std::to_string(depth_max) + " folders deep");
   above.push_back(identity(own));
   for (const std::string& name : TRY(names_in(from, path))) {
     const std::string below = path + "/" + name;

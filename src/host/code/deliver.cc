@@ -107,7 +107,7 @@ loop::Task<Result<DeliverReport>> deliver(loop::Loop& loop, Env env, std::string
   const Result<void> prepared = prepare(uri, code_dir, report);
   if (!prepared) co_return prepared.error();
   if (!report.delivered) {
-    log.debug("code: " + code_dir + " holds the code already");
+    log.debug("code: " + code_dir + " already contains the code");
     co_return report;
   }
   std::function<Result<void>()> second = [&] {

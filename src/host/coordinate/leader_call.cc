@@ -143,18 +143,19 @@ void LeaderCall::say_refused(const Peer& peer, const std::string& why) {
 std::optional<Refuse> LeaderCall::objection(const Join& join, const Peer& peer) const {
   const std::string& host = peer.host;
   if (join.version != wire_version)
-    return Refuse{host + " (muster " + join.muster + ") speaks version " +
-                  std::to_string(join.version) + " of the roll call, " + options_.host +
-                  " (muster " + options_.muster + ") speaks version " +
-                  std::to_string(wire_version)};
+    return Refuse{host + " (muster " + join.muster + ") uses version " +
+                  std::to_string(join.version) + " of the roll call protocol, " + options_.host +
+                  " (muster " + options_.muster + ") uses version " + std::to_string(wire_version)};
   if (join.host != host)
     return Refuse{"authenticated as '" + host + "' but calls itself '" + to_utf8(join.host) + "'"};
   if (!members_.contains(host))
     return Refuse{"'" + to_utf8(host) + "' is not a member of this job; its hosts are " +
                   muster::join(options_.hosts, ", ")};
   if (phase_ == Phase::failed) return Refuse{failure_};
-  if (phase_ == Phase::started) return Refuse{"the job has started; " + host + " comes too late"};
-  if (joined_.contains(host)) return Refuse{host + " is already here with another session", true};
+  if (phase_ == Phase::started)
+    return Refuse{"the job has already started; " + host + " joined too late"};
+  if (joined_.contains(host))
+    return Refuse{host + " has already joined with another session", true};
   return std::nullopt;
 }
 
@@ -167,7 +168,7 @@ void LeaderCall::admit(Session session, Peer& peer, TimePoint now) {
   send(session, type_of(Message::welcome),
        encode(Welcome{.muster = options_.muster,
                       .wait = std::chrono::duration_cast<std::chrono::milliseconds>(left)}));
-  say(peer.host + " is here (" + peer.address + "), " + std::to_string(joined_.size()) + " of " +
+  say(peer.host + " has joined (" + peer.address + "), " + std::to_string(joined_.size()) + " of " +
       std::to_string(members_.size()));
   step(now);
 }
@@ -189,7 +190,7 @@ void LeaderCall::step(TimePoint now) {
   }
   if (phase_ == Phase::gathering && now >= opened_at_ + options_.join_deadline)
     give_up(
-        missing_text() + " did not come within " + spell(options_.join_deadline) + present_text(),
+        missing_text() + " did not join within " + spell(options_.join_deadline) + present_text(),
         now);
   if (phase_ == Phase::gathering && now >= next_say_) say_missing(now);
   if (now >= next_beat_) beat(now);
@@ -287,7 +288,7 @@ std::string LeaderCall::present_text() const {
   if (joined_.empty()) return {};
   std::vector<std::string> names;
   for (const auto& [host, session] : joined_) names.push_back(host);
-  return "; " + join(names, ", ") + (names.size() == 1 ? " is here" : " are here");
+  return "; " + join(names, ", ") + (names.size() == 1 ? " has joined" : " have joined");
 }
 
 void LeaderCall::send(Session session, std::uint8_t type, std::string payload) {

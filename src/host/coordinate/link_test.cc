@@ -217,7 +217,7 @@ TEST_CASE(
   auto third = make_member(loop, *leader, "algo-3");
   const auto test = [&]() -> Task<void> {
     Joining a(loop, *first);
-    co_await until(loop, [&] { return said.has("algo-2 is here"); });
+    co_await until(loop, [&] { return said.has("algo-2 has joined"); });
     Joining b(loop, *twin);
     loop::Timer pause(loop);
     co_await pause.after(100ms);
@@ -245,7 +245,7 @@ TEST_CASE("link: at the deadline every host that came names the one that did not
     const Result<void> gathered = co_await leader->gather();
     REQUIRE_FALSE(gathered);
     CHECK(gathered.error().code == Errc::timeout);
-    CHECK(gathered.error().text == "algo-3 did not come within 500 ms; algo-2 is here");
+    CHECK(gathered.error().text == "algo-3 did not join within 500 ms; algo-2 has joined");
     co_await until(loop, [&] { return joining.result.has_value(); });
     REQUIRE_FALSE(*joining.result);
     CHECK(joining.result->error().text == gathered.error().text);
@@ -264,7 +264,7 @@ TEST_CASE("link: a leader that never answers is named at the member's deadline, 
     const Result<void> joined = co_await member->join();
     REQUIRE_FALSE(joined);
     CHECK(joined.error().code == Errc::timeout);
-    CHECK(joined.error().text.find("(the leader) did not answer within 300 ms") !=
+    CHECK(joined.error().text.find("(the leader) did not respond within 300 ms") !=
           std::string::npos);
     CHECK(joined.error().text.find("refused") != std::string::npos);
   };
@@ -278,7 +278,7 @@ TEST_CASE("link: cancelling before the start sends members the reason") {
   auto member = make_member(loop, *leader, "algo-2");
   const auto test = [&]() -> Task<void> {
     Joining joining(loop, *member);
-    co_await until(loop, [&] { return said.has("algo-2 is here"); });
+    co_await until(loop, [&] { return said.has("algo-2 has joined"); });
     leader->cancel("algo-1 was stopped by SIGTERM");
     const Result<void> gathered = co_await leader->gather();
     CHECK(gathered.error().code == Errc::closed);
@@ -385,7 +385,7 @@ TEST_CASE("link: a member of another version is refused with both versions named
     REQUIRE(answer->type == type_of(Message::refuse));
     const std::string why = coordinate::refuse_from(answer->payload)->why;
     CHECK(why.starts_with(
-        "algo-2 (muster 0.9.0) speaks version 2 of the roll call, algo-1 (muster "));
+        "algo-2 (muster 0.9.0) uses version 2 of the roll call protocol, algo-1 (muster "));
   };
   run_task(loop, test());
 }

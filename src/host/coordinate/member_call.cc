@@ -91,10 +91,10 @@ void MemberCall::on_welcome(const Frame& frame, TimePoint now) {
   }
   if (welcome->version != wire_version) {
     close();
-    return give_up(Errc::denied, leader_text() + " (muster " + welcome->muster +
-                                     ") speaks version " + std::to_string(welcome->version) +
-                                     " of the roll call, " + options_.join.host + " (muster " +
-                                     options_.join.muster + ") speaks version " +
+    return give_up(Errc::denied, leader_text() + " (muster " + welcome->muster + ") uses version " +
+                                     std::to_string(welcome->version) +
+                                     " of the roll call protocol, " + options_.join.host +
+                                     " (muster " + options_.join.muster + ") uses version " +
                                      std::to_string(wire_version));
   }
   stage_ = Stage::welcomed;
@@ -170,7 +170,7 @@ void MemberCall::step(TimePoint now) {
     return give_up(Errc::timeout,
                    was_welcome_ ? leader_text() + " did not start the job within " + waited + ": " +
                                       (close_first ? "no response from it" : last_reason_)
-                                : leader_text() + " (the leader) did not answer within " + waited +
+                                : leader_text() + " (the leader) did not respond within " + waited +
                                       ": " + reason);
   }
   if (waits() && now >= next_say_) say_waiting(now);

@@ -150,7 +150,7 @@ TEST_CASE("leader: every kind of unwelcome guest gets the reason") {
     const char* want;
   } const cases[] = {
       {"another version", "algo-2", join_frame("algo-2", 2),
-       "algo-2 (muster 9.9) speaks version 2 of the roll call, algo-1 (muster 0.1.0) speaks "
+       "algo-2 (muster 9.9) uses version 2 of the roll call protocol, algo-1 (muster 0.1.0) uses "
        "version 1"},
       {"not of this job", "algo-9", join_frame("algo-9"),
        "'algo-9' is not a member of this job; its hosts are algo-1, algo-2, algo-3"},
@@ -160,7 +160,7 @@ TEST_CASE("leader: every kind of unwelcome guest gets the reason") {
        "authenticated as 'algo-2' but calls itself 'algo-3'"},
       {"no join", "algo-2", {type_of(Message::join), "{}"}, "join: no version"},
       {"here already", "algo-3", join_frame("algo-3"),
-       "*algo-3 is already here with another session"},
+       "*algo-3 has already joined with another session"},
       {"welcome", "algo-2", join_frame("algo-2"), "admitted"},
   };
   for (const auto& c : cases) {
@@ -184,14 +184,14 @@ TEST_CASE("leader: a late guest is informed, after the start and after the deadl
   LeaderCall started = with_all_joined();
   started.opened(9, "algo-2", "10.0.0.2", start + 1s);
   started.frame(9, join_frame("algo-2"), start + 1s);
-  CHECK(refusal(started.take_actions()) == "the job has started; algo-2 comes too late");
+  CHECK(refusal(started.take_actions()) == "the job has already started; algo-2 joined too late");
   LeaderCall failed(three_hosts(), start);
   failed.step(start + 15min);
   CHECK(text_of(failed.take_actions(), LeaderKind::give_up) ==
-        "algo-2, algo-3 did not come within 15 min");
+        "algo-2, algo-3 did not join within 15 min");
   failed.opened(1, "algo-2", "10.0.0.2", start + 16min);
   failed.frame(1, join_frame("algo-2"), start + 16min);
-  CHECK(refusal(failed.take_actions()) == "algo-2, algo-3 did not come within 15 min");
+  CHECK(refusal(failed.take_actions()) == "algo-2, algo-3 did not join within 15 min");
 }
 
 TEST_CASE("leader: a session's number that is used twice ends the process") {
@@ -229,7 +229,7 @@ TEST_CASE("leader: every ten seconds it reports the missing hosts, with reasons 
   call.take_actions();
   call.step(start + 10s);
   const std::string said = text_of(call.take_actions(), LeaderKind::say);
-  CHECK(said.starts_with("waiting for algo-3 (refused: algo-3 (muster 9.9) speaks version 7"));
+  CHECK(said.starts_with("waiting for algo-3 (refused: algo-3 (muster 9.9) uses version 7"));
   CHECK(said.ends_with("(10 s of 15 min)"));
 }
 
@@ -324,7 +324,7 @@ TEST_CASE("member: it tries again with pauses until its deadline and says what i
   CHECK(tries > 900);
   CHECK(tries < 1900);
   CHECK(failure ==
-        "algo-1 at 10.0.0.1:9730 (the leader) did not answer within 15 min: Connection refused");
+        "algo-1 at 10.0.0.1:9730 (the leader) did not respond within 15 min: Connection refused");
   // At 2 s, when the start is slower than a healthy one, then every 10 s.
   REQUIRE(said.size() == 90);
   CHECK(said[0].first == start + 2s);
@@ -388,9 +388,10 @@ TEST_CASE("member: permanent errors end it at once, and temporary ones are retri
        "again"},
       {"another version",
        {type_of(Message::welcome), R"({"version":2,"muster":"3.0"})"},
-       "algo-1 at 10.0.0.1:9730 (muster 3.0) speaks version 2 of the roll call, algo-2 (muster "
+       "algo-1 at 10.0.0.1:9730 (muster 3.0) uses version 2 of the roll call protocol, algo-2 "
+       "(muster "
        "0.1.0) "
-       "speaks version 1"},
+       "uses version 1"},
       {"expected a welcome", {type_of(Message::welcome), "{}"}, "again"},
       {"out of turn", {type_of(Message::start), "{}"}, "again"},
       {"not ours", {type_of(Message::lines), "x"}, "again"},
@@ -571,7 +572,7 @@ TEST_CASE("leader: several that came are all named to those that waited in vain"
   }
   call.step(start + 15min);
   CHECK(text_of(call.take_actions(), LeaderKind::give_up) ==
-        "algo-4 did not come within 15 min; algo-2, algo-3 are here");
+        "algo-4 did not join within 15 min; algo-2, algo-3 have joined");
   call.cancel("too late", start + 15min);
   CHECK(call.take_actions().empty());
 }

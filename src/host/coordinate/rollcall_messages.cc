@@ -49,7 +49,7 @@ Result<Join> join_from(std::string_view payload) {
   const Json json = TRY(object_from("join", payload, join_bytes_max));
   Join join;
   join.version = TRY(version_in("join", json));
-  join.muster = text_at(json, "muster", "of no known version");
+  join.muster = text_at(json, "muster", "of unknown version");
   if (join.version != wire_version) return join;
   join.host = text_at(json, "host");
   if (join.host.empty()) return invalid_message("join", "no host");
@@ -60,7 +60,7 @@ Result<Welcome> welcome_from(std::string_view payload) {
   const Json json = TRY(object_from("welcome", payload, frame_payload_bytes_max));
   Welcome welcome;
   welcome.version = TRY(version_in("welcome", json));
-  welcome.muster = text_at(json, "muster", "of no known version");
+  welcome.muster = text_at(json, "muster", "of unknown version");
   if (welcome.version != wire_version) return welcome;
   const auto wait = json.find("wait_ms");
   if (wait == json.end() || !wait->is_number_integer())

@@ -37,7 +37,7 @@ Result<void> write_config(const std::string& file, const std::string& text) {
   std::error_code failed;
   if (std::filesystem::exists(file, failed)) {
     if (TRY(read_file(file)) == text) return {};
-    return fail(Errc::invalid_input, file + ": already exists with other content");
+    return fail(Errc::invalid_input, file + ": already exists with different content");
   }
   return write_file(file, text);
 }
@@ -78,8 +78,8 @@ std::string client_lines(const ClientSettings& settings, const std::string& file
            export_line("AWS_EC2_METADATA_DISABLED", "true");
   if (!settings.has_keys)
     lines +=
-        "# AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY are not set: the first start of\n"
-        "# `sm server` printed them; `sm key create` creates others.\n";
+        "# AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY are not set: `sm server`\n"
+        "# printed them when it first started; `sm key create` creates new ones.\n";
   if (!file.empty()) return lines + export_line("SAGEMAKER_USER_CONFIG_OVERRIDE", file);
   lines += "# SageMaker's SDKs need a config file, which --write FILE writes:\n";
   for (const std::string& line : split(trim(job::sagemaker_config(settings.bucket)), '\n'))

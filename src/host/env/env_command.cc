@@ -35,7 +35,7 @@ Result<std::string> read_stdin() {
   while (true) {
     const ssize_t count = ::read(STDIN_FILENO, buffer, sizeof(buffer));
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return fail(Errc::system, errno_text("standard input"));
+    if (count < 0) return fail(Errc::system, errno_text("cannot read standard input"));
     if (count == 0) return text;
     text.append(buffer, static_cast<std::size_t>(count));
     if (text.size() > stdin_bytes_max)
@@ -59,7 +59,7 @@ Result<std::string> invocation(const Env& env) {
   const job::PyValue* variables = given->find("variables");
   const job::PyValue* command = given->find("command");
   if (variables == nullptr || command == nullptr)
-    return fail(Errc::invalid_input, "standard input: expected variables and command");
+    return fail(Errc::invalid_input, "standard input: expected variables and a command");
   Env names;
   for (const job::PyValue::Member& member : variables->members)
     names[member.first] = member.second.text;
@@ -77,7 +77,7 @@ struct EnvWish {
 };
 
 Result<void> check(const EnvWish& wish, int forms) {
-  if (forms > 1) return fail(Errc::invalid_input, "expected one form, not several");
+  if (forms > 1) return fail(Errc::invalid_input, "expected one output form, not several");
   const bool reads =
       wish.form == "--properties" || wish.form == "--to-env-vars" || wish.form == "--to-cmd-args";
   if (wish.from_stdin && !reads)

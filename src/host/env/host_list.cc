@@ -91,7 +91,7 @@ Result<std::vector<std::string>> expand_host_list(std::string_view text) {
   std::vector<std::string> hosts;
   for (const std::string_view part : parts) {
     const std::string name = trim(part);
-    if (name.empty()) return invalid_host_list(text, "a host's name is empty");
+    if (name.empty()) return invalid_host_list(text, "a host name is empty");
     const std::vector<std::string> names = TRY(names_of(name));
     hosts.insert(hosts.end(), names.begin(), names.end());
     if (hosts.size() > host_list_max)

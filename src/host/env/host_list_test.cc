@@ -34,7 +34,7 @@ TEST_CASE("brackets stand for numbers, which keep their zeros") {
 }
 
 TEST_CASE("an invalid list is refused, and the error quotes the wrong part") {
-  CHECK(refusal("") == "the list of hosts \"\": a host's name is empty");
+  CHECK(refusal("") == "the list of hosts \"\": a host name is empty");
   CHECK(refusal("a,,b").find("empty") != std::string::npos);
   CHECK(refusal("n[1-2").find("brackets do not match") != std::string::npos);
   CHECK(refusal("n1]").find("brackets do not match") != std::string::npos);

@@ -18,8 +18,8 @@ namespace {
 Result<std::string> read_config(const std::string& path, const std::string& expected) {
   Result<std::string> text = read_file(path);
   if (text || text.error().code != Errc::not_found) return text;
-  return fail(Errc::not_found,
-              text.error().text + "; expected " + expected + " (SAGEMAKER_BASE_DIR moves /opt/ml)");
+  return fail(Errc::not_found, text.error().text + "; expected " + expected +
+                                   " (SAGEMAKER_BASE_DIR replaces /opt/ml)");
 }
 
 std::string host_name() {
@@ -96,7 +96,7 @@ Result<job::Training> read_training(const Env& own_env, const job::GivenConfig& 
   job::ConfigFiles files;
   if (!given.resource_config.truthy())
     files.resource_config =
-        TRY(read_config(config + "resourceconfig.json", "the job's hosts, a JSON object"));
+        TRY(read_config(config + "resourceconfig.json", "a JSON object with the job's hosts"));
   if (!given.hyperparameters.truthy())
     files.hyperparameters =
         TRY(read_config(config + "hyperparameters.json", "a JSON object, {} for none"));

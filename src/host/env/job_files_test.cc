@@ -17,7 +17,7 @@ TEST_CASE("job files: a missing one is named with its path and what it should ho
     const char* wants;
   } files[] = {
       {"resourceconfig.json", R"({"current_host": "a", "hosts": ["a"]})",
-       "expected the job's hosts, a JSON object"},
+       "expected a JSON object with the job's hosts"},
       {"hyperparameters.json", "{}", "expected a JSON object, {} for none"},
       {"inputdataconfig.json", "{}", "expected the job's channels, {} for none"},
   };
@@ -28,7 +28,7 @@ TEST_CASE("job files: a missing one is named with its path and what it should ho
     REQUIRE(!training);
     CHECK(training.error().code == Errc::not_found);
     CHECK(training.error().text == config + file.name + ": No such file or directory; " +
-                                       file.wants + " (SAGEMAKER_BASE_DIR moves /opt/ml)");
+                                       file.wants + " (SAGEMAKER_BASE_DIR replaces /opt/ml)");
     REQUIRE(write_file(config + file.name, file.text));
   }
   CHECK(read_training(env));

@@ -49,19 +49,18 @@ Result<JobKey> job_key(const Env& env) {
 
   if (value_of(env, "MUSTER_JOB_KEY_FROM_NAME") != "1")
     return fail(Errc::invalid_input,
-                "a job of several hosts needs a key: `sm key job >job.key` creates one; pass the "
-                "same file to all hosts, by --key-file or MUSTER_JOB_KEY_FILE (or its 64 hex "
-                "digits in MUSTER_JOB_KEY); or set MUSTER_JOB_KEY_FROM_NAME=1 if only these hosts "
-                "can reach their network: the key is then derived from the job's name");
+                "a job with several hosts requires a key: create one with `sm key job >job.key`, "
+                "and pass this file to all hosts with --key-file or MUSTER_JOB_KEY_FILE (or its 64 "
+                "hex digits in MUSTER_JOB_KEY); or set MUSTER_JOB_KEY_FROM_NAME=1 if only these "
+                "hosts can reach their network: muster then derives the key from the job's name");
   std::string seed = "muster job key 1";
   seed += '\0' + value_of(env, "TRAINING_JOB_ARN") + '\0' + value_of(env, "TRAINING_JOB_NAME");
   Result<std::string> image = read_file(image_key_path, 1u << 16);
   if (image) seed += '\0' + *image;
   return JobKey{sha256(seed),
-                "MUSTER_JOB_KEY_FROM_NAME: the roll call's key derives from the "
-                "job's name" +
+                "MUSTER_JOB_KEY_FROM_NAME: the roll call's key is derived from the job's name" +
                     std::string(image ? " and the image's key" : "") +
-                    ", so anyone who knows it and can reach this network could join"};
+                    ", so anyone who knows this and can reach the network could join the job"};
 }
 
 }  // namespace muster::env

@@ -17,7 +17,7 @@ namespace {
 /// A shell creates the file of `>FILE` according to its umask, usually readable by all users.
 Result<void> keep_from_others(int fd) {
   struct stat file {};
-  if (::fstat(fd, &file) != 0) return fail(Errc::system, errno_text("standard output"));
+  if (::fstat(fd, &file) != 0) return fail(Errc::system, errno_text("cannot use standard output"));
   if (!S_ISREG(file.st_mode) || (file.st_mode & 077) == 0) return {};
   if (::fchmod(fd, 0600) == 0) return {};
   return fail(Errc::system, errno_text("cannot make the output file private"));

@@ -61,10 +61,11 @@ Result<std::optional<NamedHosts>> slurm_step(const Env& env) {
   if (named.hosts.size() < 2) return std::optional<NamedHosts>();
   const std::string tasks = value_of(env, "SLURM_STEP_TASKS_PER_NODE");
   if (!one_task_each(tasks))
-    return fail(Errc::invalid_input,
-                "SLURM_STEP_TASKS_PER_NODE: srun starts " + to_utf8(tasks) +
-                    " tasks on the nodes, expected one on each, which starts the ranks: srun "
-                    "--ntasks-per-node=1");
+    return fail(
+        Errc::invalid_input,
+        "SLURM_STEP_TASKS_PER_NODE: srun starts " + to_utf8(tasks) +
+            " tasks on the nodes; start one task on each node, which then starts the ranks: srun "
+            "--ntasks-per-node=1");
   named.own = TRY(host_at(named, env, "SLURM_NODEID"));
   return std::optional<NamedHosts>(std::move(named));
 }
@@ -142,9 +143,9 @@ Result<void> check_addresses(const NamedHosts& named, const AddressesOf& address
       return each.find('.') != std::string::npos;
     });
     if (!addresses.empty() && !has_v4)
-      return invalid_hosts(named.said_by, to_utf8(host) + " has IPv6 addresses only (" +
-                                              join(addresses, ", ") +
-                                              "): a job's hosts reach each other by IPv4");
+      return invalid_hosts(named.said_by,
+                           to_utf8(host) + " has only IPv6 addresses (" + join(addresses, ", ") +
+                               "), but a job's hosts connect to each other over IPv4");
   }
   return {};
 }

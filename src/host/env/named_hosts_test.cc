@@ -108,10 +108,9 @@ TEST_CASE("named hosts: one with IPv6 addresses alone is named") {
     });
     return got ? std::string() : got.error().text;
   };
-  CHECK(
-      check({"fd00::2", "fd01::2"}) ==
-      "MUSTER_HOSTS: b has IPv6 addresses only (fd00::2, fd01::2): a job's hosts reach each other "
-      "by IPv4");
+  CHECK(check({"fd00::2", "fd01::2"}) ==
+        "MUSTER_HOSTS: b has only IPv6 addresses (fd00::2, fd01::2), but a job's hosts connect to "
+        "each other over IPv4");
   CHECK(check({"fd00::2", "10.0.0.2"}).empty());
   CHECK(check({}).empty());
   CHECK(check({"::1"}).empty());  // What some machines call themselves.

@@ -128,7 +128,7 @@ Result<Env> placed(const Env& env, const HostFlags& flags) {
   // Within a job, the process that restarts this command has set all variables.
   if (says(env, "MUSTER_SOCKET") && !flags.hosts.empty())
     return fail(Errc::invalid_input,
-                "--hosts: this command runs within a job whose hosts are known; omit it");
+                "--hosts: cannot be used inside a job, whose hosts are already known; omit it");
   if (says(env, "MUSTER_SOCKET")) return env;
   Env result = env;
   const auto lay = [&result](const char* name, const std::string& value) {

@@ -21,11 +21,11 @@ TEST_CASE("place: no host announces its loopback address to others") {
 TEST_CASE("place: a host joins no roll call where it or the leader has IPv6 addresses only") {
   CHECK(check_own_and_leader("192.0.2.1", "192.0.2.2"));
   CHECK(check_own_and_leader("fd00::1", "192.0.2.2").error().text ==
-        "resourceconfig.json: fd00::1 has IPv6 addresses only (fd00::1): a job's hosts reach each "
-        "other by IPv4");
+        "resourceconfig.json: fd00::1 has only IPv6 addresses (fd00::1), but a job's hosts connect "
+        "to each other over IPv4");
   CHECK(check_own_and_leader("192.0.2.1", "fd00::2")
             .error()
-            .text.starts_with("resourceconfig.json: fd00::2 has IPv6 addresses only"));
+            .text.starts_with("resourceconfig.json: fd00::2 has only IPv6 addresses"));
 }
 
 }  // namespace

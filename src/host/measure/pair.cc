@@ -84,8 +84,8 @@ void prepare(const Fd& socket) {
 
 Error unanswered(const Timing& timing) {
   const auto waited = std::chrono::duration_cast<std::chrono::milliseconds>(timing.connect);
-  return fail(Errc::timeout, "no answer within " + std::to_string(waited.count()) +
-                                 " ms (a firewall between them?)");
+  return fail(Errc::timeout, "no response within " + std::to_string(waited.count()) +
+                                 " ms (is there a firewall in between?)");
 }
 
 /// Connects, and checks by token that the peer is the one that the leader chose.
@@ -94,16 +94,16 @@ Result<Fd> connect_to_peer(const PairTask& task, const Timing& timing) {
   const Numeric address = numeric(task.address, task.port);
   if (!address) return fail(Errc::invalid_input, "the peer has no address");
   Fd socket(::socket(address->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_TCP));
-  if (!socket) return fail_errno("socket");
+  if (!socket) return fail_errno("cannot open a socket");
   prepare(socket);
   if (::connect(socket.get(), address->ai_addr, address->ai_addrlen) != 0) {
-    if (errno != EINPROGRESS) return fail_errno("connect");
+    if (errno != EINPROGRESS) return fail_errno("cannot connect");
     if (!ready(socket, POLLOUT, deadline)) return unanswered(timing);
     int error = 0;
     socklen_t size = sizeof(error);
     ::getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &size);
     errno = error;
-    if (error != 0) return fail_errno("connect");
+    if (error != 0) return fail_errno("cannot connect");
   }
   send_all(socket, task.hello.data(), task.hello.size(), deadline);
   const std::string answer = receive_exactly(socket, token_bytes, deadline);
@@ -276,11 +276,11 @@ Result<Listener> listen_at(const std::string& address) {
       Fd(::socket(own->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_TCP));
   if (!listener.socket || ::bind(listener.socket.get(), own->ai_addr, own->ai_addrlen) != 0 ||
       ::listen(listener.socket.get(), backlog) != 0)
-    return fail_errno("a port of " + address);
+    return fail_errno("cannot listen on " + address);
   sockaddr_storage at{};
   socklen_t size = sizeof(at);
   if (::getsockname(listener.socket.get(), reinterpret_cast<sockaddr*>(&at), &size) != 0)
-    return fail_errno("a port of " + address);
+    return fail_errno("cannot listen on " + address);
   listener.port = ntohs(at.ss_family == AF_INET6 ? reinterpret_cast<sockaddr_in6*>(&at)->sin6_port
                                                  : reinterpret_cast<sockaddr_in*>(&at)->sin_port);
   return listener;

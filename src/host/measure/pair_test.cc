@@ -76,7 +76,7 @@ TEST_CASE("without the pair's token there is no measurement") {
   two.first.hello = std::string(32, 'x');
   const std::vector<PairFacts> ways = two.run();
   REQUIRE(ways.size() == 2);
-  CHECK(ways[0].error.find("no answer within 400 ms") != std::string::npos);
+  CHECK(ways[0].error.find("no response within 400 ms") != std::string::npos);
   CHECK(ways[0].bits_per_second == 0);
   Two other;
   other.first.answer = std::string(32, 'x');

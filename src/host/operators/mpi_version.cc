@@ -50,11 +50,11 @@ Result<std::string> read_answer(const Fd& from, TimePoint deadline) {
     pollfd fd{from.get(), POLLIN, 0};
     const int ready = left <= 0 ? 0 : ::poll(&fd, 1, static_cast<int>(left));
     if (ready < 0 && errno == EINTR) continue;
-    if (ready < 0) return fail_errno("poll");
+    if (ready < 0) return fail_errno("mpirun --version: cannot wait for its output");
     if (ready == 0) return fail(Errc::timeout, "mpirun --version did not respond within 10 s");
     const ssize_t count = ::read(from.get(), buffer.data(), buffer.size());
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return fail_errno("mpirun --version: read");
+    if (count < 0) return fail_errno("mpirun --version: cannot read its output");
     if (count == 0) break;
     text.append(buffer.data(), static_cast<std::size_t>(count));
   }
@@ -66,7 +66,7 @@ Result<std::string> read_answer(const Fd& from, TimePoint deadline) {
 Result<launch::MpiFlavour> mpi_version(const Env& env) {
   const Command command{{"mpirun", "--version"}, launch::launcher_environment(env), ""};
   const Fd nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
-  if (!nothing) return fail_errno("/dev/null");
+  if (!nothing) return fail_errno("cannot open /dev/null");
   Pipe pipe = TRY(make_pipe());
   supervise::SpawnOptions options;
   options.own_group = true;

@@ -48,7 +48,8 @@ int preflight_main(const Args& args, const Env& own_env) {
     return exit_usage;
   }
   if (training && training->hosts.size() == 1) {
-    log.error("one host has no other host to compare with; list the hosts with --hosts");
+    log.error(
+        "there is only one host, so there is nothing to compare; list all hosts with --hosts");
     return exit_usage;
   }
   // The findings begin with "preflight" themselves.

@@ -67,7 +67,7 @@ Result<void> HostRun::listen(Visitors visitors) {
   callbacks.keeps_waiting = [this] { return keeps_waiting(); };
   callbacks.on_rank = [this](const RankHello& hello) -> Result<launch::RankRun> {
     if (finishing_ || stopped_) return fail(Errc::closed, "the job is ending");
-    if (!call_open_) return fail(Errc::closed, "no launch is under way on this host");
+    if (!call_open_) return fail(Errc::closed, "no launch is in progress on this host");
     return rank_come(hello);
   };
   callbacks.on_started = [this, told = std::move(visitors.on_rank_started)](int number, Fd out,
@@ -214,7 +214,7 @@ Result<void> HostRun::start(Program program) {
   Pipe out = TRY(make_pipe());
   Pipe err = TRY(make_pipe());
   const Fd null(::open("/dev/null", O_RDONLY | O_CLOEXEC));
-  if (!null) return fail_errno("/dev/null");
+  if (!null) return fail_errno("cannot open /dev/null");
   supervise::SpawnOptions options;
   options.own_group = true;
   options.death_signal = SIGKILL;

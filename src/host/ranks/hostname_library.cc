@@ -41,7 +41,7 @@ Result<std::string> write_hostname_library(const std::string& folder, const std:
   if (folder.find_first_of(" \t\n:") != std::string::npos)
     return fail(Errc::invalid_input,
                 "folder \"" + to_utf8(folder) +
-                    "\": LD_PRELOAD does not support a path with a space or ':'");
+                    "\": LD_PRELOAD does not support paths with a space or ':'");
   struct statvfs mount {};
   if (::statvfs(folder.c_str(), &mount) != 0) return fail_errno(folder);
   if ((mount.f_flag & ST_NOEXEC) != 0)

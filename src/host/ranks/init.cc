@@ -53,7 +53,8 @@ std::variant<InitArgs, command::Stop> init_args(const Args& args) {
   if (!lifeline) return result;
   const std::optional<std::int64_t> fd = parse_integer(*lifeline);
   if (!fd || *fd < 3 || ::fcntl(static_cast<int>(*fd), F_SETFD, FD_CLOEXEC) != 0)
-    return command::wrong_line(page, "--lifeline " + *lifeline + ": not an open descriptor");
+    return command::wrong_line(page,
+                               "--lifeline " + *lifeline + ": is not an open file descriptor");
   result.lifeline = static_cast<int>(*fd);
   return result;
 }

@@ -114,7 +114,9 @@ Result<Json> hello_of(const Env& env, bool brings_program) {
   if (brings_program) {
     rank = number_of(env, {"RANK"});
     if (rank < 0)
-      return fail(Errc::invalid_input, "no RANK: not started by torchrun or DeepSpeed's launcher");
+      return fail(
+          Errc::invalid_input,
+          "RANK is not set: this process was not started by torchrun or DeepSpeed's launcher");
     hello["local_rank"] = number_of(env, {"LOCAL_RANK"});
     hello["brings_program"] = 1;
     hello["restart"] = number_of(env, {restart_count});
@@ -123,7 +125,8 @@ Result<Json> hello_of(const Env& env, bool brings_program) {
     rank = number_of(env, {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"});
     if (rank < 0)
       return fail(Errc::invalid_input,
-                  "no OMPI_COMM_WORLD_RANK, PMIX_RANK or PMI_RANK: not started by mpirun");
+                  "OMPI_COMM_WORLD_RANK, PMIX_RANK and PMI_RANK are not set: this process was not "
+                  "started by mpirun");
     hello["local_rank"] = number_of(env, {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID"});
   }
   hello["rank"] = rank;
@@ -241,7 +244,7 @@ class Follower {
   std::optional<job::Outcome> reap(int options) const {
     siginfo_t info{};
     const int done = ::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | options);
-    if (done != 0) return job::Outcome::failed(errno_text("waitid"));
+    if (done != 0) return job::Outcome::failed(errno_text("cannot wait for the program"));
     if (info.si_pid == 0) return std::nullopt;
     return supervise::outcome_of(info.si_code, info.si_status);
   }

@@ -530,7 +530,9 @@ TEST_CASE("rank: a line without RANK or without a program is one line of error")
     Env env;
     std::string_view want;
   } const cases[] = {
-      {{"--", "true"}, {}, "no RANK: not started by torchrun or DeepSpeed's launcher"},
+      {{"--", "true"},
+       {},
+       "RANK is not set: this process was not started by torchrun or DeepSpeed's launcher"},
       {{"--"}, {{"RANK", "0"}}, "expected [--local-rank-at N] -- PROGRAM"},
       {{"--local-rank-at", "2", "--", "true"},
        {{"RANK", "0"}},

@@ -51,7 +51,7 @@ class Reader {
       std::string word = TRY(read_word());
       call.argv.push_back(std::move(word));
     }
-    if (in_parentheses && !take(")")) return denied("a '(' is not closed");
+    if (in_parentheses && !take(")")) return denied("unclosed '('");
     TRY(check(call.argv));
     return call;
   }
@@ -94,7 +94,7 @@ class Reader {
       break;
     }
     if (take(";") && take("export " + name) && take(";")) return change;
-    return denied("the value of " + name + " is not one that --prefix sets: " + excerpt(rest_));
+    return denied("the value of " + name + " was not set by --prefix: " + excerpt(rest_));
   }
 
   /// A plain word, or the text in quotes, unchanged: mpirun escapes nothing inside.
@@ -103,7 +103,7 @@ class Reader {
     std::size_t end = 0;
     if (rest_.front() == '"') {
       end = rest_.find('"', 1);
-      if (end == std::string_view::npos) return denied("a '\"' is not closed");
+      if (end == std::string_view::npos) return denied("unclosed '\"'");
       word = rest_.substr(1, end - 1);
       ++end;
     } else {
@@ -127,7 +127,7 @@ class Reader {
       return denied("only orted, prted and hydra's proxies are allowed, not " + excerpt(path));
     // A daemon that leaves its session cannot be followed.
     if (std::find(argv.begin(), argv.end(), "--daemonize") != argv.end())
-      return denied("--daemonize (orte_leave_session_attached must be 1)");
+      return denied("--daemonize is not allowed (orte_leave_session_attached must be 1)");
     return {};
   }
 
@@ -154,7 +154,8 @@ void set_own_interface(Args& argv, const Env& base) {
 
 Result<AgentCall> parse_agent_call(std::string_view text) {
   if (text.size() > text_bytes_max) return denied("the command exceeds 128 KiB");
-  if (text.find('\0') != std::string_view::npos) return denied("the command contains NUL");
+  if (text.find('\0') != std::string_view::npos)
+    return denied("the command contains a NUL character");
   return Reader(text).read();
 }
 

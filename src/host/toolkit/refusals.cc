@@ -10,7 +10,7 @@ namespace {
 constexpr std::size_t string_bytes_max = 131071;
 
 std::string too_long(const std::string& what, std::size_t bytes) {
-  return what + ": " + std::to_string(bytes) + " bytes, but the kernel allows " +
+  return what + ": it has " + std::to_string(bytes) + " bytes, but the kernel allows only " +
          std::to_string(string_bytes_max) +
          "; use fewer or shorter hyperparameters, or a file in a channel";
 }
@@ -20,9 +20,10 @@ std::string too_long(const std::string& what, std::size_t bytes) {
 Result<void> check_names(const job::PyValue& hyperparameters) {
   for (const job::PyValue::Member& member : hyperparameters.members)
     if (member.first.find('=') != std::string::npos)
-      return fail(Errc::invalid_input,
-                  "hyperparameter " + to_utf8(member.first) +
-                      ": its name contains '=', which a variable's name cannot contain; rename it");
+      return fail(
+          Errc::invalid_input,
+          "hyperparameter " + to_utf8(member.first) +
+              ": its name contains '=', which is not allowed in a variable's name; rename it");
   return {};
 }
 

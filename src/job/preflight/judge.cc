@@ -251,8 +251,8 @@ class Judge {
       if (host.interfaces.empty()) continue;
       if (has_only_v6(host)) {
         add(Level::error, "ipv6", {host.host},
-            name_of(host) + " has IPv6 addresses only (" + join(host.addresses, ", ") +
-                "): a job's hosts reach each other by IPv4");
+            name_of(host) + " has only IPv6 addresses (" + join(host.addresses, ", ") +
+                "), but a job's hosts connect to each other over IPv4");
         continue;
       }
       if (host.interfaces.contains(host.interface)) continue;

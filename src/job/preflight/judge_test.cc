@@ -274,8 +274,8 @@ TEST_CASE("judge: the interface that a host is to use is there, and in the subne
   CHECK(judged(hosts).empty());
   hosts[1].interfaces = {{"eth0", {"fd00::2/64"}}, {"lo", {"127.0.0.1/8"}}};
   hosts[1].addresses = {"fd00::2"};
-  CHECK(judged(hosts).find("algo-2 (node2) has IPv6 addresses only (fd00::2): a job's hosts reach "
-                           "each other by IPv4") != std::string::npos);
+  CHECK(judged(hosts).find("algo-2 (node2) has only IPv6 addresses (fd00::2), but a job's hosts "
+                           "connect to each other over IPv4") != std::string::npos);
 }
 
 }  // namespace
