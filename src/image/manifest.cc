@@ -49,7 +49,7 @@ Result<std::vector<std::string>> texts_member(const Json& object, const char* na
       return invalid_manifest(std::string(name) + ": expected a list of strings");
     texts.push_back(text.get<std::string>());
     if (texts.back().find('\0') != std::string::npos)
-      return invalid_manifest(std::string(name) + ": text must not contain NUL");
+      return invalid_manifest(std::string(name) + ": text must not contain NUL characters");
   }
   return texts;
 }
@@ -135,7 +135,7 @@ Result<std::variant<Manifest, Index>> either(const Json& json) {
   }
   if (!type.empty() && type != oci_manifest && type != docker_manifest)
     return invalid_manifest("mediaType " + cited(type) +
-                            ": expected an image of OCI or of Docker's schema 2");
+                            ": expected an OCI image or a Docker image of schema 2");
   return std::variant<Manifest, Index>(TRY(image_from(json)));
 }
 
@@ -157,7 +157,8 @@ Result<ImageConfig> read_config(const Json& json) {
   config.working_folder = TRY(text_member(*process, "WorkingDir"));
   config.user = TRY(text_member(*process, "User"));
   for (const std::string* text : {&config.working_folder, &config.user})
-    if (text->find('\0') != std::string::npos) return invalid_manifest("text must not contain NUL");
+    if (text->find('\0') != std::string::npos)
+      return invalid_manifest("text must not contain NUL characters");
   for (std::string& entry : TRY(texts_member(*process, "Env")))
     if (entry.find('=') != std::string::npos && entry[0] != '=')
       config.environment.push_back(std::move(entry));
@@ -205,8 +206,9 @@ Result<Descriptor> choose(const Index& index, const Platform& platform) {
       there.push_back(platform_text(*entry.platform));
   }
   if (index.entries.size() == 1 && !index.entries[0].platform) return index.entries[0].manifest;
-  return fail(Errc::not_found, "there is no image for " + platform_text(platform) + ", only for: " +
-                                   (there.empty() ? "nothing" : join(there, ", ")));
+  return fail(Errc::not_found,
+              "there is no image for " + platform_text(platform) +
+                  "; the available platforms are: " + (there.empty() ? "none" : join(there, ", ")));
 }
 
 Result<ImageConfig> config_from(std::string_view bytes) {

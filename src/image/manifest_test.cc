@@ -43,8 +43,9 @@ TEST_CASE("image manifest: an index's image for a platform") {
   const Result<Descriptor> none = choose(*index, platform_of("riscv64"));
   REQUIRE(!none);
   CHECK(none.error().code == Errc::not_found);
-  CHECK(none.error().text ==
-        "there is no image for linux/riscv64, only for: linux/arm64, linux/amd64");
+  CHECK(
+      none.error().text ==
+      "there is no image for linux/riscv64; the available platforms are: linux/arm64, linux/amd64");
 }
 
 TEST_CASE("image manifest: an error is one line that says where") {

@@ -149,7 +149,7 @@ std::optional<std::string> lack_of_all(const Requirement& wanted, const Referenc
                                        const std::vector<std::string>& digests,
                                        const Evidence& evidence) {
   if (image.transport != Transport::registry) return "signatures are checked only in registries";
-  Lack furthest{0, "it is not signed; cosign sign --key signs an image in its registry"};
+  Lack furthest{0, "it is not signed; sign it in its registry with cosign sign --key"};
   for (const Signature& signature : evidence.signatures) {
     const std::optional<Lack> lack = lack_of(signature, wanted, image, digests);
     if (!lack) return std::nullopt;

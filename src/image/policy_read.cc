@@ -32,15 +32,15 @@ Result<void> check_members(const Json& json, const std::string& where,
   if (!json.is_object()) return expected(where, "an object");
   for (const auto& [name, value] : json.items())
     if (std::find(known.begin(), known.end(), name) == known.end())
-      return expected(where, "no " + quoted(name) + ", which is not supported; supported are " +
-                                 join(known, ", "));
+      return fail(Errc::invalid_input, where + ": unsupported key " + quoted(name) +
+                                           "; supported keys are " + join(known, ", "));
   return {};
 }
 
 Result<std::string> text_at(const Json& json, const char* name, const std::string& where) {
   const auto member = json.find(name);
   if (member == json.end() || !member->is_string() || member->get<std::string>().empty())
-    return expected(where, std::string("text as its ") + name);
+    return expected(where, std::string("a string as its ") + name);
   return member->get<std::string>();
 }
 
@@ -169,7 +169,7 @@ Result<Requirement> requirement_from(const Json& json, const std::string& where,
 
 Result<std::vector<Requirement>> requirements_from(const Json& json, const std::string& where,
                                                    const ReadKey& read_key) {
-  if (!json.is_array() || json.empty()) return expected(where, "a list of requirements, not empty");
+  if (!json.is_array() || json.empty()) return expected(where, "a non-empty list of requirements");
   std::vector<Requirement> made;
   for (std::size_t i = 0; i < json.size(); ++i) {
     const std::string each = where + "[" + std::to_string(i) + "]";
@@ -194,15 +194,15 @@ Result<Policy> policy_from(std::string_view text, const ReadKey& read_key) {
   TRY(check_members(*given, "transports", {transports.begin(), transports.end()}));
   for (const auto& [transport, scopes] : given->items()) {
     const std::string where = "transports." + transport;
-    if (!scopes.is_object()) return expected(where, "an object of scopes");
+    if (!scopes.is_object()) return expected(where, "an object whose keys are scopes");
     for (const auto& [scope, requirements] : scopes.items()) {
       std::vector<Requirement> made =
           TRY(requirements_from(requirements, where + "." + quoted(scope), read_key));
       const bool is_path = scope.starts_with('/');
       const std::string compared = is_path ? scope : with_plain_registry(scope);
       if (!policy.transports[transport].emplace(compared, std::move(made)).second)
-        return expected(where,
-                        "each registry once, but " + quoted(scope) + " appears in two spellings");
+        return expected(
+            where, "each registry only once, but " + quoted(scope) + " appears in two spellings");
     }
   }
   return policy;

@@ -167,7 +167,7 @@ Result<Reference> reference_from(std::string_view text) {
   if (reference.transport == Reference::Transport::registry || is_of_engine(reference)) {
     TRY(read_name(text, rest, reference));
     if (is_of_engine(reference) && !reference.digest.empty())
-      return invalid_reference(text, "use a tag: an engine does not find images by digest");
+      return invalid_reference(text, "use a tag: engines cannot find images by digest");
     return reference;
   }
   const std::string_view inside = TRY(read_path(text, rest, reference));
@@ -175,7 +175,7 @@ Result<Reference> reference_from(std::string_view text) {
   if (reference.transport == Reference::Transport::docker_archive) {
     TRY(read_name(text, inside, reference));
     if (!reference.digest.empty())
-      return invalid_reference(text, "use a tag: an archive does not find images by digest");
+      return invalid_reference(text, "use a tag: images in an archive cannot be found by digest");
   } else if (is_tag(inside)) {
     reference.tag = inside;
   } else {

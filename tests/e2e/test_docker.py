@@ -198,7 +198,8 @@ def test_what_keeps_an_engines_image_away_is_said(engine, tmp_path):
     away = sm(None, tmp_path, "fit", "--image", "docker-daemon:box", code=3, **nowhere)
     assert f"no Docker engine responds at 'unix://{tmp_path}/none.sock'; start it, or" in away
     without = sm(None, tmp_path, "image", "import", "docker-daemon:box", code=2, PATH="/nowhere")
-    assert "skopeo is not installed; it copies images from engines: apt install skopeo" in without
+    assert "skopeo is not installed, but muster requires it" in without
+    assert "to copy images from engines: run apt install skopeo" in without
     for flag in ("--public", "--plain-http"):
         refused = sm(engine, tmp_path, "image", "pull", flag, "docker-daemon:box", code=2)
         assert "box is not in a registry: only --json can be combined with it" in refused

@@ -213,7 +213,7 @@ def test_a_full_disk(images, tmp_path):
     try:
         write_layout(tmp_path / "box", big_layers())
         err = images.run("import", f"oci:{tmp_path}/box:v1", code=2).stderr
-        assert "bytes on the disk, at most 3/4 of its free space" in err
+        assert "bytes on the disk (at most 3/4 of its free space)" in err
         assert images.run("ls").stdout == "no images\n"
         assert images.layers() == []
     finally:

@@ -228,7 +228,7 @@ def test_a_registry_that_is_down_is_not_the_fault_of_the_job(world):
     world.registry.fault(digest(made.layers[0]), status=503)
     reason = world.at_end(world.start(name))["FailureReason"]
     assert reason.startswith("InternalServerError: the image cannot be pulled: "), reason
-    assert "the registry answered 503" in reason
+    assert "the registry returned 503" in reason
 
 
 def test_a_stop_ends_the_pull(world):

@@ -39,9 +39,10 @@ BlobDraft::~BlobDraft() {
 Result<void> BlobDraft::append(std::string_view bytes) {
   if (bytes.size() > bytes_max_ - bytes_)
     return fail(Errc::protocol,
-                digest_.empty() ? "a blob may hold " + std::to_string(bytes_max_) + " bytes at most"
-                                : digest_ + ": contains more than the " +
-                                      std::to_string(bytes_max_) + " bytes in its manifest");
+                digest_.empty()
+                    ? "a blob can have at most " + std::to_string(bytes_max_) + " bytes"
+                    : digest_ + ": contains more than the " + std::to_string(bytes_max_) +
+                          " bytes that its manifest specifies");
   sum_.add(bytes);
   const Result<void> written = write_all(file_.get(), bytes);
   if (!written) return written.error().in(path_);
@@ -123,7 +124,7 @@ Result<void> Blobs::put(const std::string& digest, std::string_view bytes) {
 
 Result<std::unique_ptr<Bytes>> Blobs::open(const std::string& digest) const {
   Fd file(::open(path_of(digest).c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file) return fail_errno("its bytes");
+  if (!file) return fail_errno("cannot read its bytes");
   return checked(image::bytes_of(std::move(file)), digest);
 }
 

@@ -42,7 +42,7 @@ class Reader {
  public:
   static Result<Reader> open(int file, std::int64_t at) {
     Reader reader;
-    if (::lseek(file, at, SEEK_SET) != at) return fail_errno("archive");
+    if (::lseek(file, at, SEEK_SET) != at) return fail_errno("cannot seek in the archive");
     archive* const handle = reader.handle_.get();
     CHECK_THAT(handle != nullptr && ::archive_read_support_format_tar(handle) == ARCHIVE_OK,
                "libarchive knows tar");
@@ -69,7 +69,7 @@ class Reader {
     const int status = ::archive_read_data_block(handle_.get(), &block, &count, &at);
     if (status == ARCHIVE_EOF) return std::string_view();
     if (status != ARCHIVE_OK && status != ARCHIVE_WARN) return error();
-    if (at != read_) return damaged("has a file with holes; docker save writes none");
+    if (at != read_) return damaged("contains a sparse file, which docker save does not write");
     read_ += static_cast<la_int64_t>(count);
     return std::string_view(static_cast<const char*>(block), count);
   }
@@ -78,7 +78,7 @@ class Reader {
   Reader() : handle_(::archive_read_new(), ::archive_read_free) {}
   Error error() const {
     const char* text = ::archive_error_string(handle_.get());
-    return damaged(std::string("is not a tar archive, or damaged: ") +
+    return damaged(std::string("is not a tar archive, or is damaged: ") +
                    (text != nullptr ? text : "wrong data"));
   }
   std::unique_ptr<archive, int (*)(archive*)> handle_;
@@ -106,7 +106,8 @@ Result<Fd> plain_tar(const std::string& path) {
   const std::string folder = std::filesystem::absolute(path).parent_path();
   Fd tar(::open(folder.c_str(), O_RDWR | O_TMPFILE | O_CLOEXEC, 0600));
   if (!tar)
-    return fail_errno("is compressed; cannot create a file next to it to decompress it into");
+    return fail_errno(
+        "is compressed, and muster cannot create a file next to it for the decompressed data");
   const std::shared_ptr<Budget> budget = TRY(budget_for(folder));
   std::unique_ptr<Bytes> bytes = unpacked(counted(bytes_of(std::move(file)), *budget));
   bytes = read_ahead(metered(std::move(bytes), *budget));
@@ -126,7 +127,7 @@ Result<std::vector<std::string>> texts(const Json& object, const char* name) {
     return damaged(std::string("manifest.json: ") + name + ": expected a list");
   for (const Json& text : *list) {
     if (!text.is_string())
-      return damaged(std::string("manifest.json: ") + name + ": expected texts");
+      return damaged(std::string("manifest.json: ") + name + ": expected strings");
     all.push_back(text.get<std::string>());
   }
   return all;
@@ -175,7 +176,7 @@ Result<std::string> DockerArchive::real_name(const std::string& name) const {
   for (int links = 0; links < links_max; ++links) {
     const auto member = members_.find(at);
     if (member == members_.end())
-      return damaged("has no " + packing::shown(name) +
+      return damaged("does not contain " + packing::shown(name) +
                      ": docker save did not write it, or it is truncated");
     if (!member->second.is_link) return at;
     at = member->second.target;
@@ -186,7 +187,7 @@ Result<std::string> DockerArchive::real_name(const std::string& name) const {
 Result<std::unique_ptr<Bytes>> DockerArchive::open_member(const std::string& name) const {
   const Member& member = members_.at(TRY(real_name(name)));
   Reader reader = TRY(Reader::open(file_.get(), member.at));
-  if (TRY(reader.next()) == nullptr) return damaged("has no " + packing::shown(name));
+  if (TRY(reader.next()) == nullptr) return damaged("does not contain " + packing::shown(name));
   return std::unique_ptr<Bytes>(std::make_unique<MemberBytes>(std::move(reader)));
 }
 
@@ -216,7 +217,7 @@ Result<DockerArchive::Listed> DockerArchive::choose(const std::string& wanted) c
     Listed listed;
     const auto config = image.find("Config");
     if (config == image.end() || !config->is_string())
-      return damaged("manifest.json: expected Config, a name");
+      return damaged("manifest.json: expected a name in Config");
     listed.config = config->get<std::string>();
     listed.layers = TRY(texts(image, "Layers"));
     for (const std::string& tag : TRY(texts(image, "RepoTags")))
@@ -231,7 +232,7 @@ Result<DockerArchive::Listed> DockerArchive::choose(const std::string& wanted) c
     }
     if (wanted.empty() && json->size() == 1) return listed;
   }
-  const std::string names = there.empty() ? "none with a name" : join(there, ", ");
+  const std::string names = there.empty() ? "images without a name" : join(there, ", ");
   if (!wanted.empty())
     return fail(Errc::not_found, "there is no image " + wanted + " in it, only " + names);
   return fail(Errc::invalid_input,
@@ -244,7 +245,7 @@ Result<void> DockerArchive::read_image(const Listed& listed) {
   const ImageConfig config = TRY(config_from(config_));
   layers_ = listed.layers;
   if (layers_.size() != config.diff_ids.size())
-    return damaged("has " + std::to_string(layers_.size()) + " layers, its configuration " +
+    return damaged("has " + std::to_string(layers_.size()) + " layers, but its configuration has " +
                    std::to_string(config.diff_ids.size()));
   Manifest manifest;
   manifest.config = {digest_of(config_), config_.size(), config_type};

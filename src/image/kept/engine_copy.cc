@@ -90,7 +90,7 @@ class Watchdog {
 Result<bool> wait_a_tick(int fd) {
   pollfd watched{fd, POLLIN, 0};
   const int count = ::poll(&watched, 1, static_cast<int>(tick.count()));
-  if (count < 0 && errno != EINTR) return fail_errno("poll");
+  if (count < 0 && errno != EINTR) return fail_errno("cannot wait for the engine");
   return count > 0;
 }
 
@@ -104,7 +104,7 @@ Result<std::string> read_to_end(const Child& program, int out, Watchdog& watchdo
     if (!readable) continue;
     const ssize_t count = ::read(out, piece.data(), piece.size());
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return fail_errno("read");
+    if (count < 0) return fail_errno("cannot read from the engine");
     if (count == 0) break;
     said.append(piece.data(), static_cast<std::size_t>(count));
     if (said.size() > said_bytes_max) said.erase(0, said.size() - said_bytes_max);
@@ -122,9 +122,10 @@ Result<Command> copy_command(const Reference& from, const std::string& folder, c
     constexpr std::string_view tcp = "tcp://";
     const bool tls = !value_of(env, "DOCKER_TLS_VERIFY").empty();
     if (host.starts_with("ssh://"))
-      return fail(Errc::unsupported, "DOCKER_HOST=" + packing::shown(host) +
-                                         ": engines over ssh are not supported; docker save NAME "
-                                         "-o FILE, then sm image import docker-archive:FILE");
+      return fail(Errc::unsupported,
+                  "DOCKER_HOST=" + packing::shown(host) +
+                      ": engines over ssh are not supported; run docker save NAME "
+                      "-o FILE, then sm image import docker-archive:FILE");
     // To skopeo tcp:// is TLS.
     if (host.starts_with(tcp) && !tls) host.replace(0, tcp.size(), "http://");
     command.argv.insert(command.argv.end(), {"--src-daemon-host", host});
@@ -158,7 +159,7 @@ Result<void> copy_from_engine(const Reference& from, const std::string& folder,
   TRY(make_folders(folder + "/tmp", 0700));
   Pipe out = TRY(make_pipe());
   const Fd nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
-  if (!nothing) return fail_errno("/dev/null");
+  if (!nothing) return fail_errno("cannot open /dev/null");
   supervise::Stdio stdio;
   stdio.in = nothing.get();
   stdio.out = out.write.get();
@@ -166,8 +167,9 @@ Result<void> copy_from_engine(const Reference& from, const std::string& folder,
   Result<Child> program = Child::start(command, stdio);
   if (!program && program.error().code == Errc::not_found)
     return fail(Errc::not_found,
-                "skopeo is not installed; it copies images from engines: apt install skopeo; or "
-                "docker save NAME -o FILE, then sm image import docker-archive:FILE");
+                "skopeo is not installed, but muster requires it to copy images from engines: run "
+                "apt install skopeo; or run docker save NAME -o FILE, then sm image import "
+                "docker-archive:FILE");
   if (!program) return program.error();
   out.write.reset();
   Watchdog watchdog(folder, options);

@@ -92,7 +92,8 @@ Result<std::string> manifest_in(const std::string& folder, const std::string& ta
     if (std::holds_alternative<Manifest>(read)) return bytes;
     next = TRY(choose(std::get<Index>(read), this_platform()));
   }
-  return fail(Errc::protocol, "image indexes nested deeper than " + std::to_string(indexes_max));
+  return fail(Errc::protocol,
+              "image indexes are nested deeper than " + std::to_string(indexes_max));
 }
 
 /// By where it lies, whatever it is called there.
@@ -110,7 +111,7 @@ Result<Imported> add_from_blobs(Store& store, const Source& source, const std::s
   const std::variant<Manifest, Index> read = TRY(manifest_from(manifest));
   const Manifest* one = std::get_if<Manifest>(&read);
   if (one == nullptr)
-    return fail(Errc::protocol, "the manifest is a list of images, expected a single image");
+    return fail(Errc::protocol, "the manifest is a list of images; expected a single image");
   const std::string config = TRY(read_document(blobs, one->config));
   options.open = [&](const Descriptor& layer, std::size_t) -> Result<std::unique_ptr<Bytes>> {
     const std::string path = blob_path(blobs, layer.digest);

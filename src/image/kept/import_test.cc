@@ -159,8 +159,8 @@ TEST_CASE("image import: an archive's own name does not replace an image from a 
     const Result<Imported> refused = import_from(scratch, source);
     REQUIRE(!refused);
     CHECK(
-        refused.error().text.ends_with(": its name is docker.io/team/box:v1, the name of an image "
-                                       "from a registry; set another one with --name"));
+        refused.error().text.ends_with(": its name is docker.io/team/box:v1, belongs to an image "
+                                       "in a registry; set another one with --name"));
     CHECK(digest() == digest_of(pulled.manifest));
   }
   CHECK(import_from(scratch, from, "localhost/box:v1"));
@@ -196,7 +196,7 @@ TEST_CASE("image import: an archive that docker save did not write") {
            .file("c.json", image.config)
            .file("l.tar", image.plain[0])
            .bytes(),
-       "has 2 layers, its configuration 1"},
+       "has 2 layers, but its configuration has 1"},
       {Tar().symlink("manifest.json", "manifest.json").bytes(), "its links form a loop"},
       {Tar().file(std::string(5000, 'n'), "").bytes(), "has a path of 5000 bytes; the limits are"},
       {Tar().symlink("l", std::string(5000, 'n')).bytes(), "has a path of 5000 bytes"},
@@ -206,7 +206,7 @@ TEST_CASE("image import: an archive that docker save did not write") {
                  {"GNU.sparse.map", "999999,1"}})
            .file("manifest.json", "x")
            .bytes(),
-       "has a file with holes; docker save writes none"},
+       "contains a sparse file, which docker save does not write"},
   };
   for (const auto& [bytes, want] : cases) {
     CAPTURE(want);

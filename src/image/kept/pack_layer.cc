@@ -160,7 +160,7 @@ Result<Documents> documents_of(const std::string& lease, const std::string& dige
   documents.manifest = TRY(store.read_blob(digest));
   const std::variant<Manifest, Index> read = TRY(manifest_from(documents.manifest));
   const Manifest* one = std::get_if<Manifest>(&read);
-  if (one == nullptr) return fail(Errc::protocol, digest + ": not an image manifest");
+  if (one == nullptr) return fail(Errc::protocol, digest + ": is not an image manifest");
   documents.config = TRY(store.read_blob(one->config.digest));
   return documents;
 }

@@ -44,7 +44,7 @@ Result<void> check_platform(const Platform& image) {
       (image.os == ours.os && image.architecture == ours.architecture))
     return {};
   return fail(Errc::unsupported, "the image is for " + image.os + "/" + image.architecture +
-                                     ", this machine is " + ours.os + "/" + ours.architecture);
+                                     ", but this machine is " + ours.os + "/" + ours.architecture);
 }
 
 }  // namespace
@@ -54,14 +54,14 @@ Result<Store::Parsed> Store::Parsed::from(const std::string& manifest_bytes,
   const std::variant<Manifest, Index> read = TRY(manifest_from(manifest_bytes));
   const Manifest* manifest = std::get_if<Manifest>(&read);
   if (manifest == nullptr)
-    return fail(Errc::protocol, "the manifest is a list of images, expected a single image");
+    return fail(Errc::protocol, "the manifest is a list of images; expected a single image");
   if (digest_of(config_bytes) != manifest->config.digest)
     return fail(Errc::protocol,
-                "the configuration does not match its digest " + manifest->config.digest + " says");
+                "the configuration does not match its digest " + manifest->config.digest);
   const ImageConfig config = TRY(config_from(config_bytes));
   if (config.diff_ids.size() != manifest->layers.size())
     return fail(Errc::protocol, "the manifest has " + std::to_string(manifest->layers.size()) +
-                                    " layers, the configuration " +
+                                    " layers, but the configuration has " +
                                     std::to_string(config.diff_ids.size()));
   return Parsed{*manifest, config};
 }
@@ -253,9 +253,9 @@ Result<void> Store::check_name(const std::string& name, const std::string& diges
   const bool is_pulled =
       at != names.end() && delivered != pulled.end() && at->second == delivered->second;
   if (!read_own_name(name) && (!is_pulled || at->second == digest)) return {};
-  return fail(Errc::invalid_input,
-              "its name is " + name +
-                  ", the name of an image from a registry; set another one with --name");
+  return fail(
+      Errc::invalid_input,
+      "its name, " + name + ", belongs to an image in a registry; set another one with --name");
 }
 
 Result<void> Store::give_name(const std::string& name, const std::string& digest, NameFrom from) {
@@ -316,7 +316,7 @@ Result<Lease> Store::lease(const Image& image) const {
   const Fd held = TRY(hold());
   Lease lease{TRY(open_lease(image.digest)), folder_ + "/leases/" + hex_of(image.digest)};
   while (::flock(lease.lock.get(), LOCK_SH) != 0)
-    if (errno != EINTR) return fail_errno("lease");
+    if (errno != EINTR) return fail_errno("cannot lock the image");
   const bool whole =
       blobs_.has(image.digest) && std::all_of(image.layers.begin(), image.layers.end(), is_there);
   if (!whole)

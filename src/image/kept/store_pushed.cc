@@ -100,7 +100,7 @@ Result<std::optional<Image>> Store::unpack(const Meaning& pushed, const AddOptio
   const std::variant<Manifest, Index> read = TRY(manifest_from(manifest));
   const Manifest* one = std::get_if<Manifest>(&read);
   if (one == nullptr)
-    return fail(Errc::protocol, "the manifest is a list of images, expected a single image");
+    return fail(Errc::protocol, "the manifest is a list of images; expected a single image");
   const std::string config = TRY(blobs_.read(one->config.digest));
   const Parsed parsed = TRY(Parsed::from(manifest, config));
   AddOptions packed = options;

@@ -172,7 +172,7 @@ TEST_CASE("image store: mismatched documents and layers are refused, and nothing
   CHECK(text(place.add(box, liar)).find("does not match its digest") != std::string::npos);
   TestImage fewer = two_layers("1");
   fewer.manifest = document_of({{digest_of(fewer.config), fewer.config.size(), ""}, {}});
-  CHECK(text(place.add(box, fewer)) == "the manifest has 0 layers, the configuration 2");
+  CHECK(text(place.add(box, fewer)) == "the manifest has 0 layers, but the configuration has 2");
   CHECK(place.store.list()->empty());
   REQUIRE(place.store.prune({}));
   CHECK(place.count("layers") == 0);
@@ -429,7 +429,7 @@ TEST_CASE("image store: on a full disk an image is added completely or not at al
   CHECK(names_in(disk + "/images/layers")->empty());
   const Result<Imported> refused = import_image(*store, from, box, {});
   REQUIRE(!refused);
-  CHECK(refused.error().text.find("bytes on the disk, at most 3/4 of its free space") !=
+  CHECK(refused.error().text.find("bytes on the disk (at most 3/4 of its free space)") !=
         std::string::npos);
   CHECK(::umount2(disk.c_str(), MNT_DETACH) == 0);
 }

@@ -60,7 +60,7 @@ class IgzipBytes final : public Bytes {
     std::pair<Fd, Fd> in = TRY(make_socket_pair());
     Pipe out = TRY(make_pipe());
     const Fd nowhere(::open("/dev/null", O_WRONLY | O_CLOEXEC));
-    if (!nowhere) return fail_errno("/dev/null");
+    if (!nowhere) return fail_errno("cannot open /dev/null");
     supervise::Stdio stdio;
     stdio.in = in.second.get();
     stdio.out = out.write.get();

@@ -51,7 +51,7 @@ bool is_opaque(int folder) {
 Result<void> make_opaque(int folder, const LayerTree::Parts& path) {
   if (::fsetxattr(folder, opaque, "y", 1, 0) == 0) return {};
   if (errno == EPERM && ::fsetxattr(folder, opaque_of_users, "y", 1, 0) == 0) return {};
-  return fail_errno("cannot make opaque " + path_text(path));
+  return fail_errno("cannot mark as opaque: " + path_text(path));
 }
 
 /// The attributes that an image may give its files. Others are the machine's own matter: labels of
@@ -92,7 +92,7 @@ Result<void> give(int file, const LayerTree::Parts& path, const Attributes& attr
   for (const auto& [name, value] : attributes.extended)
     if (is_taken(name) && ::fsetxattr(file, name.c_str(), value.data(), value.size(), 0) != 0 &&
         errno != ENOTSUP)
-      return fail_errno(path_text(path) + ": attribute " + packing::shown(name));
+      return fail_errno("cannot set attribute " + packing::shown(name) + " of " + path_text(path));
   if (::fchmod(file, attributes.mode & 07777) != 0) return fail_errno(path_text(path));
   return {};
 }
@@ -171,9 +171,9 @@ Result<std::optional<LayerTree::Below>> LayerTree::below(int lower, const Parts&
       found.folder = open_folder(found.folder.get(), path[i - 1]);
       ends = ends || (found.folder && is_opaque(found.folder.get()));
     }
-    if (!found.folder) return fail_errno("a lower layer's " + path_text(path));
+    if (!found.folder) return fail_errno("cannot open a lower layer's " + path_text(path));
     if (::fstatat(found.folder.get(), path[i].c_str(), &found.status, AT_SYMLINK_NOFOLLOW) != 0) {
-      if (errno != ENOENT) return fail_errno("a lower layer's " + path_text(path));
+      if (errno != ENOENT) return fail_errno("cannot open a lower layer's " + path_text(path));
       return std::optional<Below>();
     }
     const bool is_last = i + 1 == path.size();
@@ -244,7 +244,7 @@ Result<void> LayerTree::step(Place& place, const std::string& name, std::deque<s
   if (!place.folder) return fail_errno(path_text(here));
   place.at.push_back(name);
   if (place.at.size() > depth_max)
-    return invalid_entry(here, ": more than " + std::to_string(depth_max) + " folders deep");
+    return invalid_entry(here, ": is more than " + std::to_string(depth_max) + " folders deep");
   return {};
 }
 
@@ -300,7 +300,7 @@ Result<void> LayerTree::make_folder(const Parts& path, const Attributes& attribu
   const bool there = TRY(clear_name(*parent, name, true));
   const Parts here = with(parent->at, name);
   if (here.size() > depth_max)
-    return invalid_entry(here, ": more than " + std::to_string(depth_max) + " folders deep");
+    return invalid_entry(here, ": is more than " + std::to_string(depth_max) + " folders deep");
   if (!there) TRY(budget_.write(block_bytes));
   if (!there && ::mkdirat(parent->folder.get(), name.c_str(), 0700) != 0)
     return fail_errno(path_text(path));
@@ -383,7 +383,7 @@ Result<void> LayerTree::make_hard_link(const Parts& path, const Parts& target) {
     const std::optional<Below> lower = TRY(below(with(from.at, target.back())));
     if (!lower)
       return invalid_entry(path, " links to " + path_text(target) +
-                                     ", which neither the layer nor one below it has");
+                                     ", which is neither in the layer nor in one below it");
     TRY(copy_up(from, target.back(), *lower));
     if (::fstatat(from.folder.get(), target.back().c_str(), &source, AT_SYMLINK_NOFOLLOW) != 0)
       return fail_errno(path_text(target));
@@ -424,7 +424,7 @@ Result<void> LayerTree::hide_now(const Parts& path) {
   }
   TRY(budget_.write(name_bytes));
   if (::mknodat(folder, path.back().c_str(), S_IFCHR, makedev(0, 0)) != 0)
-    return fail_errno("cannot make the whiteout of " + path_text(path));
+    return fail_errno("cannot create the whiteout of " + path_text(path));
   return {};
 }
 

@@ -52,7 +52,7 @@ std::vector<std::string> names_of(const std::string& registry, const std::string
 }
 
 Result<std::optional<Login>> login_of(const Json& entry) {
-  if (!entry.is_object()) return fail(Errc::invalid_input, "an entry of auths is not an object");
+  if (!entry.is_object()) return fail(Errc::invalid_input, "an entry in auths is not an object");
   Login login{member_text(entry, "username"), member_text(entry, "password"),
               member_text(entry, "identitytoken")};
   if (const std::string packed = member_text(entry, "auth"); !packed.empty()) {
@@ -60,7 +60,7 @@ Result<std::optional<Login>> login_of(const Json& entry) {
     const std::size_t colon = pair ? pair->find(':') : std::string::npos;
     if (colon == std::string::npos)
       return fail(Errc::invalid_input,
-                  "an entry of auths: its auth is not USER:PASSWORD in base64");
+                  "an entry in auths: its auth is not USER:PASSWORD in base64");
     login.user = pair->substr(0, colon);
     login.password = pair->substr(colon + 1);
     while (login.password.ends_with('\0')) login.password.pop_back();  // As Docker trims it.

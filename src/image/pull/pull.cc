@@ -125,13 +125,13 @@ loop::Task<Result<FoundManifest>> find_manifest(Registry& registry, Reference im
     which = chosen->digest;
     found.indexes.insert(found.indexes.begin(), *std::move(bytes));
   }
-  co_return fail(Errc::protocol, to_text(image) + ": image indexes nested deeper than " +
+  co_return fail(Errc::protocol, to_text(image) + ": image indexes are nested deeper than " +
                                      std::to_string(indexes_max));
 }
 
 loop::Task<Result<std::string>> bring_config(Registry& registry, Descriptor config) {
   if (config.bytes > document_bytes_max)
-    co_return fail(Errc::protocol, "its configuration is longer than " +
+    co_return fail(Errc::protocol, "its configuration is larger than " +
                                        std::to_string(document_bytes_max >> 20) + " MiB");
   const auto text = std::make_shared<std::string>();
   const Registry::Take take = [text](std::string_view bytes) {

@@ -76,7 +76,8 @@ Result<void> Transfer::begin(const http::Head& head) {
   skip_ = bytes_;  // The whole blob, whatever was asked for.
   const std::string length = head.value("Content-Length");
   if (!length.empty() && length != std::to_string(total_))
-    return refuse(fail(Errc::protocol, "the registry has " + length + " bytes, the manifest says " +
+    return refuse(fail(Errc::protocol, "the registry has " + length +
+                                           " bytes, but the manifest specifies " +
                                            std::to_string(total_)));
   return {};
 }
@@ -89,8 +90,9 @@ Result<void> Transfer::at_pace(std::size_t bytes) {
   const auto seconds = std::chrono::duration<double>(now - window_begin_).count();
   const double rate = static_cast<double>(window_bytes_) / seconds;
   if (rate < static_cast<double>(options_.bytes_a_second_min))
-    return fail(Errc::timeout, "only " + std::to_string(static_cast<std::uint64_t>(rate)) +
-                                   " bytes per second were received");
+    return fail(Errc::timeout, "the download is too slow: only " +
+                                   std::to_string(static_cast<std::uint64_t>(rate)) +
+                                   " bytes per second");
   window_begin_ = now;
   window_bytes_ = 0;
   return {};
@@ -104,7 +106,7 @@ Result<void> Transfer::take(const http::Head& head, std::string_view bytes) {
   bytes.remove_prefix(skipped);
   if (bytes.size() > total_ - bytes_)
     return refuse(fail(Errc::protocol, "received more than the " + std::to_string(total_) +
-                                           " bytes in the manifest"));
+                                           " bytes that the manifest specifies"));
   hash_.add(bytes);
   bytes_ += bytes.size();
   const Result<void> taken = take_(bytes);
@@ -114,7 +116,7 @@ Result<void> Transfer::take(const http::Head& head, std::string_view bytes) {
 Result<void> Transfer::verify() {
   if (bytes_ != total_)
     return fail(Errc::protocol, std::to_string(bytes_) +
-                                    " bytes were received, but the manifest says " +
+                                    " bytes were received, but the manifest specifies " +
                                     std::to_string(total_));
   const std::string got = digest_text(hash_.finish());
   if (got == digest_) return {};
@@ -144,7 +146,7 @@ Step step_of(const RegistryCalls& calls, const Result<RegistryAnswer>& answer,
 Result<void> check_manifest(const RegistryAnswer& answer, const std::string& which) {
   if (answer.too_long)
     return fail(Errc::protocol,
-                "its manifest is longer than " + std::to_string(manifest_bytes_max >> 20) + " MiB");
+                "its manifest is larger than " + std::to_string(manifest_bytes_max >> 20) + " MiB");
   const std::string got = digest_text(aws::sha256(answer.text));
   const std::string told = answer.head.value("Docker-Content-Digest");
   const bool wrong = (is_digest(which) && got != which) || (is_digest(told) && got != told);

@@ -73,14 +73,12 @@ Error failure_of(const http::Head& head, std::string_view body, const std::strin
   const int status = head.status;
   if (status == 404) return fail(Errc::not_found, what + says);
   if (status == 401 || status == 403)
-    return fail(
-        Errc::denied,
-        (login.empty()
-             ? what + ", or a login is required: docker login stores one in ~/.docker/config.json"
-             : "access denied with the login of " + login) +
-            says);
+    return fail(Errc::denied, (login.empty() ? what + ", or a login is required: run docker login, "
+                                                      "which stores it in ~/.docker/config.json"
+                                             : "access denied with the login of " + login) +
+                                  says);
   const Errc code = status >= 500 || status == 429 || status == 408 ? Errc::closed : Errc::protocol;
-  return fail(code, "the registry answered " + std::to_string(status) + says);
+  return fail(code, "the registry returned " + std::to_string(status) + says);
 }
 
 }  // namespace muster::image

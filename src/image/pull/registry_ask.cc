@@ -206,8 +206,9 @@ loop::Task<Result<std::string>> RegistryCalls::header_for(http::Head refused) {
     co_return "Bearer " + *token;
   }
   if (!login)
-    co_return fail(Errc::denied, "the registry requires a login: docker login " + image_.registry +
-                                     " stores one in ~/.docker/config.json");
+    co_return fail(Errc::denied, "the registry requires a login: run docker login " +
+                                     image_.registry +
+                                     ", which stores it in ~/.docker/config.json");
   if (!login->identity_token.empty())
     co_return fail(Errc::denied, "the registry requires a password, but the login of " +
                                      login_origin_ + " is a token");
@@ -229,11 +230,12 @@ loop::Task<Result<std::string>> RegistryCalls::token_of(Challenge challenge,
   if (!answer) co_return answer.error().in(where);
   const int status = answer->head.status;
   if (status == 401 || status == 403 || status == 400)
-    co_return fail(Errc::denied, where + " answered " + std::to_string(status) +
-                                     (login_origin_.empty() ? " without a login"
-                                                            : " to the login of " + login_origin_));
+    co_return fail(
+        Errc::denied,
+        where + " returned " + std::to_string(status) +
+            (login_origin_.empty() ? " without a login" : " for the login of " + login_origin_));
   if (status != 200 || answer->too_long)
-    co_return fail(Errc::closed, where + " answered " + std::to_string(status));
+    co_return fail(Errc::closed, where + " returned " + std::to_string(status));
   Result<std::string> token = token_from(answer->text);
   if (!token) co_return token.error().in(where);
   co_return token;
@@ -243,7 +245,7 @@ Error RegistryCalls::failure(const RegistryAnswer& answer, const std::string& wh
   if (answer.own) return failure_of(answer.head, answer.text, what, login_origin_);
   // Such links are for a while: the registry may give another one.
   return fail(Errc::closed,
-              "the registry's redirect target answered " + std::to_string(answer.head.status));
+              "the registry's redirect target returned " + std::to_string(answer.head.status));
 }
 
 }  // namespace muster::image

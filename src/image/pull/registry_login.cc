@@ -103,7 +103,7 @@ loop::Task<Result<MaybeLogin>> from_ecr(loop::Loop& loop, const Log& log, const 
       const std::string said = answer->head.value("x-amzn-ErrorType");
       why = fail(
           status / 100 == 4 && status != 429 ? Errc::denied : Errc::closed,
-          "it answered " + std::to_string(status) + " to the credentials of " + provider.origin());
+          "it returned " + std::to_string(status) + " for the credentials of " + provider.origin());
       worth = aws::worth_another_try(status, said);
       wanted = aws::retry_after(answer->head);
     }

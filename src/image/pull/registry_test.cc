@@ -298,12 +298,14 @@ TEST_CASE("image registry: a blob that is not what the manifest says is refused"
     const char* want;
   } const cases[] = {
       {"corrupt", "X" + bytes.substr(1), 0, "wrong digest: sha256:"},
-      {"longer", bytes + "X", 0, "the registry has 300001 bytes, the manifest says 300000"},
-      {"shorter", bytes.substr(1), 0, "the registry has 299999 bytes, the manifest says 300000"},
+      {"longer", bytes + "X", 0,
+       "the registry has 300001 bytes, but the manifest specifies 300000"},
+      {"shorter", bytes.substr(1), 0,
+       "the registry has 299999 bytes, but the manifest specifies 300000"},
       {"endless", "X", 1u << 30, "received more than the 300000 bytes"},
       {"chunks that end early", "", 64u << 10,
-       "65536 bytes were received, but the manifest says 300000"},
-      {"empty", "", 0, "0 bytes were received, but the manifest says 300000"},
+       "65536 bytes were received, but the manifest specifies 300000"},
+      {"empty", "", 0, "0 bytes were received, but the manifest specifies 300000"},
   };
   for (const auto& c : cases) {
     CAPTURE(std::string(c.name));

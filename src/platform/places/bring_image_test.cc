@@ -49,7 +49,7 @@ TEST_CASE("bring image: the error of a failed pull is its last line") {
 }
 
 TEST_CASE("bring image: a registry or a machine that fails is not the fault of the job's image") {
-  CHECK(pull_failure(job::Outcome::exited(3), "the registry answered 503").code == Errc::closed);
+  CHECK(pull_failure(job::Outcome::exited(3), "the registry returned 503").code == Errc::closed);
   CHECK(pull_failure(job::Outcome::signaled(SIGKILL), "").code == Errc::closed);
 }
 

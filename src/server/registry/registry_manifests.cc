@@ -66,7 +66,7 @@ Answered check_named(const image::Store& store, const image::Repository& reposit
     if (!*blob) return unknown_blob(one.digest);
     if ((*blob)->bytes != one.bytes)
       return invalid(one.digest + " has " + std::to_string((*blob)->bytes) +
-                     " bytes, the manifest says " + std::to_string(one.bytes));
+                     " bytes, but the manifest specifies " + std::to_string(one.bytes));
   }
   return {};
 }
