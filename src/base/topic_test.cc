@@ -64,7 +64,7 @@ TEST_CASE("topics: a pattern fits word for word between its gaps, from a clause'
       {"needs root", "sm clean: needs root", 10},
       {"needs root", "he needs root", 0},
       {"…needs root", "he needs root", 10},
-      {"… is …, expected …", "--port is 0, expected 1 to 9", 4 + 11},
+      {"… is …, expected …", "--port is 0, expected a number from 1 to 9", 4 + 11},
       {"… is …, expected …", "--port expects 1", 0},
       {"a…b…a", "a b", 0},
       {"a…b…a", "a, b, a", 3},

@@ -67,12 +67,12 @@ Error refused(const std::string& text) {
 }  // namespace
 
 Result<void> check_inside(const std::string& path) {
-  if (!path.starts_with('/')) return refused(path + ": the path in hosts must begin with /");
+  if (!path.starts_with('/')) return refused(path + ": the path in hosts must start with /");
   if (path == "/") return refused("/: hosts have their own root; choose a folder below it");
   if (has_dots(path)) return refused(path + ": the path in hosts must not contain //, . or ..");
   if (const std::string_view own = own_of_hosts(path); !own.empty())
-    return refused(path + ": hosts have " + std::string(own) +
-                   " of their own; choose another path in hosts: PATH:/data");
+    return refused(path + ": hosts have their own " + std::string(own) +
+                   "; choose another path in hosts: PATH:/data");
   if (path == "/tmp")
     return refused(path + ": hosts have their own; choose a folder in it, or another path");
   return {};
@@ -96,9 +96,9 @@ Result<void> check_outside(const BoundPath& bound, const Surroundings& machine) 
   for (const std::string_view kernel : kernel_places)
     if (is_in(path, kernel)) return refused(path + ": the machine's own files cannot be bound");
   for (const std::string& own : machine.private_folders) {
-    if (is_in(path, own)) return refused(path + ": is inside a folder of muster, " + own);
+    if (is_in(path, own)) return refused(path + ": is inside muster's folder " + own);
     if (bound.writable && is_in(own, path))
-      return refused(path + ": contains a folder of muster, " + own + "; it can be bound :ro");
+      return refused(path + ": contains muster's folder " + own + "; it can only be bound as :ro");
   }
   for (const MountPoint& mount : machine.mounts)
     if (is_in(mount.path, path) &&
@@ -107,7 +107,7 @@ Result<void> check_outside(const BoundPath& bound, const Surroundings& machine) 
                      mount.path);
   for (const std::string& socket : machine.sockets)
     if (is_in(socket, path))
-      return refused(path + ": a program of the machine listens there, at " + socket +
+      return refused(path + ": a program on the machine listens on " + socket +
                      "; a job could connect to it");
   return {};
 }

@@ -52,7 +52,7 @@ Result<void> check(const HostDevices& devices) {
         is_in_any(node.inside, own_nodes))
       return expected(
           "devices.nodes.inside",
-          "a path below /dev that no host has of its own, got \"" + to_utf8(node.inside) + "\"");
+          "a path below /dev that hosts do not already have, got \"" + to_utf8(node.inside) + "\"");
   }
   for (const DeviceMount& mount : devices.mounts) {
     if (!is_plain_path(mount.outside))

@@ -23,7 +23,8 @@ Result<Env> variables_from(const std::string& text) {
   for (const std::string& variable : variables) {
     const std::size_t equals = variable.find('=');
     if (equals == std::string::npos || equals == 0)
-      return fail(Errc::invalid_input, "expected NAME=VALUE entries, each terminated by NUL");
+      return fail(Errc::invalid_input,
+                  "expected NAME=VALUE entries, each terminated by a NUL character");
     env.emplace(variable.substr(0, equals), variable.substr(equals + 1));
   }
   return env;
@@ -53,7 +54,7 @@ Result<Env> with_host_settings(Env env, const std::string& text) {
     const std::size_t equals = setting.find('=');
     if (!setting.starts_with("MUSTER_") || equals == std::string::npos)
       return fail(Errc::invalid_input,
-                  "expected MUSTER_NAME=VALUE entries, each terminated by NUL");
+                  "expected MUSTER_NAME=VALUE entries, each terminated by a NUL character");
     env.emplace(setting.substr(0, equals), setting.substr(equals + 1));
   }
   return env;

@@ -38,7 +38,8 @@ Result<void> check_input(const std::vector<InputChannel>& input) {
     TRY(check_source(field, input[i]));
     for (std::size_t j = 0; j < i; ++j)
       if (input[j].name == input[i].name)
-        return expected(field + "ChannelName", "unique channel names, got twice: " + input[i].name);
+        return expected(field + "ChannelName",
+                        "unique channel names, but this one appears twice: " + input[i].name);
   }
   return {};
 }
@@ -183,17 +184,21 @@ Result<void> check(const Spec& spec) {
   TRY(check_input(spec.input));
   TRY(check_outputs(spec));
   if (spec.instance_count < 1 || spec.instance_count > hosts_max)
-    return expected("ResourceConfig.InstanceCount", "1 to " + std::to_string(hosts_max));
+    return expected("ResourceConfig.InstanceCount",
+                    "a number from 1 to " + std::to_string(hosts_max));
   TRY(check_text("ResourceConfig.InstanceType", spec.instance_type));
   TRY(check_groups(spec));
   if (spec.volume_gib < 0 || spec.volume_gib > volume_gib_max)
-    return expected("ResourceConfig.VolumeSizeInGB", "1 to 16384 (or 0: no limit)");
+    return expected("ResourceConfig.VolumeSizeInGB", "a number from 1 to 16384, or 0 for no limit");
   if (spec.run_time_max.count() < 1 || spec.run_time_max > training_time_max)
-    return expected("StoppingCondition.MaxRuntimeInSeconds", "1 to 2419200 (28 days)");
+    return expected("StoppingCondition.MaxRuntimeInSeconds",
+                    "a number of seconds from 1 to 2419200 (28 days)");
   if (spec.wait_max.count() < 0 || spec.wait_max > wait_time_max)
-    return expected("StoppingCondition.MaxWaitTimeInSeconds", "1 to 2147483647 (or 0: no limit)");
+    return expected("StoppingCondition.MaxWaitTimeInSeconds",
+                    "a number of seconds from 1 to 2147483647, or 0 for no limit");
   if (spec.retries < 0 || spec.retries > retries_max)
-    return expected("RetryStrategy.MaximumRetryAttempts", "1 to 30 (or 0: none)");
+    return expected("RetryStrategy.MaximumRetryAttempts",
+                    "a number from 1 to 30, or 0 for no retries");
   const bool sees_hangs =
       spec.hang_after == std::chrono::seconds(0) ||
       (spec.hang_after >= hang_after_min && spec.hang_after <= training_time_max);

@@ -12,7 +12,7 @@ bool only_has(std::string_view text, std::string_view more) {
 
 Result<void> check_text(const std::string& field, std::string_view text) {
   if (!is_utf8(text) || text.find('\0') != std::string_view::npos)
-    return expected(field, "UTF-8 text without a NUL");
+    return expected(field, "UTF-8 text without NUL characters");
   return {};
 }
 

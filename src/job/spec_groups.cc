@@ -108,7 +108,7 @@ Result<void> check_groups(const Spec& spec) {
     for (std::size_t j = 0; j < i; ++j)
       if (spec.groups[j].name == group.name)
         return expected(where + "InstanceGroupName",
-                        "unique names, got twice: " + to_utf8(group.name));
+                        "unique names, but this one appears twice: " + to_utf8(group.name));
     hosts += group.count;
   }
   if (!spec.groups.empty() && hosts != spec.instance_count)

@@ -50,7 +50,8 @@ void read_source(const Json& json, InputChannel& channel, Fields& outer, const s
   Fields source(json, path + ".DataSource");
   const Json* const s3 = source.object("S3DataSource");
   if (s3 == nullptr) {
-    source.note(path + ".DataSource.S3DataSource", "a value (muster supports no other source)");
+    source.note(path + ".DataSource.S3DataSource",
+                "a value (muster does not support other sources)");
     return outer.take(source);
   }
   Fields fields(*s3, path + ".DataSource.S3DataSource");

@@ -84,7 +84,7 @@ Result<std::vector<PlacedAddress>> addresses_of(const VpcPlace& place, int hosts
   for (const std::string& subnet : place.subnets) room += room_in(block_of(subnet));
   if (room < static_cast<std::uint32_t>(hosts))
     return fail(Errc::invalid_input, "the subnets have addresses for " + std::to_string(room) +
-                                         " hosts, the job has " + std::to_string(hosts));
+                                         " hosts, but the job has " + std::to_string(hosts));
   for (std::uint32_t round = 0; addresses.size() < static_cast<std::size_t>(hosts); ++round)
     for (const std::string& text : place.subnets) {
       const AddressBlock subnet = block_of(text);

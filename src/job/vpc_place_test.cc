@@ -31,7 +31,7 @@ TEST_CASE("VPC place: subnets that are too small are reported with their size") 
   small.subnets = {"10.0.2.0/29"};
   CHECK(addresses_of(small, 3).has_value());
   CHECK(addresses_of(small, 4).error().text ==
-        "the subnets have addresses for 3 hosts, the job has 4");
+        "the subnets have addresses for 3 hosts, but the job has 4");
 }
 
 TEST_CASE("VPC place: written and read it is the same") {

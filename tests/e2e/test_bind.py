@@ -109,8 +109,8 @@ def test_what_is_not_shown_is_named_before_the_job_runs(machine, place):
         f"{pipe}": "not sockets, devices or pipes",
         "/dev/null:/null": "not sockets, devices or pipes",
         "/var/run:/data": "the machine's own files cannot be bound",
-        f"{machine.state}:/data": "is inside a folder of muster",
-        f"{place}:/opt/ml/model": "hosts have /opt/ml of their own",
+        f"{machine.state}:/data": "is inside muster's folder",
+        f"{place}:/opt/ml/model": "hosts have their own /opt/ml",
         f"{place}:/a:/b:ro": "PATH[:PATH][:ro|rw]",
     }
     fit(machine, "pass").wait(GUARD_SECONDS)  # So that its state folder is noted.
@@ -119,7 +119,8 @@ def test_what_is_not_shown_is_named_before_the_job_runs(machine, place):
         assert said.count("\n") <= 2 and "--bind: " in said and wanted in said, (given, said)
     with socket.socket(socket.AF_UNIX) as service:
         service.bind(str(listening))
-        assert f"listens there, at {listening}" in refusal(machine, "--bind", place)
+        said = refusal(machine, "--bind", place)
+        assert f"a program on the machine listens on {listening}" in said
     other = {"SUDO_UID": "4322", "SUDO_GID": "8765"}
     said = refusal(machine, "--bind", f"{place}:/data:rw", environment=other)
     want = "rw requires that you own it (user 4322), but its owner is user 4321"

@@ -79,9 +79,9 @@ def test_nodes_are_listed_with_the_result_of_their_last_preflight(cluster, tmp_p
     assert row(text, "node1").endswith(
         "1 finding, 2026-11-23 02:10: MTU: 1400 on node1, 1500 on the others"
     )
-    assert row(text, "node2").endswith("well, 2026-11-23 02:10")
+    assert row(text, "node2").endswith("ok, 2026-11-23 02:10")
     told = json.loads(cluster.out("login", *nodes, "--json"))["Nodes"]
-    assert told[1]["Preflight"] == "well, 2026-11-23 02:10"
+    assert told[1]["Preflight"] == "ok, 2026-11-23 02:10"
 
 
 def test_nodes_are_listed_with_the_reason_why_one_was_drained(cluster):

@@ -148,7 +148,7 @@ constexpr std::array<Refused, 23> refused = {{
     {"--master_addr", own_word},
     {"--node_rank", own_word},
     {"--world_info", own_word},
-    {"--save_pid", "muster ends the processes that it started"},
+    {"--save_pid", "muster terminates the processes that it started"},
     {"--autotuning", "the autotuner starts its own jobs"},
     {"--venv_script", "the job's interpreter runs all scripts"},
     {"-m", "use DeepSpeed's --module"},
@@ -187,7 +187,8 @@ Result<Request> request_of(OperatorLine line) {
     return fail(Errc::invalid_input, "--module and --no_python cannot be combined");
   if (request.port > port_max)
     return fail(Errc::invalid_input, "--master_port is " + std::to_string(request.port) +
-                                         ", expected 1 to " + std::to_string(port_max));
+                                         ", expected a number from 1 to " +
+                                         std::to_string(port_max));
   TRY(check_script(line.command.argv));
   request.python = std::move(line.python);
   request.sm = std::move(line.sm);

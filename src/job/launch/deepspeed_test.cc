@@ -231,13 +231,15 @@ TEST_CASE("deepspeed: an invalid line is refused with one line") {
       {two, line({}, {"--frobnicate=1", "a.py"}), "unknown flag \"--frobnicate\""},
       {two, line({{"--module", ""}, {"--no_python", ""}}),
        "--module and --no_python cannot be combined"},
-      {two, line({{"--master_port", "65536"}}), "--master_port is 65536, expected 1 to 65535"},
+      {two, line({{"--master_port", "65536"}}),
+       "--master_port is 65536, expected a number from 1 to 65535"},
       {two, line({{"--launcher", "direct"}, {"--bind_cores_to_rank", ""}}),
        "--launcher direct does not use DeepSpeed; omit --bind_cores_to_rank"},
-      {two, line({{"--num_gpus", "1025"}}), "--num_gpus is 1025, expected 1 to 1024"},
-      {site_of({4, 0}, "algo-1"), line(), "algo-2 has no GPU, but algo-1 has; set --num_gpus"},
+      {two, line({{"--num_gpus", "1025"}}), "--num_gpus is 1025, expected a number from 1 to 1024"},
+      {site_of({4, 0}, "algo-1"), line(),
+       "algo-2 has no GPU, but algo-1 has at least one; set --num_gpus"},
       {hosts_of(2, 3), line(), "this host, \"algo-3\", is not among the job's hosts"},
-      {portless, line(), "host \"algo-1\" offered 0 free ports, DeepSpeed needs 1"},
+      {portless, line(), "host \"algo-1\" offered 0 free ports, but DeepSpeed requires 1"},
   };
   for (const auto& c : cases) {
     CAPTURE(c.want);
@@ -334,7 +336,7 @@ TEST_CASE("deepspeed by hyperparameter: only Python scripts, and MPI has priorit
   inputs.entry_point = "train.sh";
   CHECK(plan_deepspeed(inputs, {})
             .error()
-            .text.find("is not a Python script (.py), and DeepSpeed starts only Python scripts") !=
+            .text.find("is not a Python script (.py), but DeepSpeed starts only Python scripts") !=
         std::string::npos);
   struct {
     const char* hyperparameters;

@@ -30,19 +30,20 @@ Result<void> check_counts(const Inputs& inputs, const CustomOptions& custom) {
   const int slots = inputs.processes_per_host;
   if (slots < 1 || slots > job::processes_per_host_max)
     return fail(Errc::invalid_input, "sagemaker_mpi_num_of_processes_per_host is " +
-                                         std::to_string(slots) + ", expected 1 to " +
+                                         std::to_string(slots) + ", expected a number from 1 to " +
                                          std::to_string(job::processes_per_host_max));
   const int total = ranks_total(inputs);
   if (total < 1 || total > job::ranks_max)
     return fail(Errc::invalid_input, "sagemaker_mpi_num_processes is " + std::to_string(total) +
-                                         ", expected 1 to " + std::to_string(job::ranks_max));
+                                         ", expected a number from 1 to " +
+                                         std::to_string(job::ranks_max));
   const std::size_t all = inputs.hosts.size() * static_cast<std::size_t>(slots);
   if (static_cast<std::size_t>(total) > all && !custom.oversubscribes)
     return fail(Errc::invalid_input, "sagemaker_mpi_num_processes is " + std::to_string(total) +
                                          ", but " + std::to_string(inputs.hosts.size()) +
                                          " hosts with " + std::to_string(slots) +
                                          " processes each can run at most " + std::to_string(all) +
-                                         " (custom option -oversubscribe allows more)");
+                                         " (the custom option -oversubscribe allows more)");
   return {};
 }
 
@@ -51,12 +52,12 @@ Result<void> check_names(const Inputs& inputs) {
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
   for (const std::string& host : inputs.hosts)
     if (host.empty() || host[0] == '-' || host.find_first_not_of(plain) != std::string::npos)
-      return fail(Errc::invalid_input, "host \"" + to_utf8(host) + "\" is not a host name");
+      return fail(Errc::invalid_input, "host \"" + to_utf8(host) + "\" is not a valid host name");
   const std::string& interface = inputs.interface;
   if (interface.empty() || interface[0] == '-' ||
       interface.find_first_of(" \t\n\",") != std::string::npos)
     return fail(Errc::invalid_input,
-                "network interface \"" + to_utf8(interface) + "\" is not an interface name");
+                "network interface \"" + to_utf8(interface) + "\" is not a valid interface name");
   return {};
 }
 
@@ -73,7 +74,7 @@ Result<void> check_options(const Options& options) {
   if (options.transport == Transport::ssh) return check_ports(options);
   if (options.agent.empty() || options.agent.find_first_of(" \t\n:\"'") != std::string::npos)
     return fail(Errc::invalid_input, "mpirun does not accept an agent named \"" + options.agent +
-                                         "\": expected a path without spaces, ':' and quotes");
+                                         "\": expected a path without spaces, ':' or quotes");
   return check_ports(options);
 }
 

@@ -49,8 +49,8 @@ Result<MpiFlavour> mpi_flavour_from(std::string_view version_text) {
     if (one.kind == Kind::open_mpi && *major < open_mpi_oldest) break;
     return MpiFlavour{one.kind, *major};
   }
-  return fail(Errc::invalid_input, "mpirun --version says " + first_line(version_text) +
-                                       ", expected Open MPI 4 or later, MPICH or Intel MPI");
+  return fail(Errc::invalid_input, "mpirun --version printed " + first_line(version_text) +
+                                       "; expected Open MPI 4 or later, MPICH or Intel MPI");
 }
 
 std::string name_of(const MpiFlavour& flavour) {

@@ -82,13 +82,13 @@ class Reader {
     if (word.starts_with("--NCCL_DEBUG")) return read_nccl_debug(word);
     if (word.size() < 2 || word[0] != '-')
       return invalid_options("\"" + to_utf8(word) +
-                             "\" is not an option (mpirun would start it as the program)");
+                             "\" is not a valid option (mpirun would start it as the program)");
     if (word == "--") return refused(word, wraps_ranks);
     const std::string_view name = std::string_view(word).substr(word[1] == '-' ? 2 : 1);
     const MpirunOption* option = find_mpirun_option(flavour_, name);
     if (option == nullptr)
       return invalid_options(
-          "\"" + to_utf8(word) + "\" is not an option of " + name_of(flavour_) + "'s mpirun" +
+          "\"" + to_utf8(word) + "\" is not a valid option of " + name_of(flavour_) + "'s mpirun" +
           (word.find('=') == std::string::npos ? "" : "; put the value in a separate word"));
     if (option->kind == Kind::refused) return refused(word, option->why);
     Args values;
@@ -106,7 +106,7 @@ class Reader {
     constexpr std::size_t length = std::string_view("--NCCL_DEBUG").size();
     if (word.size() > length && word[length] != '=')
       return invalid_options("\"" + to_utf8(word) +
-                             "\" is not an option, expected --NCCL_DEBUG=LEVEL");
+                             "\" is not a valid option; expected --NCCL_DEBUG=LEVEL");
     if (word.size() > length) {
       found_.nccl_debug = word.substr(length + 1);
       return {};
@@ -153,7 +153,8 @@ class Reader {
     constexpr std::string_view plain =
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
     if (name.empty() || name.find_first_not_of(plain) != std::string::npos)
-      return invalid_options("-mca \"" + to_utf8(name) + "\": not the name of an MCA parameter");
+      return invalid_options("-mca \"" + to_utf8(name) +
+                             "\": not a valid name of an MCA parameter");
     const char* why = why_mca_refused(name);
     const bool as_ours = name == "orte_leave_session_attached" && value == "1";
     if (why != nullptr && !as_ours) return refused("-mca " + name, why);
@@ -163,7 +164,7 @@ class Reader {
                              ": its value contains a '\"', which mpirun cannot pass on");
     const auto [at, added] = found_.mca.emplace(name, value);
     if (!added && at->second != value)
-      return invalid_options("-mca " + name + " is given twice, as " + at->second + " and as " +
+      return invalid_options("-mca " + name + " was given twice, as " + at->second + " and as " +
                              value);
     if (name == "rmaps_base_mapping_policy") take_mapping(value);
     found_.binds |= name == "hwloc_base_binding_policy";
@@ -241,13 +242,13 @@ Result<Args> split_quoted(std::string_view text) {
     else
       *word += c;
   }
-  if (quote != 0) return invalid_options(std::string("a ") + quote + " is not closed");
+  if (quote != 0) return invalid_options(std::string("unclosed ") + quote);
   if (word) words.push_back(*std::move(word));
   return words;
 }
 
 Result<CustomOptions> parse_custom_options(std::string_view text, const MpiFlavour& flavour) {
-  if (text.find('\0') != std::string_view::npos) return invalid_options("contains NUL");
+  if (text.find('\0') != std::string_view::npos) return invalid_options("contains a NUL character");
   Args words = TRY(split_quoted(text));
   return Reader(std::move(words), flavour).read();
 }

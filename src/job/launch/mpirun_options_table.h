@@ -43,14 +43,15 @@ const MpirunOption* find_mpirun_option(const MpiFlavour& flavour, std::string_vi
 std::string mpirun_options_help(const MpiFlavour& flavour);
 
 // Why a job may not set something.
-inline constexpr const char* hosts_are_ours = "the hosts are those of the job";
+inline constexpr const char* hosts_are_ours = "muster sets the job's hosts";
 inline constexpr const char* count_is_ours =
-    "the number of ranks is sagemaker_mpi_num_of_processes_per_host, sagemaker_mpi_num_processes";
-inline constexpr const char* wraps_ranks = "it changes the program that is started as a rank";
-inline constexpr const char* starts_nothing = "the job would end without having run";
+    "sagemaker_mpi_num_of_processes_per_host and sagemaker_mpi_num_processes set the number of "
+    "ranks";
+inline constexpr const char* wraps_ranks = "it changes the program that each rank runs";
+inline constexpr const char* starts_nothing = "the job would end without running its program";
 inline constexpr const char* daemons_are_ours = "muster starts the daemons";
 inline constexpr const char* folder_is_ours = "ranks start in the code folder";
 inline constexpr const char* variables_are_hosts =
-    "a rank has its own host's variables; -x NAME hands on the leader's";
+    "each rank has the variables of its own host; -x NAME passes on the leader's";
 
 }  // namespace muster::launch

@@ -194,16 +194,18 @@ TEST_CASE("mxnet: an invalid request is refused in one line") {
     MxnetRequest request;
     const char* want;
   } const cases[] = {
-      {"negative servers", hosts_of(2), program(-1, 1), "--num-servers is -1, expected 1 to 2048"},
-      {"negative workers", hosts_of(1), program(1, -5), "--num-workers is -5, expected 1 to 1024"},
+      {"negative servers", hosts_of(2), program(-1, 1),
+       "--num-servers is -1, expected a number from 1 to 2048"},
+      {"negative workers", hosts_of(1), program(1, -5),
+       "--num-workers is -5, expected a number from 1 to 1024"},
       {"too many servers", hosts_of(1), program(1025, 1),
-       "--num-servers is 1025, expected 1 to 1024"},
+       "--num-servers is 1025, expected a number from 1 to 1024"},
       {"too many workers", hosts_of(2), program(1, 2049),
-       "--num-workers is 2049, expected 1 to 2048"},
+       "--num-workers is 2049, expected a number from 1 to 2048"},
       {"no program", hosts_of(2), program(0, 0, {}), "expected a program to run"},
       {"an empty program", hosts_of(2), program(0, 0, {""}), "expected a program to run"},
       {"no port", no_port, program(),
-       "host \"algo-1\" offered 0 free ports, the scheduler needs 1"},
+       "host \"algo-1\" offered 0 free ports, but the scheduler requires 1"},
       {"a host twice", twice, program(), "host \"algo-1\" appears twice among the job's hosts"},
       {"not among the hosts", hosts_of(2, 3), program(),
        "this host, \"algo-3\", is not among the job's hosts"},

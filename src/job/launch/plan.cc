@@ -101,7 +101,8 @@ Env added(const Env& env, const Env& base) {
 std::string programs_text(const HostPlan& plan) {
   std::string text;
   for (const HostProgram& program : plan.programs) {
-    text += program.name + (program.decides ? "" : " (ended when those that decide have)") +
+    text += program.name +
+            (program.decides ? "" : " (terminated once the programs that decide have exited)") +
             " runs: " + shell_quoted(shown(program.command.argv)) + "\n";
     for (const auto& [name, value] : shown(added(program.command.env, plan.rank.env)))
       text += "  " + name + "=" + shell_quoted({value}) + "\n";
@@ -167,7 +168,7 @@ std::string plan_text(const HostPlan& plan) {
   text += "in folder: " + plan.rank.cwd + "\n";
   if (!plan.kept_names.empty()) text += "from mpirun: " + join(plan.kept_names, " ") + "\n";
   text += "environment: " + std::to_string(count_sm(plan.rank.env)) +
-          " variables SM_* (`sm env` lists them), and\n";
+          " SM_* variables (`sm env` lists them), and\n";
   for (const auto& [name, value] : shown(plan.rank.env))
     text += "  " + name + "=" + shell_quoted({value}) + "\n";
   return text;

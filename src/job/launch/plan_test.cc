@@ -225,7 +225,7 @@ TEST_CASE("plan: as text it can be pasted, counts SM_* and masks secrets") {
   for (const char* part :
        {"launcher: mpi, 1 of 1 ranks on this host\n", "leader runs: mpirun --host algo-1:1 -np 1 ",
         " -x FOO=bar ", "each rank runs: /usr/bin/python3 -m mpi4py train.py --lr 0.1 -n 'a b'\n",
-        "in folder: /opt/ml/code\n", "from mpirun: FOO WANDB_API_KEY\n", "2 variables SM_*",
+        "in folder: /opt/ml/code\n", "from mpirun: FOO WANDB_API_KEY\n", "2 SM_* variables",
         "  PATH=/bin\n", "  AWS_SECRET_ACCESS_KEY='***'\n", "  hf_token='***'\n"})
     CHECK_MESSAGE(text.find(part) != std::string::npos, part);
   CHECK(text.find("hunter") == std::string::npos);

@@ -32,7 +32,8 @@ Result<Args> command_words(const std::string& name, const Options& options) {
                         "ELF");
   if (options.entry_executable && !text) return Args{path};
   if (!options.entry_executable && !script)
-    return bad_entry(name, "is not executable, and neither .py nor .sh (chmod +x it)");
+    return bad_entry(
+        name, "is neither executable nor a .py or .sh file (make it executable with chmod +x)");
   if (!names_interpreter) return Args{"/bin/sh", path};
   // As the kernel reads it: the interpreter and at most one argument.
   const std::string line = trim(first.substr(2));
@@ -89,7 +90,7 @@ Result<Command> program_command(const Inputs& inputs, const Options& options,
   for (const std::string& word : argv)
     if (word.find('\0') != std::string::npos)
       return fail(Errc::invalid_input,
-                  "a hyperparameter contains NUL, which arguments cannot contain");
+                  "a hyperparameter contains a NUL character, which is not allowed in arguments");
   return Command{std::move(argv), program_environment(inputs, options), options.code_dir};
 }
 
@@ -100,14 +101,14 @@ Result<Command> script_command(const Inputs& inputs, const Options& options, con
       return program_command(inputs, options, module);
     case EntryPoint::python_package:
       return bad_entry(inputs.entry_point, "is a Python package (setup.py is in " +
-                                               options.code_dir + "), and " + who +
-                                               " starts Python scripts only");
+                                               options.code_dir + "), but " + who +
+                                               " starts only Python scripts");
     case EntryPoint::command:
       break;
   }
   TRY(job::check_entry_point(inputs.entry_point));
   return bad_entry(inputs.entry_point,
-                   "is not a Python script (.py), and " + who + " starts only Python scripts");
+                   "is not a Python script (.py), but " + who + " starts only Python scripts");
 }
 
 Result<HostPlan> plan_process(const Inputs& inputs, const Options& options) {

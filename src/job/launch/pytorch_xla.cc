@@ -37,7 +37,7 @@ void set_runtime(const Inputs& inputs, Env& env) {
 Result<HostPlan> plan_pytorch_xla(const Inputs& inputs, const Options& options) {
   if (inputs.gpus < 1)
     return fail(Errc::invalid_input,
-                "sagemaker_pytorch_xla_multi_worker_enabled: PyTorch/XLA runs on GPUs only, and " +
+                "sagemaker_pytorch_xla_multi_worker_enabled: PyTorch/XLA runs only on GPUs, but " +
                     inputs.host + " has none");
   HostPlan result;
   result.rank = TRY(script_command(inputs, options, "PyTorch/XLA", spawn_module));

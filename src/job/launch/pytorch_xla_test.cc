@@ -74,12 +74,12 @@ TEST_CASE("pytorch xla: an impossible job is refused in one clear line") {
     const char* part;  ///< What the error's text has in it.
   } const cases[] = {
       {"no GPU", [](Inputs& i, Options&) { i.gpus = 0; },
-       "sagemaker_pytorch_xla_multi_worker_enabled: PyTorch/XLA runs on GPUs only, and algo-1 "
+       "sagemaker_pytorch_xla_multi_worker_enabled: PyTorch/XLA runs only on GPUs, but algo-1 "
        "has none"},
       {"package", [](Inputs&, Options& o) { o.has_setup_py = true; },
        "sagemaker_program \"train.py\" is a Python package"},
       {"shell script", [](Inputs& i, Options&) { i.entry_point = "run.sh"; },
-       "sagemaker_program \"run.sh\" is not a Python script (.py), and PyTorch/XLA"},
+       "sagemaker_program \"run.sh\" is not a Python script (.py), but PyTorch/XLA"},
       {"missing", [](Inputs&, Options& o) { o.entry_exists = false; }, "is not in /opt/ml/code"},
   };
   for (const auto& c : cases) {

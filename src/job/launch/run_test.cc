@@ -139,7 +139,7 @@ TEST_CASE("plan: a host's own command is shown with the plan's changes, secrets 
         "  API_KEY='***'\n"
         "  RANK=1\n"
         "  without PET_NNODES\n"
-        "ps 0 (ended when those that decide have) runs: python train.py\n"
+        "ps 0 (terminated once the programs that decide have exited) runs: python train.py\n"
         "  without HOME\n"
         "  without PET_NNODES\n"
         "in folder: /opt/ml/code\n");

@@ -32,15 +32,15 @@ Result<std::string> port_of(const Site& site, std::size_t host, std::size_t n,
   const Site::Host& at = site.hosts[host];
   if (n < at.ports.size()) return std::to_string(at.ports[n]);
   return fail(Errc::invalid_input, "host \"" + to_utf8(at.name) + "\" offered " +
-                                       std::to_string(at.ports.size()) + " free ports, " + who +
-                                       " needs " + std::to_string(n + 1));
+                                       std::to_string(at.ports.size()) + " free ports, but " + who +
+                                       " requires " + std::to_string(n + 1));
 }
 
 Result<void> check_count(const std::string& flag, int number, std::size_t hosts) {
   const std::size_t most = hosts * static_cast<std::size_t>(job::processes_per_host_max);
   if (number >= 1 && static_cast<std::size_t>(number) <= most) return {};
-  return fail(Errc::invalid_input,
-              flag + " is " + std::to_string(number) + ", expected 1 to " + std::to_string(most));
+  return fail(Errc::invalid_input, flag + " is " + std::to_string(number) +
+                                       ", expected a number from 1 to " + std::to_string(most));
 }
 
 Result<int> even_processes(const Site& site, const std::string& flag) {
@@ -68,7 +68,7 @@ Result<std::vector<int>> process_counts(const Site& site, std::optional<int> ask
   const auto without = std::find_if_not(site.hosts.begin(), site.hosts.end(), has_gpus);
   if (with != site.hosts.end() && without != site.hosts.end())
     return fail(Errc::invalid_input, to_utf8(without->name) + " has no GPU, but " +
-                                         to_utf8(with->name) + " has; set " + flag);
+                                         to_utf8(with->name) + " has at least one; set " + flag);
   for (const Site::Host& host : site.hosts) counts.push_back(std::max(host.gpus, 1));
   return counts;
 }

@@ -49,7 +49,7 @@ Result<int> process_count(const std::string& text) {
   if (number && *number >= 1 && *number <= job::processes_per_host_max)
     return static_cast<int>(*number);
   return fail(Errc::invalid_input, std::string(processes_flag) + " is \"" + to_utf8(text) +
-                                       "\", expected 1 to " +
+                                       "\", expected a number from 1 to " +
                                        std::to_string(job::processes_per_host_max));
 }
 
@@ -59,14 +59,14 @@ Result<void> check_owned(const std::string& word, std::string_view option, std::
   const std::string given = to_utf8(word.substr(0, word.find('=')));
   if (option == nnodes_flag && word.find(':') != std::string::npos)
     return fail(Errc::invalid_input, given +
-                                         " MIN:MAX is not supported: a lost host ends the job; "
-                                         "sm fit --spares and --retries start it again");
+                                         " MIN:MAX is not supported: a lost host ends the job; use "
+                                         "sm fit --spares and --retries to restart it");
   if (option != standalone_flag)
     return fail(Errc::invalid_input, given + " is not allowed: muster sets " + std::string(option));
   if (hosts == 1) return {};
-  return fail(Errc::invalid_input, given + " supports one host only, and this job has " +
+  return fail(Errc::invalid_input, given + " supports only one host, but this job has " +
                                        std::to_string(hosts) +
-                                       "; omit it, and the hosts train together");
+                                       "; omit it so that the hosts train together");
 }
 
 /// Leaves torchrun's own options in the request, checked.

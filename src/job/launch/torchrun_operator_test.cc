@@ -189,8 +189,8 @@ TEST_CASE("torchrun operator: an invalid line is refused in one line") {
   };
   const auto elastic = [](const std::string& given) {
     return given +
-           " MIN:MAX is not supported: a lost host ends the job; sm fit --spares and --retries "
-           "start it again";
+           " MIN:MAX is not supported: a lost host ends the job; use sm fit --spares and --retries "
+           "to restart it";
   };
   Site no_port = hosts_of(2);
   no_port.hosts[0].ports.clear();
@@ -223,20 +223,24 @@ TEST_CASE("torchrun operator: an invalid line is refused in one line") {
       {"--local-addr", hosts_of(2), script({"--local-addr=a"}),
        owned("--local-addr", "--local-addr")},
       {"--standalone", hosts_of(2), script({"--standalone"}),
-       "--standalone supports one host only, and this job has 2; omit it, and the hosts train "
+       "--standalone supports only one host, but this job has 2; omit it so that the hosts train "
        "together"},
-      {"zero processes", hosts_of(2), script({}, 0), "--nproc-per-node is 0, expected 1 to 1024"},
-      {"negative", hosts_of(2), script({}, -1), "--nproc-per-node is -1, expected 1 to 1024"},
-      {"too many", hosts_of(2), script({}, 1025), "--nproc-per-node is 1025, expected 1 to 1024"},
+      {"zero processes", hosts_of(2), script({}, 0),
+       "--nproc-per-node is 0, expected a number from 1 to 1024"},
+      {"negative", hosts_of(2), script({}, -1),
+       "--nproc-per-node is -1, expected a number from 1 to 1024"},
+      {"too many", hosts_of(2), script({}, 1025),
+       "--nproc-per-node is 1025, expected a number from 1 to 1024"},
       {"a word", hosts_of(2), script({"--nproc-per-node=auto"}),
-       "--nproc-per-node is \"auto\", expected 1 to 1024"},
+       "--nproc-per-node is \"auto\", expected a number from 1 to 1024"},
       {"nothing", hosts_of(2), script({"--nproc_per_node"}), "--nproc-per-node: expected a value"},
       {"some hosts with GPUs", site_of({8, 0, 8}, "algo-1"), script(),
-       "algo-2 has no GPU, but algo-1 has; set --nproc-per-node"},
+       "algo-2 has no GPU, but algo-1 has at least one; set --nproc-per-node"},
       {"the same seen from the other", site_of({8, 0, 8}, "algo-2"), script(),
-       "algo-2 has no GPU, but algo-1 has; set --nproc-per-node"},
+       "algo-2 has no GPU, but algo-1 has at least one; set --nproc-per-node"},
       {"no script", hosts_of(2), script({}, {}, {}), "expected a script to run"},
-      {"no free port", no_port, script(), "host \"algo-1\" offered 0 free ports, torchrun needs 1"},
+      {"no free port", no_port, script(),
+       "host \"algo-1\" offered 0 free ports, but torchrun requires 1"},
       {"a host twice", twice, script(), "host \"algo-1\" appears twice among the job's hosts"},
       {"not among the hosts", hosts_of(2, 3), script(),
        "this host, \"algo-3\", is not among the job's hosts"},

@@ -96,7 +96,7 @@ std::map<std::string, Health> kept_health(const std::string& folder) {
 std::string health_words(const Health& health) {
   const std::string minute = utc_text(health.at).substr(0, 16);
   const std::size_t count = health.findings.size();
-  if (count == 0) return "well, " + minute;
+  if (count == 0) return "ok, " + minute;
   return std::to_string(count) + (count == 1 ? " finding, " : " findings, ") + minute + ": " +
          health.findings.front();
 }

@@ -24,7 +24,7 @@ TEST_CASE("a record holds the findings that name its host") {
   CHECK(health_words(*odd) == "1 finding, 2026-11-23 02:10: MTU: 1400 on node2, …");
   const Result<Health> well = health_from(health_text(named("node1"), {finding}, at));
   REQUIRE(well);
-  CHECK(health_words(*well) == "well, 2026-11-23 02:10");
+  CHECK(health_words(*well) == "ok, 2026-11-23 02:10");
   for (const char* wrong :
        {"", "[]", "{}", R"({"time":"soon","findings":[]})", R"({"time":1,"findings":[]})",
         R"({"time":"2026-11-23T02:10:00Z"})", R"({"time":"2026-11-23T02:10:00Z","findings":[1]})"})

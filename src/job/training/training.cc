@@ -290,7 +290,7 @@ Result<std::string> custom_mpi_options(const Training& training, std::string_vie
   if (value == nullptr || value->is_null()) return std::string();
   if (value->is_text()) return value->text;
   return fail(Errc::invalid_input, "hyperparameter " + std::string(name) + " is " +
-                                       python_dumps(*value) + ", expected a text");
+                                       python_dumps(*value) + ", expected a string");
 }
 
 }  // namespace muster::job

@@ -28,8 +28,9 @@ std::string argument_text(const PyValue& value) {
 
 Result<void> check_argument(const std::string& name, const std::string& text) {
   if (text.find('\0') != std::string::npos)
-    return fail(Errc::invalid_input,
-                "hyperparameter " + name + ": contains NUL, which arguments cannot contain");
+    return fail(
+        Errc::invalid_input,
+        "hyperparameter " + name + ": contains a NUL character, which is not allowed in arguments");
   if (!is_utf8(text))
     return fail(Errc::invalid_input, "hyperparameter " + to_utf8(name) +
                                          ": contains a lone surrogate, which is not valid text");
@@ -148,16 +149,16 @@ Result<void> check_entry_point(const std::string& name) {
   };
   if (name.empty())
     return fail(Errc::invalid_input,
-                "sagemaker_program: the job names no entry point; set this hyperparameter or "
+                "sagemaker_program: the job has no entry point; set this hyperparameter or "
                 "SAGEMAKER_PROGRAM to a script inside the source folder, such as train.py");
   constexpr std::string_view plain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+-/";
   const std::size_t odd = name.find_first_not_of(plain);
   if (odd != std::string::npos)
     return invalid_name("has characters other than letters, digits and . _ + - /");
-  if (name.front() == '-') return invalid_name("begins with '-', as an option does");
+  if (name.front() == '-') return invalid_name("starts with '-', like an option");
   if (name.front() == '/') return invalid_name("is an absolute path");
-  if (name.front() == '+') return invalid_name("begins with '+'");
+  if (name.front() == '+') return invalid_name("starts with '+'");
   for (const std::string& part : split(name, '/'))
     if (part.empty() || part == "." || part == "..")
       return invalid_name("has an empty, '.' or '..' part");

@@ -276,9 +276,9 @@ TEST_CASE("failure text: more is said of a lack of memory and of SageMaker's com
 
 TEST_CASE("failure text: one line says why the script could not be run") {
   Verdict verdict;
-  verdict.outcome = Outcome::failed("sagemaker_program: the job names no entry point");
+  verdict.outcome = Outcome::failed("sagemaker_program: the job has no entry point");
   verdict.host = "algo-1";
-  CHECK(failure_text(verdict) == "algo-1: sagemaker_program: the job names no entry point");
+  CHECK(failure_text(verdict) == "algo-1: sagemaker_program: the job has no entry point");
   verdict.error_class = "InstallRequirementsError";
   CHECK(failure_text(verdict).starts_with("InstallRequirementsError:\nExitCode 1\n"));
   CHECK(framework_failure_text("no file") == "Framework Error: \nno file");

@@ -65,7 +65,7 @@ std::string forbidden(const VpcConfig& config, const Need& need, Ports ports, co
   const std::string from = std::to_string(ports.from);
   const std::string which = ports.from == ports.to ? from : from + "-" + std::to_string(ports.to);
   return join(config.groups, ", ") + (one ? " forbids tcp " : " forbid tcp ") + which +
-         " between " + (one ? "its" : "their") + " hosts, which " + need.who + " needs: " + why;
+         " between " + (one ? "its" : "their") + " hosts, which " + need.who + " requires: " + why;
 }
 
 }  // namespace
@@ -86,7 +86,8 @@ Result<job::VpcPlace> place_of(const Networks& networks, const VpcConfig& config
   const std::string id = subnet_of(networks, config.subnets.front())->vpc;
   const auto other = [&](const std::string& what, const std::string& vpc) {
     return fail(Errc::invalid_input, what + " is in " + vpc + ", " + config.subnets.front() +
-                                         " in " + id + "; expected subnets and groups of one VPC");
+                                         " in " + id +
+                                         "; all subnets and groups must be in the same VPC");
   };
   job::VpcPlace place;
   for (const std::string& name : config.subnets) {
@@ -113,9 +114,9 @@ std::string what_is_forbidden(const Networks& networks, const VpcConfig& config,
   for (const Need& need : needs)
     for (const std::string& other : place->subnets) {
       if (const std::optional<Ports> gap = gap_in(place->in, need, other))
-        return forbidden(config, need, *gap, "no ingress rule lets it in");
+        return forbidden(config, need, *gap, "no ingress rule allows it");
       if (const std::optional<Ports> gap = gap_in(place->out, need, other))
-        return forbidden(config, need, *gap, "no egress rule lets it out");
+        return forbidden(config, need, *gap, "no egress rule allows it");
     }
   return {};
 }

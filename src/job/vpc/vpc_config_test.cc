@@ -50,11 +50,11 @@ TEST_CASE("place: ids that there are not, and of another VPC") {
   CHECK(unknown.code == Errc::not_found);
   CHECK(unknown.text == "unknown subnets or security groups: s-2");
   CHECK(place_of(networks({}), {{"subnet-1", "subnet-9"}, {"sg-1"}}).error().text ==
-        "subnet-9 is in vpc-2, subnet-1 in vpc-1; expected subnets and groups of one VPC");
+        "subnet-9 is in vpc-2, subnet-1 in vpc-1; all subnets and groups must be in the same VPC");
   const Error other = place_of(networks({}), {{"subnet-1"}, {"sg-9"}}).error();
   CHECK(other.code == Errc::invalid_input);
   CHECK(other.text ==
-        "sg-9 is in vpc-2, subnet-1 in vpc-1; expected subnets and groups of one VPC");
+        "sg-9 is in vpc-2, subnet-1 in vpc-1; all subnets and groups must be in the same VPC");
 }
 
 TEST_CASE("forbidden: traffic that launchers need and the rules lack is named") {
@@ -75,38 +75,44 @@ TEST_CASE("forbidden: traffic that launchers need and the rules lack is named") 
        {},
        {any_egress()},
        {roll_call},
-       "sg-1 forbids tcp 9730 between its hosts, which the roll call needs: no ingress rule lets "
-       "it in"},
+       "sg-1 forbids tcp 9730 between its hosts, which the roll call requires: no ingress rule "
+       "allows "
+       "it"},
       {"nothing out",
        all,
        {},
        {roll_call},
-       "sg-1 forbids tcp 9730 between its hosts, which the roll call needs: no egress rule lets "
-       "it out"},
+       "sg-1 forbids tcp 9730 between its hosts, which the roll call requires: no egress rule "
+       "allows "
+       "it"},
       {"out to others alone",
        all,
        {{"-1", -1, -1, "192.0.2.0/24", ""}},
        {roll_call},
-       "sg-1 forbids tcp 9730 between its hosts, which the roll call needs: no egress rule lets "
-       "it out"},
+       "sg-1 forbids tcp 9730 between its hosts, which the roll call requires: no egress rule "
+       "allows "
+       "it"},
       {"udp alone",
        {{"udp", 0, 65535, "", "sg-1"}},
        all,
        {roll_call},
-       "sg-1 forbids tcp 9730 between its hosts, which the roll call needs: no ingress rule lets "
-       "it in"},
+       "sg-1 forbids tcp 9730 between its hosts, which the roll call requires: no ingress rule "
+       "allows "
+       "it"},
       {"another group",
        {{"-1", -1, -1, "", "sg-2"}},
        all,
        {roll_call},
-       "sg-1 forbids tcp 9730 between its hosts, which the roll call needs: no ingress rule lets "
-       "it in"},
+       "sg-1 forbids tcp 9730 between its hosts, which the roll call requires: no ingress rule "
+       "allows "
+       "it"},
       {"one subnet of two",
        {{"-1", -1, -1, "10.0.1.0/24", ""}},
        all,
        {roll_call},
-       "sg-1 forbids tcp 9730 between its hosts, which the roll call needs: no ingress rule lets "
-       "it in"},
+       "sg-1 forbids tcp 9730 between its hosts, which the roll call requires: no ingress rule "
+       "allows "
+       "it"},
       {"each subnet by a rule",
        {{"-1", -1, -1, "10.0.1.0/24", ""}, {"-1", -1, -1, "10.0.2.0/24", ""}},
        all,
@@ -116,19 +122,22 @@ TEST_CASE("forbidden: traffic that launchers need and the rules lack is named") 
        {{"tcp", 9730, 9730, "", "sg-1"}},
        all,
        {roll_call, ranks},
-       "sg-1 forbids tcp 32768-60999 between its hosts, which mpirun needs: no ingress rule lets "
-       "it in"},
+       "sg-1 forbids tcp 32768-60999 between its hosts, which mpirun requires: no ingress rule "
+       "allows "
+       "it"},
       {"a hole",
        {{"tcp", 40001, 65535, "", "sg-1"}, {"tcp", 1024, 39999, "", "sg-1"}},
        all,
        {ranks},
-       "sg-1 forbids tcp 40000 between its hosts, which mpirun needs: no ingress rule lets it in"},
+       "sg-1 forbids tcp 40000 between its hosts, which mpirun requires: no ingress rule allows "
+       "it"},
       {"too few",
        {{"tcp", 1024, 40000, "", "sg-1"}, {"tcp", 1, 100, "", "sg-1"}},
        all,
        {ranks},
-       "sg-1 forbids tcp 40001-60999 between its hosts, which mpirun needs: no ingress rule lets "
-       "it in"},
+       "sg-1 forbids tcp 40001-60999 between its hosts, which mpirun requires: no ingress rule "
+       "allows "
+       "it"},
       {"pieces that touch",
        {{"tcp", 32768, 40000, "", "sg-1"}, {"tcp", 40001, 60999, "", "sg-1"}},
        all,
@@ -143,8 +152,8 @@ TEST_CASE("forbidden: traffic that launchers need and the rules lack is named") 
 
 TEST_CASE("forbidden: of several groups all are named") {
   CHECK(what_is_forbidden(networks({}), {{"subnet-1"}, {"sg-1", "sg-2"}}, {ranks}) ==
-        "sg-1, sg-2 forbid tcp 32768-60999 between their hosts, which mpirun needs: no ingress "
-        "rule lets it in");
+        "sg-1, sg-2 forbid tcp 32768-60999 between their hosts, which mpirun requires: no ingress "
+        "rule allows it");
 }
 
 }  // namespace

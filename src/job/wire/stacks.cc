@@ -235,7 +235,7 @@ Json to_json(const std::string& job, const std::vector<HostStacks>& hosts) {
     bytes += to_text(told).size();
     if (bytes > job_stacks_bytes_max)
       told = to_json(
-          HostStacks{.host = host.host, .processes = {}, .trouble = "no room in the answer"});
+          HostStacks{.host = host.host, .processes = {}, .trouble = "no room in the response"});
     list.push_back(std::move(told));
   }
   return json;

@@ -71,11 +71,11 @@ TEST_CASE("VPC of a job: a job that cannot run is refused by name") {
   CHECK(forbidden.error().code == "ValidationException");
   CHECK(forbidden.error().message ==
         "VpcConfig: sg-none forbids tcp 9730 between its hosts, which the roll call of the job's "
-        "hosts needs: no ingress rule lets it in");
+        "hosts requires: no ingress rule allows it");
   const auto small = vpc_of(asking("subnet-1", "sg-all", 12), config(), networks());
   REQUIRE(!small);
   CHECK(small.error().message ==
-        "VpcConfig: the subnets have addresses for 11 hosts, the job has 12");
+        "VpcConfig: the subnets have addresses for 11 hosts, but the job has 12");
   CHECK(vpc_of(asking("subnet-1", "sg-none", 1), config(), networks()).has_value());
 }
 
