@@ -141,7 +141,7 @@ TEST_CASE("topics: a message as people meet it finds its section") {
       {"template: line 3: not YAML: found a tab", "bad-json"},
       {"jobs.registries: expected names, got \"x\"", "bad-config"},
       {"manifests: expected a list of at most 64", "image-damaged"},
-      {"TLS: OpenSSL has no TLS_AES_128_GCM_SHA256", "tls-failed"},
+      {"TLS: OpenSSL does not support TLS_AES_128_GCM_SHA256", "tls-failed"},
   };
   for (const auto& c : cases) {
     CAPTURE(c.message);

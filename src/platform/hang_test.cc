@@ -51,7 +51,8 @@ TEST_CASE("hang: found after the time that nothing may happen") {
   CHECK(watch.look(hosts(9000), now + 5s) == Found::nothing);
   CHECK(watch.hangs());
   CHECK(hang_text(hosts(0), 20s) ==
-        "the job hangs: no output and no progress for 20 s; stuck elsewhere than most: rank 2");
+        "the job hangs: no output and no progress for 20 s; stuck in a different place than most: "
+        "rank 2");
   const job::Verdict verdict = hang_verdict(hosts(0), "it hangs");
   CHECK(verdict.host == "algo-2");
   CHECK(verdict.rank == 2);

@@ -237,7 +237,7 @@ void JobRun::tell_going_on(const char* how) {
 void JobRun::heed_sign_of_life(const job::Record& record) {
   if (record.kind == job::Message::log) return;
   const bool is_line = record.kind == job::Message::lines;
-  if (hang_.active(Clock::now())) tell_going_on(is_line ? "it printed a line" : "it moved on");
+  if (hang_.active(Clock::now())) tell_going_on(is_line ? "it printed a line" : "it made progress");
   if (is_line && silence_.heard(record.time)) sink_.standstill(std::nullopt);
   if (record.kind != job::Message::phase) return;
   const Result<job::PhaseChange> change = job::phase_from(record.payload);
@@ -456,7 +456,7 @@ loop::Task<std::string> no_room_text(engine::Run& run, std::string why) {
   const Result<std::vector<engine::HostResult>> results = co_await run.results();
   std::string text = "No space for the results (" + why + ")";
   if (results && !results->empty()) text += ": they are in " + results->front().path;
-  if (results && results->size() > 1) text += " and in the same folders of the other hosts";
+  if (results && results->size() > 1) text += " and in the same folders on the other hosts";
   co_return text + "; they will be uploaded when there is space";
 }
 

@@ -347,7 +347,7 @@ TEST_CASE("job run: three attempts that leave no checkpoint are the last, one th
       }
     });
     CHECK((bench.report.end.status == JobEnd::Status::completed) == keeps);
-    CHECK((bench.sink.text.find("no checkpoint") == std::string::npos) == keeps);
+    CHECK((bench.sink.text.find("leave a checkpoint") == std::string::npos) == keeps);
   }
 }
 

@@ -35,7 +35,7 @@ loop::Task<> look_at(Part part, std::size_t index, engine::Run& run, engine::Que
   Result<engine::Answer> answer = co_await run.ask(part.host(index).host, question);
   job::HostStacks* stacks = answer ? std::get_if<job::HostStacks>(&*answer) : nullptr;
   if (stacks == nullptr) {
-    part.host(index).trouble = answer ? "it answered something else" : answer.error().text;
+    part.host(index).trouble = answer ? "it sent an unexpected response" : answer.error().text;
     co_return;
   }
   stacks->host = part.host(index).host;

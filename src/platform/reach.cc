@@ -31,7 +31,7 @@ std::string silence_text(const Reach& reach) {
   if (reach.silent == 0) return {};
   return std::to_string(reach.silent) + " of " + std::to_string(reach.asked) +
          (reach.asked == 1 ? " steward" : " stewards") +
-         (reach.silent == 1 ? " does not answer" : " do not answer");
+         (reach.silent == 1 ? " does not respond" : " do not respond");
 }
 
 }  // namespace muster::platform

@@ -56,9 +56,9 @@ TEST_CASE("reach: a steward that owes an answer for too long is silent, until it
 TEST_CASE("reach: silent hosts are counted") {
   CHECK(silence_text({}).empty());
   CHECK(silence_text({3, 0}).empty());
-  CHECK(silence_text({1, 1}) == "1 of 1 steward does not answer");
-  CHECK(silence_text({3, 1}) == "1 of 3 stewards does not answer");
-  CHECK(silence_text({3, 2}) == "2 of 3 stewards do not answer");
+  CHECK(silence_text({1, 1}) == "1 of 1 steward does not respond");
+  CHECK(silence_text({3, 1}) == "1 of 3 stewards does not respond");
+  CHECK(silence_text({3, 2}) == "2 of 3 stewards do not respond");
 }
 
 }  // namespace

@@ -43,7 +43,7 @@ TEST_CASE("retries: three attempts that get nowhere are the last, also when they
   CHECK(retries.after(taken(JobEnd::Taken::preempted), false).again);
   const Retries::Answer last = retries.after(taken(JobEnd::Taken::preempted), false);
   CHECK(!last.again);
-  CHECK(last.text.find("no checkpoint") != std::string::npos);
+  CHECK(last.text.find("leave a checkpoint") != std::string::npos);
 }
 
 TEST_CASE("retries: attempts that another process watched count, too") {

@@ -208,7 +208,7 @@ std::vector<std::size_t> odd_ones(const std::vector<Stander>& all) {
 }
 
 const char* why_odd(const Stander& odd) {
-  return odd.stopped ? "stopped by a signal" : "stuck elsewhere than most";
+  return odd.stopped ? "stopped by a signal" : "stuck in a different place than most";
 }
 
 std::string names_of(const std::vector<Stander>& all, const std::vector<std::size_t>& who) {

@@ -50,7 +50,8 @@ TEST_CASE("stacks: within a call that waits ranks are where they are") {
   }
   CHECK(stack_text(hosts) ==
         "ranks 0-2\n  main  still\n  ranks 0-1\n    MPI_Barrier  libmpi.so.40\n    (runs)\n  rank "
-        "2  <- stuck elsewhere than most\n    work  libmpi.so.40\n    poll_2  libopen-pal.so\n    "
+        "2  <- stuck in a different place than most\n    work  libmpi.so.40\n    poll_2  "
+        "libopen-pal.so\n    "
         "(runs)\n");
 }
 
@@ -67,7 +68,7 @@ TEST_CASE("stack tree: one tree of all ranks, with the outliers") {
   ranks 0-1,3
     barrier  train.py:1
     (runs)
-  rank 2  <- stuck elsewhere than most
+  rank 2  <- stuck in a different place than most
     read  train.py:1
     (waits in pipe_read)
 )");

@@ -133,7 +133,10 @@ def test_hundreds_of_layers_are_one_root(machine, tmp_path, count):
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["--image", "none/such:1"], "there is no image docker.io/none/such:1; sm image ls lists"),
+        (
+            ["--image", "none/such:1"],
+            "there is no image docker.io/none/such:1; list the images with sm image ls",
+        ),
         (["--image", "Not A Name"], 'image "Not A Name": expected'),
         (["--image", "oci:/none/x"], "--image: oci:/none/x: "),
     ],

@@ -154,8 +154,8 @@ def test_jobs_have_gpus_to_themselves_while_they_live(machine, standins):
     assert "holds" in first.text, first.text
     other = machine.folder / "other"
     told = finish(machine.fit(SEES, "--gpus", "2", output=other), 3)
-    assert "the job needs 2 GPUs, and 1 of 4 GPUs of this machine are free" in told
-    assert "example.com/gpu=0 is algo-1's of holder" in told
+    assert "the job needs 2 GPUs, but only 1 of 4 GPUs on this machine are free" in told
+    assert "example.com/gpu=0 is used by algo-1 of holder" in told
     assert "sees algo-1 ['standin3'] 1" in finish(machine.fit(SEES, "--gpus", "1", output=other))
     (gate / "open").touch()
     finish(first)
@@ -265,7 +265,7 @@ def test_a_sick_card_goes_to_no_job(machine, standins, tmp_path, monkeypatch):
     assert "example.com/gpu=0 needs recovery: Reset; jobs do not use it" in text, text
     other = machine.folder / "other"
     text = finish(machine.fit(SEES, "--gpus", "4", output=other), 3)
-    assert "3 of 4 GPUs of this machine are free (example.com/gpu=0 is out of use: it needs" in text
+    assert "3 of 4 GPUs on this machine are free (example.com/gpu=0 is out of use: it needs" in text
     monkeypatch.setenv("MUSTER_SICK_GPUS", "use")
     text = finish(machine.fit(SEES, "--gpus", "4", "--verbose", output=other))
     assert "jobs can still use it (MUSTER_SICK_GPUS)" in text, text

@@ -98,7 +98,7 @@ def check_found(machine, way: str) -> None:
     assert fit.wait(GUARD_SECONDS) == 1, fit.text
     assert took > AFTER - 1, took
     text = fit.out.decode() + fit.err.decode()
-    why = "stopped by a signal" if way == "stopped" else "stuck elsewhere than most"
+    why = "stopped by a signal" if way == "stopped" else "stuck in a different place than most"
     assert f"{why}: rank 2" in text, text
     hang = "the job hangs: no output and no progress for 10 s"
     assert f"Failed: rank 2 on algo-2: {hang}" in text, text
@@ -281,7 +281,7 @@ def test_a_rank_in_c_that_spins_is_named(machine, how):
     fit = begin_c(machine, how)
     wait_until("the hang", lambda: hang_lines(fit), AFTER + 60)
     assert fit.wait(GUARD_SECONDS) == 1, fit.text
-    assert "stuck elsewhere than most: rank 2" in fit.text, fit.text
+    assert "stuck in a different place than most: rank 2" in fit.text, fit.text
     assert {"spins": "spin  still", "receives": "MPI_Recv  libmpi.so"}[how] in fit.text, fit.text
 
 

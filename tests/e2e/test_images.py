@@ -86,7 +86,7 @@ def test_import_list_inspect_remove(images, tmp_path):
     [
         (["import", "box.tar"], "docker-archive:FILE[:NAME] or oci:DIR[:TAG]; use sm image pull"),
         (["import", "oci:/not/there"], "No such file"),
-        (["rm", "box"], "there is no image docker.io/library/box:latest; sm image ls lists the"),
+        (["rm", "box"], "there is no image docker.io/library/box:latest; list the images with"),
         (["prune", "--size", "much"], "--size: expected"),
     ],
 )

@@ -188,7 +188,7 @@ signal.signal(signal.SIGTERM, stop)
 
 
 LESS_TIME = (
-    "on a stop, processes have 6 s to exit instead of the 30 s of the job: "
+    "when the job is stopped, processes have 6 s to exit instead of the 30 s of the job, because "
     "Slurm's KillWait is 10 s; 12 s if the job is preempted, because GraceTime is 6 s"
 )
 

@@ -59,7 +59,7 @@ def test_the_rank_that_misses_a_barrier_is_marked(machine):
 
     def odd() -> bool:
         text = stacks(machine, "still")
-        return "rank 2  <- stuck elsewhere than most" in text and "ranks 0-1,3\n" in text
+        return "rank 2  <- stuck in a different place than most" in text and "ranks 0-1,3\n" in text
 
     wait_until("rank 2 marked", odd, GUARD_SECONDS)
     text = stacks(machine, "still")

@@ -10,6 +10,7 @@ from oci_image import layer, programs, write_layout
 from process import wait_until
 from still import STILL, compiled
 
+MARK = "<- stuck in a different place than most"
 BARRIER = """
 from mpi4py import MPI
 def train():
@@ -80,11 +81,11 @@ def test_ranks_in_c_are_identified_by_their_calls(machine, how, call):
 
     def odd() -> bool:
         text = stacks(machine)
-        return "rank 2  <- stuck elsewhere than most" in text and "MPI_Barrier  libmpi.so" in text
+        return f"rank 2  {MARK}" in text and "MPI_Barrier  libmpi.so" in text
 
     wait_until("rank 2 marked", odd, GUARD_SECONDS)
     text = stacks(machine)
-    assert re.search(rf"rank 2  <- stuck elsewhere than most\n +{call}  still\n", text), text
+    assert re.search(rf"rank 2  {MARK}\n +{call}  still\n", text), text
     assert re.search(r"ranks 0-3\n +main  still\n", text), text
     stop(machine, fit)
 

@@ -190,7 +190,7 @@ def test_lines_and_stacks_are_found_by_rank(machine, form):
 
     def marked() -> bool:
         text = stacks(machine, "still")
-        return "rank 3  <- stuck elsewhere than most" in text and "ranks 0-2\n" in text
+        return "rank 3  <- stuck in a different place than most" in text and "ranks 0-2\n" in text
 
     wait_until("rank 3 marked", marked, GUARD_SECONDS)
     text = stacks(machine, "still")

@@ -173,7 +173,7 @@ def test_a_steward_that_is_stopped_is_not_ready_and_counted(machine, server, tmp
     steward = int(file.read_text().split()[0])
     os.kill(steward, signal.SIGSTOP)
     try:
-        silent = (503, "1 of 2 stewards does not answer\n")
+        silent = (503, "1 of 2 stewards does not respond\n")
         wait_until("its silence", lambda: ask(server, "/readyz") == silent)
         assert ask(server, "/healthz")[0] == 200
     finally:

@@ -55,10 +55,10 @@ TEST_CASE("doctor: a sick card is shown, and the machine runs jobs all the same"
                     "Reset; GPU 1: slowed down: too hot -> jobs do not get unhealthy GPUs") !=
         std::string::npos);
   CHECK(is_well(findings(facts)));
-  facts.health = {.unknown = "nvidia-smi -q: no answer"};
-  CHECK(
-      text().find("absent  gpu health   for training on GPUs: unknown: nvidia-smi -q: no answer") !=
-      std::string::npos);
+  facts.health = {.unknown = "nvidia-smi -q: no response"};
+  CHECK(text().find(
+            "absent  gpu health   for training on GPUs: unknown: nvidia-smi -q: no response") !=
+        std::string::npos);
   facts.gpus = 0;
   CHECK(text().find("gpu health") == std::string::npos);
 }

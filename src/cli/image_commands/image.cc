@@ -47,7 +47,7 @@ std::string size_text(std::uint64_t bytes) {
 Result<std::string> whole_name(const std::string& name) {
   const image::Reference reference = TRY(image::reference_from(name));
   if (reference.transport != image::Reference::Transport::registry || !reference.digest.empty())
-    return fail(Errc::invalid_input, "expected the image's name, e.g. team/box:v1, got " + name);
+    return fail(Errc::invalid_input, "expected an image name, e.g. team/box:v1, got " + name);
   return image::to_text(reference);
 }
 

@@ -27,7 +27,8 @@ TEST_CASE("gpu register: a job's GPUs are its own for as long as it lives, in ev
   REQUIRE(other);
   CHECK(allocate(*one, 1)->at(0)[0].name == "a.b/gpu=0");
   CHECK(allocate(*other, 2).error().text ==
-        "the job needs 2 GPUs, and 1 of 2 GPUs of this machine are free (a.b/gpu=0 is algo-1's of "
+        "the job needs 2 GPUs, but only 1 of 2 GPUs on this machine are free (a.b/gpu=0 is used by "
+        "algo-1 of "
         "one)");
   CHECK(allocate(*other, 1)->at(0)[0].name == "a.b/gpu=1");
   CHECK(*read_file(file) ==

@@ -60,7 +60,7 @@ TEST_CASE("a port without a listener is an error in that direction only") {
   two.first.port = 1;
   std::vector<PairFacts> ways = two.run();
   REQUIRE(ways.size() == 2);
-  CHECK(ways[0].error == "port 1 of 127.0.0.1: connect: Connection refused");
+  CHECK(ways[0].error == "port 1 of 127.0.0.1: cannot connect: Connection refused");
   CHECK(ways[1].error == "");
   Two back;
   back.second.port = 1;
@@ -68,7 +68,7 @@ TEST_CASE("a port without a listener is an error in that direction only") {
   REQUIRE(ways.size() == 2);
   CHECK(ways[0].error == "");
   CHECK(ways[0].bits_per_second > 0);
-  CHECK(ways[1].error == "port 1 of 127.0.0.1: connect: Connection refused");
+  CHECK(ways[1].error == "port 1 of 127.0.0.1: cannot connect: Connection refused");
 }
 
 TEST_CASE("without the pair's token there is no measurement") {

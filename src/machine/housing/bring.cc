@@ -74,7 +74,9 @@ loop::Task<Result<void>> fetch(Way way, job::HostSpec spec, job::InputChannel ch
   way.tell("channel " + channel.name + ": " + amount(*fetched, Clock::now() - begun),
            fetched->bytes);
   if (fetched->files == 0)
-    way.tell("channel " + channel.name + ": fewer objects than hosts, none for " + spec.host, 0);
+    way.tell("channel " + channel.name +
+                 ": there are fewer objects than hosts, so there is none for " + spec.host,
+             0);
   co_return Result<void>();
 }
 
@@ -87,7 +89,7 @@ loop::Task<Result<Fd>> take_turn(Way way, std::string folder, std::string target
       ::inotify_add_watch(inotify.get(), folder.c_str(), IN_CLOSE_WRITE | IN_MOVED_TO) < 0)
     co_return fail_errno(folder);
   Fd lock(::open((target + ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-  if (!lock) co_return fail_errno(target + ".lock");
+  if (!lock) co_return fail_errno("cannot lock " + target + ".lock");
   loop::Watch watch(way.loop, inotify.get());
   std::array<char, 4096> events;
   while (!exists(target)) {

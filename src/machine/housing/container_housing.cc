@@ -226,8 +226,8 @@ Result<void> ContainerHousing::show(const container::Facts& facts) {
 void ContainerHousing::tell_lesser_shm(const container::HostLimits& limits) {
   if (limits.shm_bytes >= spec_.spec.shm_bytes) return;
   context_.log("warning", "/dev/shm has " + std::to_string(limits.shm_bytes >> 20) +
-                              " MiB, not the " + std::to_string(spec_.spec.shm_bytes >> 20) +
-                              " MiB that were requested: the limit is " +
+                              " MiB instead of the requested " +
+                              std::to_string(spec_.spec.shm_bytes >> 20) + " MiB: the limit is " +
                               (needs().has_gpus ? "half" : "a quarter") +
                               " of the host's share of memory");
 }

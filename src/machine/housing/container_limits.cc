@@ -43,7 +43,7 @@ Result<void> ContainerHousing::open_disk() {
   }
   if (bytes < wanted)
     context_.log("info", "the disk has " + size_text(bytes) + " of " + asked +
-                             ", all that is free on the machine");
+                             ", which is all the free space on the machine");
   volume_ = TRY(open_folder(folder));
   context_.full.watch("disk", size_text(bytes) + " of " + asked, "all files of " + asked,
                       TRY(open_folder(folder)));

@@ -124,8 +124,9 @@ class LightHousing : public Housing {
     Result<Process> init = co_await container::start_light(context_.loop, std::move(host),
                                                            std::move(stdio), own_pids_);
     if (init && !own_pids_)
-      context_.log(
-          "info", "this machine does not allow process namespaces: processes are ended one by one");
+      context_.log("info",
+                   "this machine does not allow process namespaces, so muster terminates processes "
+                   "one by one");
     co_return init;
   }
 

@@ -182,7 +182,7 @@ Result<std::optional<container::Process>> stage(const Staged& staged,
 
 Result<container::Process> start_copy(const std::function<int()>& copy) {
   const pid_t pid = ::fork();
-  if (pid < 0) return fail_errno("fork");
+  if (pid < 0) return fail_errno("cannot start a process");
   if (pid == 0) ::_exit(std::min(copy(), exit_other));
   return container::Process::open(pid);
 }
@@ -190,7 +190,7 @@ Result<container::Process> start_copy(const std::function<int()>& copy) {
 loop::Task<Result<void>> copied(loop::Loop& loop, const Staged& staged, container::Process& copy) {
   const job::Outcome outcome = co_await copy.ended(loop);
   if (outcome.success()) co_return Result<void>();
-  const std::string what = staged.what + ": copying " + staged.from;
+  const std::string what = staged.what + ": cannot copy " + staged.from;
   if (outcome.kind == job::Outcome::Kind::exited && outcome.number < exit_other) {
     errno = outcome.number;
     co_return fail_errno(what);

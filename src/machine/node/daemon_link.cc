@@ -60,12 +60,11 @@ loop::Task<bool> NodeDaemon::connect() {
         loop_, address, job_.port, std::move(identity), job_.key, Clock::now() + connect_max);
     const std::string where = address + " port " + std::to_string(job_.port);
     if (!peer) {
-      complain("cannot reach the engine at " + where + ": " + peer.error().text +
-               "; it keeps trying");
+      complain("cannot reach the engine at " + where + ": " + peer.error().text + "; still trying");
       continue;
     }
     if (!is_ipv4(peer->own_address)) {
-      complain("the engine at " + where + " can only be reached by IPv6; hosts require IPv4");
+      complain("the engine at " + where + " can only be reached over IPv6, but hosts require IPv4");
       continue;
     }
     std::shared_ptr<loop::Channel> channel = std::move(peer->channel);
@@ -142,11 +141,12 @@ Result<void> NodeDaemon::hear_welcome(const Frame& frame) {
   const job::NodeWelcome welcome = TRY(job::node_welcome_from(frame.payload));
   if (welcome.version != job::node_link_version)
     return fail(Errc::protocol, "it uses version " + std::to_string(welcome.version) +
-                                    " of the link, this is " MUSTER_VERSION);
+                                    " of the link protocol, this is muster " MUSTER_VERSION);
   struct stat status {};
   const bool is_there = ::stat((host_folder() + "/journal").c_str(), &status) == 0;
   const std::uint64_t bytes = is_there ? static_cast<std::uint64_t>(status.st_size) : 0;
-  if (welcome.journal_bytes > bytes) over("the engine has a journal of another start of this host");
+  if (welcome.journal_bytes > bytes)
+    over("the engine has a journal from another start of this host");
   said_.journal_bytes = welcome.journal_bytes;
   said_.have = welcome.journal_bytes;
   said_.result_bytes = welcome.result_bytes;
@@ -195,7 +195,7 @@ Result<void> NodeDaemon::hear(const Frame& frame) {
       break;
     case Message::node_end: {
       const job::NodeEnd end = TRY(job::node_end_from(frame.payload));
-      over("the engine ends this host: " + end.why);
+      over("the engine is stopping this host: " + end.why);
       break;
     }
     case Message::node_again:

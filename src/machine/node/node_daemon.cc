@@ -120,7 +120,7 @@ loop::Task<> NodeDaemon::look_around() {
   if (!container::known_containers().empty()) co_await steward_.sweep();
   if (lack)
     co_return end(job::Outcome::failed(options_.node + ": cannot create a container: " + *lack +
-                                       "; --slurm hosts=light does not need it"));
+                                       "; --slurm hosts=light does not require one"));
   if (!job_.image) co_return;
   const auto list = [image = *job_.image] { return lacking_layers(image); };
   Result<std::vector<int>> layers = co_await loop::in_thread(loop_, list);
@@ -174,8 +174,7 @@ loop::Task<> NodeDaemon::wait_for_end() {
 }
 
 void NodeDaemon::over(const std::string& why) {
-  if (!why.empty() && !over_ && !reached_ && !signalled_)
-    log_.warning(why + "; all of it is removed");
+  if (!why.empty() && !over_ && !reached_ && !signalled_) log_.warning(why + "; removing the host");
   over_ = true;
   changed_.notify();
 }
@@ -234,7 +233,7 @@ loop::Task<Result<void>> NodeDaemon::take_gpus(int wanted) {
     co_return complained("GPUs: " + std::to_string(wanted) +
                          " were requested from Slurm, but SLURM_STEP_GPUS lists " +
                          std::to_string(numbers.size()) +
-                         "; gres.conf has to name the device file of each");
+                         "; gres.conf must list the device file of each GPU");
   const devices::Places places = devices::places_of(options_.env);
   Command ask{.argv = {"/sbin/ldconfig", "-p"}, .env = options_.env, .cwd = "/"};
   const Result<supervise::Programs::Done> libraries =

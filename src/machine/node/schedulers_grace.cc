@@ -30,9 +30,9 @@ std::chrono::milliseconds SchedulersGrace::preempted() const {
 
 std::string SchedulersGrace::note() const {
   if (ordinary() == asked) return {};
-  std::string note = "on a stop, processes have " + seconds_of(ordinary()) +
+  std::string note = "when the job is stopped, processes have " + seconds_of(ordinary()) +
                      " to exit instead of the " + seconds_of(asked) +
-                     " of the job: Slurm's KillWait is " + seconds_of(kill_wait);
+                     " of the job, because Slurm's KillWait is " + seconds_of(kill_wait);
   if (preempted() > ordinary())
     note += "; " + seconds_of(preempted()) + " if the job is preempted, because GraceTime is " +
             seconds_of(more);

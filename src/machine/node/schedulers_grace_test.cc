@@ -14,8 +14,8 @@ TEST_CASE("schedulers_grace: the smaller of the job's and the scheduler's, which
   CHECK(cut.ordinary() == 26s);
   CHECK(cut.preempted() == 26s);
   CHECK(cut.note() ==
-        "on a stop, processes have 26 s to exit instead of the 120 s of the job: Slurm's KillWait "
-        "is 30 s");
+        "when the job is stopped, processes have 26 s to exit instead of the 120 s of the job, "
+        "because Slurm's KillWait is 30 s");
 
   const SchedulersGrace preemptible{120s, 30s, 60s};
   CHECK(preemptible.ordinary() == 26s);

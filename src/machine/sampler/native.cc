@@ -184,7 +184,7 @@ void NativeLook::first() {
     if (std::any_of(one.found.threads.begin(), one.found.threads.end(), has_calls))
       one.found.trouble.clear();
     else if (one.found.trouble.empty())
-      one.found.trouble = "none of it could be read";
+      one.found.trouble = "none of its calls could be read";
     // Threads that wait stay where they are.
     one.is_settled = std::none_of(one.threads.begin(), one.threads.end(), runs);
   }

@@ -18,7 +18,7 @@ std::string why_not(const PySpy& one, bool as_root) {
   if (::fstat(one.held.get(), &status) != 0) return "it cannot be examined";
   const bool is_roots = status.st_uid == 0 && (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
   if (as_root && !is_roots)
-    return "other users than root can change it, and it would run as root here";
+    return "users other than root can change it, but it would run as root here";
   if (::access(held_path(one.held).c_str(), X_OK) != 0)
     return "permission denied; run chmod a+rx on it";
   return {};

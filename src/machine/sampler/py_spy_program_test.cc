@@ -68,7 +68,7 @@ TEST_CASE("py-spy: with all of root's rights, only a file that no other user can
   CHECK(chosen_by(0, {theirs, shared, ours}, true) == ours);
   CHECK(chosen_by(0, {theirs, shared}, true) ==
         "py-spy: " + theirs +
-            ": other users than root can change it, and it would run as root here");
+            ": users other than root can change it, but it would run as root here");
   CHECK(chosen_by(nobody, {theirs}, false) == theirs);
 }
 

@@ -50,11 +50,12 @@ Result<bool> enter_user_namespace(pid_t pid) {
   struct stat theirs {
   }, ours{};
   if (!space || ::fstat(space.get(), &theirs) != 0) return fail_errno(path);
-  if (::stat("/proc/self/ns/user", &ours) != 0) return fail_errno("/proc/self/ns/user");
+  if (::stat("/proc/self/ns/user", &ours) != 0) return fail_errno("cannot open /proc/self/ns/user");
   if (theirs.st_ino == ours.st_ino) return false;
   if (::setns(space.get(), CLONE_NEWUSER) != 0) return fail_errno(path);
   ::setgroups(0, nullptr);  // Refused where the namespace has been denied it: then it has none.
-  if (::setresgid(0, 0, 0) != 0 || ::setresuid(0, 0, 0) != 0) return fail_errno("the host's root");
+  if (::setresgid(0, 0, 0) != 0 || ::setresuid(0, 0, 0) != 0)
+    return fail_errno("cannot become the host's root");
   return true;
 }
 

@@ -50,7 +50,7 @@ TEST_CASE("card faults: a fault shortly before a failure explains it") {
        job::Card::broken},
       {"NVRM: Xid (PCI:0000:0b:00): 94, pid=7",
        1s,
-       {"GPU 3 has a memory error that only this program met (Xid 94): not your code"},
+       {"GPU 3 has a memory error that affected only this program (Xid 94): not your code"},
        job::Card::memory_error},
       {"NVRM: Xid (PCI:0000:0b:00): 79, GPU has fallen off the bus.", 31s, {}, job::Card::working},
       {"NVRM: Xid (PCI:0000:0c:00): 79, GPU has fallen off the bus.", 1s, {}, job::Card::working},

@@ -167,8 +167,8 @@ bool CheckpointSync::State::is_wanted(const std::string& relative, const Stamp& 
   if (stored.size() < options.files_max || stored.knows(relative)) return true;
   ++beyond;
   if (!std::exchange(beyond_told, true))
-    tell("checkpoints: more than " + std::to_string(options.files_max) +
-         " files, the limit; the rest are not stored");
+    tell("checkpoints: there are more than " + std::to_string(options.files_max) +
+         " files, which is the limit; the rest are not stored");
   return false;
 }
 

@@ -176,7 +176,7 @@ loop::Task<Result<void>> HostRun::run_tool(Command command) {
   log("info", words);
   const Fd said(::memfd_create("tool", MFD_CLOEXEC));
   const Fd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
-  if (!said || !null) co_return fail_errno("memfd");
+  if (!said || !null) co_return fail_errno("cannot create a file in memory");
   const Result<pid_t> pid = supervise::spawn(command, {null.get(), said.get(), said.get(), {}}, {});
   if (!pid) co_return pid.error();
   Result<Process> process = Process::open(*pid);
@@ -200,7 +200,7 @@ loop::Task<Result<void>> HostRun::stage_inputs() {
       staged_.push_back(staged.target.substr(container::ml_folder(spec_).size()));
       continue;
     }
-    log("info", staged.what + ": copying " + staged.from + " (no overlay possible)");
+    log("info", staged.what + ": copying " + staged.from + " (overlay mounts are not possible)");
     Result<Process> begun(*std::move(*copy));
     const Result<void> done = co_await finish_copy(staged, std::move(begun));
     if (!done) co_return done.error();
@@ -214,7 +214,7 @@ loop::Task<Result<void>> HostRun::start_host() {
     if (Result<void> done = co_await run_tool(command); !done) co_return done.error();
   Result<Pipe> out = make_pipe(), err = make_pipe(), stream = housing_->make_stream();
   Result<Pipe> lifeline = make_lifeline();
-  if (!out || !err || !stream || !lifeline) co_return fail_errno("pipe");
+  if (!out || !err || !stream || !lifeline) co_return fail_errno("cannot create a pipe");
   ::fcntl(stream->read.get(), F_SETPIPE_SZ,
           stream_bytes);  // Fewer reads; an error does not matter.
   init_lifeline_ = std::move(lifeline->write);

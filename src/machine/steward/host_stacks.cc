@@ -86,7 +86,7 @@ loop::Task<Result<job::HostStacks>> stacks_below(loop::Loop& loop, pid_t init, j
   const Fd null(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   Result<Pipe> out = make_pipe();
   Result<Pipe> err = make_pipe();
-  if (!null || !out || !err) co_return fail_errno("a pipe");
+  if (!null || !out || !err) co_return fail_errno("cannot create a pipe");
   const supervise::Stdio stdio{null.get(), out->write.get(), err->write.get(), {}};
   const Result<pid_t> pid = supervise::spawn(command, stdio, {.death_signal = SIGKILL});
   if (!pid) co_return pid.error();

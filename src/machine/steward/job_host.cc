@@ -110,7 +110,7 @@ void HostRun::stop(std::chrono::milliseconds grace) {
   stopped_ = true;
   changed_.notify();
   if (copy_) copy_->signal(SIGKILL);  // No process of the job that needs a grace runs yet.
-  log("info", "stopping, at most " + std::to_string(grace.count()) + " ms");
+  log("info", "stopping: processes have at most " + std::to_string(grace.count()) + " ms to exit");
   if (running_) tasks_.start(terminate());
   kill_after_ = grace + kill_margin;
   tasks_.start(kill_late());

@@ -111,7 +111,7 @@ Result<void> JournalFile::put(std::string_view bytes) {
   }
   if (fits) return {};
   room_failed_ = errno == ENOSPC || errno == EDQUOT;
-  return fail_errno("write");
+  return fail_errno("cannot write the journal");
 }
 
 Result<void> JournalFile::write_out() {
@@ -138,7 +138,7 @@ Result<void> JournalFile::finish() {
   ::unlink(reserve_of(path_).c_str());
   if (std::exchange(reserved_, false) && room_failed_) broken_.reset();
   static_cast<void>(write_out());  // The error is stored.
-  return keep(disk_.sync(fd_.get()) == 0 ? Result<void>() : fail_errno("sync"));
+  return keep(disk_.sync(fd_.get()) == 0 ? Result<void>() : fail_errno("cannot sync the journal"));
 }
 
 }  // namespace muster::steward

@@ -20,16 +20,16 @@ Result<void> by_igzip(const std::string& program, s3client::PackBuffer& bytes,
   const int in = TRY(bytes.file());
   const int out = TRY(packed.begin());
   const Fd null(::open("/dev/null", O_WRONLY | O_CLOEXEC));
-  if (!null) return fail_errno("/dev/null");
+  if (!null) return fail_errno("cannot open /dev/null");
   const Command command{.argv = {program, "-1", "-c"}, .env = {}, .cwd = "/"};
   const pid_t pid = TRY(supervise::spawn(command, {in, out, null.get(), {}}, {}));
   siginfo_t info{};
   while (::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED) != 0)
-    if (errno != EINTR) return fail_errno("waitid");
+    if (errno != EINTR) return fail_errno("cannot wait for the program");
   TRY(packed.taken());
   const bool well = info.si_code == CLD_EXITED && info.si_status == 0;
   if (!well || packed.view().size() < gzip_bytes_min)
-    return fail(Errc::system, program + ": returned no gzip data");
+    return fail(Errc::system, program + ": did not return gzip data");
   return {};
 }
 

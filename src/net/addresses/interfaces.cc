@@ -52,7 +52,7 @@ int bits_of(const sockaddr* mask) {
 
 Result<std::vector<InterfaceAddress>> interface_addresses() {
   ifaddrs* list = nullptr;
-  if (::getifaddrs(&list) != 0) return fail_errno("the machine's addresses");
+  if (::getifaddrs(&list) != 0) return fail_errno("cannot read the machine's network addresses");
   const std::unique_ptr<ifaddrs, void (*)(ifaddrs*)> owned(list, ::freeifaddrs);
   std::vector<InterfaceAddress> found;
   for (const ifaddrs* each = list; each != nullptr; each = each->ifa_next) {

@@ -46,11 +46,13 @@ Result<loop::SslContext> https_server_context(const std::string& certificate_fil
   loop::SslContext context = loop::make_ssl_context(TLS_server_method(), TLS1_2_VERSION);
   if (!context) return fail(Errc::system, "TLS: " + loop::ssl_reason());
   if (SSL_CTX_use_certificate_chain_file(context.get(), certificate_file.c_str()) != 1)
-    return fail(Errc::system, certificate_file + ": no certificate in PEM: " + loop::ssl_reason());
+    return fail(Errc::system,
+                certificate_file + ": no PEM certificate found: " + loop::ssl_reason());
   if (SSL_CTX_use_PrivateKey_file(context.get(), key_file.c_str(), SSL_FILETYPE_PEM) != 1)
-    return fail(Errc::system, key_file + ": no key in PEM: " + loop::ssl_reason());
+    return fail(Errc::system, key_file + ": no PEM key found: " + loop::ssl_reason());
   if (SSL_CTX_check_private_key(context.get()) != 1)
-    return fail(Errc::system, key_file + ": not the key of " + certificate_file);
+    return fail(Errc::system,
+                key_file + ": does not belong to the certificate in " + certificate_file);
   return context;
 }
 

@@ -33,7 +33,8 @@ Result<std::string> head_text(const Origin& origin, const Request& request) {
   text += "Host: " + origin.authority() + "\r\n";
   for (const auto& [name, value] : request.headers) {
     if (has_control(name) || has_control(value))
-      return fail(Errc::invalid_input, "header " + name + ": a control character in its value");
+      return fail(Errc::invalid_input,
+                  "header " + name + ": its value contains a control character");
     text += name + ": " + value + "\r\n";
   }
   if (with_body) text += "Content-Length: " + std::to_string(length) + "\r\n";
@@ -135,7 +136,7 @@ loop::Task<Result<bool>> send_file(ClientConnection& connection, FilePart part, 
     const std::size_t wanted = std::min<std::uint64_t>(part.bytes, piece.size());
     const ssize_t count = ::pread(part.fd, piece.data(), wanted, static_cast<off_t>(part.offset));
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0) co_return fail_errno("read");
+    if (count < 0) co_return fail_errno("cannot read the file");
     if (count == 0) co_return fail(Errc::invalid_input, "the file became shorter in the meantime");
     const auto bytes = static_cast<std::size_t>(count);
     part.offset += bytes;

@@ -23,7 +23,7 @@ loop::Task<Result<void>> shake(loop::Loop& loop, loop::Wire& wire, int socket, T
       ready = co_await watch.writable(deadline);
     else
       ready = co_await watch.readable(deadline);
-    if (!ready) co_return fail(Errc::timeout, "the TLS handshake was not finished in time");
+    if (!ready) co_return fail(Errc::timeout, "the TLS handshake timed out");
   }
 }
 
@@ -130,8 +130,9 @@ loop::Task<Result<bool>> ClientConnection::send(std::string_view bytes, Duration
     if (attempt.kind == loop::Wire::Kind::done) continue;
     const Wait waited = co_await wait(attempt.kind, idle_max, deadline);
     if (waited == Wait::idle)
-      co_return fail(Errc::timeout, "the server accepted no data for " + seconds_text(idle_max));
-    if (waited == Wait::deadline) co_return fail(Errc::timeout, "not finished in time");
+      co_return fail(Errc::timeout,
+                     "the server did not accept any data for " + seconds_text(idle_max));
+    if (waited == Wait::deadline) co_return fail(Errc::timeout, "the request timed out");
   }
   co_return true;
 }
@@ -148,8 +149,9 @@ loop::Task<Result<bool>> ClientConnection::fill(Duration idle_max, TimePoint dea
     if (attempt.kind == loop::Wire::Kind::failed) co_return attempt.error;
     const Wait waited = co_await wait(attempt.kind, idle_max, deadline);
     if (waited == Wait::idle)
-      co_return fail(Errc::timeout, "the server sent no data for " + seconds_text(idle_max));
-    if (waited == Wait::deadline) co_return fail(Errc::timeout, "not finished in time");
+      co_return fail(Errc::timeout,
+                     "the server did not send any data for " + seconds_text(idle_max));
+    if (waited == Wait::deadline) co_return fail(Errc::timeout, "the request timed out");
   }
 }
 

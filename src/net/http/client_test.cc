@@ -294,7 +294,7 @@ TEST_CASE("http: silence ends at the idle limit, and all of it at the deadline")
   const Got idle = ask(server.origin(), {}, options);
   REQUIRE(!*idle.head);
   CHECK(idle.head->error().code == Errc::timeout);
-  CHECK(idle.head->error().text == "the server sent no data for 0.2 s");
+  CHECK(idle.head->error().text == "the server did not send any data for 0.2 s");
   options.idle_max = 60s;
   Request request;
   request.deadline = Clock::now() + 50ms;

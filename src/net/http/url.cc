@@ -27,7 +27,7 @@ Result<void> read_authority(std::string_view text, Origin& origin) {
     return bracketed ? is_v6_byte(c) : is_name_byte(c);
   });
   if (origin.host.empty() || origin.host.size() > 253 || !plausible)
-    return fail(Errc::invalid_input, "not a URL: no host name in it");
+    return fail(Errc::invalid_input, "not a URL: it contains no host name");
   std::string_view rest =
       host_end == std::string_view::npos ? "" : text.substr(host_end + (bracketed ? 1 : 0));
   if (rest.empty()) return {};

@@ -13,7 +13,7 @@ Notices::Notices(Loop& loop, Fd notifier)
 
 Result<std::unique_ptr<Notices>> Notices::open(Loop& loop) {
   Fd notifier(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
-  if (!notifier) return fail_errno("inotify");
+  if (!notifier) return fail_errno("cannot watch files with inotify");
   return std::unique_ptr<Notices>(new Notices(loop, std::move(notifier)));
 }
 

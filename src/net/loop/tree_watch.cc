@@ -117,7 +117,7 @@ TreeWatch::~TreeWatch() = default;
 
 Result<std::unique_ptr<TreeWatch>> TreeWatch::open(Loop& loop, Tell tell) {
   Fd inotify(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
-  if (!inotify) return fail_errno("inotify");
+  if (!inotify) return fail_errno("cannot watch folders with inotify");
   auto state = std::make_unique<State>(loop, std::move(inotify), std::move(tell));
   return std::unique_ptr<TreeWatch>(new TreeWatch(std::move(state)));
 }
@@ -125,7 +125,8 @@ Result<std::unique_ptr<TreeWatch>> TreeWatch::open(Loop& loop, Tell tell) {
 Result<void> TreeWatch::add(const std::string& path, const std::string& relative) {
   if (state_->folders.size() >= folders_max ||
       state_->paths_bytes + relative.size() > paths_bytes_max)
-    return fail(Errc::system, "more folders than can be watched: 4096, with 4 MiB of paths");
+    return fail(Errc::system,
+                "too many folders to watch: the limits are 4096 folders and 4 MiB of paths");
   const int number = ::inotify_add_watch(state_->inotify.get(), path.c_str(), watched);
   if (number >= 0)
     state_->put(number, relative);

@@ -93,7 +93,7 @@ void ChannelCore::read_some() {
       break;
     case Wire::Kind::end:
       read_ended_ = reader_.unfinished()
-                        ? fail(Errc::protocol, "the connection was cut inside a message")
+                        ? fail(Errc::protocol, "the connection was lost in the middle of a message")
                         : fail(Errc::closed, "the other side closed the connection");
       break;
     case Wire::Kind::failed:

@@ -25,14 +25,14 @@ Task<Result<void>> port_answers(Loop& loop, std::string host, std::uint16_t port
       continue;
     }
     if (::send(socket->get(), greeting.data(), greeting.size(), MSG_NOSIGNAL) < 0)
-      co_return fail(Errc::closed, errno_text("send"));
+      co_return fail(Errc::closed, errno_text("cannot send"));
     Watch watch(loop, socket->get());
     const bool readable = co_await watch.readable(deadline);
-    if (!readable) co_return fail(Errc::timeout, "no answer");
+    if (!readable) co_return fail(Errc::timeout, "no response");
     char byte = 0;
     const ssize_t count = ::recv(socket->get(), &byte, 1, 0);
-    if (count < 0) co_return fail(Errc::closed, errno_text("receive"));
-    if (count == 0) co_return fail(Errc::closed, "the connection ended at once");
+    if (count < 0) co_return fail(Errc::closed, errno_text("cannot receive"));
+    if (count == 0) co_return fail(Errc::closed, "the connection was closed immediately");
     co_return Result<void>();
   }
   co_return last;
@@ -49,7 +49,7 @@ Result<std::vector<std::uint16_t>> free_ports(int count) {
     sockaddr* const any = reinterpret_cast<sockaddr*>(&address);
     if (!socket || ::bind(socket.get(), any, size) != 0 ||
         ::getsockname(socket.get(), any, &size) != 0)
-      return fail_errno("a free port");
+      return fail_errno("cannot find a free port");
     ports.push_back(ntohs(address.sin_port));
     held.push_back(std::move(socket));
   }

@@ -107,7 +107,7 @@ SSL_SESSION* PskSession::offered(const unsigned char** identity, std::size_t* si
 
 Result<void> PskSession::proved() {
   if (SSL_session_reused(ssl()) == 1) return {};
-  return fail(Errc::denied, "the other side did not prove the job's key");
+  return fail(Errc::denied, "the other side did not prove that it has the job's key");
 }
 
 Error PskSession::handshake_error() {

@@ -21,7 +21,7 @@ Task<Result<Frame>> receive_until(Loop& loop, Channel& channel, TimePoint deadli
   Tasks guard(loop);
   guard.start(close_at(loop, channel, deadline, late));
   Result<Frame> frame = co_await channel.receive();
-  if (!frame && late) co_return fail(Errc::timeout, "no answer in time");
+  if (!frame && late) co_return fail(Errc::timeout, "no response in time");
   co_return frame;
 }
 

@@ -118,11 +118,11 @@ Wire::Attempt SslWire::outcome_of(int result) {
   }
   if (bio_->failure != 0) {
     errno = bio_->failure;
-    return {.kind = Kind::failed, .error = fail_errno("connection")};
+    return {.kind = Kind::failed, .error = fail_errno("connection failed")};
   }
   if (!bio_->ended) return {.kind = Kind::failed};
   if (!end_is_announced()) return {.kind = Kind::end};
-  return {.kind = Kind::failed, .error = fail(Errc::closed, "the connection was cut")};
+  return {.kind = Kind::failed, .error = fail(Errc::closed, "the connection was lost")};
 }
 
 Wire::Attempt SslWire::handshake() {
@@ -136,7 +136,8 @@ Wire::Attempt SslWire::handshake() {
   if (attempt.kind == Kind::want_read || attempt.kind == Kind::want_write) return attempt;
   if (bio_->failure != 0) return attempt;
   if (attempt.kind == Kind::end || bio_->ended)
-    attempt.error = fail(Errc::closed, "the other side closed during the TLS handshake");
+    attempt.error =
+        fail(Errc::closed, "the other side closed the connection during the TLS handshake");
   else
     attempt.error = handshake_error();
   attempt.kind = Kind::failed;
@@ -164,7 +165,7 @@ Wire::Attempt SslWire::send_file(int fd, std::uint64_t offset, std::size_t bytes
   std::array<char, 16 << 10> piece;  // One record. Read again if it could not be sent.
   const std::size_t want = std::min(bytes, piece.size());
   const ssize_t count = ::pread(fd, piece.data(), want, static_cast<off_t>(offset));
-  if (count < 0) return {.kind = Kind::failed, .error = fail_errno("file")};
+  if (count < 0) return {.kind = Kind::failed, .error = fail_errno("cannot read the file")};
   if (count == 0) return {.kind = Kind::end};
   return put(piece.data(), static_cast<std::size_t>(count));
 }

@@ -111,7 +111,7 @@ Task<Result<std::vector<TcpAddress>>> resolve(Loop& loop, std::string host, std:
   if (!started) co_return started.error();
   Watch watch(loop, pipe->read.get());
   const bool answered = co_await watch.readable(deadline);
-  if (!answered) co_return fail(Errc::timeout, host + ": no answer from the name service");
+  if (!answered) co_return fail(Errc::timeout, host + ": no response from the name service");
   const std::lock_guard<std::mutex> lock(lookup->mutex);
   if (!lookup->failure.empty()) co_return fail(Errc::not_found, lookup->failure);
   co_return std::move(lookup->addresses);
@@ -119,18 +119,18 @@ Task<Result<std::vector<TcpAddress>>> resolve(Loop& loop, std::string host, std:
 
 Task<Result<Fd>> tcp_connect(Loop& loop, TcpAddress address, TimePoint deadline, std::string from) {
   Fd socket(::socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (!socket) co_return fail(Errc::system, errno_text("socket"));
+  if (!socket) co_return fail(Errc::system, errno_text("cannot open a socket"));
   set_option(socket, IPPROTO_TCP, TCP_NODELAY, 1);
   if (!from.empty() && is_loopback(address)) bind_to(socket, from);
   const auto* name = reinterpret_cast<const sockaddr*>(&address.storage);
   if (::connect(socket.get(), name, address.size) != 0 && errno != EINPROGRESS)
-    co_return fail(Errc::system, errno_text("connect"));
+    co_return fail(Errc::system, errno_text("cannot connect"));
   bool answered = false;
   {
     Watch watch(loop, socket.get());
     answered = co_await watch.writable(deadline);
   }
-  if (!answered) co_return fail(Errc::timeout, "no answer");
+  if (!answered) co_return fail(Errc::timeout, "no response");
   int failure = 0;
   socklen_t size = sizeof failure;
   ::getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &failure, &size);

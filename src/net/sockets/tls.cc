@@ -42,7 +42,7 @@ Task<Result<void>> shake(PskSession& session, Watch& watch, TimePoint deadline,
     else
       ready = co_await watch.readable(deadline);
     if (given_up) co_return fail(Errc::closed, "too many connections at once");
-    if (!ready) co_return fail(Errc::timeout, "the handshake was not finished in time");
+    if (!ready) co_return fail(Errc::timeout, "the handshake timed out");
   }
 }
 
@@ -222,7 +222,7 @@ Result<std::unique_ptr<TlsListener>> TlsListener::open(Loop& loop, std::uint16_t
                                                        KeyFor key_for, Duration handshake_max,
                                                        const std::string& address) {
   SslContext context = psk_server_context();
-  if (!context) return fail(Errc::system, "TLS: OpenSSL has no TLS_AES_128_GCM_SHA256");
+  if (!context) return fail(Errc::system, "TLS: OpenSSL does not support TLS_AES_128_GCM_SHA256");
   Fd socket = TRY(tcp_listen(port, address));
   auto listening = std::make_shared<Listening>(loop, std::move(socket), std::move(context),
                                                std::move(key_for), handshake_max);
@@ -257,7 +257,8 @@ Task<Result<TlsPeer>> tls_connect(Loop& loop, std::string host, std::uint16_t po
     }
     const std::string from = numeric(own_address(*socket));
     SslContext context = psk_client_context();
-    if (!context) co_return fail(Errc::system, "TLS: OpenSSL has no TLS_AES_128_GCM_SHA256");
+    if (!context)
+      co_return fail(Errc::system, "TLS: OpenSSL does not support TLS_AES_128_GCM_SHA256");
     Result<TlsPeer> peer = co_await prove(loop, std::move(*socket), std::move(context),
                                           std::move(identity), std::move(key), deadline);
     if (!peer) co_return peer;

@@ -54,7 +54,7 @@ struct Address {
       text = "/proc/self/fd/" + std::to_string(address.folder.get()) + path.substr(slash);
     }
     if (text.empty() || text.size() >= sizeof address.name.sun_path)
-      return fail(Errc::invalid_input, path + ": no path for a socket");
+      return fail(Errc::invalid_input, path + ": cannot be the path of a socket");
     std::memcpy(address.name.sun_path, text.data(), text.size());
     return address;
   }
@@ -63,7 +63,7 @@ struct Address {
 
 Result<Fd> open_socket() {
   Fd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (!socket) return fail_errno("socket");
+  if (!socket) return fail_errno("cannot open a socket");
   return socket;
 }
 
@@ -142,7 +142,7 @@ Result<std::unique_ptr<UnixChannel>> unix_connect(Loop& loop, const std::string&
   const Address address = TRY(Address::of(path));
   // Blocking: a local connect waits only for room in the listener's queue.
   Fd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (!socket) return fail_errno("socket");
+  if (!socket) return fail_errno("cannot open a socket");
   if (::connect(socket.get(), address.get(), sizeof address.name) != 0) {
     if (errno == ECONNREFUSED)
       return fail(Errc::not_found, path + ": no process is listening there");

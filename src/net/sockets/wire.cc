@@ -64,7 +64,7 @@ class PlainWire final : public Wire {
   static Attempt outcome_of(ssize_t count, Kind otherwise) {
     if (count >= 0) return {.bytes = static_cast<std::size_t>(count)};
     if (errno == EAGAIN || errno == EWOULDBLOCK) return {.kind = otherwise};
-    return {.kind = Kind::failed, .error = fail_errno("connection")};
+    return {.kind = Kind::failed, .error = fail_errno("connection failed")};
   }
 
   static void put(msghdr& message, const std::vector<Fd>& fds) {

@@ -35,15 +35,15 @@ Error not_enough(const std::vector<Gpu>& gpus, const std::vector<Holding>& held,
       std::count_if(wishes.begin(), wishes.end(), [](const Wish& wish) { return wish.count > 0; }));
   if (hosts > 1) text += " for " + std::to_string(hosts) + " hosts";
   if (gpus.empty())
-    return fail(Errc::system, text + ", and this machine has none available for hosts");
+    return fail(Errc::system, text + ", but this machine has none available for hosts");
   std::vector<std::string> holders;
   for (const Gpu& gpu : gpus)
     if (const Holding* const holding = holder_of(gpu, held))
       holders.push_back(holding->sickness.empty()
-                            ? gpu.name + " is " + holding->host + "'s of " + holding->job
+                            ? gpu.name + " is used by " + holding->host + " of " + holding->job
                             : gpu.name + " is out of use: it " + holding->sickness);
-  text += ", and " + std::to_string(gpus.size() - holders.size()) + " of " +
-          count_text(static_cast<std::int64_t>(gpus.size())) + " of this machine are free";
+  text += ", but only " + std::to_string(gpus.size() - holders.size()) + " of " +
+          count_text(static_cast<std::int64_t>(gpus.size())) + " on this machine are free";
   if (holders.size() > holders_told_max) {
     holders.resize(holders_told_max);
     holders.emplace_back("and so on");

@@ -37,15 +37,15 @@ TEST_CASE("assign: a job's GPUs are of one kind") {
 TEST_CASE("assign: too few GPUs are reported with their holders") {
   const auto none = assign({}, {}, {{"algo-1", 1}}, Topology());
   REQUIRE(!none);
-  CHECK(none.error().text == "the job needs 1 GPU, and this machine has none available for hosts");
+  CHECK(none.error().text == "the job needs 1 GPU, but this machine has none available for hosts");
   const std::vector<Holding> held = {{{"/dev/n0"}, "algo-1", "a"}, {{"/dev/n2"}, "algo-2", "a"}};
   const auto few =
       assign(gpus_of("nvidia.com/gpu", 3), held, {{"algo-1", 1}, {"algo-2", 1}}, Topology());
   REQUIRE(!few);
   CHECK(few.error().code == Errc::system);
   CHECK(few.error().text ==
-        "the job needs 2 GPUs for 2 hosts, and 1 of 3 GPUs of this machine are free "
-        "(nvidia.com/gpu=0 is algo-1's of a, nvidia.com/gpu=2 is algo-2's of a)");
+        "the job needs 2 GPUs for 2 hosts, but only 1 of 3 GPUs on this machine are free "
+        "(nvidia.com/gpu=0 is used by algo-1 of a, nvidia.com/gpu=2 is used by algo-2 of a)");
 }
 
 TEST_CASE("assign: a sick card goes to no job, and is named where it is missed") {
@@ -54,8 +54,9 @@ TEST_CASE("assign: a sick card goes to no job, and is named where it is missed")
                                      {.files = {"/dev/n0"}, .sickness = "needs recovery: Reset"}};
   CHECK(assign(gpus, held, {{"algo-1", 1}}, Topology())->at(0)[0].name == "nvidia.com/gpu=2");
   CHECK(assign(gpus, held, {{"algo-1", 2}}, Topology()).error().text ==
-        "the job needs 2 GPUs, and 1 of 3 GPUs of this machine are free (nvidia.com/gpu=0 is out "
-        "of use: it needs recovery: Reset, nvidia.com/gpu=1 is algo-1's of a)");
+        "the job needs 2 GPUs, but only 1 of 3 GPUs on this machine are free (nvidia.com/gpu=0 is "
+        "out "
+        "of use: it needs recovery: Reset, nvidia.com/gpu=1 is used by algo-1 of a)");
 }
 
 TEST_CASE("assign: a card by its other name, or a part of it, is not free") {

@@ -126,7 +126,7 @@ std::optional<CardHealth> lost_in(const std::string& line) {
   const std::size_t end = rest.find(": ");
   if (end == std::string::npos) return std::nullopt;
   return CardHealth{.bus = bus_name(rest.substr(0, end)),
-                    .sickness = "does not answer: " + visible_line(trim(rest.substr(end + 2)))};
+                    .sickness = "does not respond: " + visible_line(trim(rest.substr(end + 2)))};
 }
 
 class Reader {

@@ -133,9 +133,9 @@ TEST_CASE("card health: a card that the driver lost is all that it speaks of") {
   } const cases[] = {
       {"Unable to determine the device handle for GPU 0000:0B:00.0: GPU is lost.  Reboot the "
        "system to recover this GPU\n",
-       "does not answer: GPU is lost.  Reboot the system to recover this GPU"},
+       "does not respond: GPU is lost.  Reboot the system to recover this GPU"},
       {"Unable to determine the device handle for GPU0000:0B:00.0: Unknown Error\n",
-       "does not answer: Unknown Error"},
+       "does not respond: Unknown Error"},
   };
   for (const auto& c : cases) {
     const CardHealth health = only(c.text);
@@ -146,7 +146,7 @@ TEST_CASE("card health: a card that the driver lost is all that it speaks of") {
 }
 
 TEST_CASE("card health: a card is found by its device file, a lost one by its place") {
-  std::vector<CardHealth> cards = {{.bus = ":0b:00.0", .sickness = "does not answer: GPU is lost"},
+  std::vector<CardHealth> cards = {{.bus = ":0b:00.0", .sickness = "does not respond: GPU is lost"},
                                    {.bus = ":0c:00.0",
                                     .number = 1,
                                     .remarks = {"slowed down: too hot"},

@@ -122,7 +122,7 @@ Result<CdiFile> file_from(const Json& json) {
   if (!json.is_object()) return expected("the file", "an object with cdiVersion, kind and devices");
   const std::string version = TRY(text_at(json, "cdiVersion", ""));
   if (std::find(versions.begin(), versions.end(), version) == versions.end())
-    return expected("cdiVersion", "0.3.0 to 1.1.0, as text" + got(version));
+    return expected("cdiVersion", "a version from 0.3.0 to 1.1.0, as a string" + got(version));
   CdiFile file;
   file.kind = TRY(text_at(json, "kind", ""));
   const std::size_t slash = file.kind.find('/');
@@ -139,7 +139,7 @@ Result<CdiFile> file_from(const Json& json) {
     if (!is_device_name(name))
       return expected(where + "name", "letters, digits and inner _ - . :" + got(name));
     for (const CdiDevice& other : file.devices)
-      if (other.name == name) return expected(where + "name", "each name once" + got(name));
+      if (other.name == name) return expected(where + "name", "unique names" + got(name));
     Edits edits = TRY(edits_at(devices[i], where));
     file.devices.push_back({name, std::move(edits)});
   }

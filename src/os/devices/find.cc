@@ -35,9 +35,9 @@ Result<void> check_owner(int fd, const std::string& path, bool rootless) {
   if (::fstat(fd, &info) != 0) return fail_errno(path);
   const bool is_roots = info.st_uid == 0 || (rootless && info.st_uid == nobody);
   if (is_roots && (info.st_mode & others_write) == 0) return {};
-  return fail(
-      Errc::denied,
-      path + ": must be owned by root, and writable only by root: root follows its instructions");
+  return fail(Errc::denied, path +
+                                ": must be owned by root and writable only by root, because root "
+                                "follows its instructions");
 }
 
 bool is_cdi_name(const std::string& name) {
@@ -159,7 +159,7 @@ std::map<std::string, int> gpu_places(const std::string& told) {
 Result<std::vector<CardHealth>> ask_cards(const Env& env, const Places& places, Duration limit) {
   const Command command{.argv = card_health_command(), .env = env, .cwd = "/"};
   const std::optional<std::string> said = env::output_of(command, limit);
-  if (!said) return fail(Errc::not_found, "nvidia-smi -q: no answer");
+  if (!said) return fail(Errc::not_found, "nvidia-smi -q: no response");
   std::vector<CardHealth> cards = TRY(card_health_in(*said));
   add_numbers(cards, gpu_places(places.driver));
   return cards;
@@ -237,8 +237,8 @@ std::vector<std::string> closed_nodes(const job::HostDevices& devices) {
     if (::stat(node.outside.c_str(), &info) != 0 || (info.st_mode & others_use) == others_use)
       continue;
     lines.push_back(node.outside +
-                    " cannot be opened by hosts, whose users are unprivileged on this machine: "
-                    "chmod a+rw, or a udev rule with MODE=\"0666\"");
+                    " cannot be opened by hosts, whose users are unprivileged on this machine: run "
+                    "chmod a+rw, or add a udev rule with MODE=\"0666\"");
   }
   return lines;
 }

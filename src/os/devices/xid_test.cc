@@ -56,7 +56,7 @@ TEST_CASE("xid: the kind of error, and whose fault it is") {
       {{31, "", ""}, XidBlame::program, "GPU 3: illegal memory access by the program (Xid 31)"},
       {{94, "", ""},
        XidBlame::memory,
-       "GPU 3 has a memory error that only this program met (Xid 94): not your code"},
+       "GPU 3 has a memory error that affected only this program (Xid 94): not your code"},
       {{79, "", ""}, XidBlame::machine, "GPU 3 fell off the bus (Xid 79): not your code"},
       {{63, "", ""},
        XidBlame::nobody,

@@ -30,7 +30,7 @@ Result<std::size_t> read_some(const Fd& file, std::array<char, buffer_bytes>& in
   while (true) {
     const ssize_t count = ::read(file.get(), into.data(), into.size());
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return fail_errno("read");
+    if (count < 0) return fail_errno("cannot read");
     return static_cast<std::size_t>(count);
   }
 }

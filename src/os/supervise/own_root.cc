@@ -95,7 +95,7 @@ class MappingChild {
     MappingChild child;
     Pipe begun = TRY(make_pipe());
     child.pid_ = ::fork();
-    if (child.pid_ < 0) return fail_errno("fork");
+    if (child.pid_ < 0) return fail_errno("cannot start a process");
     if (child.pid_ == 0) {
       begun.write.reset();
       char word = 0;
@@ -139,12 +139,13 @@ Result<void> unshare_user(const User& user, const Env& env, OwnRoot& made) {
       find_mappers(user, ::getpid(), env, count, made.why_one_id);
   std::optional<MappingChild> child;
   if (mappers) child.emplace(TRY(MappingChild::begin(*mappers)));
-  if (::unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) return refused(errno_text("unshare"));
+  if (::unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0)
+    return refused(errno_text("cannot create namespaces"));
   if (child && child->map()) {
     made.ids = count + 1;
     return {};
   }
-  if (child) made.why_one_id = "newuidmap refused /etc/subuid's";
+  if (child) made.why_one_id = "newuidmap rejected the range in /etc/subuid";
   if (const Result<void> mapped = map_one_id(static_cast<std::uint32_t>(user.uid),
                                              static_cast<std::uint32_t>(user.gid), 0, 0);
       !mapped)
@@ -156,9 +157,9 @@ Result<void> unshare_user(const User& user, const Env& env, OwnRoot& made) {
 /// resolver's settings, say.
 Result<void> make_own_run() {
   if (::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0)
-    return fail_errno("mounts of our own");
+    return fail_errno("cannot create a mount namespace");
   if (Result<void> covered = cover_folder(run_folder, {"muster"}); !covered)
-    return covered.error().in("a /run of our own");
+    return covered.error().in("cannot create a separate /run");
   return make_folders("/run/muster");
 }
 

@@ -60,7 +60,7 @@ struct Started {
 
 Result<Started> start(const Command& command, bool bound, const std::vector<int>& kept) {
   const Fd null(::open("/dev/null", O_RDONLY | O_CLOEXEC));
-  if (!null) return fail_errno("/dev/null");
+  if (!null) return fail_errno("cannot open /dev/null");
   Pipe out = TRY(make_pipe());
   Pipe err = TRY(make_pipe());
   ::fcntl(out.read.get(), F_SETFL, O_NONBLOCK);

@@ -199,7 +199,7 @@ pid_t fork_unsignaled() {
 
 Result<std::string> find_program(const std::string& name, const Env& env, const std::string& cwd) {
   const auto denied = [](const std::string& path) {
-    return fail(Errc::denied, path + ": not executable; make it so with chmod +x");
+    return fail(Errc::denied, path + ": is not executable; run chmod +x on it");
   };
   if (name.find('/') != std::string::npos) {
     const std::string path = below(cwd, name);
@@ -223,7 +223,7 @@ Result<std::string> find_program(const std::string& name, const Env& env, const 
 Result<pid_t> spawn(const Command& command, const Stdio& stdio, const SpawnOptions& options) {
   CHECK_THAT(!command.argv.empty(), "a command has a program");
   if (has_nul(command))
-    return fail(Errc::invalid_input, "arguments and variables must not contain NUL");
+    return fail(Errc::invalid_input, "arguments and variables must not contain NUL characters");
   const std::string program = TRY(find_program(command.argv[0], command.env, command.cwd));
   std::error_code no_folder;
   const std::filesystem::path absolute = std::filesystem::absolute(program, no_folder);
@@ -231,7 +231,7 @@ Result<pid_t> spawn(const Command& command, const Stdio& stdio, const SpawnOptio
   Pipe report = TRY(make_pipe());
   const pid_t parent = ::getpid();
   const pid_t pid = fork_unsignaled();
-  if (pid < 0) return fail_errno("fork");
+  if (pid < 0) return fail_errno("cannot start a process");
   if (pid == 0) become(child, command, options, report.write.get(), parent);
   report.write.reset();
   Failure failure{};
@@ -246,7 +246,8 @@ Result<pid_t> spawn(const Command& command, const Stdio& stdio, const SpawnOptio
 
 Error replace_self(const Command& command, const Stdio& stdio) {
   if (command.argv.empty() || has_nul(command))
-    return fail(Errc::invalid_input, "cannot start a command that is empty or contains NUL");
+    return fail(Errc::invalid_input,
+                "cannot start a command that is empty or contains a NUL character");
   Result<std::string> program = find_program(command.argv[0], command.env, command.cwd);
   if (!program) return program.error();
   Prepared self = prepared(command, *program, stdio);

@@ -88,7 +88,7 @@ TEST_CASE("spawn: one line names what keeps a program from running") {
       {"not executable",
        {{at + "/plain.py"}, {}, ""},
        Errc::denied,
-       "/plain.py: not executable; make it so with chmod +x"},
+       "/plain.py: is not executable; run chmod +x on it"},
       {"not executable, on PATH",
        {{"plain.py"}, {{"PATH", "/usr/bin:" + at}}, ""},
        Errc::denied,
@@ -110,11 +110,11 @@ TEST_CASE("spawn: one line names what keeps a program from running") {
       {"a NUL in an argument",
        {{"true", std::string("a\0b", 3)}, default_env, ""},
        Errc::invalid_input,
-       "arguments and variables must not contain NUL"},
+       "arguments and variables must not contain NUL characters"},
       {"a NUL in a variable",
        {{"true"}, {{"PATH", "/usr/bin:/bin"}, {"X", std::string("a\0b", 3)}}, ""},
        Errc::invalid_input,
-       "arguments and variables must not contain NUL"},
+       "arguments and variables must not contain NUL characters"},
   };
   for (const auto& c : cases) {
     CAPTURE(c.name);

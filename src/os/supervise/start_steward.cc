@@ -100,7 +100,7 @@ loop::Task<Result<void>> ask_steward(loop::Loop& loop, std::string host_folder) 
   (*channel)->post(job::type_of(job::Message::alive), "{}");
   // A steward of an earlier muster answers `failed`: it does not know the question, and lives.
   const Result<Frame> answer = co_await (*channel)->receive();
-  if (!answer) co_return fail(Errc::closed, "the steward has ended");
+  if (!answer) co_return fail(Errc::closed, "the steward has exited");
   co_return Result<void>();
 }
 

@@ -73,7 +73,7 @@ Result<std::string> digest_told(const std::string& out) {
 Error too_slow(std::chrono::seconds limit) {
   return fail(Errc::invalid_input, "the image cannot be pulled: it took longer than " +
                                        std::to_string(limit.count()) +
-                                       " s; jobs.pull_limit of the server's config sets the limit");
+                                       " s; jobs.pull_limit in the server's config sets the limit");
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ Result<std::string> stored_name(const std::string& name) {
   if (image::is_digest(name)) return name;
   const image::Reference reference = TRY(image::reference_from(name));
   if (reference.transport != image::Reference::Transport::registry)
-    return fail(Errc::invalid_input, "expected the image's name, e.g. team/box:v1, got " + name +
+    return fail(Errc::invalid_input, "expected an image name, e.g. team/box:v1, got " + name +
                                          "; use sm image import for an image in a file or folder");
   return reference.digest.empty() ? image::to_text(reference) : reference.digest;
 }
@@ -38,9 +38,10 @@ Result<std::optional<image::Meaning>> look_up(const image::Store& store, const s
 }
 
 Error no_such_image(const std::string& name) {
-  return fail(Errc::invalid_input,
-              "there is no image " + name +
-                  "; sm image ls lists the images, sm image pull and sm image import add one");
+  return fail(
+      Errc::invalid_input,
+      "there is no image " + name +
+          "; list the images with sm image ls, or add one with sm image pull or sm image import");
 }
 
 Result<UsedImage> lease_image(const image::Store& store, const image::Image& image,
@@ -86,7 +87,7 @@ Result<void> obey(const image::Store& store, const std::string& policy_file,
                   const std::string& name, const image::Meaning& meaning) {
   if (policy_file.empty()) return {};
   if (image::is_digest(name))
-    return fail(Errc::invalid_input, "--policy: expected the image's name, e.g. team/box:v1");
+    return fail(Errc::invalid_input, "--policy: expected an image name, e.g. team/box:v1");
   const image::Reference reference = TRY(image::reference_from(name));
   if (!reference.digest.empty()) {
     const bool known = TRY(is_of_repository(store, reference));
@@ -126,7 +127,7 @@ Result<image::Imported> import_image(image::Store& store, const image::Reference
   copy.env = env;
   copy.on_progress = [&](std::uint64_t bytes) {
     constexpr std::uint64_t million = 1'000'000;
-    progress("copying by skopeo: " + std::to_string(bytes / million) + " MB");
+    progress("copying with skopeo: " + std::to_string(bytes / million) + " MB");
   };
   Result<image::Imported> imported = image::import_image(store, from, name, std::move(add), copy);
   progress("");

@@ -235,7 +235,7 @@ Result<FoundJob> find_job(const std::string& state, const std::string& name) {
   Result<Json> json = parse_json(*text);
   if (!json || !json->is_object())
     return fail(Errc::not_found,
-                folder + ": the job's record is damaged; sm clean --all removes it");
+                folder + ": the job's record is damaged; remove it with sm clean --all");
   return found(name, folder, *std::move(json));
 }
 
@@ -298,7 +298,7 @@ loop::Task<Result<std::vector<job::HostStacks>>> ask_for_stacks(loop::Loop& loop
     if (!host) co_return host.error();
     hosts.push_back(*std::move(host));
   }
-  if (hosts.empty()) co_return fail(Errc::closed, job.name + ": it has no running host");
+  if (hosts.empty()) co_return fail(Errc::closed, job.name + ": it has no running hosts");
   co_return hosts;
 }
 

@@ -24,7 +24,7 @@ Result<std::optional<Rootless>> enter_rootless(Env& env) {
   if (::geteuid() == 0) return std::optional<Rootless>();
   const std::string state = state_folder(env);
   if (user_state_folder(env).empty())
-    return fail(Errc::invalid_input, "HOME is not set; it is where a user's jobs are stored");
+    return fail(Errc::invalid_input, "HOME is not set; muster stores the jobs of users below it");
   const Result<supervise::OwnRoot> own = supervise::become_own_root(env);
   if (!own && own.error().code == Errc::denied)
     return fail(Errc::denied,

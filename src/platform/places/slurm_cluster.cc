@@ -57,7 +57,7 @@ Result<void> set_for_type(slurm::Site& site, const std::string& name, const std:
   if (name == "spares") {
     const std::optional<std::int64_t> number = parse_integer(value);
     if (!number || *number < 0 || *number > job::spares_max)
-      return expected("spares", "0 to " + std::to_string(job::spares_max));
+      return expected("spares", "a number from 0 to " + std::to_string(job::spares_max));
     site.spares = static_cast<int>(*number);
   } else if (!set_site(site, name, value)) {
     site.options.push_back("--" + name + (value.empty() ? "" : "=" + value));

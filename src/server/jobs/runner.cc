@@ -327,7 +327,7 @@ loop::Task<Result<std::vector<job::HostStacks>>> Runner::look(std::string name, 
   const auto active = active_.find(name);
   const platform::Requests::Look look =
       active == active_.end() ? nullptr : active->second->requests.look();
-  if (!look) co_return fail(Errc::closed, name + ": it has no running host");
+  if (!look) co_return fail(Errc::closed, name + ": it has no running hosts");
   std::vector<job::HostStacks> hosts = co_await look(calls);
   co_return hosts;
 }
