@@ -39,8 +39,10 @@ Result<std::optional<CredentialsEndpoint>> endpoint_in(const Env& env) {
       http::parse_url(relative.empty() ? full : "http://169.254.170.2" + relative);
   if (!url) return url.error().in(name);
   if (!url->origin.tls && !may_be_plain(url->origin.host))
-    return fail(Errc::invalid_input,
-                name + ": http is allowed only for this machine, 169.254.170.2 and .23; use https");
+    return fail(
+        Errc::invalid_input,
+        name +
+            ": http is allowed only for this machine, 169.254.170.2 and 169.254.170.23; use https");
   CredentialsEndpoint endpoint{*std::move(url), value_of(env, "AWS_CONTAINER_AUTHORIZATION_TOKEN"),
                                value_of(env, "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE")};
   return std::optional<CredentialsEndpoint>(std::move(endpoint));
@@ -71,8 +73,8 @@ Result<CredentialSources> credential_sources(const Env& env) {
   if (access.empty() != secret.empty())
     return fail(Errc::invalid_input,
                 access.empty()
-                    ? "AWS_SECRET_ACCESS_KEY is set and AWS_ACCESS_KEY_ID is not: expected both"
-                    : "AWS_ACCESS_KEY_ID is set and AWS_SECRET_ACCESS_KEY is not: expected both");
+                    ? "AWS_SECRET_ACCESS_KEY is set, but AWS_ACCESS_KEY_ID is not; set both"
+                    : "AWS_ACCESS_KEY_ID is set, but AWS_SECRET_ACCESS_KEY is not; set both");
   if (!access.empty())
     sources.variables = {trim(access), trim(secret), trim(value_of(env, "AWS_SESSION_TOKEN"))};
   sources.file = file_in(env);
@@ -150,8 +152,9 @@ loop::Task<Result<Credentials>> CredentialProvider::get() {
   if (!sources_.endpoint) {
     std::string looked = "no credentials: AWS_ACCESS_KEY_ID is not set";
     if (sources_.file) looked += ", " + sources_.file->path + " has no profile default";
-    co_return fail(Errc::denied,
-                   looked + ", no AWS_CONTAINER_CREDENTIALS_RELATIVE_URI or _FULL_URI is set");
+    co_return fail(Errc::denied, looked +
+                                     ", and neither AWS_CONTAINER_CREDENTIALS_RELATIVE_URI nor "
+                                     "AWS_CONTAINER_CREDENTIALS_FULL_URI is set");
   }
   origin_ = "the container's credentials endpoint";
   if (cached_ && (!cached_->expires || *cached_->expires - renew_before > wall_time()))

@@ -19,12 +19,11 @@ TEST_CASE("credentials: the environment's are used unchanged") {
 TEST_CASE("credentials: half a key pair is said by name, never by value") {
   const Result<CredentialSources> one = credential_sources({{"AWS_ACCESS_KEY_ID", "hush"}});
   REQUIRE(!one);
-  CHECK(one.error().text ==
-        "AWS_ACCESS_KEY_ID is set and AWS_SECRET_ACCESS_KEY is not: expected both");
+  CHECK(one.error().text == "AWS_ACCESS_KEY_ID is set, but AWS_SECRET_ACCESS_KEY is not; set both");
   const Result<CredentialSources> other = credential_sources({{"AWS_SECRET_ACCESS_KEY", "hush"}});
   REQUIRE(!other);
   CHECK(other.error().text ==
-        "AWS_SECRET_ACCESS_KEY is set and AWS_ACCESS_KEY_ID is not: expected both");
+        "AWS_SECRET_ACCESS_KEY is set, but AWS_ACCESS_KEY_ID is not; set both");
 }
 
 TEST_CASE("credentials: the container's endpoint is asked by http at known places only") {

@@ -36,7 +36,7 @@ loop::Task<bool> Tries::again(Error why, std::optional<Duration> wanted) {
   Duration pause = backoff_.next(random_chance());
   if (wanted) pause = std::max(pause, std::min(*wanted, options_.pauses.most));
   const auto millis = std::chrono::duration_cast<std::chrono::milliseconds>(pause).count();
-  log_.warning(what_ + ": " + why.text + "; try " + std::to_string(failures_ + 1) + " of " +
+  log_.warning(what_ + ": " + why.text + "; attempt " + std::to_string(failures_ + 1) + " of " +
                std::to_string(options_.tries_max) + " in " + std::to_string(millis) + " ms");
   loop::Timer timer(loop_);
   co_await timer.after(pause);
@@ -50,7 +50,7 @@ void Tries::headway() {
 
 Error Tries::final(const Error& error) const {
   Error last = error.in(what_);
-  if (failures_ > 1) last.text += " (" + std::to_string(failures_) + " tries)";
+  if (failures_ > 1) last.text += " (" + std::to_string(failures_) + " attempts)";
   return last;
 }
 

@@ -338,7 +338,8 @@ def test_a_servers_instance_types_have_gpus(standins, tmp_path):
         said = [event["message"] for event in events if event["message"].startswith("gpus:")]
         assert "gpus: /dev/standin0" in said and "gpus: /dev/standin1" in said, said
         assert any(line.count("standin") == 4 for line in said), said
-        with pytest.raises(sagemaker.exceptions.ClientError, match="gpus: 5 wanted, 4 there"):
+        refused = "gpus: 5 requested, 4 available"
+        with pytest.raises(sagemaker.exceptions.ClientError, match=refused):
             sagemaker.create_training_job(
                 TrainingJobName="five",
                 AlgorithmSpecification={"TrainingImage": "host", "TrainingInputMode": "File"},

@@ -77,7 +77,7 @@ def test_only_the_right_login_runs_a_private_image(tmp_path, monkeypatch, privat
     world = World(tmp_path, Address(private_registry), credentials_providers=providers)
     with world:
         for unknown, why in (
-            ("none", f'{ARN}none: this server has no login with this name: "{ARN}none"'),
+            ("none", f'{ARN}none: this server has no login with this name; add "{ARN}none"'),
             ("other", f"its login is for other.lab, not for {private_registry}"),
         ):
             with pytest.raises(ClientError) as refused:

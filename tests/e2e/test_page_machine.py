@@ -63,7 +63,7 @@ def test_what_runs_and_what_waits_for_what_is_shown_as_it_changes(served, browse
     try:
         browser.wait(f"{section('Running')}?.includes('first')", SECONDS)
         browser.wait(f"{section('Waiting')}?.includes('second')", SECONDS)
-        assert "hosts: 1 wanted, 0 of 1 free" in browser.run(f"return {section('Waiting')}")
+        assert "hosts: 1 requested, 0 of 1 free" in browser.run(f"return {section('Waiting')}")
         browser.wait(f"/[0-9.]+ [KM]B/.test({CAPACITY}[1][1])", SECONDS)
         running = browser.run(f"return {section('Running')}")
         key = served.server.keys["AWS_ACCESS_KEY_ID"]

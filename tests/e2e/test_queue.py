@@ -109,9 +109,10 @@ def test_keys_take_turns_and_a_priority_goes_before_all(server):
     assert "place 1 of 5; " in why(mine[0]) and "place 4 of 5" in why(mine[1])
     assert why(other[0]).startswith(f"Waiting for free hosts: place 2 of 5, behind {mine[0].name};")
     urgent = KeyJob(server, theirs, "print()", Tags=priority("3"))
-    assert f"behind {urgent.name} of higher priority" in why(other[0]), why(other[0])
-    assert re.search(rf"place 1 of 6; ml.c5.xlarge: 1 wanted, 0 of 1 free; starts when {holds.name}"
-                     r" ends, by (\S+ )?\d\d:\d\d UTC at the latest", why(urgent)), why(urgent)
+    assert f"behind {urgent.name}, which has a higher priority" in why(other[0]), why(other[0])
+    assert re.search(r"place 1 of 6; ml.c5.xlarge: 1 requested, 0 of 1 free; starts when "
+                     rf"{holds.name} ends, by (\S+ )?\d\d:\d\d UTC at the latest",
+                     why(urgent)), why(urgent)
     assert "(Pending: place 1 of 6, priority 3)" in table(server)[urgent.name]
     # A server that starts again has the same order.
     places = {job.name: table(server)[job.name] for job in (*mine, *other, urgent)}

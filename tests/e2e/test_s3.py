@@ -203,7 +203,7 @@ def test_what_stays_wrong_is_given_up_after_five_tries(server, download, fault, 
         (
             "s3://bucket/key",
             {"AWS_SECRET_ACCESS_KEY": ""},
-            "AWS_ACCESS_KEY_ID is set and AWS_SECRET_ACCESS_KEY is not: expected both",
+            "AWS_ACCESS_KEY_ID is set, but AWS_SECRET_ACCESS_KEY is not; set both",
         ),
     ],
 )
@@ -221,8 +221,8 @@ def test_without_credentials_the_line_says_where_was_looked(toolkit, folder):
     )  # fmt: skip
     assert last_line(done) == (
         "s3://bucket/key: no credentials: AWS_ACCESS_KEY_ID is not set, "
-        f"{folder}/.aws/credentials has no profile default, "
-        "no AWS_CONTAINER_CREDENTIALS_RELATIVE_URI or _FULL_URI is set"
+        f"{folder}/.aws/credentials has no profile default, and neither "
+        "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI nor AWS_CONTAINER_CREDENTIALS_FULL_URI is set"
     )
 
 

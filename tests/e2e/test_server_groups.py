@@ -101,7 +101,7 @@ if os.environ["SM_CURRENT_HOST"] == "{who}":
         ({"ResourceConfig": resources(group("a", "ml.large", 1), group("a", "ml.small", 1))},
          "two groups named a"),
         ({"ResourceConfig": resources(group("a", "ml.small", 1), group("b", "ml.large", 3))},
-         "ml.large: 3 wanted, 2 there"),
+         "ml.large: 3 requested, 2 available"),
     ],
     ids=["twice", "capacity"],
 )

@@ -288,8 +288,9 @@ def test_jobs_wait_for_their_turn_and_start_as_a_gang(tmp_path):
         assert third.describe()["SecondaryStatus"] == "Pending"  # Behind the second.
         why = [job.describe()["SecondaryStatusTransitions"][-1]["StatusMessage"]
                for job in (second, third)]
-        said = ("Waiting for free hosts: place 1 of 2; ml.c5.xlarge: 2 wanted, 1 of 2 free; starts "
-                rf"when {first.name} ends, by (\S+ )?\d\d:\d\d UTC at the latest")  # fmt: skip
+        said = ("Waiting for free hosts: place 1 of 2; ml.c5.xlarge: 2 requested, 1 of 2 free; "
+                rf"starts when {first.name} ends, by (\S+ )?\d\d:\d\d UTC "
+                "at the latest")  # fmt: skip
         assert re.fullmatch(said, why[0]), why
         assert why[1].startswith(f"Waiting for free hosts: place 2 of 2, behind {second.name}"), why
         first.api.stop_training_job(TrainingJobName=first.name)
@@ -333,12 +334,12 @@ def test_an_image_of_aws_s_runs_as_this_machine_and_says_so(tmp_path):
         algorithm = {"TrainingImage": aws, "TrainingInputMode": "File"}
         fine = Job(server, "print('hello')", AlgorithmSpecification=algorithm)
         assert fine.at_end()["TrainingJobStatus"] == "Completed", fine.text()
-        lack = "the image has autogluon 1.1, this machine's Python has none"
-        assert "algo-1 muster: runs as this machine: python /" in fine.text()
+        lack = "the image has autogluon 1.1, but this machine's Python has none"
+        assert "algo-1 muster: runs with this machine's programs: python /" in fine.text()
         assert fine.text().count(lack) == 1
         done = subprocess.run([SM, "describe", fine.name], env=server.env(), capture_output=True,
                               text=True, check=True, timeout=60)  # fmt: skip
-        assert "runs as this machine" in done.stdout and lack in done.stdout
+        assert "runs with this machine's programs" in done.stdout and lack in done.stdout
         bad = Job(server, "import autogluon", AlgorithmSpecification=algorithm)
         assert lack in bad.at_end()["FailureReason"]
         mine = {**algorithm, "TrainingImage": aws.replace("763104351884", "123456789012")}

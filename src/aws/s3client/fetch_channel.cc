@@ -86,7 +86,7 @@ loop::Task<Result<Pages>> read_manifest(std::shared_ptr<S3State> state, ChannelS
 
 Error empty_channel(const ChannelSource& source) {
   return fail(Errc::not_found,
-              s3wire::text_of(source.url) + (source.manifest ? ": the manifest lists no object"
+              s3wire::text_of(source.url) + (source.manifest ? ": the manifest lists no objects"
                                                              : ": no object has this prefix"));
 }
 

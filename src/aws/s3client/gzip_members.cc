@@ -53,9 +53,10 @@ Result<PackBuffer> PackBuffer::make(std::size_t capacity) {
   PackBuffer buffer;
   buffer.blob_ = TRY(make_blob());
   const int fd = buffer.blob_.fd.get();
-  if (::ftruncate(fd, static_cast<off_t>(capacity)) != 0) return fail_errno("memfd");
+  if (::ftruncate(fd, static_cast<off_t>(capacity)) != 0)
+    return fail_errno("cannot use a file in memory");
   void* const at = ::mmap(nullptr, capacity, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-  if (at == MAP_FAILED) return fail_errno("mmap");
+  if (at == MAP_FAILED) return fail_errno("cannot map a file in memory");
   buffer.space_ = {static_cast<char*>(at), capacity};
   return buffer;
 }
@@ -67,7 +68,8 @@ PackBuffer::~PackBuffer() {
 Result<int> PackBuffer::file() {
   const int fd = blob_.fd.get();
   if (blob_.bytes < space_.size()) {
-    if (::ftruncate(fd, static_cast<off_t>(blob_.bytes)) != 0) return fail_errno("memfd");
+    if (::ftruncate(fd, static_cast<off_t>(blob_.bytes)) != 0)
+      return fail_errno("cannot use a file in memory");
     cut_ = true;
   }
   return begin();
@@ -75,21 +77,22 @@ Result<int> PackBuffer::file() {
 
 Result<int> PackBuffer::begin() {
   const int fd = blob_.fd.get();
-  if (::lseek(fd, 0, SEEK_SET) != 0) return fail_errno("memfd");
+  if (::lseek(fd, 0, SEEK_SET) != 0) return fail_errno("cannot use a file in memory");
   return fd;
 }
 
 Result<void> PackBuffer::taken() {
   const off_t end = ::lseek(blob_.fd.get(), 0, SEEK_CUR);
-  if (end < 0) return fail_errno("memfd");
-  if (static_cast<std::size_t>(end) > space_.size()) return fail(Errc::system, "memfd: too large");
+  if (end < 0) return fail_errno("cannot use a file in memory");
+  if (static_cast<std::size_t>(end) > space_.size())
+    return fail(Errc::system, "the file in memory is too large");
   blob_.bytes = static_cast<std::uint64_t>(end);
   return {};
 }
 
 Result<Blob> PackBuffer::blob(std::shared_ptr<void> owner) const {
   Fd fd(::fcntl(blob_.fd.get(), F_DUPFD_CLOEXEC, 0));
-  if (!fd) return fail_errno("memfd");
+  if (!fd) return fail_errno("cannot use a file in memory");
   return Blob{std::move(fd), blob_.bytes, space_.data(), std::move(owner)};
 }
 

@@ -13,7 +13,7 @@ std::string hint(const std::string& code, const std::string& origin) {
   if (code == "ExpiredToken" || code == "InvalidToken" || code == "ExpiredTokenException")
     return by_variables ? "check AWS_SESSION_TOKEN" : "check " + origin;
   if (code == "RequestTimeTooSkewed") return "check this machine's clock";
-  return "the credentials of " + origin + " do not allow it";
+  return "the credentials of " + origin + " do not allow this operation";
 }
 
 /// The region to go to instead, if the answer says so.

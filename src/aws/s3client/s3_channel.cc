@@ -25,7 +25,7 @@ Result<std::string> safe_path(const std::string& key, std::string_view rest) {
     if (part.empty()) continue;
     if (part == "." || part == "..") return unfit(key, "invalid file name \"" + part + "\"");
     if (part.size() > name_bytes_max) return unfit(key, "a part of its key exceeds 255 bytes");
-    if (part.find('\0') != std::string::npos) return unfit(key, "its key contains NUL");
+    if (part.find('\0') != std::string::npos) return unfit(key, "its key contains a NUL character");
     parts.push_back(std::move(part));
   }
   return join(parts, "/");
@@ -51,8 +51,9 @@ Result<void> check_names(const std::vector<FetchItem>& items) {
     for (std::size_t slash = item.path.find('/'); slash != std::string::npos;
          slash = item.path.find('/', slash + 1))
       if (files.contains(std::string_view(item.path).substr(0, slash)))
-        return unfit(item.object.key, item.path.substr(0, slash) +
-                                          " is also an object; a file cannot be a folder, too");
+        return unfit(item.object.key,
+                     item.path.substr(0, slash) +
+                         " is also an object, but a name cannot be both a file and a folder");
   }
   return {};
 }

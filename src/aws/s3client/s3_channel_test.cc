@@ -107,7 +107,7 @@ TEST_CASE("channel: keys that no folder can hold are refused by name") {
       {{"a/../b"}, false, "object a/../b: invalid file name \"..\""},
       {{"./a"}, false, "object ./a: invalid file name \".\""},
       {{std::string(256, 'x')}, false, "a part of its key exceeds 255 bytes"},
-      {{std::string("a\0b", 3)}, false, "its key contains NUL"},
+      {{std::string("a\0b", 3)}, false, "its key contains a NUL character"},
       {{"foo", "foo/bar"}, false, "object foo/bar: foo is also an object"},
       {{"foo", "foo/"}, false, "object foo/: an object has the same name as this folder"},
       {{"a//b", "a/b"}, false, "object a/b: it would have the same file name as a//b"},

@@ -32,7 +32,7 @@ loop::Task<Result<Sums>> sums_of(loop::Loop& loop, http::FilePart part, bool wit
     const std::size_t wanted = std::min<std::uint64_t>(part.bytes, piece.size());
     const ssize_t count = ::pread(part.fd, piece.data(), wanted, static_cast<off_t>(part.offset));
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0) co_return fail_errno("read");
+    if (count < 0) co_return fail_errno("cannot read the file");
     if (count == 0) co_return fail(Errc::invalid_input, "the file became shorter in the meantime");
     const std::string_view bytes(piece.data(), static_cast<std::size_t>(count));
     crc32.add(bytes);
@@ -65,7 +65,7 @@ Result<Source> open_source(const std::string& path) {
 /// Parts of before and after a change make an object that never was.
 Result<void> check_unchanged(const Source& source) {
   struct stat status {};
-  if (::fstat(source.fd.get(), &status) != 0) return fail_errno("stat");
+  if (::fstat(source.fd.get(), &status) != 0) return fail_errno("cannot examine the file");
   if (static_cast<std::uint64_t>(status.st_size) == source.bytes &&
       status.st_ctim.tv_sec == source.changed.tv_sec &&
       status.st_ctim.tv_nsec == source.changed.tv_nsec)

@@ -37,7 +37,7 @@ Result<Sums> sums_of(const Blob& blob, bool with_sha256) {
     bytes = {blob.at, blob.bytes};
   } else if (blob.bytes > 0) {
     at = ::mmap(nullptr, blob.bytes, PROT_READ, MAP_SHARED | MAP_POPULATE, blob.fd.get(), 0);
-    if (at == MAP_FAILED) return fail_errno("mmap");
+    if (at == MAP_FAILED) return fail_errno("cannot map a file in memory");
     bytes = {static_cast<const char*>(at), blob.bytes};
   }
   const std::uint32_t crc = libdeflate_crc32(0, bytes.data(), bytes.size());
@@ -54,7 +54,7 @@ Result<Blob> make_blob(const std::string& folder) {
   Blob blob{Fd(folder.empty() ? ::memfd_create("muster-part", MFD_CLOEXEC)
                               : ::open(folder.c_str(), O_RDWR | O_TMPFILE | O_CLOEXEC, 0600)),
             0};
-  if (!blob.fd) return fail_errno(folder.empty() ? "memfd_create" : folder);
+  if (!blob.fd) return fail_errno(folder.empty() ? "cannot create a file in memory" : folder);
   return blob;
 }
 
@@ -63,7 +63,7 @@ Result<void> append(Blob& blob, std::string_view bytes) {
     const ssize_t count =
         ::pwrite(blob.fd.get(), bytes.data(), bytes.size(), static_cast<off_t>(blob.bytes));
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return fail_errno("part of an upload");
+    if (count < 0) return fail_errno("cannot use the temporary file for a part of the upload");
     blob.bytes += static_cast<std::uint64_t>(count);
     bytes.remove_prefix(static_cast<std::size_t>(count));
   }
@@ -77,7 +77,7 @@ Result<void> append(Blob& to, const Blob& from) {
     const std::size_t wanted = std::min<std::uint64_t>(piece.size(), from.bytes - offset);
     const ssize_t count = ::pread(from.fd.get(), piece.data(), wanted, static_cast<off_t>(offset));
     if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) return fail_errno("part of an upload");
+    if (count <= 0) return fail_errno("cannot use the temporary file for a part of the upload");
     TRY(append(to, std::string_view(piece.data(), static_cast<std::size_t>(count))));
     offset += static_cast<std::uint64_t>(count);
   }

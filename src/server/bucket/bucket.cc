@@ -91,7 +91,7 @@ Result<void> Bucket::replay(const LogEntry& entry) const {
   if (entry.kind == LogKind::settled) return {};
   if (entry.kind == LogKind::removed) {
     if (::unlinkat(objects_.get(), file.c_str(), 0) != 0 && errno != ENOENT)
-      return fail_errno("replay " + file);
+      return fail_errno("cannot replay " + file);
     return {};
   }
   const Result<std::string> there = read_small_file(objects_.get(), file);
@@ -108,10 +108,11 @@ Result<void> Bucket::recover() {
     if (left && is_torn(objects_.get(), file_of(left->record.key))) {
       const std::string file = file_of(left->record.key);
       if (::renameat(temporary_.get(), name.c_str(), objects_.get(), file.c_str()) != 0)
-        return fail_errno("recover " + file);
+        return fail_errno("cannot recover " + file);
       return {};
     }
-    if (::unlinkat(temporary_.get(), name.c_str(), 0) != 0) return fail_errno("clear " + name);
+    if (::unlinkat(temporary_.get(), name.c_str(), 0) != 0)
+      return fail_errno("cannot remove " + name);
     return {};
   });
 }
@@ -190,7 +191,7 @@ Result<WriteEnd> Bucket::remove(const std::string& key, const WriteCheck& check)
   const WriteEnd end = TRY(checked(file, check));
   if (end != WriteEnd::done) return end;
   if (::unlinkat(objects_.get(), file.c_str(), 0) != 0 && errno != ENOENT)
-    return fail_errno("remove");
+    return fail_errno("cannot remove the object");
   index_.remove(key);  // The object is gone, whatever becomes of the log.
   (void)TRY(log_->changed(LogKind::removed, file));
   if (tagged_) ::unlinkat(objects_.get(), (file + std::string(tags_suffix)).c_str(), 0);

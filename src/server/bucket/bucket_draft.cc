@@ -39,7 +39,7 @@ Result<void> write_pieces(int fd, std::string_view first, std::string_view secon
                                          iovec{const_cast<char*>(second.data()), second.size()}};
     const ssize_t count = ::writev(fd, pieces.data(), 2);
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return fail_errno("write");
+    if (count < 0) return fail_errno("cannot write the object's file");
     const std::size_t of_first = std::min(first.size(), static_cast<std::size_t>(count));
     first.remove_prefix(of_first);
     second.remove_prefix(static_cast<std::size_t>(count) - of_first);
@@ -53,7 +53,7 @@ Result<void> copy_by_hand(int from, std::uint64_t offset, int to, std::uint64_t 
     const std::size_t want = std::min<std::uint64_t>(bytes, buffer.size());
     const ssize_t count = ::pread(from, buffer.data(), want, static_cast<off_t>(offset));
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return fail_errno("read");
+    if (count < 0) return fail_errno("cannot read the object's file");
     if (count == 0) return fail(Errc::system, "the file is shorter than it was");
     TRY(write_pieces(to, std::string_view(buffer).substr(0, static_cast<std::size_t>(count)), {}));
     offset += static_cast<std::uint64_t>(count);
@@ -67,7 +67,8 @@ Result<std::string> read_end(int fd, std::uint64_t file_bytes, std::size_t bytes
   if (bytes > file_bytes) return fail(Errc::protocol, "the record is longer than the file");
   std::string end(bytes, '\0');
   const ssize_t count = ::pread(fd, end.data(), bytes, static_cast<off_t>(file_bytes - bytes));
-  if (count < 0 || static_cast<std::size_t>(count) != bytes) return fail_errno("read");
+  if (count < 0 || static_cast<std::size_t>(count) != bytes)
+    return fail_errno("cannot read the object's file");
   return end;
 }
 
@@ -127,7 +128,7 @@ Result<void> Draft::begin() {
   if (file_) return {};
   std::string name = fresh_name();
   file_ = Fd(::openat(folder_, name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-  if (!file_) return fail_errno("a temporary file");
+  if (!file_) return fail_errno("cannot create a temporary file");
   name_ = std::move(name);
   return {};
 }
@@ -148,7 +149,7 @@ Result<void> Draft::keep_room(std::uint64_t bytes) {
   TRY(leave_room(wanted - kept_));
   const int kept = ::fallocate(file_.get(), FALLOC_FL_KEEP_SIZE, static_cast<off_t>(kept_),
                                static_cast<off_t>(wanted - kept_));
-  if (kept != 0 && errno == ENOSPC) return fail_errno("room for the object");
+  if (kept != 0 && errno == ENOSPC) return fail_errno("cannot reserve space for the object");
   kept_ = wanted;
   return {};
 }
@@ -191,7 +192,8 @@ Result<void> Draft::add_file(int fd, std::uint64_t offset, std::uint64_t bytes) 
     const std::size_t want = std::min<std::uint64_t>(bytes, copy_bytes_max);
     const ssize_t count = ::copy_file_range(fd, &at, file_.get(), nullptr, want, 0);
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0 && (errno == ENOSPC || errno == EIO)) return fail_errno("copy");
+    if (count < 0 && (errno == ENOSPC || errno == EIO))
+      return fail_errno("cannot copy the object's file");
     if (count < 0) return copy_by_hand(fd, static_cast<std::uint64_t>(at), file_.get(), bytes);
     if (count == 0) return fail(Errc::system, "the file is shorter than it was");
     bytes -= static_cast<std::uint64_t>(count);
@@ -211,7 +213,7 @@ Result<void> Draft::seal(const ObjectRecord& record) {
 }
 
 Result<void> Draft::sync() {
-  return ::fsync(file_.get()) == 0 ? Result<void>() : fail_errno("sync");
+  return ::fsync(file_.get()) == 0 ? Result<void>() : fail_errno("cannot sync the object's file");
 }
 
 Result<void> Draft::put_at(int place, const std::string& name) {
@@ -231,9 +233,9 @@ Result<void> Draft::put_at(int place, const std::string& name) {
     return {};
   }
   if (errno == EEXIST && rename(RENAME_EXCHANGE)) return {};  // What was there goes with us.
-  if (errno != EINVAL && errno != ENOSYS) return fail_errno("rename");
+  if (errno != EINVAL && errno != ENOSYS) return fail_errno("cannot rename the object's file");
   TRY(sync());
-  if (!rename(0)) return fail_errno("rename");
+  if (!rename(0)) return fail_errno("cannot rename the object's file");
   name_.clear();
   return {};
 }
@@ -247,9 +249,10 @@ Result<void> restore_file(int temporary, int place, const std::string& name,
                           std::string_view bytes) {
   const std::string draft = fresh_name();
   const Fd file(::openat(temporary, draft.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-  if (!file) return fail_errno("a temporary file");
+  if (!file) return fail_errno("cannot create a temporary file");
   TRY(write_pieces(file.get(), bytes, {}));
-  if (::renameat(temporary, draft.c_str(), place, name.c_str()) != 0) return fail_errno("rename");
+  if (::renameat(temporary, draft.c_str(), place, name.c_str()) != 0)
+    return fail_errno("cannot rename the object's file");
   return {};
 }
 
@@ -258,11 +261,12 @@ Result<void> write_small(int temporary, int place, const std::string& name, std:
   {
     const Fd file(
         ::openat(temporary, draft.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-    if (!file) return fail_errno("a temporary file");
+    if (!file) return fail_errno("cannot create a temporary file");
     Result<void> written = write_pieces(file.get(), text, {});
-    if (written && ::fdatasync(file.get()) != 0) written = fail_errno("sync");
+    if (written && ::fdatasync(file.get()) != 0)
+      written = fail_errno("cannot sync the object's file");
     if (written && ::renameat(temporary, draft.c_str(), place, name.c_str()) != 0)
-      written = fail_errno("rename");
+      written = fail_errno("cannot rename the object's file");
     if (!written) {
       ::unlinkat(temporary, draft.c_str(), 0);
       return written;
@@ -274,10 +278,10 @@ Result<void> write_small(int temporary, int place, const std::string& name, std:
 Result<OpenedObject> open_object_file(int folder, const std::string& name, bool read_small) {
   OpenedObject object;
   object.file = Fd(::openat(folder, name.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!object.file) return fail_errno("object");
+  if (!object.file) return fail_errno("cannot open the object");
   const int fd = object.file.get();
   struct stat status {};
-  if (::fstat(fd, &status) != 0) return fail_errno("object");
+  if (::fstat(fd, &status) != 0) return fail_errno("cannot open the object");
   const auto file_bytes = static_cast<std::uint64_t>(status.st_size);
   if (read_small && file_bytes < small_bytes_max) {  // One read gives all.
     object.small = TRY(read_end(fd, file_bytes, file_bytes));
@@ -295,9 +299,9 @@ Result<OpenedObject> open_object_file(int folder, const std::string& name, bool 
 
 Result<std::string> read_small_file(int folder, const std::string& name) {
   const Fd file(::openat(folder, name.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file) return fail_errno("file");
+  if (!file) return fail_errno("cannot open the file");
   struct stat status {};
-  if (::fstat(file.get(), &status) != 0) return fail_errno("file");
+  if (::fstat(file.get(), &status) != 0) return fail_errno("cannot open the file");
   const auto bytes = static_cast<std::uint64_t>(status.st_size);
   if (bytes > small_file_bytes_max) return fail(Errc::protocol, "the file is too long");
   return read_end(file.get(), bytes, bytes);

@@ -24,7 +24,7 @@ Result<std::string> all_of(int fd, std::uint64_t bytes) {
   while (at < text.size()) {
     const ssize_t count = ::pread(fd, text.data() + at, text.size() - at, static_cast<off_t>(at));
     if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) return fail_errno("the bucket's log");
+    if (count <= 0) return fail_errno("cannot read the bucket's log");
     at += static_cast<std::size_t>(count);
   }
   return text;
@@ -74,7 +74,7 @@ Result<void> BucketLog::replay(const std::function<Result<void>(const LogEntry&)
   for (const LogRead& read : reads)
     for (const LogEntry& entry : read.entries) last[entry.file] = &entry;
   for (const auto& [file, entry] : last) TRY(apply(*entry));
-  if (::syncfs(folder_) != 0) return fail_errno("sync of a replayed log");
+  if (::syncfs(folder_) != 0) return fail_errno("cannot sync a replayed log");
   for (Half& half : halves_) TRY(empty(half));
   return {};
 }
@@ -86,8 +86,8 @@ Result<void> BucketLog::write_at(int fd, std::string_view bytes, std::uint64_t a
         options_.disk.write(fd, bytes.data(), bytes.size(), static_cast<off_t>(at));
     if (count < 0 && errno == EINTR) continue;
     const bool full = count < 0 && (errno == ENOSPC || errno == EDQUOT);
-    if (full) return fail(Errc::closed, errno_text("the bucket's log"));
-    if (count < 0) return fail_errno("the bucket's log");
+    if (full) return fail(Errc::closed, errno_text("cannot write the bucket's log"));
+    if (count < 0) return fail_errno("cannot write the bucket's log");
     bytes.remove_prefix(static_cast<std::size_t>(count));
     at += static_cast<std::uint64_t>(count);
   }
@@ -95,7 +95,7 @@ Result<void> BucketLog::write_at(int fd, std::string_view bytes, std::uint64_t a
 }
 
 Result<void> BucketLog::sync_data(int fd) const {
-  return options_.disk.sync(fd) == 0 ? Result<void>() : fail_errno("sync of the bucket's log");
+  return options_.disk.sync(fd) == 0 ? Result<void>() : fail_errno("cannot sync the bucket's log");
 }
 
 /// The disk's first error is kept, reported, and returned from here on. The mutex is held.
@@ -128,7 +128,7 @@ Result<void> BucketLog::make_room(Half& half, std::uint64_t bytes) {
   if (half.size + bytes <= half.room) return {};
   const std::string zeros(std::max(room_step_bytes, bytes), '\0');
   TRY(write_at(half.file.get(), zeros, half.room));
-  if (half.room == 0 && ::fsync(folder_) != 0) return fail_errno("the bucket's folder");
+  if (half.room == 0 && ::fsync(folder_) != 0) return fail_errno("cannot sync the bucket's folder");
   half.room += zeros.size();
   return {};
 }
@@ -170,7 +170,7 @@ bool BucketLog::turn() {
 /// Whatever the full file speaks of was in its place before it spoke of it.
 void BucketLog::settle(Half& half) {
   Result<void> done =
-      options_.disk.sync_all(folder_) == 0 ? Result<void>() : fail_errno("sync of a bucket");
+      options_.disk.sync_all(folder_) == 0 ? Result<void>() : fail_errno("cannot sync a bucket");
   if (done) done = empty(half);
   if (!done) done = fail(Errc::system, done.error().text);  // Also a full disk's: no second try.
   const std::lock_guard lock(mutex_);

@@ -50,7 +50,7 @@ Result<WholeObject> BucketStore::read(const s3wire::S3Url& url, std::uint64_t by
   if (!object) return fail(Errc::not_found, name + ": no such object");
   if (object->record.size > bytes_max)
     return fail(Errc::invalid_input, name + ": it has " + std::to_string(object->record.size) +
-                                         " bytes, the limit is " + std::to_string(bytes_max));
+                                         " bytes, but the limit is " + std::to_string(bytes_max));
   WholeObject whole{std::move(object->record), std::move(object->small)};
   if (object->is_small) return whole;
   const std::size_t size = static_cast<std::size_t>(whole.record.size);

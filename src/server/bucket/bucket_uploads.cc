@@ -162,7 +162,7 @@ Result<bool> BucketUploads::put_part(const std::string& id, int number, Draft dr
   TRY(draft.seal(record));
   const Result<Fd> folder = [&]() -> Result<Fd> {
     Fd opened(::openat(bucket_.uploads_folder(), id.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-    if (!opened) return fail_errno("upload");
+    if (!opened) return fail_errno("cannot create the upload");
     return opened;
   }();
   if (!folder) return false;

@@ -45,12 +45,12 @@ Result<void, aws::Refusal> Budget::fits(const Amount& more) const {
   std::string over;
   if (most_.bytes > 0 && more.bytes > 0 && there.bytes + more.bytes > most_.bytes)
     over = bytes_text(most_.bytes) + ", of which " + bytes_text(there.bytes) +
-           " are used; this needs " + bytes_text(more.bytes) + " more";
+           " are used; this request requires " + bytes_text(more.bytes) + " more";
   else if (most_.files > 0 && more.files > 0 && there.files + more.files > most_.files)
     over = std::to_string(most_.files) + " objects and parts of uploads, all of which are used";
   if (over.empty()) return {};
   return aws::Refusal{"QuotaExceeded",
-                      "The quota of this key's places is " + over +
+                      "The S3 quota of this job's key is " + over +
                           ". Delete objects, ask for a larger VolumeSizeInGB, or ask for a larger "
                           "jobs.s3_budget_gib in the server's config.",
                       403,

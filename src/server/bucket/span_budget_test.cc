@@ -122,7 +122,8 @@ TEST_CASE("budget: the refusal has the figures, and a code that clients do not r
   REQUIRE(!bytes);
   CHECK(bytes.error().status == 403);
   CHECK(bytes.error().message ==
-        "The quota of this key's places is 10.0 MiB, of which 9.0 MiB are used; this needs 2.0 MiB "
+        "The S3 quota of this job's key is 10.0 MiB, of which 9.0 MiB are used; this request "
+        "requires 2.0 MiB "
         "more. "
         "Delete objects, ask for a larger VolumeSizeInGB, or ask for a larger jobs.s3_budget_gib "
         "in the server's config.");

@@ -56,7 +56,7 @@ Result<void, aws::Refusal> Functions::spend(std::size_t weight) {
   spent_ += weight;
   if (spent_ <= weight_max) return {};
   return template_error("the values of its functions are larger than " +
-                        std::to_string(weight_max >> 20) + " MiB in all");
+                        std::to_string(weight_max >> 20) + " MiB in total");
 }
 
 Result<Json, aws::Refusal> Functions::value(const Json& written) {

@@ -26,7 +26,7 @@ constexpr std::size_t page_bytes_max = 1u << 20;
 aws::Refusal too_many_streams() {
   return {"InvalidParameterException",
           "More than " + std::to_string(streams_max) +
-              " log streams match: give logStreamNames, a prefix or a later startTime"};
+              " log streams match: specify logStreamNames, a prefix or a later startTime"};
 }
 
 /// Stable and unique for ever: a job's number is never given again.

@@ -151,11 +151,12 @@ Result<std::string> remove(const KeyFlags& flags, const ServerConfig& config) {
       TRY(store.remove_key(flags.id, flags.force || !config.keys.empty()));
   if (removal == store::KeyRemoval::unknown)
     return fail(Errc::not_found,
-                "there is no key " + to_utf8(flags.id) + "; sm key list lists them");
+                "there is no key " + to_utf8(flags.id) + "; list the keys with sm key list");
   if (removal == store::KeyRemoval::last)
-    return fail(Errc::invalid_input, flags.id +
-                                         " is the last key: without it, the server cannot be used "
-                                         "(its next start creates one); --force deletes it");
+    return fail(Errc::invalid_input,
+                flags.id +
+                    " is the last key: the server cannot be used without a key (it creates one "
+                    "when it next starts); use --force to delete it");
   TRY(tell_of_change(config.data));
   return std::string();
 }

@@ -528,7 +528,7 @@ loop::Task<void> until_told(Server& server) {
     reopen_log(server);
     signal = co_await signals.next();
   }
-  server.log.info("stopping: requests in progress are completed; jobs continue");
+  server.log.info("stopping: completing the requests in progress; jobs continue");
   if (server.web) server.web->stop();
   co_await server.http->stop(Clock::now() + stop_grace);
   server.loop.stop();

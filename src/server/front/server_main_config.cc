@@ -46,7 +46,7 @@ Result<void> set_name(ServerConfig& config, const Json& json) {
   const Result<http::Url> url =
       http::parse_url("http://" + config.name + ":1/");  // No port, no path of its own.
   if (url && url->origin.host == config.name) return {};
-  return expected("name", "a host's name or IPv4 address, got \"" + config.name + "\"");
+  return expected("name", "a host name or an IPv4 address, got \"" + config.name + "\"");
 }
 
 Result<void> set_account(ServerConfig& config, const Json& json) {
@@ -171,7 +171,7 @@ Result<void> set_key(ServerConfig& config, const std::string& name, const Json& 
     names.emplace_back(key.name);
   }
   return fail(Errc::invalid_input,
-              "\"" + name + "\" is not a key of the config; its keys are " + join(names, ", "));
+              "\"" + name + "\" is not a config key; the config keys are " + join(names, ", "));
 }
 
 /// The text with spaces for comments, from // to the end of a line: so positions do not change.
@@ -196,7 +196,7 @@ bool is_loopback(const std::string& host) {
 
 Result<void> check(const ServerConfig& config) {
   if (config.certificate.empty() != config.key.empty())
-    return fail(Errc::invalid_input, "tls_certificate and tls_key require each other");
+    return fail(Errc::invalid_input, "tls_certificate and tls_key must be set together");
   if (!config.ca.empty() && config.certificate.empty())
     return fail(Errc::invalid_input, "tls_ca: requires tls_certificate");
   if (!is_loopback(config.host) && config.certificate.empty() && !config.insecure_http)

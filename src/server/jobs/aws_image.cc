@@ -108,14 +108,14 @@ std::string lack_of(const AwsImage& image, const std::map<std::string, std::stri
                          first_two(found->second) != first_two(wanted);
     if (found != versions.end() && !differs) continue;
     text += (text.empty() ? "the image has " : "; it has ") + module +
-            (wanted.empty() ? "" : " " + wanted) + ", this machine's Python has " +
+            (wanted.empty() ? "" : " " + wanted) + ", but this machine's Python has " +
             (differs ? found->second : "none");
   }
   return text;
 }
 
 std::string runs_as(const std::string& python, const std::map<std::string, std::string>& versions) {
-  std::string text = "runs as this machine: python " + python;
+  std::string text = "runs with this machine's programs: python " + python;
   std::string packages;
   for (const auto& [name, version] : versions) {
     if (name == "python")
@@ -123,7 +123,7 @@ std::string runs_as(const std::string& python, const std::map<std::string, std::
     else
       packages += (packages.empty() ? "" : ", ") + name + (version.empty() ? "" : " " + version);
   }
-  return text + ", packages " + (packages.empty() ? "of no framework" : packages);
+  return text + ", packages " + (packages.empty() ? "without frameworks" : packages);
 }
 
 std::string with_lack(const std::string& reason, const std::string& lack) {

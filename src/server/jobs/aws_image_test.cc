@@ -44,23 +44,25 @@ TEST_CASE("aws image: the error names missing packages, with their versions") {
   CHECK(lack_of(torch, {{"torch", "2.0.0+cpu"}}).empty());
   CHECK(lack_of(torch, {{"torch", ""}}).empty());
   CHECK(lack_of(torch, {{"torch", "2.10.0"}}) ==
-        "the image has torch 2.0.1, this machine's Python has 2.10.0");
+        "the image has torch 2.0.1, but this machine's Python has 2.10.0");
   CHECK(lack_of(torch, {{"numpy", "1.2"}}) ==
-        "the image has torch 2.0.1, this machine's Python has none");
+        "the image has torch 2.0.1, but this machine's Python has none");
   CHECK(lack_of({{"torch", "transformers"}, ""}, {}) ==
-        "the image has torch, this machine's Python has none; it has transformers, this machine's "
-        "Python has none");
+        "the image has torch, but this machine's Python has none; it has transformers, but this "
+        "machine's Python has none");
   CHECK(lack_of({{}, ""}, {}).empty());
 }
 
 TEST_CASE("aws image: one line says how its jobs run") {
   CHECK(runs_as("/usr/bin/python3", {{"numpy", "1.26.4"}, {"python", "3.11.2"}, {"torch", ""}}) ==
-        "runs as this machine: python /usr/bin/python3 (3.11.2), packages numpy 1.26.4, torch");
-  CHECK(runs_as("/p", {}) == "runs as this machine: python /p, packages of no framework");
+        "runs with this machine's programs: python /usr/bin/python3 (3.11.2), packages numpy "
+        "1.26.4, torch");
+  CHECK(runs_as("/p", {}) ==
+        "runs with this machine's programs: python /p, packages without frameworks");
 }
 
 TEST_CASE("aws image: an import error comes with the packages that the machine lacks") {
-  const std::string lack = "the image has torch 2.0, this machine's Python has none";
+  const std::string lack = "the image has torch 2.0, but this machine's Python has none";
   CHECK(with_lack("AlgorithmError: ModuleNotFoundError: No module named 'torch'\nlast", lack) ==
         "AlgorithmError: ModuleNotFoundError: No module named 'torch'\n" + lack + "\nlast");
   CHECK(with_lack("AlgorithmError: ValueError", lack) == "AlgorithmError: ValueError");

@@ -68,7 +68,8 @@ Result<job::Network> network_at(const Json& json, const std::string& key) {
 }
 
 Result<std::vector<JobConfig::PriorityMax>> priority_max_at(const Json& json) {
-  if (!json.is_object()) return expected_key("priority_max", "an object of access keys' ids");
+  if (!json.is_object())
+    return expected_key("priority_max", "an object whose keys are access key IDs");
   std::vector<JobConfig::PriorityMax> all;
   for (const auto& [name, value] : json.items()) {
     const std::int64_t most = value.is_number_integer() ? value.get<std::int64_t>() : -1;
@@ -88,14 +89,14 @@ Result<Env> environment_at(const Json& json) {
     const bool is_name =
         !name.empty() && name.find_first_of(std::string("=\0", 2)) == std::string::npos;
     if (!is_name || text == nullptr || text->find('\0') != std::string::npos)
-      return expected_key("environment." + name, "a variable's name, and text");
+      return expected_key("environment." + name, "a variable name and a string");
     environment[name] = *text;
   }
   return environment;
 }
 
 Result<JobConfig::Instance> instance_at(const Json& json, const std::string& key) {
-  if (!json.is_object()) return expected_key(key, "an object of cpus, memory_gib, gpus");
+  if (!json.is_object()) return expected_key(key, "an object with cpus, memory_gib and gpus");
   JobConfig::Instance instance;
   for (const auto& [name, value] : json.items()) {
     const double number = TRY(number_at(value, key + "." + name));
@@ -112,7 +113,7 @@ Result<JobConfig::Instance> instance_at(const Json& json, const std::string& key
 }
 
 Result<std::vector<JobConfig::Image>> images_at(const Json& json) {
-  if (!json.is_object()) return expected_key("images", "an object of image names");
+  if (!json.is_object()) return expected_key("images", "an object whose keys are image names");
   std::vector<JobConfig::Image> images;
   for (const auto& [name, value] : json.items()) {
     JobConfig::Image image{name, {}};
@@ -129,7 +130,7 @@ Result<std::vector<JobConfig::Image>> images_at(const Json& json) {
 
 Result<Amounts> capacity_at(const Json& json) {
   if (!json.is_object())
-    return expected_key("capacity", "an object of cpus, memory_gib, gpus, hosts and types");
+    return expected_key("capacity", "an object with cpus, memory_gib, gpus, hosts and types");
   Amounts capacity;
   for (const auto& [name, value] : json.items()) {
     const double number = TRY(number_at(value, "capacity." + name));
@@ -175,7 +176,8 @@ Result<void> set_images(JobConfig& config, const Json& json) {
 }
 
 Result<void> set_instance_types(JobConfig& config, const Json& json) {
-  if (!json.is_object()) return expected_key("instance_types", "an object of instance types");
+  if (!json.is_object())
+    return expected_key("instance_types", "an object whose keys are instance types");
   config.instances.clear();
   for (const auto& [name, each] : json.items()) {
     const JobConfig::Instance instance = TRY(instance_at(each, "instance_types." + name));
@@ -324,14 +326,14 @@ Result<JobConfig::CredentialsProvider> provider_at(const Json& json, const std::
     if (registry.find_first_of("/* \t\n") != std::string::npos)
       return expected_key(key + ".registries",
                           "registries, e.g. \"registry.lab:5000\", got \"" + registry + "\"");
-  if (provider.registries.empty()) return expected_key(key, "registries that its login is for");
+  if (provider.registries.empty()) return expected_key(key, "the registries that the login is for");
   if (!provider.logins.starts_with('/')) return expected_key(key + ".logins", "an absolute path");
   return provider;
 }
 
 Result<void> set_credentials_providers(JobConfig& config, const Json& json) {
   const std::string key = "credentials_providers";
-  if (!json.is_object()) return expected_key(key, "an object of ARNs");
+  if (!json.is_object()) return expected_key(key, "an object whose keys are ARNs");
   for (const auto& [arn, value] : json.items()) {
     if (!arn.starts_with("arn:"))
       return expected_key(
@@ -471,7 +473,7 @@ Result<void> check_gpus(const JobConfig& config, const std::function<Result<int>
   const int there = TRY(count());
   if (most <= there) return {};
   return expected_key(key,
-                      (there == 0 ? "0, since this machine has no GPU that can be opened"
+                      (there == 0 ? "0, because this machine has no GPU that can be opened"
                                   : "at most " + std::to_string(there) + ", this machine's GPUs") +
                           ", got " + std::to_string(most));
 }

@@ -65,7 +65,8 @@ Result<void, aws::Refusal> check_request(const api::JobRequest& request, const J
         "AlgorithmSpecification.TrainingImage is missing; AlgorithmName is not supported");
   TRY(training_image(request.image, request.credentials_provider, config));
   if (request.spec.environment.contains(hang_variable) && !hang_after_in(request.spec.environment))
-    return api::invalid("Environment MUSTER_HANG_AFTER: expected seconds, 0 or 10 to 2419200");
+    return api::invalid(
+        "Environment MUSTER_HANG_AFTER: expected a number of seconds: 0, or 10 to 2419200");
   for (const job::HostGroup& group : groups_of(request.spec))
     if (!config.instance(group.type))
       return api::invalid("InstanceType " + group.type + ": this server has " +
@@ -77,8 +78,9 @@ Result<void, aws::Refusal> check_request(const api::JobRequest& request, const J
   const std::string& checkpoints = request.spec.checkpoint_url;
   const Result<s3wire::S3Url> kept = s3wire::parse_s3_prefix(checkpoints);
   if (kept && kept->key.empty())
-    return api::invalid("CheckpointConfig.S3Uri " + checkpoints +
-                        " is a whole bucket, with other jobs' results; use a folder in it");
+    return api::invalid(
+        "CheckpointConfig.S3Uri " + checkpoints +
+        " is a whole bucket, which also contains other jobs' results; use a folder in it");
   const std::vector<std::string> lines = beyond(config.capacity, needs_of(request.spec, config));
   if (lines.empty()) return {};
   return aws::Refusal{"ResourceLimitExceeded",

@@ -204,7 +204,7 @@ TEST_CASE("job spec: unavailable resources are named") {
       {"as many as there are", R"({"capacity": {"ml.c5.xlarge": 3}})", "{}", ""},
       {"a size that the machine will never have",
        R"({"instance_types": {"ml.*": {"memory_gib": 16}}, "capacity": {"memory_gib": 40}})", "{}",
-       "memory_gib: 48 wanted, 40 there"},
+       "memory_gib: 48 requested, 40 available"},
   };
   for (const auto& c : cases) {
     CAPTURE(c.name);
@@ -238,7 +238,7 @@ TEST_CASE("job spec: without a capacity a job larger than the machine runs, alon
   small["ResourceConfig"]["InstanceCount"] = 1;
   CHECK(needs_of(spec_of(small), config).at("hosts") == 1);
   const JobConfig named = *job_config_from(Json{{"capacity", {{"hosts", 2}}}}, 1);
-  CHECK(taken(request(), named).error().message.find("hosts: 3 wanted, 2 there") !=
+  CHECK(taken(request(), named).error().message.find("hosts: 3 requested, 2 available") !=
         std::string::npos);
   CHECK(job_config_from(Json{{"capacity", Json::object()}}, 1)->capacity.empty());
 }
@@ -264,7 +264,8 @@ TEST_CASE("job spec: groups have their own types, limits and needs") {
   CHECK(needs.at("ml.a") == 1);
   CHECK(needs.at("ml.b") == 2);
   asked["ResourceConfig"]["InstanceGroups"][1]["InstanceCount"] = 3;
-  CHECK(taken(asked, config).error().message.find("ml.b: 3 wanted, 2 there") != std::string::npos);
+  CHECK(taken(asked, config).error().message.find("ml.b: 3 requested, 2 available") !=
+        std::string::npos);
 }
 
 TEST_CASE("job spec: a job's key reaches its inputs, outputs and checkpoints") {
@@ -392,7 +393,7 @@ TEST_CASE("job config: no job is promised GPUs that are not there") {
       {R"({"capacity": {"gpus": 4}})", 2,
        "jobs.capacity.gpus: expected at most 2, this machine's GPUs, got 4"},
       {R"({"instance_types": {"a": {"cpus": 1}, "ml.p3": {"gpus": 1}}})", 0,
-       "jobs.instance_types.ml.p3.gpus: expected 0, since this machine has no GPU that can be "
+       "jobs.instance_types.ml.p3.gpus: expected 0, because this machine has no GPU that can be "
        "opened, got 1"},
   };
   for (const auto& c : cases) {
@@ -531,8 +532,8 @@ TEST_CASE("job config: an invalid value is one clear line") {
       {R"({"first_user_id": 2147483647})", "jobs.first_user_id: expected a whole number"},
       {R"({"first_user_id": 1.5e9})", "jobs.first_user_id: expected a whole number"},
       {R"({"environment": ["A=b"]})", "jobs.environment: expected an object of variables"},
-      {R"({"environment": {"A": 1}})", "jobs.environment.A: expected a variable's name, and text"},
-      {R"({"environment": {"": "b"}})", "jobs.environment.: expected a variable's name, and text"},
+      {R"({"environment": {"A": 1}})", "jobs.environment.A: expected a variable name and a string"},
+      {R"({"environment": {"": "b"}})", "jobs.environment.: expected a variable name and a string"},
       {R"({"environment": {"A=": "b"}})", "jobs.environment.A=: expected a variable's name"},
       {R"({"registries": "*"})", "jobs.registries: expected a list of images"},
       {R"({"registries": ["docker.io"]})", "jobs.registries: expected a list of images"},
@@ -548,7 +549,7 @@ TEST_CASE("job config: an invalid value is one clear line") {
       {R"({"s3_budget_gib": -1})", "jobs.s3_budget_gib: expected a number from 0 to"},
       {R"({"registry_logins": "logins.json"})", "jobs.registry_logins: expected an absolute path"},
       {R"({"credentials_providers": []})",
-       "jobs.credentials_providers: expected an object of ARNs"},
+       "jobs.credentials_providers: expected an object whose keys are ARNs"},
       {R"({"credentials_providers": {"team": {}}})", "jobs.credentials_providers: expected an ARN"},
       {R"({"credentials_providers": {"arn:a": 1}})",
        "jobs.credentials_providers.arn:a: expected an object with registries"},

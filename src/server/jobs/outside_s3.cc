@@ -12,15 +12,15 @@ namespace {
 
 constexpr const char* profile = "default";
 constexpr const char* elsewhere =
-    "This server stores no objects: its config names another S3 server. Set AWS_ENDPOINT_URL_S3 of "
-    "the client to that server.";
+    "This server does not store objects: its config names another S3 server. Set the client's "
+    "AWS_ENDPOINT_URL_S3 to that server.";
 
 }  // namespace
 
 Result<OutsideS3> outside_s3_from(const Json& json) {
   if (!json.is_object())
     return fail(Errc::invalid_input,
-                "s3: expected an object of endpoint, region, credentials_file and ca_file");
+                "s3: expected an object with endpoint, region, credentials_file and ca_file");
   OutsideS3 s3;
   for (const auto& [name, value] : json.items()) {
     std::string* const field = name == "endpoint"           ? &s3.endpoint

@@ -204,7 +204,7 @@ Result<void> Runner::take_up(const store::Job& job) {
 /// For a running job whose stored request is no longer readable (an earlier version accepted it):
 /// ends its hosts, since nothing about them could be reported.
 loop::Task<> Runner::end_unreadable(std::string name, Error why) {
-  log_.error(name + ": is running, but cannot be resumed and is ended: " + why.text);
+  log_.error(name + ": stopping this running job, because it cannot be resumed: " + why.text);
   Result<std::unique_ptr<engine::Run>> run = co_await engine_.attach(name);
   if (run) {
     for (const std::string& host : (*run)->hosts()) (*run)->destroy(host);
@@ -356,7 +356,7 @@ void Runner::stop(const std::string& name) {
 void Runner::kill(const std::string& name) {
   const auto active = active_.find(name);
   if (active == active_.end() || !active->second->requests.stop_wanted()) return;
-  log_.info(name + ": killed on request, without further grace");
+  log_.info(name + ": killed on request, without waiting any longer");
   active->second->requests.kill();
 }
 

@@ -535,7 +535,8 @@ TEST_CASE("runner: priorities and what keys used decide whose turn it is, after 
     world.runner->set_priority("a2", 5);
     CHECK(order() == "a2 5 c 3 b 0 a1 0 ");
     CHECK(world.runner->why_waiting("b").starts_with(
-        "Waiting for free hosts: place 3 of 4, behind a2 of higher priority; ml.one: 2 wanted"));
+        "Waiting for free hosts: place 3 of 4, behind a2, which has a higher priority; ml.one: 2 "
+        "requested"));
     complete(world.job("r"));
     co_await world.until_begun("a2");
     CHECK(order() == "c 3 b 0 a1 0 ");

@@ -62,10 +62,10 @@ Result<void, aws::Refusal> give_login(job::ImageWish& image, const std::string& 
   if (arn.empty()) return {};
   const auto provider = config.credentials_providers.find(arn);
   if (provider == config.credentials_providers.end())
-    return bad_provider(arn, "this server has no login with this name: \"" + arn +
+    return bad_provider(arn, "this server has no login with this name; add \"" + arn +
                                  "\": {\"registries\": [\"" + registry +
-                                 "\"], \"logins\": \"/etc/muster/team-logins.json\"} in "
-                                 "`jobs.credentials_providers` of its config gives one");
+                                 "\"], \"logins\": \"/etc/muster/team-logins.json\"} to "
+                                 "`jobs.credentials_providers` in its config");
   if (!has(provider->second.registries, registry))
     return bad_provider(arn, "its login is for " + join(provider->second.registries, ", ") +
                                  ", not for " + registry);

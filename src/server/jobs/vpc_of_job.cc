@@ -88,7 +88,7 @@ Result<std::optional<job::VpcPlace>, aws::Refusal> vpc_of(const api::JobRequest&
 std::string no_vpc_note(const api::JobRequest& request, const vpc::Networks& networks) {
   return "VpcConfig has no effect: this server has no " +
          join(vpc::unknown_ids(networks, ids_of(request)), ", ") +
-         "; hosts reach each other, the job's S3 and what their machine reaches";
+         "; hosts can reach each other, the job's S3 and everything that their machine can reach";
 }
 
 }  // namespace muster::jobs

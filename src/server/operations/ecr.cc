@@ -308,7 +308,8 @@ std::pair<std::string, std::string> delete_image(const IndexesOf& indexes_of,
   if (digest.empty()) {
     const auto tagged = repository.tags.find(tag);
     if (tagged != repository.tags.end() && repository.manifests.contains(wanted))
-      return {"ImageTagDoesNotMatchDigest", "The tag does not belong to the image of that digest"};
+      return {"ImageTagDoesNotMatchDigest",
+              "The tag does not belong to the image with that digest"};
     return {"ImageNotFound", "Requested image not found"};
   }
   std::vector<std::string> tags;

@@ -210,7 +210,7 @@ Result<void> UserKeys::remove(const std::string& id) {
   if (removal == store::KeyRemoval::unknown) return fail(Errc::not_found, "key not found");
   if (removal == store::KeyRemoval::last)
     return fail(Errc::invalid_input,
-                id + " is the last key: without it, the server cannot be used");
+                id + " is the last key: the server cannot be used without a key");
   return reload();
 }
 

@@ -126,7 +126,8 @@ Result<cloudformation::Stack, aws::Refusal> Stacks::whole(
   Result<cloudformation::Stack, aws::Refusal> whole = cloudformation::with_digests(
       std::move(stack), api::text_of(kept.request, "TemplateBody"), options);
   if (!whole)
-    return invalid(start + "it was created by an older muster, and " + whole.error().message);
+    return invalid(start + "it was created by an older version of muster, and " +
+                   whole.error().message);
   return whole;
 }
 

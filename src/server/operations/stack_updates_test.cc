@@ -272,7 +272,8 @@ TEST_CASE("stacks: one created before muster had updates can be updated") {
   make_older(secret);
   CHECK(secret.ask("UpdateStack", {{"StackName", "net"}, {"TemplateBody", net_template}})
             .at("message") ==
-        "Stack [net] cannot be updated: it was created by an older muster, and the values of its "
+        "Stack [net] cannot be updated: it was created by an older version of muster, and the "
+        "values of its "
         "NoEcho parameters are not kept");
 }
 

@@ -41,8 +41,8 @@ std::string why_behind(const Outlook& outlook, const Place& own, const Place& ah
   const std::string& key_ahead = ahead.job->demand.key;
   if (ahead.level == level_first) return ", which has waited longest";
   if (ahead.level > own.level && ahead.job->demand.priority > own.job->demand.priority)
-    return " of higher priority";
-  if (ahead.level > own.level) return ", which rose by waiting";
+    return ", which has a higher priority";
+  if (ahead.level > own.level) return ", whose priority rose while it waited";
   if (key_ahead == key || ahead.level < own.level) return {};
   const double share = score_of(outlook.scores, key);
   const double share_ahead = score_of(outlook.scores, key_ahead);
@@ -50,7 +50,7 @@ std::string why_behind(const Outlook& outlook, const Place& own, const Place& ah
   const std::string theirs = percent(share_ahead);
   const std::string ours = percent(share);
   if (theirs == ours) return ", whose key has used less";
-  return ", whose key uses " + theirs + " of the machine, its own " + ours;
+  return ", whose key uses " + theirs + " of the machine, while this job's key uses " + ours;
 }
 
 /// What a job that fits now could do to start at once.

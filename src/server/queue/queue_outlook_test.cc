@@ -43,18 +43,19 @@ TEST_CASE("queue outlook: a waiting job has its place, and what it waits for unt
       .waits(job("b", "A", {{"gpu", 1}}))
       .waits(job("c", "A", {{"gpu", 2}}))
       .waits(job("d", "A", {{"cpu", 16000}}, 0, hours(48)));
-  CHECK(
-      told.why("a") ==
-      "place 1 of 4; gpus: 4 wanted, 1 of 8 free; starts when r ends, by 13:05 UTC at the latest");
-  CHECK(told.why("c") == "place 3 of 4, behind a; gpus: 2 wanted, 1 of 8 free");
-  CHECK(told.why("d") == "place 4 of 4, behind a; cpus: 16 wanted, 15 of 16 free");
+  CHECK(told.why("a") ==
+        "place 1 of 4; gpus: 4 requested, 1 of 8 free; starts when r ends, by 13:05 UTC at the "
+        "latest");
+  CHECK(told.why("c") == "place 3 of 4, behind a; gpus: 2 requested, 1 of 8 free");
+  CHECK(told.why("d") == "place 4 of 4, behind a; cpus: 16 requested, 15 of 16 free");
   CHECK(told.why("r").empty());
   Told full;
   full.runs(job("r", "A", {{"gpu", 7}}, 0, hours(30) - minutes(10)))
       .runs(job("s", "A", {{"gpu", 1}}, 0, hours(24)))
       .waits(job("a", "A", {{"gpu", 4}}));
   CHECK(full.why("a") ==
-        "place 1 of 1; gpus: 4 wanted, 0 of 8 free; starts when r ends, by 2026-02-01 17:55 UTC at "
+        "place 1 of 1; gpus: 4 requested, 0 of 8 free; starts when r ends, by 2026-02-01 17:55 UTC "
+        "at "
         "the latest");
 }
 
@@ -63,7 +64,7 @@ TEST_CASE("queue outlook: a waiting job has the reason why others precede it") {
   told.runs(job("r", "A", {{"gpu", 6}})).waits(job("first", "B", {{"gpu", 8}}, 5));
   told.waits(job("low", "B", {{"gpu", 8}}, 4));
   CHECK(told.why("low") ==
-        "place 2 of 2, behind first of higher priority; gpus: 8 wanted, 2 of 8 free");
+        "place 2 of 2, behind first, which has a higher priority; gpus: 8 requested, 2 of 8 free");
   const auto mine = [](minutes theirs_waited) {
     Told shares;
     shares.runs(job("r", "A", {{"gpu", 6}})).waits(job("mine", "A", {{"gpu", 8}}));
@@ -72,9 +73,10 @@ TEST_CASE("queue outlook: a waiting job has the reason why others precede it") {
     return shares.waits(theirs).why("mine");
   };
   CHECK(mine(minutes(0)) ==
-        "place 2 of 2, behind theirs, whose key uses 0 % of the machine, its own 75 %; gpus: 8 "
-        "wanted, 2 of 8 free");
-  CHECK(mine(hours(7)).starts_with("place 2 of 2, behind theirs, which rose by waiting;"));
+        "place 2 of 2, behind theirs, whose key uses 0 % of the machine, while this job's key uses "
+        "75 %; gpus: 8 requested, 2 of 8 free");
+  CHECK(mine(hours(7)).starts_with(
+      "place 2 of 2, behind theirs, whose priority rose while it waited;"));
   CHECK(mine(hours(67)).starts_with("place 2 of 2, behind theirs, which has waited longest;"));
 }
 
@@ -94,10 +96,10 @@ TEST_CASE("queue outlook: a job that fits learns what would let it start") {
 TEST_CASE("queue outlook: a job that the machine can no longer hold learns so") {
   Told told;
   told.waits(job("a", "A", {{"gpu", 9}}));
-  CHECK(told.why("a") == "place 1 of 1; can never start: gpus: 9 wanted, 8 there");
+  CHECK(told.why("a") == "place 1 of 1; can never start: gpus: 9 requested, 8 available");
   Told shrunk;
   shrunk.runs(job("r", "A", {{"gpu", 12}})).waits(job("a", "A", {{"gpu", 8}}));
-  CHECK(shrunk.why("a").starts_with("place 1 of 1; gpus: 8 wanted, 0 of 8 free; starts when r"));
+  CHECK(shrunk.why("a").starts_with("place 1 of 1; gpus: 8 requested, 0 of 8 free; starts when r"));
 }
 
 }  // namespace

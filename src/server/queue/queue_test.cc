@@ -147,7 +147,7 @@ TEST_CASE("queue: the priority of a job that waits can be changed") {
   CHECK(queue.place("b", now) == 1);
   CHECK(queue.start(now) == Names{"b"});
   CHECK(!queue.set_priority("b", 9));
-  CHECK(queue.why_waiting("a", now).starts_with("place 1 of 1; gpus: 1 wanted"));
+  CHECK(queue.why_waiting("a", now).starts_with("place 1 of 1; gpus: 1 requested"));
 }
 
 TEST_CASE("queue: a restart knows what keys used and since when a line's first waits") {

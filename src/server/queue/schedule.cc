@@ -129,8 +129,8 @@ std::optional<Reservation> Pass::reservation_for(const Demand& job) const {
 std::vector<std::string> beyond(const Amounts& capacity, const Amounts& needs) {
   std::vector<std::string> lines;
   for (const std::string& name : short_of(capacity, {}, needs))
-    lines.push_back(config_name(name) + ": " + config_amount(name, needs.at(name)) + " wanted, " +
-                    config_amount(name, capacity.at(name)) + " there");
+    lines.push_back(config_name(name) + ": " + config_amount(name, needs.at(name)) +
+                    " requested, " + config_amount(name, capacity.at(name)) + " available");
   return lines;
 }
 
@@ -139,8 +139,9 @@ std::vector<std::string> lacks(const Amounts& capacity, const Amounts& held, con
   for (const std::string& name : short_of(capacity, held, needs)) {
     const std::int64_t all = capacity.at(name);
     const std::int64_t free = std::max<std::int64_t>(0, all - amount_in(held, name));
-    lines.push_back(config_name(name) + ": " + config_amount(name, needs.at(name)) + " wanted, " +
-                    config_amount(name, free) + " of " + config_amount(name, all) + " free");
+    lines.push_back(config_name(name) + ": " + config_amount(name, needs.at(name)) +
+                    " requested, " + config_amount(name, free) + " of " + config_amount(name, all) +
+                    " free");
   }
   return lines;
 }

@@ -144,11 +144,11 @@ TEST_CASE("schedule: look_at() returns how long a job with the same needs may be
 TEST_CASE("schedule: a job that can never run is found by the resources it exceeds") {
   Amounts needs;
   add(needs, {{"gpu", 4}, {"cpu", 8}}, 2);
-  CHECK(beyond({{"gpu", 4}, {"cpu", 16}}, needs) == Names{"gpus: 8 wanted, 4 there"});
+  CHECK(beyond({{"gpu", 4}, {"cpu", 16}}, needs) == Names{"gpus: 8 requested, 4 available"});
   CHECK(beyond({{"gpu", 8}}, needs).empty());
   CHECK(beyond({{"cpu", 1500}, {"memory", std::int64_t{3} << 30}},
                {{"cpu", 4000}, {"memory", std::int64_t{4} << 30}}) ==
-        Names{"cpus: 4 wanted, 1.5 there", "memory_gib: 4 wanted, 3 there"});
+        Names{"cpus: 4 requested, 1.5 available", "memory_gib: 4 requested, 3 available"});
 }
 
 }  // namespace

@@ -71,10 +71,10 @@ Result<Key> logged_in(std::optional<std::string_view> authorization, const acces
   if (!authorization) return denied("log in with an access key's id and its secret");
   if (authorization->size() > header_bytes_max || authorization->size() < scheme.size() ||
       !same_letters(authorization->substr(0, scheme.size()), scheme))
-    return denied("expected a login by HTTP Basic");
+    return denied("expected a login with HTTP Basic authentication");
   const std::optional<std::string> login = from_base64(trim(authorization->substr(scheme.size())));
   const std::size_t colon = login ? login->find(':') : std::string::npos;
-  if (colon == std::string::npos) return denied("expected a login by HTTP Basic");
+  if (colon == std::string::npos) return denied("expected a login with HTTP Basic authentication");
   const std::string user = login->substr(0, colon);
   const std::string_view password = std::string_view(*login).substr(colon + 1);
   Result<Key> key = user == "AWS" ? by_token(password, keys, now) : by_secret(user, password, keys);

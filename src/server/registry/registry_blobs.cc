@@ -53,7 +53,7 @@ Task<Answered> receive(RegistryCall& call, Uploads::Taken& upload) {
   if (incoming.body_bytes && *incoming.body_bytes > left)
     co_return aws::Refusal{
         "SIZE_INVALID",
-        "a blob may have " + std::to_string(call.options.blob_bytes_max) + " bytes at most", 413};
+        "a blob can have at most " + std::to_string(call.options.blob_bytes_max) + " bytes", 413};
   while (true) {
     const Result<std::string_view> piece = co_await call.exchange.read();
     if (!piece)

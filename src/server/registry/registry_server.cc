@@ -76,8 +76,8 @@ Task<Answered> send(RegistryCall& call, http::Reply reply) {
 aws::Refusal storage_failure(const Error& error) {
   if (error.text.find("No space left") != std::string::npos ||
       error.text.find("Disk quota") != std::string::npos)
-    return {"UNKNOWN", "the registry's disk is full; sm image prune on its machine frees space",
-            507};
+    return {"UNKNOWN",
+            "the registry's disk is full; free some space with sm image prune on its machine", 507};
   return {"UNKNOWN", "the registry cannot read or write its store: " + error.text, 500};
 }
 
@@ -111,7 +111,7 @@ Result<image::Repository, aws::Refusal> existing_repository(RegistryCall& call) 
   if (!*found)
     return aws::Refusal{"NAME_UNKNOWN",
                         "there is no repository " + call.route.repository +
-                            "; a push or aws ecr create-repository creates it",
+                            "; create it with a push or with aws ecr create-repository",
                         404};
   return **std::move(found);
 }
@@ -135,7 +135,7 @@ Task<void> RegistryServer::answer(http::Exchange& exchange) {
     co_return co_await refuse(exchange, std::move(nobody), false);
   }
   if (!exchange.proved((*key)->counted(), (*key)->owner)) {
-    aws::Refusal busy{"TOOMANYREQUESTS", "too many requests of this job at once", 429};
+    aws::Refusal busy{"TOOMANYREQUESTS", "too many requests from this job at once", 429};
     co_return co_await refuse(exchange, std::move(busy), true);
   }
   Result<Route, aws::Refusal> route = read_route(head);
@@ -143,8 +143,7 @@ Task<void> RegistryServer::answer(http::Exchange& exchange) {
   if (!route) {
     answered = route.error();
   } else if (!may(**key, incoming.method, *route)) {
-    answered = aws::Refusal{"DENIED",
-                            "a job's key pulls its own TrainingImage and does nothing else", 403};
+    answered = aws::Refusal{"DENIED", "a job's key can only pull the job's own TrainingImage", 403};
   } else if (const Result<std::shared_ptr<image::Store>> opened = store(); !opened) {
     answered = aws::Refusal{"UNKNOWN", "the registry has no store: " + opened.error().text, 503};
   } else {

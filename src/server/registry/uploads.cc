@@ -39,7 +39,7 @@ Result<Uploads::Taken, aws::Refusal> Uploads::begin(std::string repository, std:
     return one.second.upload->key_id == upload->key_id;
   });
   if (entries_.size() >= limits_.all_max || static_cast<std::size_t>(of_key) >= limits_.of_key_max)
-    return too_many("too many uploads are under way; finish some, or wait an hour");
+    return too_many("too many uploads are in progress; finish some, or wait an hour");
   entries_[upload->id] = {upload, true, Clock::now()};
   return Taken(*this, upload);
 }

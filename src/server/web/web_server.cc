@@ -78,7 +78,7 @@ std::string cookie_text(const http::Incoming& incoming, const std::string& secre
 /// Why a request is not looked at any further; empty: it is.
 std::string strangeness(const http::Incoming& incoming, const std::vector<std::string>& names) {
   if (!web::is_own_host(host_of(incoming), names))
-    return "this server does not use this host name; page_names of its config lists its names";
+    return "this server does not use this host name; page_names in its config lists its names";
   return {};
 }
 
@@ -152,7 +152,7 @@ Task<void> WebServer::begin_visit(http::Exchange& exchange, const std::string& n
   if (!secrets_may_pass(exchange.request()))
     co_return co_await refuse(
         exchange, 403,
-        "access keys are not accepted over a network without TLS; use the link of sm ui");
+        "access keys are not accepted over a network without TLS; use the link from sm ui");
   const std::shared_ptr<const access::AccessKey> key =
       options_.keys.find(api::text_of(input, "id"));
   const std::string secret = api::text_of(input, "secret");
@@ -280,7 +280,7 @@ Task<Result<Json, aws::Refusal>> WebServer::visits(Call& call) {
 
 Task<Result<Json, aws::Refusal>> WebServer::end_visit(Call& call) {
   if (!visits_.end(api::text_of(call.input, "id"), call.visit.key))
-    co_return aws::Refusal{"NotFound", "this key has no such visit", 404};
+    co_return aws::Refusal{"NotFound", "this key has no such session", 404};
   co_return Json::object();
 }
 

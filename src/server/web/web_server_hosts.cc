@@ -39,7 +39,7 @@ Result<Wanted> wanted_in(const Json& input) {
                 api::integer_of(input, "skip").value_or(0)};
   if (!is_measure(wanted.measure)) return fail(Errc::invalid_input, "unknown measure");
   if (wanted.skip < 0)
-    return fail(Errc::invalid_input, "no more hosts can be left out than there are");
+    return fail(Errc::invalid_input, "cannot leave out more hosts than there are");
   wanted.range = TRY(chart_range(input, 2000, "2,000"));
   return wanted;
 }

@@ -45,10 +45,9 @@ Task<Result<Json, aws::Refusal>> WebServer::keys(Call& call) {
 /// {"comment"}: the new key's {"id", "secret"}, shown only this once.
 Task<Result<Json, aws::Refusal>> WebServer::make_key(Call& call) {
   if (!secrets_may_pass(call.exchange.request()))
-    co_return aws::Refusal{"AccessDenied",
-                           "secrets are not sent over a network without TLS; sm key create makes "
-                           "a key",
-                           403};
+    co_return aws::Refusal{
+        "AccessDenied",
+        "secrets are not sent over a network without TLS; create a key with sm key create", 403};
   const auto comment = call.input.find("comment");
   if (comment != call.input.end() && !comment->is_string())
     co_return api::invalid("comment: expected a string");

@@ -97,7 +97,7 @@ Result<ChartRange> chart_range(const Json& input, std::int64_t buckets_max,
     return fail(Errc::invalid_input,
                 "from and to must be seconds since 1970, and from must be before to");
   if (range.buckets < 1 || range.buckets > buckets_max)
-    return fail(Errc::invalid_input, "1 to " + most_as_text + " buckets are made");
+    return fail(Errc::invalid_input, "the number of buckets must be from 1 to " + most_as_text);
   return range;
 }
 
