@@ -279,7 +279,7 @@ def submitting(server: SmServer, like: Job):
 
 class Pulse:
     """Calls that cost nothing, one after the other, while something else is asked: the longest
-    tells for how long the server returned nobody."""
+    tells for how long the server answered nobody."""
 
     def __init__(self, server: SmServer):
         self.caller, self.took, self.ends = Caller(server), [], False

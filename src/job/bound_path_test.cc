@@ -103,8 +103,8 @@ TEST_CASE("bound path: of the machine no more than was meant is shown") {
       {"/var/lib/muster", "is inside muster's folder /var/lib/muster"},
       {"/srv/state/jobs/x", "is inside muster's folder /srv/state"},
       {"/srv/jail", "the kernel's files (proc) are mounted at /srv/jail/proc"},
-      {"/srv/db", "listens there, at /srv/db/mysql.sock"},
-      {"/srv/db/mysql.sock", "listens there, at /srv/db/mysql.sock"},
+      {"/srv/db", "listens on /srv/db/mysql.sock"},
+      {"/srv/db/mysql.sock", "listens on /srv/db/mysql.sock"},
   };
   for (const auto& c : cases) {
     CAPTURE(c.path);

@@ -188,7 +188,7 @@ def test_wrong_documents_are_refused(here):
             ("v1", {"body": b"{}"}, 3, "wrong digest of the manifest"),
             ("v1", {"endless": True}, 3, "longer than 4 MiB"),
             ("v1", {"status": 403}, 2, "a login is required"),
-            (digest(image.config), {"body": b"{}"}, 3, "the manifest says"),
+            (digest(image.config), {"body": b"{}"}, 3, "the manifest specifies"),
         ]
         for what, fault, code, want in cases:
             registry.faults.clear()

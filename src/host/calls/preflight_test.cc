@@ -190,7 +190,7 @@ TEST_CASE_FIXTURE(Led, "preflight: a host that reports nothing valid is named, n
   CHECK(end);
   CHECK(said.has("127.0.0.2: preflight: invalid information about a host: mtu is out of range"));
   CHECK(said.has("preflight: 127.0.0.2 did not send information about itself in time"));
-  CHECK_FALSE(said.has("127.0.0.3 sent no information"));
+  CHECK_FALSE(said.has("127.0.0.3 did not send information"));
   CHECK(Clock::now() - begin < std::chrono::seconds(15));
 }
 

@@ -405,7 +405,7 @@ TEST_CASE("mpi: an impossible job is refused in one clear line") {
       {"a host that is an option", [](Inputs& i, Options&) { i.hosts[1] = "-x"; }, "host \"-x\""},
       {"an interface with a space", [](Inputs& i, Options&) { i.interface = "eth0 -x"; },
        "interface \"eth0 -x\""},
-      {"not an interface", [](Inputs& i, Options&) { i.interface = ""; }, "interface"},
+      {"not a valid interface", [](Inputs& i, Options&) { i.interface = ""; }, "interface"},
       {"an agent with a space", [](Inputs&, Options& o) { o.agent = "/a b"; }, "\"/a b\""},
       {"no agent", [](Inputs&, Options& o) { o.agent = ""; }, "agent"},
       {"a low port",

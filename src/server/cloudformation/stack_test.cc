@@ -413,7 +413,7 @@ TEST_CASE("stacks: a small template cannot make large values") {
   const std::string commas(20'000, ',');
   CHECK(value_of(R"({"Fn::Join": [")" + commas + R"(", {"Fn::Split": [",", ")" + commas +
                  R"("]}]})") ==
-        "Template error: the values of its functions are larger than 4 MiB in all");
+        "Template error: the values of its functions are larger than 4 MiB in total");
 }
 
 }  // namespace
