@@ -54,8 +54,12 @@ def begin(place: Place, steps: int, *words, hosts: int = 3, processes: int = 2):
     common = ("--spares", "1", "--processes-per-host", str(processes), "--input", data)
     job = place.fit(script, *common, *words, hosts=hosts, brings=True)
     ranks = hosts * processes
+
+    def all_there() -> bool:
+        return job.text.count("as it was") == ranks or not job.running()
+
     try:
-        wait_until("all ranks", lambda: job.text.count("as it was") == ranks or not job.running(), 60)
+        wait_until("all ranks", all_there, 60)
     except AssertionError as error:
         raise AssertionError(f"{error}: {job.text}") from None
     assert job.running(), job.text
