@@ -19,8 +19,13 @@ MIB = 1024 * 1024
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
-    with SmServer(tmp_path_factory.mktemp("server")) as started:
+    """Fails at the end if a client sent something that the server does not implement."""
+    folder = tmp_path_factory.mktemp("server")
+    log = folder / "access.log"
+    with SmServer(folder, config={"access_log": str(log)}) as started:
         yield started
+    refused = [line for line in log.read_text().splitlines() if '" 501 ' in line]
+    assert not refused, refused
 
 
 @pytest.fixture
