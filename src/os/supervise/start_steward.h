@@ -16,7 +16,7 @@
 namespace muster::supervise {
 
 /// What a steward is started with besides its specification. Descriptors are the caller's; -1: it
-/// gets none. Source: docs/protocols/steward.md, "Starting one".
+/// gets none. Source: docs/protocols/steward.md, "Starting a steward".
 struct StewardStart {
   std::string program;  ///< `sm`.
   Env env;

@@ -12,7 +12,7 @@
 namespace muster::registry {
 
 /// A registry of images over a store: authentication, permissions and responses. Source:
-/// docs/protocols/registry.md, "The server's side"; docs/decisions/0033-registry.md.
+/// docs/protocols/registry.md, "The server's registry"; docs/decisions/0033-registry.md.
 ///
 /// Any number of threads: each exchange stays on its own loop. Short disk I/O happens there; work
 /// that may take long (waiting for locks, syncs) runs on a separate thread.
