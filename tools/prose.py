@@ -172,7 +172,7 @@ def sentences(root: pathlib.Path) -> dict[str, list[str]]:
                 text = re.sub(r"\s+", " ", LINK.sub("]", paragraph)).strip()
                 if text.startswith(("#", "|")):
                     continue
-                found[kind] += re.split(r"(?<=[.!?])\s+(?=[A-Z`*\[])", text)
+                found[kind] += re.split(r"(?<=[.!?])\s+(?=[A-Z`*\[]|muster )", text)
     return {
         kind: [each.strip() for each in texts if len(each.split()) >= 5]
         for kind, texts in found.items()
