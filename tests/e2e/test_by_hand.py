@@ -219,6 +219,10 @@ def test_another_key_joins_nothing(hands):
 WRONG = {
     "no key": (["run", "--hosts", "algo-1,algo-2"], 1, "sm key job >job.key"),
     "twice": (["run", "--hosts", "algo-1,algo-1"], 2, "host algo-1 appears twice"),
+    "an option of ssh": (["run", "--hosts", "algo-1,-oProxyCommand=id", "--key-file",
+                          "/etc/job.key"], 1, "a list of host names"),
+    "a command for its shell": (["run", "--hosts", "algo-1,a;id", "--key-file", "/etc/job.key"],
+                                1, "a list of host names"),
 }
 
 

@@ -4,12 +4,15 @@
 
 #include "base/frame.h"
 #include "base/text.h"
+#include "job/outcome/rank_tag.h"
 
 namespace muster::calls {
 namespace {
 
 /// The longest time in which a process notices a peer's failure and fails because of it.
 constexpr Duration recalled_for = std::chrono::seconds(5);
+/// Each has the text of its rank's end, up to 1 MiB.
+constexpr std::size_t restarting_max = 64;
 
 job::Verdict failed_on(const std::string& host, const std::string& why) {
   job::Verdict verdict;
@@ -150,7 +153,7 @@ std::optional<std::string> CallCourse::refusal(const std::string& host) const {
 void CallCourse::ended(job::Verdict verdict, TimePoint now) {
   time_.advance(now);
   // A host that has not called reports about an earlier call.
-  if (closed_ || !came_.contains(verdict.host)) return;
+  if (closed_ || !came_.contains(verdict.host) || verdict.rank > job::tagged_rank_most) return;
   if (phase_ == Phase::gathering && !verdict.success())
     return fail_call(verdict.host, job::describe(verdict.outcome));
   if (phase_ != Phase::running) return;
@@ -166,8 +169,11 @@ void CallCourse::restarts(job::Verdict verdict, TimePoint now) {
   if (closed_ || phase_ != Phase::running || !came_.contains(verdict.host)) return;
   well_.clear();  // All ranks of its host run again.
   failed_.clear();
+  std::erase_if(restarting_,
+                [now](const auto& each) { return now - each.second.first > recalled_for; });
   const int rank = verdict.rank;
-  restarting_[rank] = {now, std::move(verdict)};
+  if (restarting_.size() < restarting_max || restarting_.contains(rank))
+    restarting_[rank] = {now, std::move(verdict)};
 }
 
 /// A failure that is a consequence may be caused by a failure that the launcher handles with a

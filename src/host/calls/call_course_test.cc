@@ -413,6 +413,17 @@ TEST_CASE_FIXTURE(Course, "call: after the job's end nothing is done and no call
   CHECK(course.refusal("algo-2") == "no launch is in progress");
 }
 
+TEST_CASE_FIXTURE(Course, "call course: no host has so many ranks, and they are not remembered") {
+  run(Call::Kind::direct);
+  for (int i = 1; i < 100; ++i) {
+    course.ended(end_of("algo-2", Outcome::exited(1), 1'000'000 + i), now);
+    course.ended(end_of("algo-2", Outcome::exited(0), 1'000'000 + i), now);
+  }
+  now += seconds(6);
+  course.step(now);
+  CHECK(course.take_actions().empty());
+}
+
 TEST_CASE_FIXTURE(Course, "call course: a rank that its launcher starts again ends nothing") {
   const auto fails = [this](const std::string& host, int rank, bool again, bool blames = false) {
     job::Verdict verdict = end_of(host, Outcome::exited(rank + 10), rank);

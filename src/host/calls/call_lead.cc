@@ -22,6 +22,12 @@ struct CallLead::Daemon {
   std::string host;
   ranks::AgentCall call;
   std::unique_ptr<Writer> out, err;  ///< The agent's; copies of mpirun's own.
+
+  bool behind() const { return out->behind() || err->behind(); }
+  void give_up() const {
+    out->give_up();
+    err->give_up();
+  }
 };
 
 CallLead::CallLead(HostContext& context, Post post)
@@ -202,8 +208,10 @@ loop::Task<> CallLead::drain(Duration grace) {
 /// Our copies of mpirun's output close at once, or it would never end. The agents of other hosts'
 /// daemons wait for the answer: if they ended earlier, mpirun would report its daemons as dead.
 void CallLead::give_up_daemons() {
-  for (const auto& [id, daemon] : daemons_)
+  for (const auto& [id, daemon] : daemons_) {
     if (daemon->host != self()) left_.push_back(daemon->call.reply);
+    daemon->give_up();
+  }
   daemons_.clear();
 }
 
@@ -260,6 +268,19 @@ void CallLead::member_output(const Frame& frame) {
       ->post(lines->bytes);
 }
 
+std::shared_ptr<CallLead::Daemon> CallLead::slow_daemon() const {
+  for (const auto& [id, daemon] : daemons_)
+    if (daemon->behind()) return daemon;
+  return nullptr;
+}
+
+loop::Task<> CallLead::room() {
+  for (auto daemon = slow_daemon(); daemon; daemon = slow_daemon()) {
+    co_await daemon->out->room();
+    co_await daemon->err->room();
+  }
+}
+
 void CallLead::member_daemon_ended(const std::string& host, const Frame& frame) {
   Result<ranks::ExecEnd> end = ranks::exec_end_from(frame.payload);
   if (!end) return context_.log.warning(host + ": " + end.error().text);
@@ -277,6 +298,7 @@ loop::Task<> CallLead::let_go(std::shared_ptr<Daemon> daemon, int code, std::str
   const TimePoint deadline = Clock::now() + last_words_wait;
   co_await daemon->out->flushed(deadline);
   co_await daemon->err->flushed(deadline);
+  daemon->give_up();
   daemon->call.reply(code, why);
 }
 

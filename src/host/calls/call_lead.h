@@ -43,6 +43,10 @@ class CallLead {
   void host_done(const std::string& host);
   void member_drained(const std::string& host);
   void member_output(const Frame& frame);
+  /// True while an agent of mpirun is far behind in passing on its daemon's output.
+  bool behind() const { return slow_daemon() != nullptr; }
+  /// Waits until none is.
+  loop::Task<> room();
   void member_daemon_ended(const std::string& host, const Frame& frame);
   void agent(ranks::AgentCall call);
 
@@ -71,6 +75,7 @@ class CallLead {
   static loop::Task<> let_go(std::shared_ptr<Daemon> daemon, int code, std::string why);
   Result<void> start_daemon(const std::shared_ptr<Daemon>& daemon, ranks::HostRun::Program program);
   void post_members(const Args& hosts, job::Message type, std::string_view payload);
+  std::shared_ptr<Daemon> slow_daemon() const;
   const std::string& self() const;
 
   HostContext& context_;

@@ -212,6 +212,36 @@ TEST_CASE_FIXTURE(Launch,
   CHECK(posts.back().starts_with("algo-2:34:"));  // call_end
 }
 
+TEST_CASE_FIXTURE(Launch,
+                  "call: a member that sends output faster than mpirun reads is waited for") {
+  ask_daemon("algo-2", "orted 0");
+  const std::string line = std::string(500'000, 'x') + "\n";
+  calls.member_output(output(1, job::Stream::out, line));
+  CHECK(!calls.behind());
+  for (int i = 0; i < 4; ++i) calls.member_output(output(1, job::Stream::out, line));
+  CHECK(calls.behind());
+  bool has_room = false;
+  loop::Tasks tasks(loop);
+  const auto wait = [](CallLead& of, bool& done) -> loop::Task<> {
+    co_await of.room();
+    done = true;
+  };
+  tasks.start(wait(calls, has_room));
+  std::size_t read = 0;
+  SUBCASE("until mpirun has read") {
+    until([&] {
+      read += text_in(out).size();
+      return has_room;
+    });
+    CHECK(read > 1'000'000);
+  }
+  SUBCASE("or until the daemon is given up") {
+    calls.close();
+    until([&] { return has_room; });
+  }
+  CHECK(!calls.behind());
+}
+
 TEST_CASE_FIXTURE(Launch, "call: a daemon's last lines arrive before its end, even in one read") {
   ask_daemon("algo-2", "orted 0");
   calls.member_output(output(1, job::Stream::err, "no route to algo-1\n"));

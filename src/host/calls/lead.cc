@@ -190,7 +190,8 @@ void Lead::on_frame(const std::string& from, const Frame& frame) {
     case Message::lines:
       return on_lines(from, frame);
     case Message::exec_output:
-      return calls_.member_output(frame);
+      calls_.member_output(frame);
+      return read_on_with_room(from);
     case Message::exec_end:
       return calls_.member_daemon_ended(from, frame);
     case Message::call_done:
@@ -238,14 +239,20 @@ void Lead::on_lines(const std::string& from, const Frame& frame) {
   const Result<job::Lines> lines = job::lines_from(frame.payload);
   if (!lines) return context_.log.warning(from + ": " + lines.error().text);
   context_.output.post_lines(from, *lines);
+  read_on_with_room(from);
+}
+
+/// A member's data is not read faster than it is passed on.
+void Lead::read_on_with_room(const std::string& from) {
   if (held_.insert(from).second) tasks_.start(release_when_read(from));
 }
 
 loop::Task<> Lead::release_when_read(std::string from) {
   // Usually there is room at once, and the member is not held.
-  if (context_.output.behind()) {
+  if (context_.output.behind() || calls_.behind()) {
     leader_->hold(from, true);
     co_await context_.output.room();
+    co_await calls_.room();
     leader_->hold(from, false);
   }
   held_.erase(from);

@@ -38,6 +38,7 @@ class Lead final : public Conduct {
   void on_frame(const std::string& host, const Frame& frame);
   void on_job_frame(const std::string& host, const Frame& frame);
   void on_lines(const std::string& host, const Frame& frame);
+  void read_on_with_room(const std::string& host);
   loop::Task<> release_when_read(std::string host);
   void one_host_ended(const std::string& host, const job::Verdict& verdict);
   void stop_all(const ranks::SignalRequest& request);

@@ -54,6 +54,14 @@ void Writer::post(std::string_view bytes) {
   if (tasks_.size() == 0) tasks_.start(drain());
 }
 
+void Writer::give_up() {
+  gone_ = true;
+  tasks_.end();
+  queue_.clear();
+  written_ = 0;
+  moved_.notify();
+}
+
 loop::Task<> Writer::drain() {
   std::optional<loop::Watch> watch;
   bool wait = kind_ == Kind::shared_pipe;

@@ -22,6 +22,8 @@ class Writer {
   Writer& operator=(const Writer&) = delete;
 
   void post(std::string_view bytes);
+  /// Drops what is not written, and what is posted from now on.
+  void give_up();
   bool is_terminal() const { return terminal_; }
   /// True while more than 1 MiB is queued.
   bool behind() const;

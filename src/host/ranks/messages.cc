@@ -1,11 +1,15 @@
 #include "host/ranks/messages.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/json.h"
 
 namespace muster::ranks {
 namespace {
+
+/// Longer is no grace; a peer's number must not overflow a Duration.
+constexpr std::int64_t grace_ms_max = 1000LL * 60 * 60 * 24 * 30;
 
 std::int64_t millis(Duration duration) {
   return std::chrono::duration_cast<std::chrono::milliseconds>(duration).count();
@@ -15,6 +19,11 @@ std::int64_t millis(Duration duration) {
 std::int64_t number_in(const Json& json, const char* name) {
   if (!json.is_object() || !json.contains(name) || !json[name].is_number_integer()) return 0;
   return json[name].get<std::int64_t>();
+}
+
+Duration grace_in(const Json& json) {
+  return std::chrono::milliseconds(
+      std::clamp<std::int64_t>(number_in(json, "grace_ms"), 0, grace_ms_max));
 }
 
 Json object_or_empty(std::string_view payload) {
@@ -33,7 +42,7 @@ SignalRequest signal_from(std::string_view payload) {
   SignalRequest request;
   const std::int64_t number = number_in(json, "signal");
   if (number > 0 && number < 65) request.signal = static_cast<int>(number);
-  request.grace = std::chrono::milliseconds(number_in(json, "grace_ms"));
+  request.grace = grace_in(json);
   return request;
 }
 
@@ -42,7 +51,7 @@ std::string grace_text(Duration grace) {
 }
 
 Duration grace_from(std::string_view payload) {
-  return std::chrono::milliseconds(number_in(object_or_empty(payload), "grace_ms"));
+  return grace_in(object_or_empty(payload));
 }
 
 std::string exec_text(const ExecRequest& request) {

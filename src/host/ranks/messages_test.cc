@@ -30,5 +30,12 @@ TEST_CASE("messages: broken payloads are refused, a broken signal is a plain sto
   CHECK(!verdict_from_text("[]"));
 }
 
+TEST_CASE("messages: a peer's grace has bounds") {
+  const Duration most = std::chrono::hours(24 * 30);
+  CHECK(signal_from(R"({"signal": 15, "grace_ms": 9223372036854775807})").grace == most);
+  CHECK(grace_from(R"({"grace_ms": 9223372036854775807})") == most);
+  CHECK(grace_from(R"({"grace_ms": -9223372036854775807})") == Duration());
+}
+
 }  // namespace
 }  // namespace muster::ranks
