@@ -32,6 +32,17 @@ std::optional<double> number_in(std::string_view text) {
 
 }  // namespace
 
+std::optional<std::int64_t> step_of(const std::vector<MetricValue>& values) {
+  const auto found = std::find_if(values.begin(), values.end(), [](const MetricValue& value) {
+    return value.name == step_metric;
+  });
+  if (found == values.end()) return std::nullopt;
+  const double value = found->value;
+  if (!(value >= 0 && value <= static_cast<double>(step_max)) || value != std::floor(value))
+    return std::nullopt;
+  return static_cast<std::int64_t>(value);
+}
+
 struct MetricDefinitions::Compiled {
   std::string name;
   std::unique_ptr<re2::RE2> expression;

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,6 +30,15 @@ struct MetricValue {
 
   bool operator==(const MetricValue&) const = default;
 };
+
+/// The metric whose value is the step of the other metrics in its line.
+inline constexpr std::string_view step_metric = "step";
+/// The largest step: doubles hold every whole number up to it.
+inline constexpr std::int64_t step_max = std::int64_t{1} << 53;
+
+/// The step of the metrics in a line: its first value of `step_metric`, if that is a whole number
+/// from 0 to step_max. Pure.
+std::optional<std::int64_t> step_of(const std::vector<MetricValue>& values);
 
 /// A job's MetricDefinitions, compiled. Pure.
 class MetricDefinitions {

@@ -49,5 +49,32 @@ TEST_CASE("metric definitions: syntax that RE2 does not support is refused with 
   CHECK(MetricDefinitions::from({})->values_in("loss=1").empty());
 }
 
+TEST_CASE("metric definitions: the step of a line is a whole number that a double holds") {
+  struct {
+    const char* line;
+    std::optional<std::int64_t> want;
+  } const cases[] = {
+      {"loss=2", std::nullopt},
+      {"loss=2 step=0", 0},
+      {"step=17 loss=2", 17},
+      {"step=17 step=18", 17},
+      {"step=1e3", 1000},
+      {"step=100.0", 100},
+      {"step=-0", 0},
+      {"step=0.5 step=1", std::nullopt},
+      {"step=-1", std::nullopt},
+      {"step=9007199254740992", std::int64_t{1} << 53},
+      {"step=9007199254740994", std::nullopt},
+      {"step=1e300", std::nullopt},
+      {"step=nan", std::nullopt},
+  };
+  const MetricDefinitions definitions =
+      *MetricDefinitions::from({{"loss", "loss=(\\S+)"}, {"step", "step=(\\S+)"}});
+  for (const auto& c : cases) {
+    CAPTURE(c.line);
+    CHECK(step_of(definitions.values_in(c.line)) == c.want);
+  }
+}
+
 }  // namespace
 }  // namespace muster::job

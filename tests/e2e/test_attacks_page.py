@@ -409,12 +409,14 @@ def test_stacks_of_no_job_are_refused(page, cookie, given):
 @pytest.mark.parametrize("given", [
     {"buckets": 0}, {"buckets": -1}, {"buckets": 2001}, {"buckets": 10**15}, {"buckets": "7"},
     {"from": -1}, {"from": 100}, {"to": 2**62}, {"to": -5}, {"from": 1e300}, {"from": None},
-    {"name": ""}, {"name": "x" * 256}, {"name": ["x"]},
+    {"name": ""}, {"name": "x" * 256}, {"name": ["x"]}, {"by": "rank"},
+    {"by": "step", "to": 2**53 + 2}, {"by": "step", "from": 100}, {"by": "step", "buckets": 0},
 ])  # fmt: skip
 def test_a_metric_is_returned_within_limits_or_refused(page, cookie, given):
     good = {"job": "none", "name": "loss", "from": 0, "to": 100, "buckets": 10}
-    answer = page.call("metric", good, cookie=cookie)
-    assert answer.status == 200 and json.loads(answer.text)["buckets"] == []
+    for by in ({}, {"by": "time"}, {"by": "step"}, {"by": "step", "to": 2**53 + 1}):
+        answer = page.call("metric", {**good, **by}, cookie=cookie)
+        assert answer.status == 200 and json.loads(answer.text)["buckets"] == []
     assert page.call("metric", good).status == 401
     assert page.call("metric", {**good, **given}, cookie=cookie).status == 400
 

@@ -17,7 +17,10 @@ bool is_for_users(const std::string& level) {
 }  // namespace
 
 void LogLines::take(const job::Record& record, const Take& take) {
-  if (record.seq == 1) finish(take);  // An earlier attempt may have no end.
+  if (record.seq == 1) {
+    finish(take);  // An earlier attempt may have no end.
+    ++chapters_;
+  }
   if (record.kind == job::Message::phase) {
     const Result<job::PhaseChange> change = job::phase_from(record.payload);
     if (!change || !job::is_end(change->phase)) return;
@@ -28,7 +31,7 @@ void LogLines::take(const job::Record& record, const Take& take) {
     const Result<job::LogLine> line = job::log_from(record.payload);
     if (!line || !is_for_users(line->level)) return;
     last_ = std::max(last_, record.time);
-    return take({.time = last_, .level = line->level, .text = line->text});
+    return take({.time = last_, .attempt = attempt(), .level = line->level, .text = line->text});
   }
   if (record.kind != job::Message::lines) return;
   const Result<job::Lines> lines = job::lines_from(record.payload);
@@ -97,6 +100,7 @@ void LogLines::give(const Writer& writer, std::string_view text, const Take& tak
         .rank = writer.rank,
         .alone = writer.alone,
         .stream = writer.stream,
+        .attempt = attempt(),
         .text = text});
 }
 

@@ -20,6 +20,7 @@ struct HostLines {
   int rank = -1;                          ///< As job::Lines::rank.
   bool alone = false;                     ///< As job::Lines::alone.
   job::Stream stream = job::Stream::out;  ///< As job::Lines::stream.
+  int attempt = 1;                        ///< The host's attempt in which they were written.
   std::string_view level{};  ///< "error", "warning", "note": muster's own; empty: the host's.
   std::string_view text{};   ///< Any bytes, '\n' between lines and none at the end.
 };
@@ -56,6 +57,7 @@ class LogLines {
     job::Stream stream = job::Stream::out;
     auto operator<=>(const Writer&) const = default;
   };
+  int attempt() const { return chapters_ > 1 ? chapters_ : 1; }
   void add(const Writer& writer, std::string_view bytes, const Take& take);
   std::string take_waiting(const Writer& writer);
   void take_steps(const Writer& writer, std::string_view bytes, const Take& take);
@@ -67,6 +69,7 @@ class LogLines {
   std::map<Writer, job::Steps> steps_;     ///< Writers that show progress.
   std::size_t waiting_bytes_ = 0;
   UnixMillis last_{0};
+  int chapters_ = 0;  ///< Attempts that have begun: see JournalReader.
 };
 
 }  // namespace muster::platform

@@ -52,6 +52,28 @@ TEST_CASE("log lines: an attempt's unfinished line is not joined with the next a
   CHECK(told.got() == Texts{"1 0 cut o", "2 0 again"});
 }
 
+TEST_CASE("log lines: lines know their attempt") {
+  LogLines lines;
+  std::vector<int> attempts;
+  const LogLines::Take take = [&](const HostLines& each) { attempts.push_back(each.attempt); };
+  const auto say = [&](std::uint64_t seq, const char* text, bool part = false) {
+    lines.take({seq, UnixMillis(1), job::Message::lines,
+                job::encode({.rank = 0, .part = part, .bytes = text})},
+               take);
+  };
+  say(1, "one\n");
+  say(2, "cut o", true);
+  LogLines copy = lines;
+  for (LogLines* each : {&lines, &copy}) {
+    attempts.clear();
+    each->take({1, UnixMillis(2), job::Message::log, job::encode(job::LogLine{"warning", "x"})},
+               take);
+    each->take({2, UnixMillis(2), job::Message::lines, job::encode({.rank = 0, .bytes = "a\n"})},
+               take);
+    CHECK(attempts == std::vector<int>{1, 2, 2});
+  }
+}
+
 TEST_CASE("log lines: the host's end ends its lines") {
   Told told;
   told.says(1, 0, "cut o", true);

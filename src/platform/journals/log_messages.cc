@@ -61,6 +61,7 @@ void LogMessages::add(const HostLines& lines, std::vector<LogEvent>& events) con
 void LogMessages::add_own(const HostLines& lines, std::vector<LogEvent>& events) const {
   LogEvent& event = events.emplace_back();
   event.time = lines.time;
+  event.attempt = lines.attempt;
   const std::string level = lines.level == "note" ? "" : std::string(lines.level) + ": ";
   event.message = host_ + own_mark + level + visible_line(lines.text);
   event.message.resize(cut_at(event.message, message_bytes_max));
@@ -78,6 +79,7 @@ void LogMessages::add_line(const HostLines& from, const std::string& tag, std::s
     event.time = from.time;
     event.rank = from.rank;
     event.stream = from.stream;
+    event.attempt = from.attempt;
     event.tag_bytes = static_cast<std::uint32_t>(tag.size());
     event.message.reserve(front.size() + size);
     event.message += front;

@@ -21,6 +21,7 @@ struct LogEvent {
   int rank = -1;        ///< The rank that wrote it; -1: not a rank, or not known.
   job::Stream stream = job::Stream::out;
   std::uint32_t tag_bytes = 0;  ///< Length of the rank's tag at the beginning of the message.
+  int attempt = 1;              ///< The host's attempt in which it was written.
 
   /// The line without the tag.
   std::string_view line() const { return std::string_view(message).substr(tag_bytes); }

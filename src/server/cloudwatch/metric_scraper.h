@@ -48,8 +48,9 @@ class MetricScraper {
     bool more = false;
     std::uint64_t left_out = 0;  ///< Lines beyond the allowance.
   };
-  /// Reads at most some thousand lines, one MiB, and half a second of the slowest work, but at
-  /// least one line. `ended`: the journals no longer grow. Error: `system`.
+  /// Reads at most some thousand lines, one MiB, as many values with steps as are stored quickly,
+  /// and half a second of the slowest work, but at least one line. `ended`: the journals no longer
+  /// grow. Error: `system`.
   Result<Scraped> scrape(const MetricDefinitions& definitions, const std::vector<Host>& hosts,
                          bool ended);
 

@@ -25,6 +25,22 @@ bool MetricBuckets::hold(std::int64_t from, std::int64_t to) const {
   return from >= from_ && to <= to_ && (from - from_) / width_ == (to - 1 - from_) / width_;
 }
 
+StepChart step_chart(std::int64_t from, std::int64_t to, std::int64_t most) {
+  CHECK_THAT(from < to && most > 0, "a metric in buckets of no steps");
+  const auto parts = [](std::int64_t whole, std::int64_t part) {
+    return (whole + part - 1) / part;
+  };
+  const std::int64_t wanted = parts(to - from, most);
+  StepChart chart;
+  for (const std::int64_t width : store::step_widths)
+    if (width * 4 <= wanted) chart.width = width;
+  const std::int64_t bucket = parts(wanted, chart.width) * chart.width;
+  chart.from = from - from % bucket;
+  chart.buckets = parts(to - chart.from, bucket);
+  chart.to = chart.from + chart.buckets * bucket;
+  return chart;
+}
+
 std::string number_text(double value) {
   std::array<char, 32> text;
   const auto [end, trouble] = std::to_chars(text.data(), text.data() + text.size(), value);
@@ -42,8 +58,9 @@ std::string csv_text(std::string_view text) {
   return cell + "\"";
 }
 
-std::string csv_head() {
-  return "job,metric,second,mean,minimum,maximum,count\r\n";
+std::string csv_head(bool by_step) {
+  return std::string("job,metric,") + (by_step ? "step" : "second") +
+         ",mean,minimum,maximum,count\r\n";
 }
 
 std::string csv_line(std::string_view job, std::string_view metric,

@@ -30,12 +30,27 @@ class MetricBuckets {
   std::vector<store::MetricSecond> buckets_;
 };
 
+/// How a chart by step is read: its buckets consist of whole ranges of the store's, each of at
+/// least four, so that few buckets are lost to rounding, and at most 256, so that few rows are
+/// read.
+struct StepChart {
+  std::int64_t from = 0;     ///< At or before the wanted one.
+  std::int64_t to = 0;       ///< At or after the wanted one.
+  std::int64_t buckets = 0;  ///< At most one more than wanted.
+  std::int64_t width = 1;    ///< The width of the ranges to read: one of store::step_widths.
+
+  bool operator==(const StepChart&) const = default;
+};
+/// [from, to) in at most `most` buckets, 0 <= from < to <= 2^53 + 1. Pure.
+StepChart step_chart(std::int64_t from, std::int64_t to, std::int64_t most);
+
 /// The shortest text that parses to the same number. Pure.
 std::string number_text(double value);
 /// A CSV cell (RFC 4180) with untrusted text: quoted, and never a formula in a spreadsheet. Pure.
 std::string csv_text(std::string_view text);
-/// The header line of a metric's CSV, and its line for one second; both end with CRLF. Pure.
-std::string csv_head();
+/// The header line of a metric's CSV, and its line for one second (or step); both end with CRLF.
+/// Pure.
+std::string csv_head(bool by_step);
 std::string csv_line(std::string_view job, std::string_view metric,
                      const store::MetricSecond& second);
 

@@ -66,6 +66,41 @@ TEST_CASE("metric series: samples outside the time range are ignored, and gaps s
   for (std::size_t i = 1; i < 9; ++i) CHECK(buckets.buckets()[i].count == 0);
 }
 
+TEST_CASE("metric series: a chart by step consists of whole ranges of the store's") {
+  constexpr std::int64_t all = (std::int64_t{1} << 53) + 1;
+  struct {
+    std::int64_t from, to, most;
+    StepChart want;
+  } const cases[] = {
+      {0, 1, 1, {0, 1, 1, 1}},
+      {7, 17, 10, {7, 17, 10, 1}},
+      {7, 17, 5, {6, 18, 6, 1}},
+      {100, 12'700, 100, {0, 12'726, 101, 1}},
+      {130, 30'130, 100, {0, 30'400, 95, 64}},
+      {1000, 31'000, 100, {960, 31'040, 94, 64}},
+      {0, 10'000'000, 2000, {0, 10'000'768, 1978, 64}},
+      {0, 1'000'000'000, 1000, {0, 1'000'509'440, 997, 4096}},
+      {all - 1, all, 1, {all - 1, all, 1, 1}},
+  };
+  for (const auto& c : cases) {
+    CAPTURE(c.from);
+    CAPTURE(c.to);
+    CHECK(step_chart(c.from, c.to, c.most) == c.want);
+  }
+  for (const std::int64_t most : {1, 7, 600, 2000})
+    for (std::int64_t to = 1; to <= all; to = to * 5 + 3)
+      for (const std::int64_t from : {std::int64_t{0}, to / 2, to - 1}) {
+        const StepChart chart = step_chart(from, to, most);
+        const std::int64_t bucket = (chart.to - chart.from) / chart.buckets;
+        const bool is_good = chart.from <= from && chart.to >= to && from - chart.from < bucket &&
+                             chart.to - to < bucket && chart.buckets <= most + 1 &&
+                             bucket % chart.width == 0 && chart.from % bucket == 0;
+        CHECK_MESSAGE(is_good, from, " ", to, " ", most);
+        CHECK((bucket <= 256 * chart.width || chart.width == store::step_widths.back()));
+        CHECK(MetricBuckets(chart.from, chart.to, chart.buckets).width() == bucket);
+      }
+}
+
 TEST_CASE("metric series: cells of CSV are texts, never formulas") {
   struct {
     const char* text;

@@ -18,9 +18,17 @@ constexpr std::size_t followed_max = 100;
 
 std::vector<store::MetricSample> samples_in(const MetricDefinitions& definitions,
                                             const LogEvent& event) {
+  std::vector<job::MetricValue> values = definitions.values_in(event.message);
+  const std::optional<std::int64_t> step = job::step_of(values);
   std::vector<store::MetricSample> samples;
-  for (job::MetricValue& each : definitions.values_in(event.message))
-    samples.push_back({std::move(each.name), event.time, each.value});
+  for (job::MetricValue& each : values) {
+    const bool has_step = step && each.name != job::step_metric;
+    samples.push_back({.name = std::move(each.name),
+                       .time = event.time,
+                       .value = each.value,
+                       .step = has_step ? step : std::nullopt,
+                       .attempt = event.attempt});
+  }
   return samples;
 }
 

@@ -110,6 +110,42 @@ TEST_CASE(
   std::filesystem::remove_all(folder);
 }
 
+TEST_CASE("metrics: values with steps are read in parts that are stored quickly") {
+  const std::string folder = *make_private_folder("/tmp", "muster-metrics-");
+  std::string line = "step=7";
+  for (int i = 0; i < 16; ++i) line += " loss=1";
+  REQUIRE(write_file(folder + "/journal", journal_of(std::vector<std::string>(2000, line))));
+  const MetricDefinitions definitions =
+      *MetricDefinitions::from({{"loss", "loss=(\\d)"}, {"step", "step=(\\d)"}});
+  MetricScraper scraper;
+  std::vector<std::uint64_t> ends;
+  for (bool more = true; more;) {
+    const std::uint64_t from = ends.empty() ? 0 : ends.back();
+    const Result<MetricScraper::Scraped> scraped =
+        scraper.scrape(definitions, {{"algo-1", folder + "/journal", from}}, true);
+    REQUIRE(scraped);
+    ends.push_back(scraped->parts.at(0).read_to);
+    more = scraped->more;
+  }
+  CHECK(ends == std::vector<std::uint64_t>{250, 500, 750, 1000, 1250, 1500, 1750, 2000});
+  std::filesystem::remove_all(folder);
+}
+
+TEST_CASE("metrics: the metric step is the step of the other metrics in its line") {
+  const MetricDefinitions definitions = *MetricDefinitions::from(
+      {{"loss", "loss=(\\S+)"}, {"step", "step=(\\S+)"}, {"acc", "acc=(\\S+)"}});
+  const auto in_line = [&](const char* text) {
+    return samples_in(definitions, {.time = at(5), .message = text, .attempt = 3});
+  };
+  using Samples = std::vector<store::MetricSample>;
+  CHECK(in_line("loss=2 step=7 acc=1") == Samples{{"loss", at(5), 2, 7, 3},
+                                                  {"step", at(5), 7, std::nullopt, 3},
+                                                  {"acc", at(5), 1, 7, 3}});
+  CHECK(in_line("loss=2") == Samples{{"loss", at(5), 2, std::nullopt, 3}});
+  CHECK(in_line("loss=2 step=0.5") ==
+        Samples{{"loss", at(5), 2, std::nullopt, 3}, {"step", at(5), 0.5, std::nullopt, 3}});
+}
+
 api::Answer read(loop::Loop& loop, Metrics& metrics, const std::string& operation,
                  const Json& input) {
   api::Answer answer = Json();

@@ -26,18 +26,30 @@ Result<std::int64_t> number_of(Database& database, const std::string& job) {
   return known.number(0);
 }
 
+/// Passes rows of (place, sum, least, most, count) on until `take` returns false.
+Result<void> pass_on(Statement& rows, const std::function<bool(const MetricSecond&)>& take) {
+  while (TRY(rows.step()))
+    if (!take({rows.number(0), rows.real(1), rows.real(2), rows.real(3), rows.number(4)})) break;
+  return {};
+}
+
 }  // namespace
 
 Result<std::vector<MetricSpan>> MetricReader::spans(const std::string& job) {
   const std::int64_t number = TRY(number_of(*database_, job));
-  // Each of the two is one step down the table's tree.
+  // Each of the four is one step down a table's tree.
   Statement rows = database_->statement(
       "SELECT f.name, (SELECT min(second) FROM metrics AS m WHERE m.job = f.job AND m.name = "
-      "f.name), (SELECT max(second) FROM metrics AS m WHERE m.job = f.job AND m.name = f.name) "
+      "f.name), (SELECT max(second) FROM metrics AS m WHERE m.job = f.job AND m.name = f.name), "
+      "coalesce((SELECT min(step) FROM metric_steps AS m WHERE m.job = f.job AND m.name = f.name "
+      "AND m.width = 1), -1), coalesce((SELECT max(step) FROM metric_steps AS m WHERE m.job = "
+      "f.job "
+      "AND m.name = f.name AND m.width = 1), -1) "
       "FROM final_metrics AS f WHERE f.job = ? ORDER BY f.name LIMIT ?");
   rows.bind(number).bind(metrics_at_a_time);
   std::vector<MetricSpan> spans;
-  while (TRY(rows.step())) spans.push_back({rows.text(0), rows.number(1), rows.number(2)});
+  while (TRY(rows.step()))
+    spans.push_back({rows.text(0), rows.number(1), rows.number(2), rows.number(3), rows.number(4)});
   return spans;
 }
 
@@ -46,9 +58,7 @@ Result<void> MetricReader::read_from(const char* statement, const std::string& j
                                      const std::function<bool(const MetricSecond&)>& take) {
   Statement rows = database_->statement(statement);
   rows.bind(job).bind(name).bind(from).bind(to);
-  while (TRY(rows.step()))
-    if (!take({rows.number(0), rows.real(1), rows.real(2), rows.real(3), rows.number(4)})) break;
-  return {};
+  return pass_on(rows, take);
 }
 
 Result<void> MetricReader::read(const std::string& job, const std::string& name, std::int64_t from,
@@ -69,6 +79,17 @@ Result<void> MetricReader::read_minutes(const std::string& job, const std::strin
       "WHERE job = (SELECT number FROM jobs WHERE name = ?) AND name = ? AND second >= ? "
       "AND second < ? ORDER BY second",
       job, name, from, to, take);
+}
+
+Result<void> MetricReader::read_steps(const std::string& job, const std::string& name,
+                                      std::int64_t width, std::int64_t from, std::int64_t to,
+                                      const std::function<bool(const MetricSecond&)>& take) {
+  Statement rows = database_->statement(
+      "SELECT step, sum, least, most, count FROM metric_steps "
+      "WHERE job = (SELECT number FROM jobs WHERE name = ?) AND name = ? AND width = ? "
+      "AND step >= ? AND step < ? ORDER BY step");
+  rows.bind(job).bind(name).bind(width).bind(from).bind(to);
+  return pass_on(rows, take);
 }
 
 Result<std::vector<HostSpan>> MetricReader::hosts(const std::string& job) {

@@ -14,6 +14,10 @@ struct MetricSpan {
   std::string name;
   std::int64_t first = 0;
   std::int64_t last = 0;
+  std::int64_t first_step = -1;  ///< -1: none of its samples has a step.
+  std::int64_t last_step = -1;
+
+  bool operator==(const MetricSpan&) const = default;
 };
 
 /// Reads metrics and hosts' usage independently of the store, on a separate read-only connection: a
@@ -36,6 +40,10 @@ class MetricReader {
   /// As read(), per minute, each identified by its first second, which is in [from, to).
   Result<void> read_minutes(const std::string& job, const std::string& name, std::int64_t from,
                             std::int64_t to, const std::function<bool(const MetricSecond&)>& take);
+  /// As read(), by step: the ranges of `width` (one of step_widths) that begin in [from, to).
+  Result<void> read_steps(const std::string& job, const std::string& name, std::int64_t width,
+                          std::int64_t from, std::int64_t to,
+                          const std::function<bool(const MetricSecond&)>& take);
 
   /// The job's hosts with samples, in the job's order. Error: `not_found`.
   Result<std::vector<HostSpan>> hosts(const std::string& job);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -162,16 +163,26 @@ struct MetricSample {
   std::string name;
   UnixMillis time{0};
   double value = 0;
+  std::optional<std::int64_t> step = {};  ///< 0 to 2^53.
+  int attempt = 1;                        ///< The host's.
 
   bool operator==(const MetricSample&) const = default;
 };
 
 /// Length of the periods for which the store also keeps sums, for queries over a long time.
 constexpr std::int64_t metric_minute = 60;
+/// Widths of the ranges of steps of which the store keeps sums: single steps, then ranges that
+/// begin at multiples of their width, each of as many as `step_factor` of the next smaller width.
+constexpr std::int64_t step_factor = 64;
+constexpr std::array<std::int64_t, 4> step_widths = {1, step_factor, step_factor* step_factor,
+                                                     step_factor* step_factor* step_factor};
 
-/// All samples of a metric within one second.
+/// Number of a job's values by step: further ones are kept by time alone.
+constexpr std::int64_t metric_steps_max = 10'000'000;
+
+/// All samples of a metric within one second; or of one step, or of one range of steps.
 struct MetricSecond {
-  std::int64_t second = 0;  ///< Since 1970.
+  std::int64_t second = 0;  ///< Since 1970; by step: the first step.
   double sum = 0;
   double least = 0;
   double most = 0;
@@ -298,8 +309,9 @@ class Store {
   Result<void> remove_tags(const std::string& arn, const std::vector<std::string>& keys);
 
   // Metrics.
-  /// Adds samples (kept by the second: CloudWatch's finest) and remembers, in the same transaction,
-  /// up to which event of the host's log they were read.
+  /// Adds samples (kept by the second: CloudWatch's finest; those with a step also by step, where a
+  /// later attempt's values replace an earlier one's) and remembers, in the same transaction, up to
+  /// which event of the host's log they were read.
   Result<void> put_metrics(const std::string& job, const std::string& host,
                            const std::vector<MetricSample>& samples, std::uint64_t read_to);
   Result<std::uint64_t> metrics_read_to(const std::string& job, const std::string& host);

@@ -10,7 +10,7 @@ namespace {
 
 /// Step i leads from version i to i + 1. Published steps never change: a new one is added. Times
 /// are milliseconds since 1970. `request` is last, so that lists need not read past it.
-constexpr std::array<const char*, 15> steps = {R"sql(
+constexpr std::array<const char*, 16> steps = {R"sql(
 CREATE TABLE jobs (
   number INTEGER PRIMARY KEY AUTOINCREMENT,
   name TEXT not null UNIQUE,
@@ -184,6 +184,20 @@ CREATE TABLE change_sets (
   created INTEGER not null,
   document TEXT not null);
 CREATE INDEX change_sets_stack ON change_sets (stack, number);
+)sql",
+                                               R"sql(
+CREATE TABLE metric_steps (
+  job INTEGER not null REFERENCES jobs ON DELETE CASCADE,
+  name TEXT not null,
+  width INTEGER not null,
+  step INTEGER not null,
+  attempt INTEGER not null,
+  sum REAL not null,
+  least REAL not null,
+  most REAL not null,
+  count INTEGER not null,
+  PRIMARY KEY (job, name, width, step)) WITHOUT ROWID;
+ALTER TABLE metrics_read ADD COLUMN steps INTEGER not null DEFAULT 0;
 )sql"};
 
 Result<std::int64_t> version_of(Database& database) {

@@ -18,6 +18,7 @@ namespace {
 
 /// What a store of version 11 and before does not have.
 constexpr const char* newest =
+    "DROP TABLE metric_steps; ALTER TABLE metrics_read DROP COLUMN steps; "
     "ALTER TABLE jobs DROP COLUMN manifests; "
     "DROP INDEX jobs_modified; DROP INDEX jobs_status_created; DROP INDEX jobs_streams_name; "
     "DROP INDEX jobs_streams_created; DROP TABLE sessions; DROP TABLE change_sets; "

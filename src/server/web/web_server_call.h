@@ -30,7 +30,7 @@ http::Reply file_head(const std::string& type, const std::string& name);
 
 /// Beyond any date; its milliseconds, and sums of two of them, are numbers still.
 constexpr std::int64_t second_max = std::int64_t{1} << 40;
-/// What a chart shows: seconds since 1970, and in how many parts.
+/// What a chart shows: seconds since 1970 or steps, and in how many parts.
 struct ChartRange {
   std::int64_t from = 0;
   std::int64_t to = 0;
@@ -39,7 +39,7 @@ struct ChartRange {
 /// "from", "to" and "buckets" of a call. Error: one lies outside; `most_as_text` is `buckets_max`
 /// for people.
 Result<ChartRange> chart_range(const Json& input, std::int64_t buckets_max,
-                               const std::string& most_as_text);
+                               const std::string& most_as_text, bool by_step = false);
 /// [number, least, most, mean, count] of each bucket that has values.
 Json chart_json(const cloudwatch::MetricBuckets& buckets, std::int64_t from);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "aws/api/inputs.h"
+#include "job/metric_definitions.h"
 #include "net/loop/worker.h"
 #include "server/cloudwatch/metric_series.h"
 #include "server/store/metric_reader.h"
@@ -24,15 +25,28 @@ constexpr std::size_t csv_piece_bytes = 256u << 10;
 struct Wanted {
   std::string job;
   std::string name;
+  bool by_step = false;
   ChartRange range{};
 };
 
+/// What a call's "by" says.
+Result<bool> is_by_step(const std::string& by) {
+  if (by == "step") return true;
+  if (by.empty() || by == "time") return false;
+  return fail(Errc::invalid_input, "metrics are shown by time or by step");
+}
+
 Result<Wanted> wanted_in(const Json& input) {
   Wanted wanted{api::text_of(input, "job"), api::text_of(input, "name")};
+  wanted.by_step = TRY(is_by_step(api::text_of(input, "by")));
   if (wanted.name.empty() || wanted.name.size() > name_bytes_max)
     return fail(Errc::invalid_input, "a metric's name must have 1 to 255 bytes");
-  wanted.range = TRY(chart_range(input, 2000, "2,000"));
+  wanted.range = TRY(chart_range(input, 2000, "2,000", wanted.by_step));
   return wanted;
+}
+
+Error too_many_rows() {
+  return fail(Errc::unsupported, "more than 20,000,000 rows of a metric; choose a shorter range");
 }
 
 /// Fills the buckets from minutes where one lies in a bucket whole, else from its seconds: as
@@ -53,13 +67,28 @@ Result<void> fill(MetricReader& reader, const Wanted& wanted, cloudwatch::Metric
                           wanted.range.to, add_minute));
   for (const std::int64_t minute : divided)
     TRY(reader.read(wanted.job, wanted.name, minute, minute + store::metric_minute, add));
-  if (rows > rows_max)
-    return fail(Errc::unsupported,
-                "more than 20,000,000 rows of a metric; choose a shorter time range");
+  if (rows > rows_max) return too_many_rows();
   return {};
 }
 
+Result<Json> steps_of(MetricReader& reader, const Wanted& wanted) {
+  const cloudwatch::StepChart chart =
+      cloudwatch::step_chart(wanted.range.from, wanted.range.to, wanted.range.buckets);
+  cloudwatch::MetricBuckets buckets(chart.from, chart.to, chart.buckets);
+  std::int64_t rows = 0;
+  TRY(reader.read_steps(wanted.job, wanted.name, chart.width, chart.from, chart.to,
+                        [&](const MetricSecond& range) {
+                          buckets.add(range);
+                          return ++rows <= rows_max;
+                        }));
+  if (rows > rows_max) return too_many_rows();
+  return Json{{"from", chart.from},
+              {"width", buckets.width()},
+              {"buckets", chart_json(buckets, chart.from)}};
+}
+
 Result<Json> buckets_of(MetricReader& reader, const Wanted& wanted) {
+  if (wanted.by_step) return steps_of(reader, wanted);
   const auto [from, to, most] = wanted.range;
   cloudwatch::MetricBuckets buckets(from, to, most);
   TRY(fill(reader, wanted, buckets));
@@ -68,34 +97,44 @@ Result<Json> buckets_of(MetricReader& reader, const Wanted& wanted) {
 
 Result<Json> spans_of(MetricReader& reader, const std::string& job) {
   Json list = Json::array();
-  for (const store::MetricSpan& each : TRY(reader.spans(job)))
-    list.push_back({{"name", each.name}, {"first", each.first}, {"last", each.last}});
+  for (const store::MetricSpan& each : TRY(reader.spans(job))) {
+    Json& metric =
+        list.emplace_back(Json{{"name", each.name}, {"first", each.first}, {"last", each.last}});
+    if (each.first_step >= 0) metric["steps"] = {each.first_step, each.last_step};
+  }
   return Json{{"metrics", std::move(list)}};
 }
 
-/// Up to some lines of CSV from second `from` on, which is moved behind them; none: the end.
-Result<std::string> csv_piece(const std::string& path, const std::string& job,
-                              const std::string& name, std::int64_t& from) {
+/// Up to some lines of CSV from second or step `from` on, which is moved behind them; none: the
+/// end.
+Result<std::string> csv_piece(const std::string& path, const Wanted& wanted, std::int64_t& from) {
   MetricReader reader = TRY(MetricReader::open(path));
+  const auto& [job, name, by_step, range] = wanted;
   std::string text;
-  TRY(reader.read(job, name, from, second_max, [&](const MetricSecond& second) {
-    text += cloudwatch::csv_line(job, name, second);
+  const auto take = [&](const MetricSecond& second) {
+    text += cloudwatch::csv_line(wanted.job, wanted.name, second);
     from = second.second + 1;
     return text.size() < csv_piece_bytes;
-  }));
+  };
+  if (by_step)
+    TRY(reader.read_steps(job, name, 1, from, job::step_max + 1, take));
+  else
+    TRY(reader.read(job, name, from, second_max, take));
   return text;
 }
 
 }  // namespace
 
 Result<ChartRange> chart_range(const Json& input, std::int64_t buckets_max,
-                               const std::string& most_as_text) {
+                               const std::string& most_as_text, bool by_step) {
   const ChartRange range{.from = api::integer_of(input, "from").value_or(-1),
                          .to = api::integer_of(input, "to").value_or(-1),
                          .buckets = api::integer_of(input, "buckets").value_or(0)};
-  if (range.from < 0 || range.to > second_max || range.from >= range.to)
+  const std::int64_t last = by_step ? job::step_max + 1 : second_max;
+  if (range.from < 0 || range.to > last || range.from >= range.to)
     return fail(Errc::invalid_input,
-                "from and to must be seconds since 1970, and from must be before to");
+                by_step ? "from and to must be steps, and from must be before to"
+                        : "from and to must be seconds since 1970, and from must be before to");
   if (range.buckets < 1 || range.buckets > buckets_max)
     return fail(Errc::invalid_input, "the number of buckets must be from 1 to " + most_as_text);
   return range;
@@ -122,7 +161,8 @@ Task<Result<Json, aws::Refusal>> WebServer::read_metrics(
   co_return *std::move(answer);
 }
 
-/// {"job"}: its metrics, after reading its log up to now, and the time span of each.
+/// {"job"}: its metrics, after reading its log up to now, and the span of times and of steps of
+/// each.
 Task<Result<Json, aws::Refusal>> WebServer::metrics(Call& call) {
   const std::string job = api::text_of(call.input, "job");
   api::Request request{.service = "monitoring",
@@ -138,8 +178,8 @@ Task<Result<Json, aws::Refusal>> WebServer::metrics(Call& call) {
   co_return co_await read_metrics(call, std::move(read));
 }
 
-/// {"job", "name", "from", "to", "buckets"}: [number, least, most, mean, count] of each bucket
-/// that has samples.
+/// {"job", "name", "from", "to", "buckets", "by"}: [number, least, most, mean, count] of each
+/// bucket that has samples. By "step", "from" may be earlier than the call's.
 Task<Result<Json, aws::Refusal>> WebServer::metric(Call& call) {
   return read_metrics(call, [&call](MetricReader& reader) -> Result<Json> {
     const Wanted wanted = TRY(wanted_in(call.input));
@@ -147,15 +187,15 @@ Task<Result<Json, aws::Refusal>> WebServer::metric(Call& call) {
   });
 }
 
-/// `job` and `name` of the query: all seconds of a metric as CSV, in pieces as the browser takes
-/// them.
+/// `job`, `name` and `by` of the query: all seconds or steps of a metric as CSV, in pieces as the
+/// browser takes them.
 Task<void> WebServer::download_metric(http::Exchange& exchange) {
-  const std::string job = asked(exchange, "job");
-  const std::string name = asked(exchange, "name");
+  Wanted wanted{asked(exchange, "job"), asked(exchange, "name")};
+  wanted.by_step = asked(exchange, "by") == "step";
   std::int64_t from = 0;
-  const auto work = [&] { return csv_piece(options_.store, job, name, from); };
+  const auto work = [&] { return csv_piece(options_.store, wanted, from); };
   Result<std::string> text = co_await loop::in_thread(exchange.loop(), work);
-  http::Reply head = file_head("text/csv", file_name(job, ".csv"));
+  http::Reply head = file_head("text/csv", file_name(wanted.job, ".csv"));
   if (!text || text->empty()) {
     head.status = 404;
     (void)co_await exchange.reply(std::move(head));
@@ -163,7 +203,7 @@ Task<void> WebServer::download_metric(http::Exchange& exchange) {
   }
   const Result<void> begun = co_await exchange.start(std::move(head));
   if (!begun) co_return;
-  text->insert(0, cloudwatch::csv_head());
+  text->insert(0, cloudwatch::csv_head(wanted.by_step));
   while (!text->empty()) {
     const Result<void> sent = co_await exchange.write(*text);
     if (!sent) co_return;
