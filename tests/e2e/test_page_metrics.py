@@ -23,6 +23,10 @@ SCRIPT = """
 import sys
 for i in range(50): print(f"loss={1 / (i + 1)};", flush=True)
 """
+STEPS = """
+for i in range(100): print(f"step={i * 10} loss={(i - 60) ** 2 / 1000 - 0.05:.6f};", flush=True)
+print("acc=0.5;", flush=True)
+"""
 TELLS = """
 import select
 for i in range(10**6):
@@ -190,6 +194,41 @@ def test_jobs_are_compared(served, browser):
     assert differs == sorted(differs, reverse=True)
     browser.click("[aria-label='Remove two from the comparison']")
     browser.wait("!location.search.includes('with=')")
+
+
+def test_charts_by_step_keep_how_they_are_drawn(served, browser):
+    (served.folder / "steps.py").write_text(STEPS)
+    served.sm("submit", "steps.py", "--wait", "--name", "steps", "--metric", "acc=acc=(.*);",
+              "--metric", "step=step=([0-9]+)", "--metric", "loss=loss=(.*);")  # fmt: skip
+    served.show_metrics(browser, "steps")
+    browser.wait("document.querySelectorAll('.chart').length === 3")
+    choose = ("const [label, value] = arguments; const e = document.querySelector("
+              "`[aria-label='${label}']`); e.value = value;"
+              "e.dispatchEvent(new Event('change', { bubbles: true }))")  # fmt: skip
+    browser.run(choose, "X axis", "step")
+    browser.wait("document.querySelectorAll('.chart').length === 1")
+    browser.wait_text("2 without steps not shown")
+    browser.run(choose, "Y axis", "log")
+    browser.run(choose, "Best value of loss", "min")
+    browser.wait_text("-0.05 (step 600)")
+    browser.wait_text("values ≤ 0: in 15 of 100 points")
+    browser.run(choose, "Smoothing", "0.9")
+    browser.wait("location.search.includes('smooth=0.9')")
+    browser.reload()
+    browser.wait("document.querySelector('.chart canvas')")
+    browser.wait_text("-0.05 (step 600)")
+    browser.wait_text("values ≤ 0: in 15 of 100 points")
+    assert browser.run("return document.querySelector('[type=range]').value") == "0.9"
+    assert pixels(browser) > 0
+    text = browser.run("return fetch(document.querySelector('a[download]').href)"
+                       ".then((answer) => answer.text())")  # fmt: skip
+    rows = list(csv.DictReader(io.StringIO(text, newline="")))
+    assert [row["step"] for row in rows] == [str(10 * i) for i in range(100)]
+    browser.click_text("Zoom in")
+    browser.wait("location.search.includes('from=')")
+    browser.run(choose, "X axis", "")
+    browser.wait("document.querySelectorAll('.chart').length === 3")
+    assert "from=" not in browser.url() and "by=" not in browser.url()
 
 
 def test_names_of_others_are_text(served, browser):

@@ -3,39 +3,43 @@
 import { Trouble, html, useEffect, useLog, useMemo, useRef, useState } from "../app/core.js";
 import { shortNumber, shortSpan } from "../app/text.js";
 import Plot from "../vendor/uplot.mjs";
-import { STEPS, columnsOf, momentText, timeMarks, valuesAt } from "./series.js";
+import { STEPS, STEP_STEPS, bestIn, columnsOf, momentText, positiveOf, smoothed, timeMarks, valuesAt } from "./series.js";
 
 const HEIGHT = 240;
 const BUCKETS_MAX = 2000;
 const TABLE_ROWS = 60;
-/** Opacity as two hexadecimal digits: of the band between minimum and maximum, and of its edges. */
-const OPACITY = { alone: ["44", "99"], compared: ["1c", "77"] };
+/** Opacity as two hexadecimal digits: of the band between minimum and maximum, of its edges, and of the mean. */
+const OPACITY = { alone: ["44", "99", ""], compared: ["1c", "77", ""], smoothed: ["1c", "33", "44"] };
 
 export const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
-function optionsOf(answers, width, range, relative, zoom, point) {
-  const [between, edges] = answers.length > 1 ? OPACITY.compared : OPACITY.alone;
-  const line = (i, part) => ({
-    stroke: colour(`--series-${i}`) + (part ? edges : ""),
-    width: part ? 1 : 1.5,
+const X_AXES = {
+  date: { values: (_, ticks, column, space, step) => timeMarks(ticks, step), space: 80 },
+  span: { values: (_, ticks) => ticks.map(shortSpan), incrs: STEPS, space: 80 },
+  step: { values: (_, ticks) => ticks.map(String), incrs: STEP_STEPS, space: 90 },
+};
+
+function optionsOf(answers, width, range, axis, { log, weight }, zoom, point) {
+  const [between, edges, mean] = OPACITY[weight ? "smoothed" : answers.length > 1 ? "compared" : "alone"];
+  const line = (i, opacity) => ({
+    stroke: colour(`--series-${i}`) + opacity,
+    width: opacity ? 1 : 1.5,
     spanGaps: true,
-    points: part ? { show: false } : { size: 5 },
+    points: opacity ? { show: false } : { size: 5 },
   });
-  const axis = { stroke: colour("--quiet"), grid: { stroke: colour("--line"), width: 1 },
+  const look = { stroke: colour("--quiet"), grid: { stroke: colour("--line"), width: 1 },
     ticks: { stroke: colour("--line"), width: 1 } };
-  const times = relative
-    ? { incrs: STEPS, values: (_, ticks) => ticks.map(shortSpan), space: 80 }
-    : { values: (_, ticks, column, space, step) => timeMarks(ticks, step), space: 80 };
   return {
     width,
     height: HEIGHT,
     legend: { show: false },
     cursor: { drag: { x: true, y: false, setScale: false, dist: 4 }, y: false },
-    scales: { x: { time: !relative, range: () => range } },
-    series: [{}, ...answers.flatMap((_, i) => [0, 1, 2].map((part) => line(i, part)))],
+    scales: { x: { time: axis === "date", range: () => range }, y: { distr: log ? 3 : 1 } },
+    series: [{}, ...answers.flatMap((_, i) => [mean, edges, edges].map((opacity) => line(i, opacity))),
+             ...(weight ? answers.map((_, i) => line(i, "")) : [])],
     bands: answers.map((_, i) => ({ series: [3 * i + 3, 3 * i + 2], fill: colour(`--series-${i}`) + between })),
-    axes: [{ ...axis, ...times },
-           { ...axis, size: 76, values: (_, ticks) => ticks.map(shortNumber) }],
+    axes: [{ ...look, ...X_AXES[axis] },
+           { ...look, size: 76, values: (_, ticks) => ticks.map((each) => (each === null ? "" : shortNumber(each))) }],
     hooks: {
       setSelect: [(plot) => {
         const { left, width: wide } = plot.select;
@@ -78,7 +82,7 @@ export function useLook(element) {
   return look;
 }
 
-function Table({ name, job, kinds, lines, of, range, relative, read, keys }) {
+function Table({ name, job, kinds, lines, of, range, axis, read, keys }) {
   const [rows, setRows] = useState(null);
   const [error, setError] = useState(null);
   useLog(async (signal) => {
@@ -94,13 +98,13 @@ function Table({ name, job, kinds, lines, of, range, relative, read, keys }) {
     <thead><tr><th scope="col">Start</th>${of && html`<th scope="col">${of}</th>`}
       ${["Mean", "Minimum", "Maximum", "Samples"].map((each) => html`<th scope="col">${each}</th>`)}</tr></thead>
     <tbody>${rows.flatMap((each, i) => each.buckets.map(([number, low, high, mean, count]) => html`<tr>
-      <td class="number">${momentText(each.from + number * each.width, relative)}</td>
+      <td class="number">${momentText(each.from + number * each.width, axis)}</td>
       ${of && html`<td class="job">${lines[i]}</td>`}
       ${[mean, low, high, count].map((value) => html`<td class="number">${shortNumber(value)}</td>`)}</tr>`))}</tbody>
   </table></div>`;
 }
 
-function Readout({ columns, at, lines, of, relative }) {
+function Readout({ columns, at, lines, of, axis }) {
   const told = valuesAt(columns, at);
   if (!told) return html`<p class="readout"></p>`;
   const values = lines.map((line, i) => {
@@ -109,15 +113,28 @@ function Readout({ columns, at, lines, of, relative }) {
     const between = low === high ? "" : ` (${shortNumber(low)} to ${shortNumber(high)})`;
     return html`<span><i class="key series-${i}"></i>${of ? `${line}: ` : ""}${shortNumber(mean)}${between} </span>`;
   });
-  return html`<p class="readout">${momentText(columns[0][at], relative)}: ${values}</p>`;
+  return html`<p class="readout">${momentText(columns[0][at], axis)}: ${values}</p>`;
+}
+
+/** The choice of the metric's best value, and that of each line, in the range shown. */
+function Best({ name, answers, lines, of, axis, best, choose }) {
+  const place = ({ from, to }) => [from, ...(to - from > 1 ? [to - 1] : [])].map((each) => momentText(each, axis)).join(" to ");
+  return html`<select class="small" aria-label=${`Best value of ${name}`} value=${best} onChange=${(event) => choose(event.target.value)}>
+      ${[["", "No best value"], ["min", "Best: minimum"], ["max", "Best: maximum"]].map(([kind, text]) =>
+        html`<option value=${kind}>${text}</option>`)}</select>
+    ${best && answers && lines.map((line, i) => {
+      const found = bestIn(answers[i], best);
+      return found && html`<span><i class="key series-${i}"></i>${of ? `${line}: ` : ""}${shortNumber(found.value)} (${place(found)})</span>`;
+    })}`;
 }
 
 /**
  * `lines`: their names. `of`: what they name, e.g. "Job"; null if there is only one line. `read(range, buckets, signal)`
  * returns { from, width, buckets } of each line. It is called again on news of the `kinds` about `job`, and when `range`
- * or `turn` changes. `relative`: times count from the start of each job. `files`: [{ text, href }]. `zoom(from, to)`.
+ * or `turn` changes. `axis`: as momentText()'s. `look`: { log, weight } of the y axis and of smoothing. `files`: [{ text, href }].
+ * `zoom(from, to)`. `choose(kind)`: the user's choice of the `best` value; undefined: there is none.
  */
-export function Chart({ name, job, kinds, lines, of, range, relative, read, turn, files, zoom }) {
+export function Chart({ name, job, kinds, lines, of, range, axis = "date", look = {}, best, choose, read, turn, files, zoom }) {
   const box = useRef(null);
   const seen = useSeen(box);
   const { width, scheme } = useLook(box);
@@ -140,20 +157,25 @@ export function Chart({ name, job, kinds, lines, of, range, relative, read, turn
     }
   }, job, [...keys, ready && width], kinds);
   const columns = useMemo(() => (answers && answers.length === lines.length ? columnsOf(answers) : null), [answers]);
+  const positive = useMemo(() => look.log && columns && positiveOf(columns), [columns, look.log]);
   useEffect(() => {
     if (!ready || !columns) return undefined;
-    const plot = new Plot(optionsOf(answers, width, range, relative, zoom, setAt), columns, box.current);
+    const shown = positive ? positive.columns : columns;
+    const means = look.weight ? shown.filter((_, i) => i % 3 === 1).map((each) => smoothed(each, look.weight)) : [];
+    const plot = new Plot(optionsOf(answers, width, range, axis, look, zoom, setAt), [...shown, ...means], box.current);
     drawn.current = plot;
     return () => plot.destroy();
-  }, [answers, ready, width, scheme]);
+  }, [answers, ready, width, scheme, look.log, look.weight]);
   return html`<section class="card chart" aria-label=${name}>
     <h2>${name}</h2>
     <div class="plot" ref=${box} onDblClick=${() => zoom(null, null)} aria-hidden="true"></div>
-    <${Readout} columns=${columns} at=${at} lines=${lines} of=${of} relative=${relative} />
+    <${Readout} columns=${columns} at=${at} lines=${lines} of=${of} axis=${axis} />
+    ${positive && positive.left > 0 && html`<p class="readout">The log scale leaves out values ≤ 0: in ${positive.left} of ${positive.all} points.</p>`}
     <${Trouble} error=${error} />
-    <div class="row">${files.map((each) => html`<a download href=${each.href}>${each.text}</a>`)}</div>
+    <div class="row">${choose && html`<${Best} name=${name} answers=${columns && answers} lines=${lines} of=${of} axis=${axis} best=${best} choose=${choose} />`}
+      ${files.map((each) => html`<a download href=${each.href}>${each.text}</a>`)}</div>
     <details onToggle=${(event) => setOpen(event.target.open)}><summary>Table</summary>
       ${open && html`<${Table} name=${name} job=${job} kinds=${kinds} lines=${lines} of=${of} range=${range}
-        relative=${relative} read=${read} keys=${keys} />`}</details>
+        axis=${axis} read=${read} keys=${keys} />`}</details>
   </section>`;
 }

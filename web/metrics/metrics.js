@@ -5,7 +5,8 @@ import { address } from "../app/address.js";
 import { call } from "../app/calls.js";
 import { JobHead } from "../job/head.js";
 import { Chart, useSeen } from "./chart.js";
-import { COMPARED_MAX, NARROWEST, comparedJobs, namesOf, parametersOf, rangeOf, timesOf, wholeSeconds, zoomStep, zoomedTo } from "./series.js";
+import { COMPARED_MAX, NARROWEST, bestChosen, bestOf, comparedJobs, namesOf, parametersOf, rangeOf, stepsOf, timesOf, weightOf,
+         wholeSeconds, zoomStep, zoomedTo } from "./series.js";
 
 const CHARTS = 24; // More are created as the user scrolls near the last one.
 
@@ -57,7 +58,7 @@ export function zoomOf(query, whole) {
 export function Zoom({ range, whole, zoom }) {
   const go = (step) => zoom(...zoomStep(step, range));
   const near = () => range[1] - range[0] > NARROWEST && go("in");
-  return html`<div class="chips" role="group" aria-label="Time range">
+  return html`<div class="chips" role="group" aria-label="Range">
     <button type="button" class="small" onClick=${near}>Zoom in</button>
     <button type="button" class="small" disabled=${whole} onClick=${() => go("out")}>Zoom out</button>
     <button type="button" class="small" disabled=${whole} onClick=${() => go("earlier")}>Earlier</button>
@@ -73,10 +74,10 @@ const readJobs = (names, signal) => Promise.all(names.map(async (name) => {
 }));
 
 /** Asks for each job's buckets of the range, which counts from the job's own beginning. */
-async function bucketsOf(jobs, name, range, buckets, signal) {
+async function bucketsOf(jobs, name, by, range, buckets, signal) {
   return Promise.all(jobs.map(async (job) => {
     if (!job.names.has(name)) return { from: wholeSeconds(range).from, width: 1, buckets: [] };
-    const told = await call("metric", { job: job.name, name, ...wholeSeconds(range, job.begins), buckets }, signal);
+    const told = await call("metric", { job: job.name, name, by, ...wholeSeconds(range, job.begins), buckets }, signal);
     return { ...told, from: told.from - job.begins };
   }));
 }
@@ -91,15 +92,33 @@ function More({ grow }) {
   return html`<button type="button" ref=${button} onClick=${grow}>Show more charts</button>`;
 }
 
+/** How all charts are drawn. */
+function Looks({ by, hasSteps, hidden, query, weight }) {
+  const choice = (label, value, changed, options) => html`<select aria-label=${label} value=${value}
+    onChange=${(event) => ask(changed(event.target.value), false)}>${options.map(([kind, text]) =>
+      html`<option value=${kind}>${text}</option>`)}</select>`;
+  return html`<div class="filters">
+    ${hasSteps && choice("X axis", by, (kind) => ({ by: kind, from: "", to: "" }), [["", "By time"], ["step", "By step"]])}
+    ${choice("Y axis", query.scale || "", (kind) => ({ scale: kind }), [["", "Linear scale"], ["log", "Log scale"]])}
+    <label>Smoothing <input type="range" aria-label="Smoothing" min="0" max="0.99" step="0.01" value=${weight}
+      onChange=${(event) => ask({ smooth: Number(event.target.value) || "" })} /> ${weight.toFixed(2)}</label>
+    ${hidden > 0 && html`<span class="quiet">· ${hidden} without steps not shown</span>`}</div>`;
+}
+
 export function Metrics({ name, query }) {
   const names = comparedJobs(name, query.with);
-  const { value: all, error } = useData((signal) => readJobs(names, signal), names[0], [names.join()]);
+  const { value: told, error } = useData((signal) => readJobs(names, signal), names[0], [names.join()]);
   useEffect(() => void (document.title = `Metrics of ${name} · muster`), [name]);
-  const known = all && all.length === names.length && all.every((each, i) => each.name === names[i]) ? all : null;
+  const known = told && told.length === names.length && told.every((each, i) => each.name === names[i]) ? told : null;
   const own = known?.[0].description;
   const compares = names.length > 1;
-  const { jobs, whole } = known ? timesOf(known, compares) : {};
+  const hasSteps = known?.some((job) => job.metrics.some((each) => each.steps));
+  const by = hasSteps && query.by === "step" ? "step" : "";
+  const axis = by || (compares ? "span" : "date");
+  const all = known && timesOf(known, axis === "span");
+  const { jobs, whole } = (by ? timesOf(stepsOf(known), false) : all) || {};
   const { metrics, shown } = namesOf(jobs || [], query.q);
+  const look = { log: query.scale === "log", weight: weightOf(query.smooth) };
   const { zooms, zoom, range } = zoomOf(query, whole);
   const [most, setMost] = useState(CHARTS);
   return html`<${JobHead} name=${name} job=${own} />
@@ -113,12 +132,14 @@ export function Metrics({ name, query }) {
         <${Zoom} range=${range} whole=${!zooms} zoom=${zoom} />
         <span class="quiet"><span role="status">${shown.length} of ${metrics.length}</span> ·
           drag to zoom in, double-click to reset</span></div>
-      <div class="charts">${shown.slice(0, most).map((each) => html`<${Chart} key=${each} name=${each} job=${name} lines=${names}
-        of=${compares ? "Job" : null} range=${range} relative=${compares} zoom=${zoom}
-        read=${(part, buckets, signal) => bucketsOf(jobs, each, part, buckets, signal)}
+      <${Looks} by=${by} hasSteps=${hasSteps} hidden=${namesOf(all.jobs).metrics.length - metrics.length} query=${query} weight=${look.weight} />
+      <div class="charts">${shown.slice(0, most).map((each) => html`<${Chart} key=${by + each} name=${each} job=${name} lines=${names}
+        of=${compares ? "Job" : null} range=${range} axis=${axis} zoom=${zoom}
+        look=${look} best=${bestOf(query, each)} choose=${(kind) => ask(bestChosen(query, each, kind), false)}
+        read=${(part, buckets, signal) => bucketsOf(jobs, each, by, part, buckets, signal)}
         files=${jobs.filter((job) => job.names.has(each)).map((job) => ({
           text: compares ? `CSV for ${job.name}` : "CSV",
-          href: address("/ui/call/metric-csv", { job: job.name, name: each }) }))} />`)}</div>
+          href: address("/ui/call/metric-csv", { job: job.name, name: each, by }) }))} />`)}</div>
       ${most < shown.length && html`<${More} grow=${() => setMost((old) => old + CHARTS)} />`}`}
     ${known && compares && html`<${Parameters} descriptions=${known.map((each) => each.description)} />`}`;
 }

@@ -1,4 +1,4 @@
-// The data of charts: buckets of time as columns, axis labels, compared jobs, the time range shown. Pure.
+// The data of charts: buckets as columns, axis labels, how they are drawn, compared jobs, the range shown. Pure.
 
 import { dayText, shortDate, shortSpan, timeText } from "../app/text.js";
 
@@ -7,8 +7,11 @@ const DAY = 86400;
 export const STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 21600, 43200,
                       ...[1, 2, 5, 10, 20, 50, 100, 200, 500].map((days) => days * DAY)];
 
-/** A moment as text: a date or, if times are `relative`, the time since the start. */
-export const momentText = (at, relative) => (relative ? shortSpan(at) : shortDate(at));
+/** Possible steps between two labels of an axis with steps. */
+export const STEP_STEPS = Array.from({ length: 16 }, (_, i) => [1, 2, 5].map((each) => each * 10 ** i)).flat();
+
+/** A place on an axis as text: "date", "span" (the time since the start) or "step". */
+export const momentText = (at, axis) => (axis === "step" ? `step ${at}` : axis === "span" ? shortSpan(at) : shortDate(at));
 
 /** 14:03 for each tick, with the day on a second line if it changed since the last tick. `step`: seconds between ticks. */
 export function timeMarks(ticks, step) {
@@ -34,7 +37,7 @@ export function wholeSeconds([from, to], begins = 0) {
  * uPlot expects them: one column of times, then mean, minimum and maximum of each line. null: the line has no such bucket.
  */
 export function columnsOf(answers) {
-  const { from, width } = answers[0];
+  const { from, width } = answers.find((each) => each.buckets.length > 0) || answers[0];
   const numbers = new Set();
   for (const each of answers) for (const bucket of each.buckets) numbers.add(bucket[0]);
   const order = [...numbers].sort((a, b) => a - b);
@@ -60,6 +63,36 @@ export function valuesAt(columns, at) {
   });
 }
 
+/** The columns as a log scale can show them, without values <= 0; how many buckets have such values, and how many there are. */
+export function positiveOf(columns) {
+  const [at, ...lines] = columns;
+  const count = (column, counts) => column.filter((value) => value !== null && counts(value)).length;
+  const lows = lines.filter((_, i) => i % 3 === 1);
+  return {
+    columns: [at, ...lines.map((column) => column.map((value) => (value > 0 ? value : null)))],
+    left: lows.reduce((sum, column) => sum + count(column, (value) => value <= 0), 0),
+    all: lows.reduce((sum, column) => sum + count(column, () => true), 0),
+  };
+}
+
+/** The exponential moving average of the values, each with `weight` for those before it; the first values have no bias to 0. */
+export function smoothed(column, weight) {
+  let [sum, share] = [0, 0];
+  return column.map((value) => {
+    if (value === null) return null;
+    [sum, share] = [sum * weight + value * (1 - weight), share * weight + 1 - weight];
+    return sum / share;
+  });
+}
+
+/** The "min" or "max" of a line and the first bucket with it, [from, to). Null: no values. */
+export function bestIn({ from, width, buckets }, kind) {
+  const [part, sign] = kind === "min" ? [1, 1] : [2, -1];
+  let best = null;
+  for (const bucket of buckets) if (!best || sign * bucket[part] < sign * best[part]) best = bucket;
+  return best && { value: best[part], from: from + best[0] * width, to: from + (best[0] + 1) * width };
+}
+
 /** The buckets of each of the `names`, in their order, in the measure's unit; empty for an unknown host. */
 export function bucketsByHost(told, names, unit) {
   const byHost = new Map(told.hosts.map((each) => [each.host, each.buckets]));
@@ -73,7 +106,28 @@ export function skipOf(text, count) {
   return wanted < count ? wanted : 0;
 }
 
-// Compared jobs and the time range shown.
+// How the address wants charts to be drawn.
+
+/** The weight of smoothing, 0 to 0.99. Invalid text means 0. */
+export function weightOf(text) {
+  const weight = Number(text);
+  return weight > 0 && weight <= 0.99 ? weight : 0;
+}
+
+const KINDS = ["min", "max"]; // Parameters of the query: metrics whose best value is the minimum or the maximum.
+const listOf = (text) => (text || "").split(",").filter((each) => each);
+
+/** Which value of the metric is best: "min", "max" or "" (none is shown). */
+export const bestOf = (query, name) => KINDS.find((kind) => listOf(query[kind]).includes(encodeURIComponent(name))) || "";
+
+/** How the address changes when `kind` becomes the best value of the metric. */
+export function bestChosen(query, name, kind) {
+  const own = encodeURIComponent(name);
+  return Object.fromEntries(KINDS.map((each) =>
+    [each, [...listOf(query[each]).filter((other) => other !== own), ...(each === kind ? [own] : [])].join()]));
+}
+
+// Compared jobs and the range shown.
 
 export const COMPARED_MAX = 8;
 export const NARROWEST = 2; // Seconds.
@@ -94,18 +148,22 @@ export function parametersOf(descriptions) {
   return [...rows.filter((row) => row.differs), ...rows.filter((row) => !row.differs)];
 }
 
+/** The jobs with the spans of steps of their metrics, as timesOf() wants them; metrics without steps are left out. */
+export const stepsOf = (all) => all.map((job) => ({ ...job, metrics: job.metrics.filter((each) => each.steps)
+  .map(({ name, steps: [first, last] }) => ({ name, first, last })) }));
+
 /**
- * When each job's metrics start and end. If jobs are compared, times are relative to the job's first metric (`begins`).
+ * When each job's metrics start and end. If times are `relative`, they count from the job's first metric (`begins`).
  * `whole`: the range that includes all of them. `all`: [{ name, metrics: [{ name, first, last }, …] }, …].
  */
-export function timesOf(all, compares) {
+export function timesOf(all, relative) {
   const jobs = all.map((job) => ({
     name: job.name,
     names: new Map(job.metrics.map((each) => [each.name, each])),
     first: Math.min(...job.metrics.map((each) => each.first)),
     last: Math.max(...job.metrics.map((each) => each.last)),
   }));
-  for (const job of jobs) job.begins = compares && Number.isFinite(job.first) ? job.first : 0;
+  for (const job of jobs) job.begins = relative && Number.isFinite(job.first) ? job.first : 0;
   const known = jobs.filter((job) => Number.isFinite(job.first));
   const whole = [Math.min(...known.map((job) => job.first - job.begins)), Math.max(...known.map((job) => job.last - job.begins)) + 1];
   return { jobs, whole };

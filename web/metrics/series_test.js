@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { at } from "../setup_test.js";
-import { STEPS, bucketsByHost, columnsOf, comparedJobs, firstOf, momentText, namesOf, parametersOf, rangeOf, skipOf, sparkOf, timeMarks,
-         timesOf, useOf, valuesAt, wholeSeconds, zoomStep, zoomedTo } from "./series.js";
+import { STEPS, STEP_STEPS, bestChosen, bestIn, bestOf, bucketsByHost, columnsOf, comparedJobs, firstOf, momentText, namesOf,
+         parametersOf, positiveOf, rangeOf, skipOf, smoothed, sparkOf, stepsOf, timeMarks, timesOf, useOf, valuesAt, weightOf,
+         wholeSeconds, zoomStep, zoomedTo } from "./series.js";
 
 test("buckets: marks have the day where it is another than the last mark's", () => {
   const ticks = ["2026-01-31T22:00:00", "2026-01-31T23:00:00", "2026-02-01T00:00:00", "2026-02-01T01:00:00"].map(at);
@@ -13,15 +14,20 @@ test("buckets: marks have the day where it is another than the last mark's", () 
   assert.deepEqual(timeMarks([], 60), []);
 });
 
-test("buckets: steps between marks rise", () => {
-  assert.deepEqual(STEPS, STEPS.toString().split(",").map(Number).sort((a, b) => a - b));
-  assert.equal(new Set(STEPS).size, STEPS.length);
+test("buckets: steps between marks rise, and are whole", () => {
+  for (const steps of [STEPS, STEP_STEPS]) {
+    assert.deepEqual(steps, [...steps].sort((a, b) => a - b));
+    assert.equal(new Set(steps).size, steps.length);
+    assert.ok(steps.every(Number.isSafeInteger));
+  }
+  assert.deepEqual(STEP_STEPS.slice(0, 5), [1, 2, 5, 10, 20]);
 });
 
-test("buckets: a moment is a date, or a time since the beginning", () => {
-  assert.equal(momentText(90, true), "1 min 30 s");
-  assert.equal(momentText(0, true), "0");
-  assert.equal(momentText(at("2001-02-03T04:05:06"), false), "2001-02-03 04:05:06");
+test("buckets: a moment is a date, a time since the beginning or a step", () => {
+  assert.equal(momentText(90, "span"), "1 min 30 s");
+  assert.equal(momentText(0, "span"), "0");
+  assert.equal(momentText(at("2001-02-03T04:05:06"), "date"), "2001-02-03 04:05:06");
+  assert.equal(momentText(9007199254740992, "step"), "step 9007199254740992");
 });
 
 test("buckets: a range asks for whole seconds, at least one", () => {
@@ -43,10 +49,53 @@ test("buckets: columns have one list of times, then mean, least and most of each
   ]);
 });
 
-test("buckets: a line without buckets has a column of nothing", () => {
-  const none = { from: 100, width: 1, buckets: [] };
+test("buckets: a line without buckets has a column of nothing, and no say in the buckets' width", () => {
+  const none = { from: 105, width: 1, buckets: [] };
   assert.deepEqual(columnsOf([none]), [[], [], [], []]);
   assert.deepEqual(columnsOf([ONE, none]).slice(4), [[null, null], [null, null], [null, null]]);
+  assert.deepEqual(columnsOf([none, ONE])[0], [100, 120]);
+});
+
+test("buckets: a log scale leaves out values that are not positive, and counts where", () => {
+  const line = { from: 0, width: 1, buckets: [[0, 1, 3, 2, 5], [1, -1, 3, 1, 5], [2, -3, -1, -2, 5], [3, 0, 0, 0, 1]] };
+  assert.deepEqual(positiveOf(columnsOf([line])), {
+    columns: [[0, 1, 2, 3], [2, 1, null, null], [1, null, null, null], [3, 3, null, null]], left: 3, all: 4 });
+  const { left, all } = positiveOf(columnsOf([line, { ...line, buckets: [[0, 0.5, 0.5, 0.5, 1]] }]));
+  assert.deepEqual([left, all], [3, 5]);
+  assert.deepEqual(positiveOf(columnsOf([{ ...line, buckets: [] }])), { columns: [[], [], [], []], left: 0, all: 0 });
+});
+
+test("buckets: smoothing follows the values from the first one on, and keeps gaps", () => {
+  assert.deepEqual(smoothed([4, 4, 4], 0.9).map((each) => each.toFixed(9)), Array(3).fill("4.000000000"));
+  assert.deepEqual(smoothed([0, 1], 0.5), [0, 0.5 / 0.75]);
+  assert.deepEqual(smoothed([null, 2, null, 2], 0.5), [null, 2, null, 2]);
+  assert.deepEqual(smoothed([3, 5, 8], 0), [3, 5, 8]);
+  assert.deepEqual(smoothed([], 0.5), []);
+});
+
+test("buckets: the best value is the first minimum or maximum, and where it is", () => {
+  assert.deepEqual(bestIn(ONE, "min"), { value: 1, from: 100, to: 110 });
+  assert.deepEqual(bestIn(ONE, "max"), { value: 6, from: 120, to: 130 });
+  assert.deepEqual(bestIn({ ...ONE, buckets: [[1, 5, 5, 5, 1], [2, 5, 5, 5, 1]] }, "max"), { value: 5, from: 110, to: 120 });
+  assert.equal(bestIn({ ...ONE, buckets: [] }, "min"), null);
+});
+
+test("looks: smoothing is a weight below 1", () => {
+  const cases = [["0.9", 0.9], ["0.99", 0.99], ["0", 0], ["", 0], [undefined, 0], ["1", 0], ["-1", 0], ["x", 0], ["Infinity", 0]];
+  for (const [text, want] of cases) assert.equal(weightOf(text), want, String(text));
+});
+
+test("looks: which value of a metric is best is the user's choice, for any name", () => {
+  let query = {};
+  const choose = (name, kind) => (query = { ...query, ...bestChosen(query, name, kind) });
+  choose("loss", "min");
+  choose("a,b %2C&=", "max");
+  choose("acc", "max");
+  assert.deepEqual(["loss", "a,b %2C&=", "acc", "b", ""].map((name) => bestOf(query, name)), ["min", "max", "max", "", ""]);
+  choose("loss", "max");
+  choose("acc", "");
+  assert.deepEqual(query, { min: "", max: "a%2Cb%20%252C%26%3D,loss" });
+  assert.equal(bestOf({ min: "%,%E0%A4%A,loss" }, "loss"), "min");
 });
 
 test("buckets: the values at a time are those of each line that has any", () => {
@@ -111,6 +160,14 @@ test("compared: jobs that are compared count from their own beginning", () => {
 
 test("compared: without their own beginnings jobs span from the first metric to the last", () => {
   assert.deepEqual(timesOf(JOBS, false).whole, [1000, 5301]);
+});
+
+test("compared: by step, jobs have the spans of their steps, and no metrics without steps", () => {
+  const all = [{ name: "one", description: 7, metrics: [{ name: "loss", first: 1000, last: 1100, steps: [0, 500] }, { name: "x", first: 1, last: 2 }] },
+               { name: "two", metrics: [{ name: "loss", first: 5000, last: 5300, steps: [100, 900] }] }];
+  assert.deepEqual(stepsOf(all)[0], { name: "one", description: 7, metrics: [{ name: "loss", first: 0, last: 500 }] });
+  const { jobs, whole } = timesOf(stepsOf(all), false);
+  assert.deepEqual([jobs.map((each) => each.begins), whole], [[0, 0], [0, 901]]);
 });
 
 test("compared: a job alone has the time of the calendar", () => {
