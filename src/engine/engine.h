@@ -61,13 +61,8 @@ enum class Question {
 };
 /// The steward itself has answered.
 struct Alive {};
+using job::HostUsage;
 using job::Usage;
-/// What a host used at a moment of the wall clock.
-struct HostUsage {
-  std::string host;
-  UnixMillis time{0};
-  Usage usage;
-};
 /// The calls that a question stands for, and the reverse.
 constexpr job::Calls calls_of(Question question) {
   return question == Question::native_stacks ? job::Calls::native

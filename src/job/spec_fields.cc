@@ -35,6 +35,20 @@ Result<Json> object_from(const char* message, std::string_view payload, std::siz
   return json;
 }
 
+Result<std::int64_t> integer_at(const char* message, const Json& json, const char* name,
+                                std::int64_t least, std::int64_t most) {
+  const auto found = json.find(name);
+  if (found == json.end() || !found->is_number_integer())
+    return invalid_message(message, std::string("no field ") + name);
+  // Numbers beyond an int64_t come as unsigned ones.
+  if (found->is_number_unsigned() && found->get<std::uint64_t>() > static_cast<std::uint64_t>(most))
+    return invalid_message(message, std::string(name) + " out of range");
+  const std::int64_t number = found->get<std::int64_t>();
+  if (number < least || number > most)
+    return invalid_message(message, std::string(name) + " out of range");
+  return number;
+}
+
 Fields::Fields(const Json& json, std::string path) : json_(json), path_(std::move(path)) {
   if (!json.is_object()) note(path_.empty() ? "specification" : path_, "an object");
 }

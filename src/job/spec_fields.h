@@ -35,6 +35,9 @@ Error invalid_message(const char* message, const std::string& why);
 /// The object that a message's payload holds. Error: `protocol`.
 Result<Json> object_from(const char* message, std::string_view payload,
                          std::size_t bytes_max = 64u << 10);
+/// A whole number of the object, from `least` to `most`. Error: `protocol`.
+Result<std::int64_t> integer_at(const char* message, const Json& json, const char* name,
+                                std::int64_t least, std::int64_t most);
 
 /// Reads fields of one JSON object into a struct and keeps the first error. Missing and null fields
 /// leave the value as it is.

@@ -26,19 +26,6 @@ constexpr Duration last_steward_limit = std::chrono::seconds(10);
 constexpr std::size_t hang_lines_max = 500;  ///< Stacks in a log.
 constexpr Duration last_steward_pause = std::chrono::milliseconds(20);
 
-/// What came of asking a host what it uses.
-struct Measured {
-  std::optional<engine::HostUsage> usage;
-  bool is_unable = false;  ///< Now and later.
-};
-
-loop::Task<> measure(engine::Run& run, std::string host, Measured& measured) {
-  const Result<engine::Answer> answer = co_await run.ask(host, engine::Question::usage);
-  const engine::Usage* const usage = answer ? std::get_if<engine::Usage>(&*answer) : nullptr;
-  if (usage != nullptr) measured.usage = engine::HostUsage{std::move(host), wall_time(), *usage};
-  measured.is_unable = !answer && answer.error().code == Errc::unsupported;
-}
-
 class JobRun {
  public:
   JobRun(loop::Loop& loop, engine::Run& run, const job::Spec& spec, LifeCycle::Options times,
@@ -54,13 +41,16 @@ class JobRun {
         requests_(requests),
         next_(run.hosts().size(), 1),
         reach_(tasks_, run),
+        usage_(loop, tasks_, run),
         tasks_(loop) {
+    requests_.set_usage(&usage_);
     requests_.set_reach([this] { return reach_.look(Clock::now()); });
     requests_.set_look([this](job::Calls calls) { return look_at_hosts(tasks_, run_, calls); });
   }
   JobRun(const JobRun&) = delete;
   JobRun& operator=(const JobRun&) = delete;
   ~JobRun() {
+    requests_.set_usage(nullptr);
     requests_.set_look({});
     requests_.set_reach({});
   }
@@ -115,6 +105,7 @@ class JobRun {
   bool stop_done_ = false;
   bool kill_done_ = false;
   ReachWatch reach_;
+  UsageWatch usage_;
   loop::Tasks tasks_;
 };
 
@@ -183,23 +174,14 @@ loop::Task<> JobRun::watch_silence() {
   }
 }
 
-/// Runs until no host can ever respond. All are asked at once: one that does not respond delays the
-/// others' figures only until its own deadline.
+/// Runs until no host can ever respond.
 loop::Task<> JobRun::watch_usage() {
   loop::Timer turn(loop_);
   while (true) {
     const Duration pause = sink_.usage_pause();
     if (pause <= Duration(0)) co_return;
-    std::vector<Measured> asked(run_.hosts().size());
-    loop::Tasks asking(loop_);
-    for (std::size_t i = 0; i < asked.size(); ++i)
-      asking.start(measure(run_, run_.hosts()[i], asked[i]));
-    co_await asking.join();
-    std::vector<engine::HostUsage> all;
-    for (Measured& each : asked)
-      if (each.usage) all.push_back(*std::move(each.usage));
-    const auto is_unable = [](const Measured& each) { return each.is_unable; };
-    if (std::all_of(asked.begin(), asked.end(), is_unable)) co_return;
+    const std::vector<job::HostUsage> all = co_await usage_.sample();
+    if (usage_.is_hopeless()) co_return;
     if (!all.empty()) sink_.usage(all);
     co_await turn.after(pause);
   }

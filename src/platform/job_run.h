@@ -15,6 +15,7 @@
 #include "platform/results.h"
 #include "platform/retries.h"
 #include "platform/standstill.h"
+#include "platform/usage_watch.h"
 
 namespace muster::platform {
 
@@ -77,12 +78,17 @@ class Requests {
   Reach reach() const { return reach_ ? reach_() : Reach(); }
   void set_reach(std::function<Reach()> reach) { reach_ = std::move(reach); }
 
+  /// What the job's hosts use; null while no host is running.
+  UsageWatch* usage() const { return usage_; }
+  void set_usage(UsageWatch* usage) { usage_ = usage; }
+
  private:
   bool stop_ = false;
   bool kill_ = false;
   Look look_;
   std::function<Reach()> reach_;
   loop::Event changed_;
+  UsageWatch* usage_ = nullptr;
 };
 
 struct JobRunOptions {

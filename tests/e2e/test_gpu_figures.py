@@ -15,11 +15,14 @@ from test_gpus import StandIns
 from test_page import WAITS
 
 MIB = 1 << 20
-# Two lines of a figure that changes, one that there is not, one of nothing.
+# An old driver's. Two lines of a figure that changes, one that there is not, one of nothing.
 TOOL = f"""#!{sys.executable}
 import os, sys, time
 if "--loop=1" not in sys.argv:
     sys.exit(6)
+if any(word.startswith("--query-gpu=") and "clocks" in word for word in sys.argv):
+    print('Field "clocks_throttle_reasons.active" is not a valid field to query.')
+    sys.exit(2)
 with open("FOLDER/started", "a") as file:
     print(os.getpid(), file=file)
 step = 0
@@ -93,6 +96,9 @@ def test_each_host_reports_the_utilization_of_its_own_gpus(served, ask):
         ask.get("/ui/call/host-csv?job=works&measure=gpu-memory"), newline="")))  # fmt: skip
     wanted = {(f"algo-{1 + gpu // 2} GPU {gpu}", str((1000 + gpu) * MIB)) for gpu in range(4)}
     assert {(row["host"], row["value"]) for row in rows} == wanted
+    cards = [gpu for host in ask("DescribeTrainingJobUsage", TrainingJobName="works")["hosts"]
+             for gpu in host["usage"]["gpus"]]  # fmt: skip
+    assert [set(gpu) for gpu in cards] == [{"number", "percent", "memory"}] * 4, cards
     [plain] = wait_until("the other job", lambda: ask("hosts", job="plain")["hosts"], SECONDS)
     assert plain["gpus"] is False
 

@@ -60,6 +60,8 @@ enum class Message : std::uint8_t {
   // A steward's control socket.
   stacks = 44,  ///< asked: {calls}; answered: job/wire/stacks.h
   alive = 45,   ///< asked: {}; answered: {}
+  // The control socket of a job's record: `signal`, `stacks` and this.
+  usage = 46,  ///< asked: {}; answered: {hosts}, then job/wire/usage.h of each
   // Link of a cluster's node: job/wire/node_messages.h, docs/protocols/node-link.md.
   node_hello = 50,      ///< node: its first frame
   node_welcome = 51,    ///< engine: what it has of the node's bytes

@@ -11,14 +11,10 @@ namespace muster::job {
 namespace {
 
 constexpr std::int64_t looks_max = std::int64_t{1} << 50;
-/// Beyond what any host has used of anything; sums and differences of such numbers are numbers.
-constexpr std::int64_t used_max = std::int64_t{1} << 60;
 
 constexpr std::size_t nonce_digits = 16;
 constexpr std::size_t key_bytes = 32;
 constexpr std::size_t addresses_max = 16;
-constexpr std::size_t gpus_max = 64;  // A node's.
-constexpr std::int64_t gpu_number_max = 9999;
 constexpr std::size_t address_bytes_max = 45;  // IPv6 in full.
 constexpr std::size_t ipv4_bytes_max = 15;
 constexpr std::size_t folder_bytes_max = 2000;  // The steward's names below it take the rest.
@@ -59,20 +55,6 @@ Result<std::string> line_at(const char* message, const Json& json, const char* n
   if (!is_line(text, bytes_max))
     return invalid_message(message, std::string(name) + " is too long or contains line breaks");
   return text;
-}
-
-Result<std::int64_t> integer_at(const char* message, const Json& json, const char* name,
-                                std::int64_t least, std::int64_t most) {
-  const auto found = json.find(name);
-  if (found == json.end() || !found->is_number_integer())
-    return invalid_message(message, std::string("no field ") + name);
-  // Numbers beyond an int64_t come as unsigned ones.
-  if (found->is_number_unsigned() && found->get<std::uint64_t>() > static_cast<std::uint64_t>(most))
-    return invalid_message(message, std::string(name) + " out of range");
-  const std::int64_t number = found->get<std::int64_t>();
-  if (number < least || number > most)
-    return invalid_message(message, std::string(name) + " out of range");
-  return number;
 }
 
 Result<std::uint64_t> bytes_at(const char* message, const Json& json, const char* name) {
@@ -383,44 +365,10 @@ Result<NodeMeasure> node_measure_from(std::string_view payload) {
   return NodeMeasure{static_cast<std::uint64_t>(TRY(integer_at(name, json, "id", 0, looks_max)))};
 }
 
-namespace {
-
-/// A list of one object for each GPU.
-Json json_of(const std::vector<GpuUse>& gpus) {
-  Json all = Json::array();
-  for (const GpuUse& each : gpus)
-    all.push_back(
-        {{"number", each.number}, {"percent", each.percent}, {"memory", each.memory_bytes}});
-  return all;
-}
-
-Result<std::vector<GpuUse>> gpus_from(const char* name, const Json& all) {
-  if (!all.is_array() || all.size() > gpus_max)
-    return invalid_message(name, "gpus is not a list, or too long");
-  std::vector<GpuUse> gpus;
-  for (const Json& each : all) {
-    if (!each.is_object())
-      return invalid_message(name, "gpus contains an item that is not an object");
-    gpus.push_back({static_cast<int>(TRY(integer_at(name, each, "number", 0, gpu_number_max))),
-                    static_cast<int>(TRY(integer_at(name, each, "percent", 0, 100))),
-                    TRY(integer_at(name, each, "memory", 0, used_max))});
-  }
-  return gpus;
-}
-
-}  // namespace
-
 std::string encode(const NodeUsage& answer) {
   Json json{{"id", answer.id}};
   if (answer.why.empty())
-    json["usage"] = {{"memory", answer.usage.memory_bytes},
-                     {"processor_us", answer.usage.processor_time.count()},
-                     {"processes", answer.usage.processes},
-                     {"disk_read", answer.usage.disk.in},
-                     {"disk_written", answer.usage.disk.out},
-                     {"net_in", answer.usage.network.in},
-                     {"net_out", answer.usage.network.out},
-                     {"gpus", json_of(answer.usage.gpus)}};
+    json["usage"] = to_json(answer.usage);
   else
     json["why"] = answer.why;
   return to_text(json);
@@ -435,18 +383,7 @@ Result<NodeUsage> node_usage_from(std::string_view payload) {
     answer.why = TRY(line_at(name, json, "why"));
     return answer;
   }
-  const Json used = json.value("usage", Json::object());
-  if (!used.is_object()) return invalid_message(name, "no field usage");
-  Usage& usage = answer.usage;
-  usage.memory_bytes = TRY(integer_at(name, used, "memory", 0, used_max));
-  usage.processor_time =
-      std::chrono::microseconds(TRY(integer_at(name, used, "processor_us", 0, used_max)));
-  usage.processes = TRY(integer_at(name, used, "processes", 0, used_max));
-  usage.disk.in = TRY(integer_at(name, used, "disk_read", -1, used_max));
-  usage.disk.out = TRY(integer_at(name, used, "disk_written", -1, used_max));
-  usage.network.in = TRY(integer_at(name, used, "net_in", -1, used_max));
-  usage.network.out = TRY(integer_at(name, used, "net_out", -1, used_max));
-  usage.gpus = TRY(gpus_from(name, used.value("gpus", Json::array())));
+  answer.usage = TRY(usage_from_json(name, json.value("usage", Json())));
   return answer;
 }
 

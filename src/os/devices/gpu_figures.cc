@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
 
 #include "base/text.h"
 
@@ -11,6 +12,39 @@ namespace {
 constexpr std::int64_t mib = 1 << 20;
 constexpr std::int64_t memory_mib_max = std::int64_t{1} << 32;
 constexpr int numbers_max = 9999;
+constexpr std::size_t fields_basic = 4;
+constexpr std::size_t fields_whole = 10;
+constexpr std::int64_t watts_max = 100'000;
+constexpr std::int64_t celsius_max = 1000;
+constexpr std::int64_t mhz_max = 1'000'000;
+constexpr std::int64_t reasons_max = std::int64_t{1} << 60;
+
+/// The whole part of "86.82"; -1 for other text, such as "[N/A]".
+std::int64_t whole_part(std::string_view text, std::int64_t most) {
+  return number_up_to(text.substr(0, text.find('.')), most).value_or(-1);
+}
+
+/// "0x0000000000000004"; -1 for other text.
+std::int64_t hexadecimal(std::string_view text) {
+  const std::string word = trim(text);
+  if (!word.starts_with("0x")) return -1;
+  std::int64_t number = -1;
+  const char* const end = word.data() + word.size();
+  const auto read = std::from_chars(word.data() + 2, end, number, 16);
+  return read.ec == std::errc() && read.ptr == end && number >= 0 && number <= reasons_max ? number
+                                                                                           : -1;
+}
+
+/// In the order of figures_command().
+job::GpuState state_from(const std::vector<std::string>& fields) {
+  const std::int64_t total = whole_part(fields[4], memory_mib_max);
+  return {.memory_total_bytes = total < 0 ? -1 : total * mib,
+          .power_watts = static_cast<int>(whole_part(fields[5], watts_max)),
+          .temperature_celsius = static_cast<int>(whole_part(fields[6], celsius_max)),
+          .sm_mhz = static_cast<int>(whole_part(fields[7], mhz_max)),
+          .memory_mhz = static_cast<int>(whole_part(fields[8], mhz_max)),
+          .clock_reasons = hexadecimal(fields[9])};
+}
 
 }  // namespace
 
@@ -19,9 +53,14 @@ std::optional<std::int64_t> number_up_to(std::string_view text, std::int64_t mos
   return number && *number >= 0 && *number <= most ? number : std::nullopt;
 }
 
-Args figures_command() {
-  return {"nvidia-smi", "--query-gpu=index,pci.bus_id,utilization.gpu,memory.used",
-          "--format=csv,noheader,nounits", "--loop=1"};
+Args figures_command(bool whole) {
+  std::string fields = "index,pci.bus_id,utilization.gpu,memory.used";
+  // The last one's older name, which newer drivers know, too.
+  if (whole)
+    fields +=
+        ",memory.total,power.draw,temperature.gpu,clocks.sm,clocks.mem,"
+        "clocks_throttle_reasons.active";
+  return {"nvidia-smi", "--query-gpu=" + fields, "--format=csv,noheader,nounits", "--loop=1"};
 }
 
 std::string bus_name(std::string_view text) {
@@ -34,13 +73,15 @@ std::string bus_name(std::string_view text) {
 
 std::optional<GpuFigures> figures_from(std::string_view line) {
   const std::vector<std::string> fields = split(line, ',');
-  if (fields.size() != 4) return std::nullopt;
+  if (fields.size() != fields_basic && fields.size() != fields_whole) return std::nullopt;
   const std::optional<std::int64_t> index = number_up_to(fields[0], numbers_max);
   const std::optional<std::int64_t> percent = number_up_to(fields[2], 100);
   const std::optional<std::int64_t> memory = number_up_to(fields[3], memory_mib_max);
   if (!index || !percent || !memory) return std::nullopt;
-  return GpuFigures{static_cast<int>(*index), bus_name(fields[1]), static_cast<int>(*percent),
-                    *memory * mib};
+  GpuFigures figures{static_cast<int>(*index), bus_name(fields[1]), static_cast<int>(*percent),
+                     *memory * mib};
+  if (fields.size() == fields_whole) figures.state = state_from(fields);
+  return figures;
 }
 
 std::optional<std::pair<std::string, int>> gpu_place_from(std::string_view text) {

@@ -8,13 +8,15 @@
 #include <vector>
 
 #include "base/command.h"
+#include "job/wire/usage.h"
 
 // Pure: the driver tool's figures of working GPUs (docs/decisions/0059-gpu-figures.md).
 
 namespace muster::devices {
 
-/// `nvidia-smi`, telling of each GPU in a line each second, until it is ended.
-Args figures_command();
+/// `nvidia-smi`, telling of each GPU in a line each second, until it is ended. `whole`: with
+/// GpuFigures::state; a driver that does not know one of these fields refuses all.
+Args figures_command(bool whole);
 
 /// One of these lines.
 struct GpuFigures {
@@ -22,10 +24,12 @@ struct GpuFigures {
   std::string bus;  ///< bus_name() of its place.
   int percent = 0;  ///< Time in which some program ran on it.
   std::int64_t memory_bytes = 0;
+  job::GpuState state{};
 
   bool operator==(const GpuFigures&) const = default;
 };
-/// None for a malformed line, or a GPU that reports nothing: "[N/A]" for a part of a card.
+/// Reads the lines of both commands. None for a malformed line, or a GPU without a utilization:
+/// "[N/A]" for a part of a card.
 std::optional<GpuFigures> figures_from(std::string_view line);
 
 /// A whole number of 0 to `most`, spaces around it or not; none for any other text.

@@ -17,6 +17,24 @@ TEST_CASE("gpu figures: a line of the driver's tool, and malformed lines") {
   }
 }
 
+TEST_CASE("gpu figures: a whole line of an H100, and of a card that reports little") {
+  const GpuFigures busy{0,
+                        ":00:06.0",
+                        97,
+                        std::int64_t{2566} << 20,
+                        {std::int64_t{81559} << 20, 86, 32, 1980, 2619, 0x4}};
+  CHECK(figures_from("0, 00000000:00:06.0, 97, 2566, 81559, 86.82, 32, 1980, 2619, "
+                     "0x0000000000000004") == busy);
+  const GpuFigures little{0, ":00:06.0", 97, std::int64_t{2566} << 20, {}};
+  CHECK(figures_from("0, 00000000:00:06.0, 97, 2566, [N/A], [Not Supported], N/A, -1, "
+                     "99999999999, 4") == little);
+  CHECK(figures_from("0, 00000000:00:06.0, 97, 2566, [N/A], , x.5, , , 0xffffffffffffffffff") ==
+        little);
+  CHECK(!figures_from("0, b, 97, 2566, 1, 1, 1, 1, 1"));
+  CHECK(!figures_from("0, b, 97, 2566, 1, 1, 1, 1, 1, 0x4, 1"));
+  CHECK(figures_command(true)[1].starts_with(figures_command(false)[1] + ","));
+}
+
 TEST_CASE("gpu figures: a card has one place however it is written") {
   CHECK(bus_name("00000000:0B:00.0") == bus_name(" 0000:0b:00.0"));
   CHECK(bus_name("00000001:0B:00.0") != bus_name("0000:0b:00.0"));

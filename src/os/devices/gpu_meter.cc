@@ -11,7 +11,6 @@
 
 #include "net/loop/wait.h"
 #include "os/devices/find.h"
-#include "os/devices/gpu_figures.h"
 #include "os/supervise/reaper.h"
 #include "os/supervise/spawn.h"
 
@@ -19,6 +18,8 @@ namespace muster::devices {
 namespace {
 
 constexpr std::chrono::seconds try_again{30};
+/// The tool reports each second.
+constexpr std::chrono::seconds silent_after{10};
 constexpr std::size_t line_bytes_max = 4096;
 constexpr std::size_t gpus_max = 1024;
 
@@ -37,28 +38,38 @@ GpuMeter::~GpuMeter() {
   if (tool_ != 0) programs_.reaper().signal_group(tool_, SIGKILL);
 }
 
-/// A tool that ends is restarted: a driver may be loaded later, or a card may have failed.
+/// A tool that ends is restarted: a driver may be loaded later, or a card may have failed. An older
+/// one that refuses the fields of figures_command(true) is asked for the basic ones at once.
 loop::Task<> GpuMeter::watch() {
   loop::Timer pause(programs_.loop());
   bool goes_on = true;
   while (goes_on) {
-    const Fd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
-    Result<Pipe> out = make_pipe();
-    if (!null || !out) co_return;
-    ::fcntl(out->read.get(), F_SETFL, O_NONBLOCK);
-    const supervise::Stdio stdio{null.get(), out->write.get(), null.get(), {}};
-    const Command command{.argv = figures_command(), .env = env_, .cwd = "/"};
-    const Result<pid_t> pid =
-        supervise::spawn(command, stdio, {.own_group = true, .death_signal = SIGKILL});
-    if (!pid) co_return;
-    tool_ = *pid;
-    programs_.reaper().watch(*pid, [](job::Outcome) {});
-    out->write.reset();
-    co_await read_lines(std::move(out->read));
-    programs_.reaper().signal_group(tool_, SIGKILL);
-    tool_ = 0;
+    bool has_run = co_await follow(true);
+    if (has_run && !has_reported_) has_run = co_await follow(false);
+    if (!has_run) co_return;
     goes_on = co_await pause.after(try_again);
   }
+}
+
+/// Runs the tool to its end; false if it cannot be started.
+loop::Task<bool> GpuMeter::follow(bool whole) {
+  has_reported_ = false;
+  const Fd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
+  Result<Pipe> out = make_pipe();
+  if (!null || !out) co_return false;
+  ::fcntl(out->read.get(), F_SETFL, O_NONBLOCK);
+  const supervise::Stdio stdio{null.get(), out->write.get(), null.get(), {}};
+  const Command command{.argv = figures_command(whole), .env = env_, .cwd = "/"};
+  const Result<pid_t> pid =
+      supervise::spawn(command, stdio, {.own_group = true, .death_signal = SIGKILL});
+  if (!pid) co_return false;
+  tool_ = *pid;
+  programs_.reaper().watch(*pid, [](job::Outcome) {});
+  out->write.reset();
+  co_await read_lines(std::move(out->read));
+  programs_.reaper().signal_group(tool_, SIGKILL);
+  tool_ = 0;
+  co_return true;
 }
 
 /// To the end of the tool.
@@ -85,6 +96,7 @@ loop::Task<> GpuMeter::read_lines(Fd out) {
 void GpuMeter::take(std::string_view line) {
   const std::optional<GpuFigures> figures = figures_from(line);
   if (!figures) return;
+  has_reported_ = true;
   const auto place = places_.find(figures->bus);
   const int number = place == places_.end() ? figures->index : place->second;
   if (!seen_.contains(number) && seen_.size() >= gpus_max) return;
@@ -92,16 +104,21 @@ void GpuMeter::take(std::string_view line) {
   seen.percents += figures->percent;
   ++seen.count;
   seen.memory_bytes = std::max(seen.memory_bytes, figures->memory_bytes);
+  seen.last = *figures;
+  seen.time = Clock::now();
 }
 
 std::vector<job::GpuUse> GpuMeter::of(const std::vector<int>& numbers) {
   std::vector<job::GpuUse> uses;
   for (const int number : numbers) {
+    job::GpuUse& use = uses.emplace_back(job::GpuUse{.number = number});
     const auto found = seen_.find(number);
-    if (found == seen_.end()) continue;
-    const Seen& seen = found->second;
-    uses.push_back({number, static_cast<int>(seen.percents / seen.count), seen.memory_bytes});
-    seen_.erase(found);
+    if (found == seen_.end() || Clock::now() - found->second.time > silent_after) continue;
+    Seen& seen = found->second;
+    use.percent = seen.count > 0 ? static_cast<int>(seen.percents / seen.count) : seen.last.percent;
+    use.memory_bytes = std::max(seen.memory_bytes, seen.last.memory_bytes);
+    use.state = seen.last.state;
+    seen.percents = seen.count = seen.memory_bytes = 0;
   }
   return uses;
 }

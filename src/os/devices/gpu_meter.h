@@ -8,8 +8,10 @@
 
 #include "base/command.h"
 #include "base/fd.h"
+#include "base/time.h"
 #include "job/wire/usage.h"
 #include "net/loop/tasks.h"
+#include "os/devices/gpu_figures.h"
 #include "os/supervise/programs.h"
 
 namespace muster::devices {
@@ -25,7 +27,8 @@ class GpuMeter {
   GpuMeter& operator=(const GpuMeter&) = delete;
   ~GpuMeter();
 
-  /// What these GPUs were used for since they were asked about before; none of a silent one.
+  /// What each of these GPUs was used for since it was asked about before; of a silent one nothing
+  /// but its number. Asked before the tool's next line, it tells the last one again.
   std::vector<job::GpuUse> of(const std::vector<int>& numbers);
 
  private:
@@ -33,8 +36,11 @@ class GpuMeter {
     std::int64_t percents = 0;  ///< Sum.
     std::int64_t count = 0;
     std::int64_t memory_bytes = 0;  ///< The most.
+    GpuFigures last{};
+    TimePoint time{};  ///< When `last` came.
   };
   loop::Task<> watch();
+  loop::Task<bool> follow(bool whole);
   loop::Task<> read_lines(Fd out);
   void take(std::string_view line);
 
@@ -42,6 +48,7 @@ class GpuMeter {
   Env env_;
   std::map<std::string, int> places_;  ///< Numbers by places on the bus.
   std::map<int, Seen> seen_;           ///< By number.
+  bool has_reported_ = false;          ///< The tool that runs, in any line.
   pid_t tool_ = 0;                     ///< 0: it does not run.
   loop::Tasks tasks_;
 };

@@ -121,10 +121,11 @@ void Watch::usage(const std::vector<engine::HostUsage>& hosts) {
   std::vector<std::pair<std::string, store::GpuSample>> gpus;
   for (const auto& [host, time, usage] : hosts)
     for (const job::GpuUse& gpu : usage.gpus)
-      gpus.emplace_back(host, store::GpuSample{.time = time,
-                                               .gpu = gpu.number,
-                                               .percent = static_cast<double>(gpu.percent),
-                                               .memory = gpu.memory_bytes});
+      if (gpu.percent >= 0)
+        gpus.emplace_back(host, store::GpuSample{.time = time,
+                                                 .gpu = gpu.number,
+                                                 .percent = static_cast<double>(gpu.percent),
+                                                 .memory = gpu.memory_bytes});
   if (gpus.empty()) return;
   const Result<void> put_gpus = context_.store.put_gpus(job_, gpus);
   static_cast<void>(put_gpus);
