@@ -62,6 +62,7 @@ const Entry entries[] = {
     {"timeline", cli::timeline_main, State::read},
     {"trace", cli::trace_main, State::read},
     {"stacks", cli::stacks_main, State::read},
+    {"top", cli::top_main, State::read},
     {"wait", cli::wait_main, State::read},
     {"rerun", cli::rerun_main, State::made},
     {"stop", cli::stop_main, State::read},

@@ -22,6 +22,7 @@ int describe_main(const Args& args, const Env& env);
 int logs_main(const Args& args, const Env& env);
 int timeline_main(const Args& args, const Env& env);
 int stacks_main(const Args& args, const Env& env);
+int top_main(const Args& args, const Env& env);
 int trace_main(const Args& args, const Env& env);
 int ui_main(const Args& args, const Env& env);
 int wait_main(const Args& args, const Env& env);

@@ -32,6 +32,11 @@ int Out::columns() const {
   return ::ioctl(fd_, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 
+int Out::rows() const {
+  struct winsize size {};
+  return ::ioctl(fd_, TIOCGWINSZ, &size) == 0 ? size.ws_row : 0;
+}
+
 Out::Wrote Out::write_some() {
   while (sent_ < sending_.size()) {
     const ssize_t count =

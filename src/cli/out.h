@@ -24,6 +24,7 @@ class Out {
   bool is_terminal() const { return terminal_; }
   /// The terminal's width at this moment; 0: none is known.
   int columns() const;
+  int rows() const;  ///< The terminal's height, likewise.
   /// Waits until all of the text has been written. One at a time.
   loop::Task<> flush();
   /// From now on nothing waits for the reader: what it does not take at once is dropped.

@@ -30,6 +30,7 @@ loop::Task<> run(Client& client, const Work& work, int& code) {
 loop::Task<> watch_signals(Client& client, loop::Signals& signals) {
   const Result<int> signal = co_await signals.next();
   if (!signal) co_return;
+  if (client.at_signal) client.at_signal();
   if (!client.unfinished.empty()) static_cast<void>(remove_tree(client.unfinished));
   if (!client.farewell.empty()) client.complain(client.farewell);
   ::_exit(exit_signal_base + *signal);

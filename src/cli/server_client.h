@@ -18,6 +18,8 @@ struct Client {
   std::string name;  ///< "sm jobs"
   /// Printed when a signal ends the command: what continues without it. Empty: nothing.
   std::string farewell{};
+  /// Called before that: puts a terminal back. Empty: nothing is to be done.
+  std::function<void()> at_signal{};
   /// A folder that goes when a signal ends the command; empty: none.
   std::string unfinished{};
 

@@ -235,6 +235,34 @@ Page stacks() {
   };
 }
 
+Page top() {
+  return {
+      .name = "top",
+      .group = Group::server,
+      .brief = "show the processors, memory, network, disk and GPUs that running jobs use",
+      .about =
+          "Shows what each host of a running job uses, and the state of each of its GPUs, on a "
+          "terminal refreshed each second; q or Ctrl-C ends it. Without JOB it shows all running "
+          "jobs: those of sm fit on this machine, and the newest 20 of the server at "
+          "AWS_ENDPOINT_URL, if it is set.",
+      .operands = {{"JOB", "name of the job (default: all running jobs)", false}},
+      .flags = {{"--json", "", "print one JSON object and exit"}},
+      .examples = {{"sm top"},
+                   {"sm top mnist-1", "one job; ends when the job does"},
+                   {"sm top | cat", "one table, as for any output that is not a terminal"},
+                   {"sm top mnist-1 --json | jq '.jobs[].hosts[].gpus[].power_watts'"}},
+      .notes = {"Rates are means since the last refresh. One table, or one object, takes a second, "
+                "because it measures twice. CPUS is the number of busy processors. What is not "
+                "known is shown as -, in JSON as null.",
+                "Columns that do not fit the terminal are left out, the last ones first.",
+                "GPU figures require nvidia-smi. Older drivers report only use and memory. "
+                "THROTTLED names the reasons as nvidia-smi does: sw_power_cap, "
+                "hw_thermal_slowdown, …",
+                own_note, endpoint_note},
+      .exits = exits_of("success", "job not found or has ended, or invalid key"),
+  };
+}
+
 Page trace() {
   return {
       .name = "trace",
@@ -421,8 +449,8 @@ Page delete_page() {
 }  // namespace
 
 std::vector<Page> pages_jobs() {
-  return {submit(), jobs(),  describe(), logs(),     timeline(), trace(),      stacks(),
-          wait(),   rerun(), stop(),     download(), ui(),       delete_page()};
+  return {submit(), jobs(), describe(), logs(), timeline(), trace(), stacks(),
+          top(),    wait(), rerun(),    stop(), download(), ui(),    delete_page()};
 }
 
 }  // namespace muster::command

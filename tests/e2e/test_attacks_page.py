@@ -389,8 +389,9 @@ def test_metrics_of_no_job_are_refused(page, cookie, given):
 
 @pytest.mark.parametrize("given", [{"TrainingJobName": "../x"}, {"TrainingJobName": "none"}, {}])
 def test_a_timeline_of_no_job_is_refused(page, cookie, given):
-    assert page.call("DescribeTrainingJobTimeline", given).status == 401
-    assert page.call("DescribeTrainingJobTimeline", given, cookie=cookie).status == 400
+    for name in ("DescribeTrainingJobTimeline", "DescribeTrainingJobUsage"):
+        assert page.call(name, given).status == 401
+        assert page.call(name, given, cookie=cookie).status == 400
 
 
 @pytest.mark.parametrize("given", [{"job": "' OR ''='"}, {"job": "none"}, {"job": 7}, {}])

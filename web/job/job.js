@@ -6,7 +6,7 @@ import { call } from "../app/calls.js";
 import { sizeText, span } from "../app/text.js";
 import { ENDED, againTexts, causeOf, hostsText, indented, isArchive, requestOf, slurmText } from "./texts.js";
 import { JobHead, Stacks } from "./head.js";
-import { HostUsage, LastLines, LiveMetrics } from "./live.js";
+import { Gpus, HostUsage, LastLines, LiveMetrics } from "./live.js";
 import { Timeline } from "./timeline.js";
 
 function Again({ job }) {
@@ -147,6 +147,7 @@ function Overview({ job, query }) {
     <div class="live-now"><${LiveMetrics} job=${job} query=${query} />
       <${LastLines} name=${name} ended=${ended} />
       <${HostUsage} name=${name} lives=${!ended && !waits} />
+      <${Gpus} name=${name} lives=${!ended && !waits} />
       <${Timeline} name=${name} query=${query} ended=${ended} step=${step} /></div>
     <${Stacks} job=${job} />
     <div class="columns"><${Details} job=${job} /><${Steps} job=${job} /></div>

@@ -7,6 +7,7 @@ import { shortNumber, sizeText } from "../app/text.js";
 import { Said } from "../log/log.js";
 import { rowTexts } from "../log/rows.js";
 import { Chart } from "../metrics/chart.js";
+import { CARD_COLUMNS, cardCells, statesOf } from "../machine/amounts.js";
 import { bucketsByHost, firstOf, sparkOf, useOf } from "../metrics/series.js";
 
 const METRICS = 6;
@@ -93,6 +94,19 @@ async function readHosts(job, signal) {
   const names = answers[0].hosts.map((each) => each.host);
   const lines = answers.map((each) => bucketsByHost(each, names, 1));
   return { uses, range, all: hosts.length, hosts: names.map((host, i) => ({ host, lines: lines.map((each) => each[i]) })) };
+}
+
+/** What the drivers of the hosts' GPUs report now. */
+export function Gpus({ name, lives }) {
+  const turn = useTurns(AGAIN_MS, lives);
+  const read = async (signal) => lives ? statesOf(await call("DescribeTrainingJobUsage", { TrainingJobName: name }, signal)) : [];
+  const { value: cards } = useData(read, name, [name, lives, turn], []);
+  if (!lives || !cards?.length) return null;
+  return html`<section class="card" aria-label="GPUs"><h2>GPUs</h2><div class="scroll" tabindex="0" role="region" aria-label="State of GPUs">
+    <table><thead><tr>${["Host", "GPU", "Utilization", ...CARD_COLUMNS].map((each) => html`<th scope="col">${each}</th>`)}</tr></thead>
+    <tbody>${cards.map((each) => html`<tr key=${`${each.host} ${each.number}`}><th scope="row">${each.host}</th><td>${each.number}</td>
+      <td class="number">${each.percent < 0 ? "–" : `${each.percent}%`}</td>
+      ${cardCells(each.memory, each).map((cell) => html`<td>${cell}</td>`)}</tr>`)}</tbody></table></div></section>`;
 }
 
 export function HostUsage({ name, lives }) {

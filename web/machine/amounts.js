@@ -52,6 +52,17 @@ export function capacityOf({ resources, runs, machine = {}, available = {}, disk
   return disk ? [...rows, row("Disk (data folder)", sizeText, onDisk, 0, disk.free, disk.total)] : rows;
 }
 
-/** The GPUs that jobs use, by number: { number, job, host, percent, bytes }. */
-export const cardsOf = (runs) => runs.flatMap(({ job, used }) => (used?.gpus || []).map(([number, host, percent, bytes]) =>
-  ({ number, job, host, percent, bytes }))).sort((a, b) => a.number - b.number);
+/** What the driver reports now of the cards in DescribeTrainingJobUsage's response, host by host. */
+export const statesOf = (usage) => (usage?.hosts || []).flatMap(({ host, usage: { gpus } }) => gpus.map((each) => ({ host, ...each })));
+
+/** The GPUs that jobs use, by number: { number, job, host, percent, bytes, state }; `states`: those of statesOf(). */
+export const cardsOf = (runs, states = []) => runs.flatMap(({ job, used }) => (used?.gpus || []).map(([number, host, percent, bytes]) =>
+  ({ number, job, host, percent, bytes, state: states.find((each) => each.number === number && each.host === host) || {} })))
+  .sort((a, b) => a.number - b.number);
+
+/** The cells of a card's memory and of its state: power, temperature, clock, reasons for a slow clock. */
+export const CARD_COLUMNS = ["Memory", "Power", "Temperature", "Clock", "Throttled"];
+const unit = (value, name) => (value === undefined ? "–" : `${value} ${name}`);
+export const cardCells = (bytes, { memory_total: total, watts, celsius, sm_mhz: clock, throttled }) => [
+  total ? `${sizeText(bytes)} of ${sizeText(total)}` : sizeText(bytes), unit(watts, "W"), unit(celsius, "°C"), unit(clock, "MHz"),
+  throttled ? throttled.join(", ") || "no" : "–"];

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { amount, capacityOf, cardsOf, needsText, useText } from "./amounts.js";
+import { amount, capacityOf, cardCells, cardsOf, needsText, useText, statesOf } from "./amounts.js";
 
 const GB = 1e9;
 
@@ -52,4 +52,12 @@ test("amounts: the disk of jobs is the sum of their volumes, if any are counted"
 test("amounts: cards come by their numbers, with their jobs", () => {
   const runs = [{ job: "a", used: { gpus: [[3, "algo-1", 93.4, GB]] } }, { job: "b" }, { job: "c", used: { gpus: [[0, "algo-1", 0, 0], [1, "algo-2", 5, 7]] } }];
   assert.deepEqual(cardsOf(runs).map(({ number, job }) => [number, job]), [[0, "c"], [1, "c"], [3, "a"]]);
+  const usage = { hosts: [{ host: "algo-1", usage: { gpus: [{ number: 3, watts: 412, throttled: ["sw_power_cap", "hw_slowdown"] }] } }] };
+  const states = statesOf(usage);
+  assert.deepEqual(cardsOf(runs, states).map(({ state }) => state.watts), [undefined, undefined, 412]);
+  assert.deepEqual(cardCells(GB, states[0]), ["1.0 GB", "412 W", "–", "–", "sw_power_cap, hw_slowdown"]);
+  assert.deepEqual(cardCells(GB, { memory_total: 80 * GB, watts: 0, celsius: 61, sm_mhz: 1980, throttled: [] }),
+                   ["1.0 GB of 80.0 GB", "0 W", "61 °C", "1980 MHz", "no"]);
+  assert.deepEqual(cardCells(0, {}), ["0 bytes", "–", "–", "–", "–"]);
+  assert.deepEqual(statesOf(null), []);
 });

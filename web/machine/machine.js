@@ -4,9 +4,10 @@ import { Copy, Link, Trouble, When, html, useEffect, useNews, useState, useTurns
 import { jobPath } from "../app/address.js";
 import { call, visit } from "../app/calls.js";
 import { sizeText } from "../app/text.js";
-import { capacityOf, cardsOf, needsText, useText } from "./amounts.js";
+import { CARD_COLUMNS, capacityOf, cardCells, cardsOf, needsText, statesOf, useText } from "./amounts.js";
 
 const AGAIN_MS = 5000;
+const GPU_JOBS = 20;
 
 /** A table whose rows become blocks on a narrow screen. The first cell names the row. */
 function Table({ title, columns, rows }) {
@@ -26,8 +27,16 @@ function Resources({ view }) {
     rows=${all.map((each) => [each.name, each.used, ...(isReserved ? [each.reserved || "–"] : []), each.free, each.total, meter(each)])} /></section>`;
 }
 
-function Cards({ runs, all }) {
-  const cards = cardsOf(runs);
+/** The machine, with what the drivers report of the first jobs' GPUs. */
+async function readMachine(signal) {
+  const view = await call("machine", {}, signal);
+  const read = ({ job }) => call("DescribeTrainingJobUsage", { TrainingJobName: job }, signal).catch(() => null);
+  const states = await Promise.all(view.runs.filter((each) => each.used?.gpus).slice(0, GPU_JOBS).map(read));
+  return { ...view, states: states.flatMap(statesOf) };
+}
+
+function Cards({ runs, all, states }) {
+  const cards = cardsOf(runs, states);
   if (!all?.of && !all?.held && cards.length === 0) return null;
   return html`<section class="card"><h2>GPUs ${all?.of > 0 && html`<span class="quiet">${Math.max(all.of - all.held, 0)} free</span>`}</h2>
     ${cards.length === 0 ? html`<p class="quiet">${all?.held ? "No GPU metrics yet." : "No job is using a GPU."}</p>`
@@ -58,14 +67,14 @@ const submittedCells = (each) => [
 export function Machine() {
   useEffect(() => void (document.title = "Machine · muster"), []);
   const turn = useTurns(AGAIN_MS);
-  const { value, error } = useNews((signal) => call("machine", {}, signal), ["jobs"], "", [turn]);
+  const { value, error } = useNews(readMachine, ["jobs"], "", [turn]);
   const isElsewhere = value?.elsewhere;
   return html`<h1>Machine</h1>
     <${Trouble} error=${error} />
     ${isElsewhere && html`<p class="note">Slurm schedules this server's jobs. To see the cluster's nodes and queue, run <code>sm nodes</code>
       ${" "}and <code>sm queue</code> on a machine where sbatch works. Jobs submitted to Slurm are listed below.</p>`}
     ${value && html`<${Resources} view=${value} />
-      <${Cards} runs=${value.runs} all=${value.resources.find((each) => each.name === "gpu")} />
+      <${Cards} runs=${value.runs} states=${value.states} all=${value.resources.find((each) => each.name === "gpu")} />
       <${Jobs} title=${isElsewhere ? "Submitted to Slurm" : "Running"} rows=${value.runs} count=${value.run_count}
         none="No running jobs." columns=${isElsewhere ? SUBMITTED : RUNNING} cells=${isElsewhere ? submittedCells : runningCells} />
       <${Jobs} title="Waiting" rows=${value.waits} count=${value.wait_count} none="No waiting jobs."

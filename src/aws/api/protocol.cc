@@ -212,12 +212,13 @@ struct OwnOperation {
   std::string_view like;
   Own own;
 };
-constexpr std::array<OwnOperation, 5> own_operations = {{
+constexpr std::array<OwnOperation, 6> own_operations = {{
     {"CheckTrainingJob", "CreateTrainingJob", Own::check},
     {"CreateWebLink", "ListTrainingJobs", Own::web_link},
     {"DescribeTrainingJobNativeStacks", "DescribeTrainingJob", Own::native_stacks},
     {"DescribeTrainingJobStacks", "DescribeTrainingJob", Own::stacks},
     {"DescribeTrainingJobTimeline", "DescribeTrainingJob", Own::timeline},
+    {"DescribeTrainingJobUsage", "DescribeTrainingJob", Own::usage},
 }};
 
 /// The operation's own meaning, if it has one; `name` becomes that of AWS's.

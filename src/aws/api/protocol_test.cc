@@ -112,6 +112,9 @@ TEST_CASE("protocol: CheckTrainingJob is CreateTrainingJob that stops short") {
   const Request timeline = request_of(json_head("SageMaker.DescribeTrainingJobTimeline"), "{}");
   CHECK(timeline.operation == "DescribeTrainingJob");
   CHECK(timeline.own == Own::timeline);
+  const Request usage = request_of(json_head("SageMaker.DescribeTrainingJobUsage"), "{}");
+  CHECK(usage.operation == "DescribeTrainingJob");
+  CHECK(usage.own == Own::usage);
   CHECK(request_of(json_head("SageMaker.CreateWebLink"), "{}").own == Own::web_link);
 }
 

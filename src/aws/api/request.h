@@ -22,6 +22,7 @@ enum class Own {
   native_stacks,  ///< DescribeTrainingJobNativeStacks: and calls that are not Python's.
   timeline,       ///< DescribeTrainingJobTimeline: of DescribeTrainingJob's job, what its hosts did
                   ///< when.
+  usage,  ///< DescribeTrainingJobUsage: what the hosts of DescribeTrainingJob's job use now.
 };
 
 /// One request of an AWS API, whatever protocol it came in.

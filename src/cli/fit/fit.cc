@@ -331,6 +331,7 @@ KeptJob::Options Fit::kept_options() {
   options.detachment = std::move(detachment_);
   options.exit_code = [this](const platform::JobReport& report) { return code_of(report); };
   options.calls.look = [this] { return requests_.look(); };
+  options.calls.usage = [this] { return requests_.usage(); };
   options.calls.stop = [this] {
     if (stop_signal_ == 0) stop_signal_ = SIGTERM;
     if (!requests_.stop_wanted()) {

@@ -31,6 +31,7 @@ loop::Task<> run(Here& here, const Work& work, int& code) {
 loop::Task<> watch_signals(Here& here, loop::Signals& signals) {
   const Result<int> signal = co_await signals.next();
   if (!signal) co_return;
+  if (here.at_signal) here.at_signal();
   if (!here.farewell.empty()) here.complain(here.farewell);
   ::_exit(exit_signal_base + *signal);
 }

@@ -20,6 +20,8 @@ struct Here {
   /// Printed when a signal ends the command; says what continues without it. Empty: nothing is
   /// printed.
   std::string farewell{};
+  /// Called before that: puts a terminal back. Empty: nothing is to be done.
+  std::function<void()> at_signal{};
 
   void complain(const std::string& text) const;
 };

@@ -24,6 +24,7 @@ namespace muster::places {
 namespace {
 
 constexpr std::chrono::seconds stacks_max{20};  ///< Stewards give up earlier.
+constexpr std::chrono::seconds usage_max{20};   ///< Engines give up earlier.
 
 constexpr const char* made_prefix = ".new-";
 constexpr const char* gone_prefix = ".gone-";
@@ -205,6 +206,10 @@ loop::Task<> JobRecord::serve(std::unique_ptr<loop::UnixChannel> peer) {
       co_await tell_stacks(*peer, job::calls_from(frame->payload));
       continue;
     }
+    if (frame->type == job::type_of(job::Message::usage)) {
+      co_await tell_usage(*peer);
+      continue;
+    }
     if (frame->type != job::type_of(job::Message::signal)) continue;
     const bool kills = calls_.stop();
     peer->post(frame->type, to_text(Json{{"kills", kills}}));  // Taken.
@@ -221,6 +226,17 @@ loop::Task<> JobRecord::tell_stacks(loop::UnixChannel& peer, job::Calls calls) {
   peer.post(job::type_of(job::Message::stacks), to_text(Json{{"hosts", hosts.size()}}));
   for (const job::HostStacks& host : hosts)
     peer.post(job::type_of(job::Message::stacks), job::encode(host));
+  static_cast<void>(co_await peer.flushed());
+}
+
+/// As tell_stacks().
+loop::Task<> JobRecord::tell_usage(loop::UnixChannel& peer) {
+  platform::UsageWatch* const usage = calls_.usage ? calls_.usage() : nullptr;
+  std::vector<job::HostUsage> hosts;
+  if (usage != nullptr) hosts = co_await usage->look(platform::usage_age_max);
+  peer.post(job::type_of(job::Message::usage), to_text(Json{{"hosts", hosts.size()}}));
+  for (const job::HostUsage& host : hosts)
+    peer.post(job::type_of(job::Message::usage), to_text(job::to_json(host)));
   static_cast<void>(co_await peer.flushed());
 }
 
@@ -278,27 +294,58 @@ loop::Task<Result<bool>> ask_to_stop(loop::Loop& loop, FoundJob job) {
   co_return is_object && answer->value("kills", Json()) == Json(true);
 }
 
-loop::Task<Result<std::vector<job::HostStacks>>> ask_for_stacks(loop::Loop& loop, FoundJob job,
-                                                                job::Calls calls) {
+namespace {
+
+/// Asks the carrier for all hosts: the answers' payloads, one for each.
+loop::Task<Result<std::vector<std::string>>> ask_carrier(loop::Loop& loop, FoundJob job,
+                                                         job::Message type, std::string payload,
+                                                         Duration most) {
   Result<std::unique_ptr<loop::UnixChannel>> carrier =
       loop::unix_connect(loop, job.folder + "/control.sock");
   if (!carrier) co_return fail(Errc::closed, job.name + " has just ended");
-  (*carrier)->post(job::type_of(job::Message::stacks), job::encode(calls));
-  const TimePoint deadline = Clock::now() + stacks_max;
+  (*carrier)->post(job::type_of(type), payload);
+  const TimePoint deadline = Clock::now() + most;
   const Result<Frame> first = co_await loop::receive_until(loop, **carrier, deadline);
   if (!first) co_return first.error().in(job.name);
   const Result<Json> head = parse_json(first->payload);
   const Json count = head && head->is_object() ? head->value("hosts", Json()) : Json();
   if (!count.is_number_unsigned()) co_return fail(Errc::protocol, job.name + ": expected {hosts}");
-  std::vector<job::HostStacks> hosts;
+  std::vector<std::string> hosts;
   while (hosts.size() < count.get<std::size_t>()) {
-    const Result<Frame> frame = co_await loop::receive_until(loop, **carrier, deadline);
+    Result<Frame> frame = co_await loop::receive_until(loop, **carrier, deadline);
     if (!frame) co_return frame.error().in(job.name);
-    Result<job::HostStacks> host = job::host_stacks_from(frame->payload);
+    hosts.push_back(std::move(frame->payload));
+  }
+  co_return hosts;
+}
+
+}  // namespace
+
+loop::Task<Result<std::vector<job::HostStacks>>> ask_for_stacks(loop::Loop& loop, FoundJob job,
+                                                                job::Calls calls) {
+  const Result<std::vector<std::string>> told =
+      co_await ask_carrier(loop, job, job::Message::stacks, job::encode(calls), stacks_max);
+  if (!told) co_return told.error();
+  std::vector<job::HostStacks> hosts;
+  for (const std::string& each : *told) {
+    Result<job::HostStacks> host = job::host_stacks_from(each);
     if (!host) co_return host.error();
     hosts.push_back(*std::move(host));
   }
   if (hosts.empty()) co_return fail(Errc::closed, job.name + ": it has no running hosts");
+  co_return hosts;
+}
+
+loop::Task<Result<std::vector<job::HostUsage>>> ask_for_usage(loop::Loop& loop, FoundJob job) {
+  const Result<std::vector<std::string>> told =
+      co_await ask_carrier(loop, job, job::Message::usage, "{}", usage_max);
+  if (!told) co_return told.error();
+  std::vector<job::HostUsage> hosts;
+  for (const std::string& each : *told) {
+    Result<job::HostUsage> host = job::host_usage_from(each);
+    if (!host) co_return host.error();
+    hosts.push_back(*std::move(host));
+  }
   co_return hosts;
 }
 

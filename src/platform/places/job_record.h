@@ -21,6 +21,8 @@ struct CarrierCalls {
   std::function<bool()> stop;
   std::function<platform::Requests::Look()>
       look;  ///< The stacks of the job's processes, as Requests.
+  /// What the job's hosts use, as Requests.
+  std::function<platform::UsageWatch*()> usage{};
 };
 
 /// The record by which other processes find a job of `sm fit` while it runs and afterwards:
@@ -60,6 +62,7 @@ class JobRecord {
   loop::Task<> accept_all();
   loop::Task<> serve(std::unique_ptr<loop::UnixChannel> peer);
   loop::Task<> tell_stacks(loop::UnixChannel& peer, job::Calls calls);
+  loop::Task<> tell_usage(loop::UnixChannel& peer);
   Result<void> write() const;
 
   std::string path_;
@@ -96,6 +99,9 @@ loop::Task<Result<bool>> ask_to_stop(loop::Loop& loop, FoundJob job);
 /// running; `timeout`; `protocol`.
 loop::Task<Result<std::vector<job::HostStacks>>> ask_for_stacks(loop::Loop& loop, FoundJob job,
                                                                 job::Calls calls);
+/// Asks the process that runs the job what its hosts use; none while no host runs. Errors: `closed`
+/// for a job that has ended; `timeout`; `protocol`.
+loop::Task<Result<std::vector<job::HostUsage>>> ask_for_usage(loop::Loop& loop, FoundJob job);
 /// Waits until the job's carrier has ended, however.
 loop::Task<Result<void>> wait_for_end(loop::Loop& loop, FoundJob job);
 /// Removes the record of a job, with its log. Errors: `invalid_input`: it has not ended; `system`.

@@ -4,10 +4,17 @@
 
 #include "aws/api/inputs.h"
 #include "server/front/machine_view.h"
+#include "server/front/usage_exposition.h"
 #include "server/operations/describe.h"
 #include "server/operations/sessions.h"
 
 namespace muster::server {
+namespace {
+
+/// Programs that collect /metrics come each 10 s or more seldom.
+constexpr Duration usage_age_max = std::chrono::seconds(9);
+
+}  // namespace
 
 Service::Service(loop::Loop& loop, engine::Engine& engine, store::Store& store,
                  access::KeyRing& keys, registry::RegistryServer& registry, const Log& log,
@@ -66,6 +73,7 @@ loop::Task<api::Answer> Service::operate(api::Request request) {
     co_return co_await timelines_.describe(api::text_of(request.input, "TrainingJobName"));
   if (request.own == api::Own::stacks || request.own == api::Own::native_stacks)
     co_return co_await describe_stacks(request);
+  if (request.own == api::Own::usage) co_return co_await describe_usage(request);
   if (request.service == "sts" && request.operation != "GetCallerIdentity")
     co_return lend_key(request, realm_, user_keys_, now_());
   if (request.service == "ecr") co_return co_await ecr_.operate(std::move(request));
@@ -84,6 +92,15 @@ loop::Task<api::Answer> Service::describe_stacks(const api::Request& request) {
       co_await runner_.look(job, native ? job::Calls::native : job::Calls::python);
   if (!hosts) co_return api::invalid(hosts.error().text);
   co_return api::Answer(job::to_json(job, *hosts));
+}
+
+loop::Task<api::Answer> Service::describe_usage(const api::Request& request) {
+  const std::string job = api::text_of(request.input, "TrainingJobName");
+  const Result<std::optional<store::Job>> found = store_.job(job);
+  if (!found) co_return api::internal_failure(found.error());
+  if (!*found) co_return no_such_job();
+  const std::vector<job::HostUsage> hosts = co_await runner_.usage(job);
+  co_return api::Answer(job::to_json(job, hosts));
 }
 
 std::string Service::trouble() {
@@ -111,6 +128,7 @@ void Service::write(Exposition& to) {
     to.sample({{"phase", name}}, static_cast<double>(phase.sum.count()) / 1e3, "_sum");
     to.sample({{"phase", name}}, static_cast<double>(phase.count), "_count");
   }
+  write_usage(to, runner_.usages(usage_age_max));
 }
 
 }  // namespace muster::server

@@ -40,11 +40,13 @@ class Service {
   const vpc::Networks& networks() const { return stacks_.networks(); }
   /// The reason why this server cannot work, in a line that anyone can read; empty: it can.
   std::string trouble();
-  /// Jobs by status, waiting jobs, phases and restarts. On the main loop.
+  /// Jobs by status, waiting jobs, phases and restarts, and what running hosts use. On the main
+  /// loop.
   void write(Exposition& to);
 
  private:
   loop::Task<api::Answer> describe_stacks(const api::Request& request);
+  loop::Task<api::Answer> describe_usage(const api::Request& request);
 
   loop::Loop& loop_;
   const Log& log_;

@@ -332,6 +332,24 @@ loop::Task<Result<std::vector<job::HostStacks>>> Runner::look(std::string name, 
   co_return hosts;
 }
 
+loop::Task<std::vector<job::HostUsage>> Runner::usage(std::string name) {
+  const auto active = active_.find(name);
+  platform::UsageWatch* const usage =
+      active == active_.end() ? nullptr : active->second->requests.usage();
+  if (usage == nullptr) co_return std::vector<job::HostUsage>();
+  std::vector<job::HostUsage> hosts = co_await usage->look(platform::usage_age_max);
+  co_return hosts;
+}
+
+std::vector<std::pair<std::string, std::vector<job::HostUsage>>> Runner::usages(
+    Duration age_max) const {
+  std::vector<std::pair<std::string, std::vector<job::HostUsage>>> all;
+  for (const auto& [name, active] : active_)
+    if (platform::UsageWatch* const usage = active->requests.usage())
+      all.emplace_back(name, usage->seen(age_max));
+  return all;
+}
+
 platform::Reach Runner::reach() const {
   platform::Reach all;
   for (const auto& [name, active] : active_) {

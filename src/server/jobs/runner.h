@@ -6,6 +6,8 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/fd.h"
 #include "base/log.h"
@@ -89,6 +91,11 @@ class Runner final : public Jobs {
 
   /// The stacks of a running job's processes. Error: `closed` if none of its hosts runs.
   loop::Task<Result<std::vector<job::HostStacks>>> look(std::string name, job::Calls calls);
+  /// What the hosts of a running job use; none while none of them runs.
+  loop::Task<std::vector<job::HostUsage>> usage(std::string name);
+  /// What all running jobs use, as far as it is known; asks hosts if that is older than
+  /// `age_max`.
+  std::vector<std::pair<std::string, std::vector<job::HostUsage>>> usages(Duration age_max) const;
   /// All jobs that run together; see platform::ReachWatch.
   platform::Reach reach() const;
   const JobCounts& counts() const { return counts_; }

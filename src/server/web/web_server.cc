@@ -24,9 +24,11 @@ constexpr std::string_view mapped_v4 = "::ffff:";
 constexpr const char* forever = "public, max-age=31536000, immutable";
 
 constexpr std::string_view timeline_call = "DescribeTrainingJobTimeline";
+constexpr std::string_view usage_call = "DescribeTrainingJobUsage";
 /// SageMaker's operations that the page calls as they are.
-constexpr std::string_view operations[] = {"DescribeTrainingJob", timeline_call, "ListTags",
-                                           "ListTrainingJobs", "StopTrainingJob"};
+constexpr std::string_view operations[] = {
+    "DescribeTrainingJob", timeline_call,    usage_call, "ListTags",
+    "ListTrainingJobs",    "StopTrainingJob"};
 
 RequestHead head_of(const http::Incoming& incoming) {
   return {incoming.method, incoming.target, incoming.headers};
@@ -246,10 +248,10 @@ Task<Result<Json, aws::Refusal>> WebServer::operate(Call& call) {
                        .operation = call.name,
                        .input = call.input,
                        .access_key = call.visit.key};
-  if (call.name == timeline_call) {  // Read as AWS's operation that it is like.
-    request.operation = "DescribeTrainingJob";
-    request.own = api::Own::timeline;
-  }
+  if (call.name == timeline_call) request.own = api::Own::timeline;
+  if (call.name == usage_call) request.own = api::Own::usage;
+  // Read as AWS's operation that it is like.
+  if (request.own != api::Own::none) request.operation = "DescribeTrainingJob";
   co_return co_await ask(call.exchange, std::move(request));
 }
 
