@@ -139,7 +139,7 @@ run-python:  ### the Python packages and the wheel
 .PHONY: run-e2e
 run-e2e:
 	tools/build-wheel $(SM) build/dist
-	$(PYTEST) tests/e2e -m 'smoke or not (clients or deep or framework or page or roots or sdk or slurm)' $(if $(K),-k '$(K)')
+	$(PYTEST) tests/e2e -m 'smoke or not (clients or deep or framework or gpu or page or roots or sdk or slurm)' $(if $(K),-k '$(K)')
 
 # --- parts of the long suite ---
 
@@ -168,6 +168,15 @@ frameworks: packages-demo packages-frameworks  ### the real TensorFlow, Horovod,
 .PHONY: test-frameworks
 test-frameworks: deps frameworks sm  ### training with each framework: results, kills, checkpoints
 	MUSTER_SANDBOX_NETWORK=machine $(PYTEST) -n 1 tests/e2e -m 'framework and not sdk and not slurm'
+
+# What tools/gpu-check needs on a machine with a GPU, in one archive of less than 64 MiB.
+.PHONY: gpu-check
+gpu-check: sm  ### build build/gpu-check.tar.gz, the acceptance test for a machine with a GPU
+	python3 tools/gpu_check/pack.py build/gpu-check.tar.gz
+
+.PHONY: test-gpu-check
+test-gpu-check: deps gpu-check  ### the acceptance test for GPUs, with stand-ins for card and driver
+	$(PYTEST) tests/e2e -m gpu
 
 # Other distributions' root folders are downloaded; everything else about them is offline.
 .PHONY: test-distributions

@@ -28,6 +28,7 @@ def pytest_configure(config):
         config.option.basetemp = None
     for mark in (
         "clients: with clients of others that build/clients has; `make test-clients` runs it",
+        "gpu: tools/gpu-check with stand-ins; `make test-gpu-check` runs it",
         "deep: takes long; `make test-deep` runs it",
         "framework: needs what `make frameworks` builds; `make test-frameworks` runs it",
         "page: in Chromium; `make test-page` runs it",
