@@ -23,10 +23,10 @@ const Flag spares_flag = {
 const Flag preflight_flag = {
     "--preflight", "",
     "before the job starts, test its nodes and links and report outliers; an error ends the job"};
-const Flag slurm_flag = {"--slurm", "NAME=VALUE",
-                         "sbatch option (partition, account, qos, constraint, exclusive, …), or "
-                         "address or sm (see below)",
-                         "", true};
+const Flag slurm_flag = {
+    "--slurm", "NAME=VALUE",
+    "sbatch option (partition, account, qos, constraint, exclusive, …), or muster's address or sm",
+    "", true};
 constexpr std::string_view slurm_note =
     "--slurm also accepts address=HOST, the address at which nodes can reach this machine, and "
     "sm=PATH, the path of sm on the nodes.";
@@ -156,7 +156,7 @@ Page fit() {
                 "terminal, or a job with --detach, use sm jobs, sm logs, sm describe and sm stop."},
       .exits = {{"0", "the job completed; with --detach: the job is running"},
                 {"1",
-                 "the job failed; standard error names the rank or host, how it exited and its "
+                 "the job failed; standard error shows the rank or host, how it exited, and its "
                  "last lines"},
                 {"2",
                  "invalid flag, file or folder, or the job name is in use; nothing was started"},
