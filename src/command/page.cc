@@ -92,7 +92,7 @@ std::string_view title_of(Group group) {
     case Group::container:
       return "inside a training container";
     case Group::operators:
-      return "distributed programs: run the same command on every host";
+      return "distributed programs (run the same command on every host)";
     case Group::help:
       return "help";
     case Group::internal:
