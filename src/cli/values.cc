@@ -91,8 +91,8 @@ Result<std::chrono::milliseconds> time_span(const char* flag, const std::string&
     return std::to_string(std::chrono::duration_cast<std::chrono::seconds>(bound).count());
   };
   return wrong_value(flag,
-                     "seconds from " + seconds(range.least) + " to " + seconds(range.most) +
-                         ", or a span (90s, 10m, 2h, 1d)",
+                     "a number of seconds from " + seconds(range.least) + " to " +
+                         seconds(range.most) + ", or a span (90s, 10m, 2h, 1d)",
                      text);
 }
 

@@ -38,7 +38,7 @@ Result<void> make_group(const std::string& root, const std::string& path, bool u
   for (const std::string& name : split(path.substr(1), '/')) {
     if (unified) TRY(tell_kernel(at + "/cgroup.subtree_control", "+memory +pids"));
     at += "/" + name;
-    if (::mkdir(at.c_str(), 0755) != 0 && errno != EEXIST) return fail_errno(at);
+    if (::mkdir(at.c_str(), 0755) != 0 && errno != EEXIST) return fail_errno("cannot create " + at);
   }
   return {};
 }

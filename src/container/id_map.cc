@@ -78,7 +78,8 @@ std::vector<IdExtent> ids_of_rootless(std::int64_t count) {
 }
 
 Result<void> give(const std::string& path, const IdMap& ids) {
-  if (ids && ::lchown(path.c_str(), ids.first, ids.first) != 0) return fail_errno(path);
+  if (ids && ::lchown(path.c_str(), ids.first, ids.first) != 0)
+    return fail_errno("cannot change the owner of " + path);
   return {};
 }
 

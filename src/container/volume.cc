@@ -35,9 +35,9 @@ Result<std::string> attach(const Fd& image, Fd& device) {
     if (number < 0) return fail_errno("cannot get a loop device");
     std::string path = "/dev/loop" + std::to_string(number);
     device = Fd(::open(path.c_str(), O_RDWR | O_CLOEXEC));
-    if (!device) return fail_errno(path);
+    if (!device) return fail_errno("cannot open " + path);
     if (::ioctl(device.get(), LOOP_CONFIGURE, &config) == 0) return path;
-    if (errno != EBUSY) return fail_errno(path);
+    if (errno != EBUSY) return fail_errno("cannot open " + path);
   }
   return fail(Errc::system, "no loop device is free");
 }
@@ -71,7 +71,8 @@ Result<void> mount_image(const Fd& image, const std::string& target) {
 
 Result<std::int64_t> volume_bytes(const std::string& folder, std::int64_t asked) {
   struct statvfs info {};
-  if (::statvfs(folder.c_str(), &info) != 0) return fail_errno(folder);
+  if (::statvfs(folder.c_str(), &info) != 0)
+    return fail_errno("cannot examine the file system of " + folder);
   const auto free = static_cast<std::int64_t>(info.f_bavail * info.f_frsize);
   return std::min(asked, free);
 }
@@ -82,9 +83,9 @@ Result<void> mount_volume(const std::string& image, const std::string& target, s
   const Result<std::string> program = find_tool("mke2fs", env);
   if (!program) return fail(Errc::not_found, "mke2fs is not installed (Debian package: e2fsprogs)");
   const Fd file(::open(image.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-  if (!file) return fail_errno(image);
+  if (!file) return fail_errno("cannot create " + image);
   Result<void> made;
-  if (::ftruncate(file.get(), bytes) != 0) made = fail_errno(image);
+  if (::ftruncate(file.get(), bytes) != 0) made = fail_errno("cannot resize " + image);
   if (made) made = run_tool(make_file_system(*program, image), "");
   if (made) made = mount_image(file, target);
   if (!made) ::unlink(image.c_str());

@@ -20,7 +20,7 @@ std::string journal_in(const std::string& job_folder, const std::string& host) {
 
 Result<Fd> open_journal(const std::string& journal) {
   Fd file(::open(journal.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
-  if (!file) return fail_errno(journal);
+  if (!file) return fail_errno("cannot create " + journal);
   return file;
 }
 
@@ -51,7 +51,8 @@ Result<std::uint64_t> whole_until(const std::string& journal, std::uint64_t from
 Result<std::uint64_t> end_chapter(const std::string& journal, std::uint64_t from,
                                   std::uint64_t whole, int attempt, UnixMillis now) {
   const Fd file = TRY(open_journal(journal));
-  if (::ftruncate(file.get(), static_cast<off_t>(whole)) != 0) return fail_errno(journal);
+  if (::ftruncate(file.get(), static_cast<off_t>(whole)) != 0)
+    return fail_errno("cannot resize " + journal);
   const Result<job::JournalReader> reader = read_through(file.get(), from);
   if (!reader) return reader.error().in(journal);
   std::string record;
@@ -59,7 +60,7 @@ Result<std::uint64_t> end_chapter(const std::string& journal, std::uint64_t from
                                          " ended; the lines below belong to attempt " +
                                          std::to_string(attempt + 1)};
   job::append_record(record, reader->seq() + 1, now, job::Message::log, job::encode(line));
-  if (::lseek(file.get(), 0, SEEK_END) < 0) return fail_errno(journal);
+  if (::lseek(file.get(), 0, SEEK_END) < 0) return fail_errno("cannot seek in " + journal);
   const Result<void> written = write_all(file.get(), record);
   if (!written) return written.error().in(journal);
   return whole + record.size();
@@ -91,7 +92,8 @@ Result<void> set_aside(const std::string& job_folder, const std::vector<std::str
     for (const char* name : {"/result", "/result.tar.partial"}) {
       const std::string from = job_folder + "/" + host + name;
       const std::string to = aside + "/" + host + name;
-      if (::rename(from.c_str(), to.c_str()) != 0 && errno != ENOENT) return fail_errno(from);
+      if (::rename(from.c_str(), to.c_str()) != 0 && errno != ENOENT)
+        return fail_errno("cannot rename " + from);
     }
   }
   return {};

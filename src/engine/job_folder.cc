@@ -26,9 +26,9 @@ Result<Fd> make_locked(const std::string& folder) {
   const std::string path = folder + "/lock";
   const std::string early = path + ".early";
   Fd lock(::open(early.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-  if (!lock) return fail_errno(path);
-  if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) return fail_errno(path);
-  if (::rename(early.c_str(), path.c_str()) != 0) return fail_errno(path);
+  if (!lock) return fail_errno("cannot create " + path);
+  if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) return fail_errno("cannot lock " + path);
+  if (::rename(early.c_str(), path.c_str()) != 0) return fail_errno("cannot create " + path);
   return lock;
 }
 

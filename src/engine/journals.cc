@@ -40,15 +40,15 @@ Result<std::size_t> Journals::read_on(const File& file) {
   struct stat info {};
   if (::stat(file.path.c_str(), &info) != 0) {
     if (errno == ENOENT) return std::size_t{0};
-    return fail_errno(file.path);
+    return fail_errno("cannot open " + file.path);
   }
   if (static_cast<std::uint64_t>(info.st_size) <= file.read_to) return std::size_t{0};
   const Fd fd(::open(file.path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!fd) return fail_errno(file.path);
+  if (!fd) return fail_errno("cannot open " + file.path);
   ssize_t count = 0;
   do count = ::pread(fd.get(), buffer_.data(), buffer_.size(), static_cast<off_t>(file.read_to));
   while (count < 0 && errno == EINTR);
-  if (count < 0) return fail_errno(file.path);
+  if (count < 0) return fail_errno("cannot read " + file.path);
   return static_cast<std::size_t>(count);
 }
 

@@ -54,9 +54,9 @@ void dress(int from, int to, const Status& status) {
 
 Result<void> copy_file(const std::string& from, const Status& status, const std::string& to) {
   const Fd source(::open(from.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-  if (!source) return fail_errno(from);
+  if (!source) return fail_errno("cannot open " + from);
   const Fd target(::open(to.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-  if (!target) return fail_errno(to);
+  if (!target) return fail_errno("cannot create " + to);
   TRY(copy_bytes(source.get(), target.get(), to));
   dress(source.get(), target.get(), status);
   return {};
@@ -65,24 +65,24 @@ Result<void> copy_file(const std::string& from, const Status& status, const std:
 Result<void> copy_link(const std::string& from, const std::string& to) {
   std::string target(PATH_MAX, '\0');
   const ssize_t count = ::readlink(from.c_str(), target.data(), target.size());
-  if (count < 0) return fail_errno(from);
+  if (count < 0) return fail_errno("cannot read " + from);
   target.resize(static_cast<std::size_t>(count));
-  if (::symlink(target.c_str(), to.c_str()) != 0) return fail_errno(to);
+  if (::symlink(target.c_str(), to.c_str()) != 0) return fail_errno("cannot create the link " + to);
   return {};
 }
 
 /// A file, a link, or a folder with such in it, to where nothing is.
 Result<void> move(const std::string& from, const Status& status, const std::string& to) {
   if (::rename(from.c_str(), to.c_str()) == 0) return {};
-  if (errno != EXDEV) return fail_errno(to);
+  if (errno != EXDEV) return fail_errno("cannot create " + to);
   if (S_ISLNK(status.st_mode)) return copy_link(from, to);
   if (S_ISREG(status.st_mode)) return copy_file(from, status, to);
   if (!S_ISDIR(status.st_mode)) return {};
-  if (::mkdir(to.c_str(), 0700) != 0) return fail_errno(to);
+  if (::mkdir(to.c_str(), 0700) != 0) return fail_errno("cannot create " + to);
   for (const std::string& name : TRY(names_in(from))) {
     const std::string path = from + "/" + name;
     const std::optional<Status> inner = status_of(path);
-    if (!inner) return fail_errno(path);
+    if (!inner) return fail_errno("cannot open " + path);
     TRY(move(path, *inner, to + "/" + name));
   }
   const Fd source(::open(from.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
@@ -136,7 +136,7 @@ class Gathering {
 
   Result<void> merge(const std::string& from, const std::string& to) {
     const std::optional<Status> status = status_of(from);
-    if (!status) return fail_errno(from);
+    if (!status) return fail_errno("cannot open " + from);
     if (!S_ISDIR(status->st_mode) && !S_ISREG(status->st_mode) && !S_ISLNK(status->st_mode))
       return {};
     const std::optional<Status> there = status_of(to);
@@ -244,7 +244,7 @@ Result<void> merge_into(const std::vector<engine::HostResult>& hosts, const std:
   const std::string partial = TRY(make_private_folder(out, partial_prefix));
   const Fd own(::open(partial.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   Status status{};
-  if (!own || ::fstat(own.get(), &status) != 0) return fail_errno(partial);
+  if (!own || ::fstat(own.get(), &status) != 0) return fail_errno("cannot open " + partial);
   if (status.st_uid != ::geteuid())
     return fail(Errc::denied, partial + ": it was replaced by another folder");
   const std::string made = held_path(own) + "/new", old = held_path(own) + "/old";

@@ -355,7 +355,7 @@ TEST_CASE("results: an invalid output folder is named, and no results are consum
   CHECK(bench.has("algo-1/model/a"));
   REQUIRE(::symlink("/none", (bench.path + "/dangling").c_str()) == 0);
   CHECK(check_output_folder(bench.path + "/dangling", false).error().text ==
-        "output: " + bench.path + "/dangling: No such file or directory");
+        "output: cannot open " + bench.path + "/dangling: No such file or directory");
   CHECK(check_output_folder(bench.path + "/file/below", false).error().text ==
         "output: " + bench.path + "/file is not a folder");
 }

@@ -13,13 +13,14 @@ namespace {
 
 Result<void> keep_file(const std::string& from, const std::string& to) {
   if (::link(from.c_str(), to.c_str()) == 0 || errno == EEXIST || errno == ENOENT) return {};
-  if (errno != EXDEV) return fail_errno(to);
+  if (errno != EXDEV) return fail_errno("cannot create " + to);
   const std::string fresh = to + ".new";
   std::error_code failed;
   std::filesystem::copy_file(from, fresh, std::filesystem::copy_options::overwrite_existing,
                              failed);
   if (failed) return fail(Errc::system, to + ": " + failed.message());
-  return ::rename(fresh.c_str(), to.c_str()) == 0 ? Result<void>() : fail_errno(to);
+  return ::rename(fresh.c_str(), to.c_str()) == 0 ? Result<void>()
+                                                  : fail_errno("cannot create " + to);
 }
 
 }  // namespace

@@ -159,7 +159,7 @@ def test_a_file_that_others_can_change_is_refused(tmp_path):
         words = [SM, "server", "--data", tmp_path / "data", "--config", config, "--check"]
         done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
         assert done.returncode == code, done.stderr
-        refused = re.search(r"jobs.pip_conf: .*: others can change it", done.stderr)
+        refused = re.search(r"jobs.pip_conf: .*: other users can change it", done.stderr)
         assert bool(refused) == (code == 2), done.stderr
 
 

@@ -128,7 +128,8 @@ def test_a_name_that_means_something_else_is_an_error_of_a_full_preflight(hands)
     other_name(job.hosts[2])
     told = preflight(job, code=1)
     assert told[0] == (
-        "algo-2 is 10.99.0.77 on algo-3, which is not one of its addresses; 10.99.0.2 on algo-1"
+        "algo-2 resolves to 10.99.0.77 on algo-3, which is not one of its addresses; "
+        "it resolves to 10.99.0.2 on algo-1"
     )
 
 
@@ -139,7 +140,7 @@ def test_every_job_compares_its_hosts_and_runs_whatever_is_found(hands):
     line = ["run", *HOSTS, "--", "echo", "the program ran"]
     assert job.start(*line, env=CALM).succeed().count("the program ran") == 3
     told = findings(job)
-    assert len(told) == 2 and told[0].startswith("algo-2 is 10.99.0.77 on algo-3"), told
+    assert len(told) == 2 and told[0].startswith("algo-2 resolves to 10.99.0.77 on algo-3"), told
     assert told[1] == "MTU: 1400 on algo-2, 1500 on the others"
     off = {**CALM, "MUSTER_PREFLIGHT": "off"}
     assert job.start(*line, env=off).succeed().count("the program ran") == 3
@@ -154,7 +155,7 @@ def test_versions_disks_and_interpreters_are_compared(hands):
     job.hosts[1].check("mount", "-t", "tmpfs", "-o", "size=16m", "tmpfs", "/opt/ml")
     told = preflight(job, env={"PYTHONPATH": "/opt/packages", "MUSTER_PREFLIGHT_DISK_GIB": "0.1"})
     assert told == [
-        "algo-2 has 16 MiB free on the disk of the job's files",
+        "algo-2 has 16 MiB free on the disk that holds the job's files",
         "torch: 2.1.0 on algo-3, 2.2.1 on the others",
     ]
 

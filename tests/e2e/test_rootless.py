@@ -291,7 +291,7 @@ def test_no_network_where_none_is_wanted_or_can_be(outside, make_user):
     user.within = outside.inside
     seen = targets(OUTSIDE, UPLINK)
     text = succeed(user.fit(SCAN, "--env", seen))
-    assert "jobs have no outside network (/dev/net/tun: Permission denied)" in text
+    assert "jobs have no outside network (cannot open /dev/net/tun: Permission denied)" in text
     assert not reached(text) and "scanned" in text
     none = succeed(make_user(TUN).fit(SCAN, "--env", seen, "--network", "none"))
     assert not reached(none) and "scanned" in none

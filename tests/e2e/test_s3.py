@@ -235,7 +235,7 @@ def test_a_session_token_is_sent_and_a_stale_one_named(server, download):
 
 def test_a_folder_that_is_not_there_is_named(toolkit, folder):
     done = toolkit("download", "s3://bucket/key", folder / "none" / "got")
-    want = f"s3://bucket/key: {folder}/none/got: No such file or directory"
+    want = f"s3://bucket/key: cannot create {folder}/none/got: No such file or directory"
     assert last_line(done) == want
 
 
@@ -245,7 +245,9 @@ def test_a_full_disk_ends_it_at_once(server, toolkit, folder):
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", small], check=True)
     try:
         done = toolkit("download", "s3://bucket/key", small / "got")
-        assert last_line(done) == f"s3://bucket/key: {small}/got: No space left on device"
+        assert last_line(done) == (
+            f"s3://bucket/key: cannot write {small}/got: No space left on device"
+        )
         assert list(small.iterdir()) == []
     finally:
         subprocess.run(["umount", small], check=True)
@@ -347,7 +349,8 @@ def test_entries_other_than_files_are_not_uploaded(toolkit, folder):
     done = toolkit("upload", folder, "s3://bucket/up")
     assert last_line(done) == f"s3://bucket/up: {folder}: not a regular file"
     done = toolkit("upload", folder / "none", "s3://bucket/up")
-    assert last_line(done) == f"s3://bucket/up: {folder}/none: No such file or directory"
+    want = f"s3://bucket/up: cannot open {folder}/none: No such file or directory"
+    assert last_line(done) == want
 
 
 # --- TLS ---

@@ -101,7 +101,7 @@ def test_keys_of_the_config_work_and_their_files_are_private(tmp_path):
     }
     check = [SM, "server", "--config", tmp_path / "server.json", "--check"]
     done = subprocess.run(check, capture_output=True, text=True, timeout=60)
-    assert done.returncode == 2 and "others can read it" in done.stderr, done.stderr
+    assert done.returncode == 2 and "other users can read it" in done.stderr, done.stderr
     secret.chmod(0o600)
     with server:
         assert "Created an access key" not in server.output

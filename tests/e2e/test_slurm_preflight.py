@@ -33,7 +33,7 @@ def test_a_full_preflight_is_asked_for_and_kept_by_node(place):
     # The site sets the threshold for reporting a difference; the last record is kept.
     tiny = ("--slurm", "preflight_disk_gib=999999999", "--slurm", "preflight=full")
     text = place.succeeds("print('at work')", *tiny, "--overwrite", hosts=2)
-    assert text.count("free on the disk of the job's files") >= 2, text
+    assert text.count("free on the disk that holds the job's files") >= 2, text
     now = health(place)
     told = [node for node in NODES if "free on the disk" in now[node]]
     assert len(told) == 2 and [node for node in NODES if now[node] == found[node]], now

@@ -89,12 +89,12 @@ Result<std::shared_ptr<OpenFile>> Fetch::reserve(std::size_t item) {
   const auto bytes = static_cast<off_t>(items[item].object.bytes);
   auto file = std::make_shared<OpenFile>();
   file->fd = Fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
-  if (!file->fd) return fail_errno(path);
+  if (!file->fd) return fail_errno("cannot create " + path);
   const int reserved = ::posix_fallocate(file->fd.get(), 0, bytes);
   errno = reserved;
   // Where a file system cannot reserve, glibc writes zeros itself; only a full disk is left.
   if (reserved != 0 && (reserved == ENOSPC || ::ftruncate(file->fd.get(), bytes) != 0))
-    return fail_errno(path);
+    return fail_errno("cannot resize " + path);
   file->left = items[item].object.bytes;
   return file;
 }
@@ -208,7 +208,7 @@ loop::Task<Result<void>> finish(Fetch& fetch, std::size_t item) {
   const std::string from = fetch.raw_path(item), to = fetch.path_of(item);
   const auto unpack = [from, to]() -> Result<void> {
     TRY(packing::gunzip_file(from, to));
-    if (::unlink(from.c_str()) != 0) return fail_errno(from);
+    if (::unlink(from.c_str()) != 0) return fail_errno("cannot remove " + from);
     return {};
   };
   FetchStop* const stop = fetch.options.stop;

@@ -75,7 +75,7 @@ class PartFile {
     file->wanted_ = path;
     file->path_ = path + ".part-" + hex(random_bytes(4));
     file->fd_ = Fd(::open(file->path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
-    if (!file->fd_) return fail_errno(path);
+    if (!file->fd_) return fail_errno("cannot create " + path);
     return file;
   }
   PartFile() = default;
@@ -90,17 +90,18 @@ class PartFile {
       const ssize_t count =
           ::pwrite(fd_.get(), bytes.data(), bytes.size(), static_cast<off_t>(offset));
       if (count < 0 && errno == EINTR) continue;
-      if (count < 0) return fail_errno(wanted_);
+      if (count < 0) return fail_errno("cannot write " + wanted_);
       offset += static_cast<std::size_t>(count);
       bytes.remove_prefix(static_cast<std::size_t>(count));
     }
     return {};
   }
   Result<void> restart() {
-    return ::ftruncate(fd_.get(), 0) == 0 ? Result<void>() : fail_errno(wanted_);
+    return ::ftruncate(fd_.get(), 0) == 0 ? Result<void>() : fail_errno("cannot resize " + wanted_);
   }
   Result<void> keep() {
-    if (::rename(path_.c_str(), wanted_.c_str()) != 0) return fail_errno(wanted_);
+    if (::rename(path_.c_str(), wanted_.c_str()) != 0)
+      return fail_errno("cannot create " + wanted_);
     kept_ = true;
     return {};
   }

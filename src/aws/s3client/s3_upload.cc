@@ -53,9 +53,9 @@ struct Source {
 Result<Source> open_source(const std::string& path) {
   Source source;
   source.fd = Fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
-  if (!source.fd) return fail_errno(path);
+  if (!source.fd) return fail_errno("cannot open " + path);
   struct stat status {};
-  if (::fstat(source.fd.get(), &status) != 0) return fail_errno(path);
+  if (::fstat(source.fd.get(), &status) != 0) return fail_errno("cannot open " + path);
   if (!S_ISREG(status.st_mode)) return fail(Errc::invalid_input, path + ": not a regular file");
   source.bytes = static_cast<std::uint64_t>(status.st_size);
   source.changed = status.st_ctim;

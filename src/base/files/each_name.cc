@@ -14,7 +14,7 @@ Result<void> each_name(Fd folder, const std::string& path,
     void operator()(DIR* stream) const { ::closedir(stream); }
   };
   const std::unique_ptr<DIR, Close> stream(folder ? ::fdopendir(folder.get()) : nullptr);
-  if (!stream) return fail_errno(path);
+  if (!stream) return fail_errno("cannot list folder " + path);
   static_cast<void>(folder.release());
   errno = 0;
   while (const dirent* entry = ::readdir(stream.get())) {
@@ -22,7 +22,7 @@ Result<void> each_name(Fd folder, const std::string& path,
     if (name != "." && name != ".." && !take(std::string(name))) return {};
     errno = 0;
   }
-  if (errno != 0) return fail_errno(path);
+  if (errno != 0) return fail_errno("cannot list folder " + path);
   return {};
 }
 

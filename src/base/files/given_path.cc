@@ -33,7 +33,7 @@ Error not_a_folder(const std::string& path) {
 Result<std::string> target_of(const Fd& link, const std::string& path) {
   std::string target(PATH_MAX, '\0');
   const ssize_t size = ::readlinkat(link.get(), "", target.data(), target.size());
-  if (size < 0) return fail_errno(path);
+  if (size < 0) return fail_errno("cannot read the link " + path);
   target.resize(static_cast<std::size_t>(size));
   return target;
 }
@@ -61,7 +61,7 @@ class Walk {
   Result<void> start() {
     at_ = Fd(::open("/", hold | O_DIRECTORY));
     path_.clear();
-    if (!at_) return fail_errno("/");
+    if (!at_) return fail_errno("cannot open /");
     return check_(at_, "/");
   }
 
@@ -75,7 +75,7 @@ class Walk {
     if (!found && errno == ENOENT) return false;
     if (!found && errno == ENOTDIR) return not_a_folder(path_);
     Status status{};
-    if (!found || ::fstat(found.get(), &status) != 0) return fail_errno(path);
+    if (!found || ::fstat(found.get(), &status) != 0) return fail_errno("cannot open " + path);
     if (S_ISLNK(status.st_mode)) return follow(found, status.st_uid, name, path);
     return enter(std::move(found), path);
   }
@@ -104,7 +104,7 @@ class Walk {
   /// Only the kernel knows where /proc/self/fd/3 leads. No user can replace links of /proc.
   Result<bool> follow_kernel(const std::string& name, const std::string& path) {
     Fd found(::openat(at_.get(), name.c_str(), O_PATH | O_CLOEXEC));
-    if (!found) return fail_errno(path);
+    if (!found) return fail_errno("cannot open " + path);
     std::error_code code;
     const std::string real = std::filesystem::read_symlink(held_path(found), code);
     return enter(std::move(found), !code && real.starts_with('/') ? real : path);
@@ -121,10 +121,10 @@ class Walk {
   Result<GivenPath> with_missing(const std::string& first) {
     const std::string path = path_ + "/" + first;
     errno = ENOENT;
-    if (way_.is_in_link()) return fail_errno(link_);
+    if (way_.is_in_link()) return fail_errno("cannot open " + link_);
     GivenPath given{std::move(at_), path_.empty() ? "/" : path_, {first}};
     while (const std::optional<std::string> name = way_.next()) {
-      if (*name == "..") return fail_errno(path);
+      if (*name == "..") return fail_errno("cannot open " + path);
       given.missing.push_back(*name);
     }
     return given;
@@ -143,7 +143,7 @@ Result<Fd> existing(const std::string& path, LinkOwner caller) {
   std::error_code code;
   GivenPath given = TRY(walk_given(std::filesystem::absolute(path, code).string(), caller));
   errno = ENOENT;
-  if (!given.missing.empty()) return fail_errno(path);
+  if (!given.missing.empty()) return fail_errno("cannot open " + path);
   return std::move(given.held);
 }
 
@@ -193,18 +193,18 @@ Result<Fd> open_given_folder(const std::string& path, LinkOwner caller) {
   const Fd held = TRY(existing(path, caller));
   Fd folder(::openat(held.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!folder && errno == ENOTDIR) return not_a_folder(path);
-  if (!folder) return fail_errno(path);
+  if (!folder) return fail_errno("cannot open " + path);
   return folder;
 }
 
 Result<Fd> open_given_file(const std::string& path, LinkOwner caller) {
   const Fd held = TRY(existing(path, caller));
   Status status{};
-  if (::fstat(held.get(), &status) != 0) return fail_errno(path);
+  if (::fstat(held.get(), &status) != 0) return fail_errno("cannot open " + path);
   // Opening a device or a pipe may wait, or do something to it.
   if (!S_ISREG(status.st_mode)) return fail(Errc::invalid_input, path + " is not a regular file");
   Fd file(::open(held_path(held).c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file) return fail_errno(path);
+  if (!file) return fail_errno("cannot open " + path);
   return file;
 }
 
@@ -214,7 +214,8 @@ Result<std::string> read_given(const std::string& path, std::size_t bytes_max, L
   Result<std::string> text = read_file(own, bytes_max);
   if (text) return text;
   Error error = text.error();
-  if (error.text.starts_with(own)) error.text.replace(0, own.size(), path);
+  if (const std::size_t at = error.text.find(own); at != std::string::npos)
+    error.text.replace(at, own.size(), path);
   return error;
 }
 
@@ -223,15 +224,15 @@ Result<Fd> make_given_folder(const GivenPath& given, const std::optional<Owner>&
   std::string path = given.path == "/" ? "" : given.path;
   Fd at(::openat(given.held.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!at && errno == ENOTDIR) return not_a_folder(path);
-  if (!at) return fail_errno(given.path);
+  if (!at) return fail_errno("cannot open " + given.path);
   for (const std::string& name : given.missing) {
     path += "/" + name;
     const bool is_new = ::mkdirat(at.get(), name.c_str(), mode) == 0;
-    if (!is_new && errno != EEXIST) return fail_errno(path);
+    if (!is_new && errno != EEXIST) return fail_errno("cannot create folder " + path);
     at = open_folder(at.get(), name);
-    if (!at) return fail_errno(path);
+    if (!at) return fail_errno("cannot open " + path);
     if (is_new && owner && ::fchown(at.get(), owner->user, owner->group) != 0)
-      return fail_errno(path);
+      return fail_errno("cannot change the owner of " + path);
   }
   return at;
 }

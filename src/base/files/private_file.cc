@@ -19,12 +19,12 @@ constexpr mode_t others_write = 022;
 Result<std::string> read_private(const std::string& path) {
   const Fd file = TRY(open_given_file(path));
   struct stat status {};
-  if (::fstat(file.get(), &status) != 0) return fail_errno(path);
+  if (::fstat(file.get(), &status) != 0) return fail_errno("cannot read " + path);
   if ((status.st_mode & others_mask) != 0)
-    return fail(Errc::denied, path + ": others can read it; expected mode 0600");
+    return fail(Errc::denied, path + ": other users can read it; expected mode 0600");
   std::string text(private_bytes_max + 1, '\0');
   const ssize_t count = ::read(file.get(), text.data(), text.size());
-  if (count < 0) return fail_errno(path);
+  if (count < 0) return fail_errno("cannot read " + path);
   if (static_cast<std::size_t>(count) > private_bytes_max)
     return fail(Errc::invalid_input, path + ": too long for a secret");
   text.resize(static_cast<std::size_t>(count));
@@ -34,11 +34,12 @@ Result<std::string> read_private(const std::string& path) {
 Result<std::string> read_guarded(const std::string& path) {
   const Fd file = TRY(open_given_file(path));
   struct stat status {};
-  if (::fstat(file.get(), &status) != 0) return fail_errno(path);
+  if (::fstat(file.get(), &status) != 0) return fail_errno("cannot read " + path);
   const bool ours = status.st_uid == 0 || status.st_uid == ::geteuid();
   if (!ours || (status.st_mode & others_write) != 0)
-    return fail(Errc::denied,
-                path + ": others can change it; expected a file owned by root, mode 0644 or 0600");
+    return fail(
+        Errc::denied,
+        path + ": other users can change it; expected a file owned by root, mode 0644 or 0600");
   return read_file("/proc/self/fd/" + std::to_string(file.get()), guarded_bytes_max);
 }
 

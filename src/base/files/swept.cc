@@ -7,7 +7,7 @@ namespace muster {
 std::string lines_of(const Swept& swept) {
   std::string text;
   for (const std::string& what : swept.removed) text += "removed " + what + "\n";
-  for (const std::string& what : swept.failed) text += "left " + what + "\n";
+  for (const std::string& what : swept.failed) text += "could not remove " + what + "\n";
   return text;
 }
 

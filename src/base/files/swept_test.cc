@@ -10,7 +10,8 @@ namespace {
 TEST_CASE("swept: lines for people, its JSON is parsed back, and invalid JSON is refused") {
   const Swept swept{{"container a-algo-1", "record b"}, {"/x: Device or resource busy"}};
   CHECK(lines_of(swept) ==
-        "removed container a-algo-1\nremoved record b\nleft /x: Device or resource busy\n");
+        "removed container a-algo-1\nremoved record b\ncould not remove /x: Device or resource "
+        "busy\n");
   const Result<Swept> read = swept_from(*parse_json(to_text(to_json(swept))));
   REQUIRE(read);
   CHECK(read->removed == swept.removed);

@@ -27,7 +27,7 @@ Result<job::BoundPath> find_one(const BindWish& wish, const std::string& cwd,
   errno = ENOENT;
   struct stat status {};
   if (!given->missing.empty() || ::fstat(given->held.get(), &status) != 0)
-    return invalid_bind(errno_text(path));
+    return invalid_bind(errno_text("cannot open " + path));
   if (!S_ISDIR(status.st_mode) && !S_ISREG(status.st_mode))
     return invalid_bind(path +
                         ": only folders and files can be bound, not sockets, devices or pipes");

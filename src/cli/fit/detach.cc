@@ -80,7 +80,7 @@ Result<Forked> Detachment::fork() {
 
 Result<void> Detachment::leave(const std::string& log_file, const Json& word) {
   const Fd log(::open(log_file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
-  if (!log) return fail_errno(log_file);
+  if (!log) return fail_errno("cannot create " + log_file);
   if (::setsid() < 0) return fail_errno("cannot start a session");
   if (::chdir("/") != 0) return fail_errno("/");
   ::prctl(PR_SET_PDEATHSIG, 0);

@@ -49,7 +49,8 @@ Result<std::vector<std::string>> files_below(const std::string& folder) {
     if (entry.kind == packing::TreeEntry::Kind::folder) continue;
     struct stat status {};
     const std::string path = folder + "/" + entry.path;
-    if (::stat(path.c_str(), &status) != 0) return fail(Errc::invalid_input, errno_text(path));
+    if (::stat(path.c_str(), &status) != 0)
+      return fail(Errc::invalid_input, errno_text("cannot open " + path));
     if (!S_ISREG(status.st_mode))
       return fail(Errc::invalid_input,
                   path + ": is a link to a folder, but S3 can store only files");
@@ -86,7 +87,7 @@ loop::Task<Result<void>> upload_folder(Client& client, std::string flag, std::st
 Result<packing::TreeEntry> entry_of(const SubmitFiles& files) {
   struct stat status {};
   const std::string path = files.folder + "/" + files.script;
-  if (::stat(path.c_str(), &status) != 0) return fail_errno(path);
+  if (::stat(path.c_str(), &status) != 0) return fail_errno("cannot open " + path);
   return packing::TreeEntry{.path = files.script,
                             .mode = static_cast<unsigned>(status.st_mode & 0777),
                             .time = status.st_mtime,

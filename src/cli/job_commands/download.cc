@@ -128,7 +128,7 @@ loop::Task<Result<void>> bring(Client& client, Json job, Part part, std::string 
 Result<Fd> open_own(const std::string& path) {
   Fd folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   struct stat status {};
-  if (!folder || ::fstat(folder.get(), &status) != 0) return fail_errno(path);
+  if (!folder || ::fstat(folder.get(), &status) != 0) return fail_errno("cannot open " + path);
   if (status.st_uid != ::geteuid() || (status.st_mode & 077) != 0)
     return fail(Errc::denied, path + ": another user has replaced this folder");
   return folder;
@@ -155,7 +155,7 @@ loop::Task<Result<bool>> put(Client& client, Json job, Part part, std::string fo
   if (!came) co_return came.error();
   // An empty folder of that name is taken over; anything else is an error.
   if (::renameat(own->get(), part.folder, held.get(), part.folder) != 0)
-    co_return fail_errno(place);
+    co_return fail_errno("cannot rename " + place);
   co_return true;
 }
 

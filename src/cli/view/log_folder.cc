@@ -46,7 +46,7 @@ Result<void> LogFolder::flush() {
     if (!file.fd)
       file.fd =
           Fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644));
-    if (!file.fd) return fail_errno(path);
+    if (!file.fd) return fail_errno("cannot create " + path);
     const Result<void> written = write_all(file.fd.get(), file.text);
     if (!written) return written.error().in(path);
     file.text.clear();

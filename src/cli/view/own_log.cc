@@ -245,11 +245,11 @@ void OwnLog::add(const platform::StatusLine& line) {
 Result<void> OwnLog::read_on(Source& source, bool ended) {
   if (!source.fd && !source.over) {
     source.fd = Fd(::open(source.path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
-    if (!source.fd && errno != ENOENT) return fail_errno(source.path);
+    if (!source.fd && errno != ENOENT) return fail_errno("cannot open " + source.path);
   }
   const bool readable = source.fd && !source.over;
   const ssize_t count = readable ? read_some(source.fd.get(), buffer_) : 0;
-  if (count < 0) return fail_errno(source.path);
+  if (count < 0) return fail_errno("cannot read " + source.path);
   const auto take = [&](const platform::HostLines& lines) {
     merge_.add(source.number, log_entry(source.host, lines));
   };

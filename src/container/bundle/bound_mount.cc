@@ -21,7 +21,7 @@ Result<Fd> open_without_links(const std::string& path) {
   how.flags = O_PATH | O_CLOEXEC | O_NOFOLLOW;
   how.resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
   Fd fd(static_cast<int>(::syscall(SYS_openat2, AT_FDCWD, path.c_str(), &how, sizeof(how))));
-  if (!fd) return fail_errno(path);
+  if (!fd) return fail_errno("cannot open " + path);
   return fd;
 }
 
@@ -30,7 +30,7 @@ Result<Fd> open_without_links(const std::string& path) {
 Result<Fd> clone_tree(const Fd& source, const std::string& path, bool writable, int owners) {
   Fd tree(::open_tree(source.get(), "",
                       AT_EMPTY_PATH | AT_RECURSIVE | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC));
-  if (!tree) return fail_errno(path);
+  if (!tree) return fail_errno("cannot open " + path);
   struct mount_attr change {};
   change.attr_set = MOUNT_ATTR_NODEV | MOUNT_ATTR_NOSUID;
   if (!writable) change.attr_set |= MOUNT_ATTR_RDONLY;
@@ -46,7 +46,7 @@ Result<Fd> clone_tree(const Fd& source, const std::string& path, bool writable, 
 Result<void> make_target(const std::string& target, bool folder) {
   if (folder) return make_folders(target);
   const Fd made(::open(target.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
-  if (!made) return fail_errno(target);
+  if (!made) return fail_errno("cannot create " + target);
   return {};
 }
 
@@ -78,7 +78,7 @@ Result<std::string> mount_bound(const job::BoundPath& bound, const std::string& 
   TRY(job::check_outside(bound, machine));
   const Fd source = TRY(open_without_links(bound.outside));
   struct stat status {};
-  if (::fstat(source.get(), &status) != 0) return fail_errno(bound.outside);
+  if (::fstat(source.get(), &status) != 0) return fail_errno("cannot open " + bound.outside);
   if (!S_ISDIR(status.st_mode) && !S_ISREG(status.st_mode))
     return fail(Errc::invalid_input, bound.outside + ": is neither a folder nor a file");
   if (bound.writable && (status.st_uid != bound.user || status.st_gid != bound.group))

@@ -42,7 +42,8 @@ class Skeleton {
   Result<void> folder(const std::string& path, unsigned mode = 0755) {
     const std::string at = root_ + path;
     if (::mkdir(at.c_str(), mode) == 0) {
-      if ((mode & masked_bits) != 0 && ::chmod(at.c_str(), mode) != 0) return fail_errno(at);
+      if ((mode & masked_bits) != 0 && ::chmod(at.c_str(), mode) != 0)
+        return fail_errno("cannot change the mode of " + at);
       return give(at, ids_);
     }
     if (errno == EEXIST) return {};
@@ -52,7 +53,8 @@ class Skeleton {
   }
   Result<void> link(const std::string& path, const std::string& target) {
     const std::string at = root_ + path;
-    if (::symlink(target.c_str(), at.c_str()) != 0) return fail_errno(at);
+    if (::symlink(target.c_str(), at.c_str()) != 0)
+      return fail_errno("cannot create the link " + at);
     return give(at, ids_);
   }
   Result<void> file(const std::string& path, const std::string& text) {

@@ -75,7 +75,7 @@ class MountPoints {
     return make_folder(folder);
   }
   Result<void> make_folder(const std::string& path) {
-    if (::mkdir(path.c_str(), 0755) != 0) return fail_errno(path);
+    if (::mkdir(path.c_str(), 0755) != 0) return fail_errno("cannot create " + path);
     own(path);
     return {};
   }
@@ -130,7 +130,7 @@ Result<void> show_all(const LightHost& host) {
   std::vector<Fd> sources;
   for (const Bind& each : host.binds) {
     Fd& fd = sources.emplace_back(::open(each.source.c_str(), O_PATH | O_CLOEXEC));
-    if (!fd) return fail_errno(each.source);
+    if (!fd) return fail_errno("cannot open " + each.source);
   }
   MountPoints points;
   TRY(cover_folder("/run", hidden_in_run()));
@@ -138,7 +138,7 @@ Result<void> show_all(const LightHost& host) {
   TRY(make_own_tmp(host, points));
   if (::access(own_memory, F_OK) == 0 &&
       ::mount("muster", own_memory, "tmpfs", MS_NODEV | MS_NOSUID, "mode=1777") != 0)
-    return fail_errno(own_memory);
+    return fail_errno(std::string("cannot mount a tmpfs at ") + own_memory);
   for (std::size_t i = 0; i < host.binds.size(); ++i) {
     const Bind& each = host.binds[i];
     const std::string source = "/proc/self/fd/" + std::to_string(sources[i].get());

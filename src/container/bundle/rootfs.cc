@@ -39,7 +39,7 @@ constexpr std::size_t mount_options_bytes_max = 4095;  ///< Source: mount(2), on
 
 Result<Fd> open_folder(const std::string& path) {
   Fd fd(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-  if (!fd) return fail_errno(path);
+  if (!fd) return fail_errno("cannot open " + path);
   return fd;
 }
 
@@ -83,7 +83,7 @@ Result<Fd> clone_mount(const std::string& source, const IdMap& ids, std::uint64_
     fd = Fd(
         ::open_tree(AT_FDCWD, source.c_str(), AT_RECURSIVE | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC));
   }
-  if (!fd) return fail_errno(source);
+  if (!fd) return fail_errno("cannot open " + source);
   struct mount_attr change {};
   change.attr_set = attributes;
   if (ids) {
@@ -104,7 +104,7 @@ Result<void> attach(const Fd& mount, const std::string& target) {
 
 Result<void> make_file(const std::string& path) {
   const Fd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
-  if (!fd) return fail_errno(path);
+  if (!fd) return fail_errno("cannot create " + path);
   return {};
 }
 
@@ -229,9 +229,10 @@ Result<void> mount_stack(const std::vector<std::string>& lowers, const std::stri
 Result<void> mount_host_place() {
   TRY(make_folders(host_place));
   for (const char* folder : {machine_place, host_place})
-    if (::chmod(folder, passable) != 0) return fail_errno(folder);
+    if (::chmod(folder, passable) != 0)
+      return fail_errno(std::string("cannot change the mode of ") + folder);
   if (::mount("muster", host_place, "tmpfs", MS_NODEV | MS_NOSUID, "mode=711") != 0)
-    return fail_errno(host_place);
+    return fail_errno(std::string("cannot mount a tmpfs at ") + host_place);
   return {};
 }
 
@@ -283,9 +284,9 @@ Result<std::string> read_in_root(const std::string& root, const std::string& pat
                                  std::size_t size_max) {
   const Fd folder = TRY(open_folder(root));
   const Fd file = open_in_root(folder, path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
-  if (!file) return fail_errno(path);
+  if (!file) return fail_errno("cannot open " + path);
   struct stat info {};
-  if (::fstat(file.get(), &info) != 0) return fail_errno(path);
+  if (::fstat(file.get(), &info) != 0) return fail_errno("cannot open " + path);
   if (!S_ISREG(info.st_mode)) return fail(Errc::invalid_input, path + ": not a regular file");
   if (info.st_size > static_cast<off_t>(size_max))
     return fail(Errc::invalid_input,
@@ -303,7 +304,7 @@ Result<void> show_machine(const IdMap& ids) {
 Result<void> mount_bind(const std::string& source, const std::string& target, const IdMap& ids,
                         Showing showing) {
   struct stat info {};
-  if (::stat(source.c_str(), &info) != 0) return fail_errno(source);
+  if (::stat(source.c_str(), &info) != 0) return fail_errno("cannot open " + source);
   TRY(S_ISDIR(info.st_mode) ? make_folders(target) : make_file(target));
   if (showing.read_only && showing.translated)
     if (const Fd shown = in_shown_machine(source)) {
@@ -319,14 +320,15 @@ Result<void> mount_bind(const std::string& source, const std::string& target, co
 
 Result<void> mount_device(const job::DeviceNode& node, const std::string& target) {
   struct stat info {};
-  if (::stat(node.outside.c_str(), &info) != 0) return fail_errno(node.outside);
+  if (::stat(node.outside.c_str(), &info) != 0) return fail_errno("cannot open " + node.outside);
   if (!S_ISCHR(info.st_mode) || node.major != ::major(info.st_rdev) ||
       node.minor != ::minor(info.st_rdev))
     return fail(Errc::system, node.outside + ": is no longer the device " +
                                   std::to_string(node.major) + ":" + std::to_string(node.minor) +
                                   " that was chosen for the host");
   struct statvfs place {};
-  if (::statvfs(node.outside.c_str(), &place) != 0) return fail_errno(node.outside);
+  if (::statvfs(node.outside.c_str(), &place) != 0)
+    return fail_errno("cannot examine the file system of " + node.outside);
   if ((place.f_flag & ST_NODEV) != 0)
     return fail(Errc::system, node.outside + " is on a file system that is mounted with nodev");
   TRY(make_file(target));

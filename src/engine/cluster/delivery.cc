@@ -95,14 +95,15 @@ Result<std::vector<std::string>> make_archive(const std::vector<Brought>& folder
   for (const Brought& folder : folders) {
     const std::string link = root + "/" + folder.name;
     struct stat status {};
-    if (::stat(folder.from.c_str(), &status) != 0) return fail_errno(folder.from);
+    if (::stat(folder.from.c_str(), &status) != 0) return fail_errno("cannot open " + folder.from);
     if (S_ISREG(status.st_mode)) {
       const std::string text = TRY(read_file(folder.from));
       TRY(write_file(link, text, 0600));
       TRY(entries.add({.path = folder.name, .mode = 0600, .bytes = text.size()}));
       continue;
     }
-    if (::symlink(folder.from.c_str(), link.c_str()) != 0) return fail_errno(link);
+    if (::symlink(folder.from.c_str(), link.c_str()) != 0)
+      return fail_errno("cannot create the link " + link);
     TRY(entries.add({.path = folder.name, .kind = packing::TreeEntry::Kind::folder, .mode = 0755}));
     for (packing::TreeEntry& entry : TRY(packing::walk_tree(folder.from))) {
       if (leads_out(entry)) {
@@ -115,7 +116,7 @@ Result<std::vector<std::string>> make_archive(const std::vector<Brought>& folder
   }
   const packing::TarPlan plan = TRY(packing::TarPlan::make(std::move(entries), {root}));
   const Fd file(::open(to.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-  if (!file) return fail_errno(to);
+  if (!file) return fail_errno("cannot create " + to);
   std::string buffer(chunk_bytes, '\0');
   for (std::uint64_t at = 0; at < plan.bytes();) {
     const std::size_t count = TRY(plan.read(at, std::span<char>(buffer.data(), buffer.size())));

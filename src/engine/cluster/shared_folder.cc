@@ -36,7 +36,7 @@ constexpr std::chrono::hours unused_max{30 * 24};
 Result<void> check_way(const std::string& shared) {
   for (fs::path path = shared; path.has_relative_path(); path = path.parent_path()) {
     struct stat status {};
-    if (::stat(path.c_str(), &status) != 0) return fail_errno(path);
+    if (::stat(path.c_str(), &status) != 0) return fail_errno("cannot open " + path.string());
     if ((status.st_mode & others_may_write) != 0 && (status.st_mode & S_ISVTX) == 0)
       return fail(Errc::denied, path.string() +
                                     ": other users could replace this user's folder; make it "
@@ -60,9 +60,10 @@ bool is_users_own(const struct stat& status) {
 Result<std::string> users_part(const std::string& shared) {
   TRY(check_way(shared));
   const std::string path = shared + "/" + part_prefix + std::to_string(::geteuid());
-  if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) return fail_errno(path);
+  if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST)
+    return fail_errno("cannot create " + path);
   struct stat status {};
-  if (::lstat(path.c_str(), &status) != 0) return fail_errno(path);
+  if (::lstat(path.c_str(), &status) != 0) return fail_errno("cannot open " + path);
   if (!is_users_own(status))
     return fail(Errc::denied,
                 path + ": expected a folder that this user owns and no other user can change");
@@ -84,9 +85,9 @@ Result<void> copy_program(const std::string& program, const std::string& to) {
   std::error_code code;
   fs::copy_file(program, to, code);
   if (code) return fail(Errc::system, to + ": " + code.message());
-  if (::chmod(to.c_str(), 0700) != 0) return fail_errno(to);
+  if (::chmod(to.c_str(), 0700) != 0) return fail_errno("cannot change the mode of " + to);
   const Fd file(::open(to.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
-  if (!file || ::fsync(file.get()) != 0) return fail_errno(to);
+  if (!file || ::fsync(file.get()) != 0) return fail_errno("cannot sync " + to);
   return {};
 }
 
@@ -125,7 +126,8 @@ Result<SharedPlaces> make_shared(const std::string& shared, const std::string& j
   const std::string name = fs::path(job_folder).filename();
   SharedPlaces places{.folder = part + "/" + name + "-" + hex(random_bytes(8))};
   TRY(write_shared(job_folder, places));
-  if (::mkdir(places.folder.c_str(), 0700) != 0) return fail_errno(places.folder);
+  if (::mkdir(places.folder.c_str(), 0700) != 0)
+    return fail_errno("cannot create " + places.folder);
   if (!program.empty()) places.program = TRY(share_program(part, program));
   return places;
 }

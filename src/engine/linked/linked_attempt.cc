@@ -43,14 +43,15 @@ bool exists(const std::string& path) {
 Result<void> unpack_result(const std::string& host_folder, const std::string& host) {
   const std::string fresh = host_folder + "/.result";
   TRY(remove_tree(fresh));
-  if (::mkdir(fresh.c_str(), 0700) != 0) return fail_errno(fresh);
+  if (::mkdir(fresh.c_str(), 0700) != 0) return fail_errno("cannot create " + fresh);
   packing::UnpackLimits limits;
   limits.bytes_max = result_bytes_max;
   limits.entries_max = result_entries_max;
   const std::string tar = tar_file(host_folder);
   const packing::UnpackReport report =
       TRY(packing::unpack(tar, fresh, limits, "result of " + host));
-  if (::rename(fresh.c_str(), result_folder(host_folder).c_str()) != 0) return fail_errno(fresh);
+  if (::rename(fresh.c_str(), result_folder(host_folder).c_str()) != 0)
+    return fail_errno("cannot rename " + fresh);
   ::unlink(tar.c_str());
   return {};
 }

@@ -49,12 +49,12 @@ std::optional<Stamp> stamp_of(const std::string& path) {
 
 loop::Task<Result<Stamp>> snapshot(loop::Loop& loop, std::string from, std::string to) {
   const Fd source(::open(from.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-  if (!source) co_return fail_errno(from);
+  if (!source) co_return fail_errno("cannot open " + from);
   struct stat status {};
-  if (::fstat(source.get(), &status) != 0) co_return fail_errno(from);
+  if (::fstat(source.get(), &status) != 0) co_return fail_errno("cannot open " + from);
   if (!S_ISREG(status.st_mode)) co_return fail(Errc::invalid_input, from + ": not a regular file");
   const Fd target(::open(to.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-  if (!target) co_return fail_errno(to);
+  if (!target) co_return fail_errno("cannot create " + to);
   const Stamp stamp = stamp_from(status);
   if (::ioctl(target.get(), FICLONE, source.get()) == 0) co_return stamp;
   loop::Timer turn(loop);

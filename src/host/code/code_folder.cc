@@ -15,7 +15,7 @@ namespace {
 
 Result<std::string> real_path(const std::string& path) {
   const std::unique_ptr<char, void (*)(void*)> real(::realpath(path.c_str(), nullptr), std::free);
-  if (!real) return fail_errno(path);
+  if (!real) return fail_errno("cannot open " + path);
   return std::string(real.get());
 }
 
@@ -28,7 +28,7 @@ bool exists(const std::string& path) {
 
 Result<CodeFolder> look_at(const std::string& code_dir, const std::string& entry_point) {
   const Fd folder(::open(code_dir.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!folder) return fail_errno(code_dir);
+  if (!folder) return fail_errno("cannot open " + code_dir);
   return CodeFolder{.has_setup_py = exists(code_dir + "/setup.py"),
                     .has_pyproject = exists(code_dir + "/pyproject.toml"),
                     .has_requirements = exists(code_dir + "/requirements.txt"),

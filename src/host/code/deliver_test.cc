@@ -195,7 +195,8 @@ TEST_CASE("deliver: a failure is one line, and the code folder stays empty") {
   const std::string folder = delivery.scratch.path + "/folder";
   packing::put_file(folder + "/a", "x");
   std::filesystem::create_symlink("gone", folder + "/link");
-  CHECK(text_of(delivery.run(folder)) == folder + "/link: No such file or directory");
+  CHECK(text_of(delivery.run(folder)) ==
+        "cannot open " + folder + "/link: No such file or directory");
   std::filesystem::remove(folder + "/link");
   std::filesystem::create_symlink(".", folder + "/link");
   CHECK(text_of(delivery.run(folder)).find("leads back") != std::string::npos);
@@ -226,7 +227,7 @@ TEST_CASE("deliver: an unreadable file is named by its path") {
   }
   const std::string text = text_of(delivery.run(delivery.source));
   if (reads_all) CHECK((::seteuid(0) == 0 && ::setegid(0) == 0));
-  CHECK(text == delivery.source + "/closed: Permission denied");
+  CHECK(text == "cannot open " + delivery.source + "/closed: Permission denied");
   CHECK(packing::snapshot(delivery.code).empty());
   ::chmod((delivery.source + "/closed").c_str(), 0700);
 }

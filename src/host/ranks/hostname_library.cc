@@ -43,7 +43,8 @@ Result<std::string> write_hostname_library(const std::string& folder, const std:
                 "folder \"" + to_utf8(folder) +
                     "\": LD_PRELOAD does not support paths with a space or ':'");
   struct statvfs mount {};
-  if (::statvfs(folder.c_str(), &mount) != 0) return fail_errno(folder);
+  if (::statvfs(folder.c_str(), &mount) != 0)
+    return fail_errno("cannot examine the file system of " + folder);
   if ((mount.f_flag & ST_NOEXEC) != 0)
     return fail(Errc::invalid_input,
                 folder + " is mounted noexec: programs cannot load a library from there");

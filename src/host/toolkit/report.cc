@@ -11,7 +11,8 @@ namespace muster::toolkit {
 Result<void> forget_end(const std::string& base) {
   for (const char* mark : {"/output/failure", "/output/success", "/success"}) {
     const std::string path = base + mark;
-    if (::unlink(path.c_str()) != 0 && errno != ENOENT && errno != ENOTDIR) return fail_errno(path);
+    if (::unlink(path.c_str()) != 0 && errno != ENOENT && errno != ENOTDIR)
+      return fail_errno("cannot remove " + path);
   }
   return {};
 }

@@ -54,7 +54,7 @@ Result<void> BlobDraft::restart() {
   static_cast<void>(sum_.finish());
   bytes_ = 0;
   if (::ftruncate(file_.get(), 0) != 0 || ::lseek(file_.get(), 0, SEEK_SET) != 0)
-    return fail_errno(path_);
+    return fail_errno("cannot resize " + path_);
   return {};
 }
 
@@ -63,8 +63,8 @@ Result<void> BlobDraft::commit() {
   if (is != digest_)
     return fail(Errc::protocol, digest_ + ": " + std::to_string(bytes_) +
                                     " bytes were received, with the wrong digest " + is);
-  if (::fsync(file_.get()) != 0) return fail_errno(path_);
-  if (::rename(part_.c_str(), path_.c_str()) != 0) return fail_errno(path_);
+  if (::fsync(file_.get()) != 0) return fail_errno("cannot sync " + path_);
+  if (::rename(part_.c_str(), path_.c_str()) != 0) return fail_errno("cannot create " + path_);
   file_.reset();
   return {};
 }
@@ -90,7 +90,7 @@ Result<std::optional<BlobDraft>> Blobs::draft(const std::string& digest, std::ui
   while (true) {
     if (has(digest)) return std::optional<BlobDraft>();
     Fd file(::open(part.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
-    if (!file) return fail_errno(part);
+    if (!file) return fail_errno("cannot create " + part);
     // Another process committed it meanwhile, or gave it up and removed the name.
     const bool ours = TRY(claim(file.get(), part));
     if (!ours) continue;
@@ -108,7 +108,7 @@ Result<BlobDraft> Blobs::upload(std::uint64_t bytes_max) {
     part =
         folder_ + "/" + std::string(part_start) + "upload-" + hex(random_bytes(upload_name_bytes));
     Fd file(::open(part.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
-    if (!file) return fail_errno(part);
+    if (!file) return fail_errno("cannot create " + part);
     const bool ours = TRY(claim(file.get(), part));
     if (ours) return BlobDraft(part, part, std::move(file), "", bytes_max);
   }

@@ -19,7 +19,7 @@ bool is_named(int file, const std::string& path) {
 
 Result<bool> claim(int file, const std::string& path) {
   while (::flock(file, LOCK_EX) != 0)
-    if (errno != EINTR) return fail_errno(path);
+    if (errno != EINTR) return fail_errno("cannot lock " + path);
   return is_named(file, path);
 }
 

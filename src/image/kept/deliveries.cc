@@ -29,7 +29,7 @@ Result<void> Deliveries::note(const std::string& digest, const Source& source) {
   TRY(make_folders(folder, 0700));
   const std::string path = folder + "/" + source.id();
   const Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
-  if (!file) return fail_errno(path);
+  if (!file) return fail_errno("cannot create " + path);
   return {};
 }
 

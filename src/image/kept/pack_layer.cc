@@ -65,7 +65,7 @@ class Packing {
   Result<void> add(const std::string& name) {
     const std::string path = root_ + "/" + name;
     struct stat status {};
-    if (::lstat(path.c_str(), &status) != 0) return fail_errno(path);
+    if (::lstat(path.c_str(), &status) != 0) return fail_errno("cannot open " + path);
     if (S_ISSOCK(status.st_mode)) return {};
     if (S_ISCHR(status.st_mode) && status.st_rdev == makedev(0, 0)) return add_mark(name);
     TarEntry entry{.path = name,
@@ -102,14 +102,14 @@ class Packing {
     std::string names(xattr_bytes_max, '\0');
     const ssize_t count = ::llistxattr(path.c_str(), names.data(), names.size());
     if (count < 0 && errno == ENOTSUP) return false;
-    if (count < 0) return fail_errno(path);
+    if (count < 0) return fail_errno("cannot read " + path);
     bool opaque = false;
     std::string value(xattr_bytes_max, '\0');
     for (std::size_t at = 0; at < static_cast<std::size_t>(count);) {
       const std::string name = names.c_str() + at;
       at += name.size() + 1;
       const ssize_t bytes = ::lgetxattr(path.c_str(), name.c_str(), value.data(), value.size());
-      if (bytes < 0) return fail_errno(path);
+      if (bytes < 0) return fail_errno("cannot read " + path);
       bool is_mark = false;
       for (const char* each : opaque_names) is_mark = is_mark || name == each;
       opaque = opaque || (is_mark && bytes == 1 && value[0] == 'y');
@@ -132,7 +132,7 @@ class Packing {
 
   Result<void> add_bytes(const std::string& path, std::uint64_t bytes) {
     const Fd file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
-    if (!file) return fail_errno(path);
+    if (!file) return fail_errno("cannot open " + path);
     std::uint64_t left = bytes;
     Result<void> written;
     TRY(read_pieces(file.get(), path, 0, chunk_bytes, [&](std::string_view piece) {
@@ -167,11 +167,11 @@ Result<Documents> documents_of(const std::string& lease, const std::string& dige
 
 Result<std::uint64_t> pack_layer(const std::string& root, const std::string& to) {
   const Fd file(::open(to.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
-  if (!file) return fail_errno(to);
+  if (!file) return fail_errno("cannot create " + to);
   Packing packing(root, file.get());
   TRY(packing.run());
   struct stat status {};
-  if (::fstat(file.get(), &status) != 0) return fail_errno(to);
+  if (::fstat(file.get(), &status) != 0) return fail_errno("cannot open " + to);
   return static_cast<std::uint64_t>(status.st_size);
 }
 

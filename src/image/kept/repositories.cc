@@ -105,7 +105,7 @@ Result<std::string> Repositories::version(const std::string& name) const {
   struct stat status {};
   const bool is_there = ::stat(path.c_str(), &status) == 0;
   if (!is_there && errno == ENOENT) return std::string();
-  if (!is_there) return fail_errno(path);
+  if (!is_there) return fail_errno("cannot open " + path);
   // Each change makes a new file of that name.
   return std::to_string(status.st_ino) + "." + std::to_string(status.st_size) + "." +
          std::to_string(status.st_mtim.tv_sec) + "." + std::to_string(status.st_mtim.tv_nsec);
@@ -131,7 +131,7 @@ Result<void> Repositories::change(const std::string& name, const Change& edit) {
   if (after == before) return {};
   const std::string path = path_of(name);
   if (after) return write_file(path, muster::to_text(to_json(*after)) + "\n", 0600);
-  if (::unlink(path.c_str()) != 0) return fail_errno(path);
+  if (::unlink(path.c_str()) != 0) return fail_errno("cannot remove " + path);
   return {};
 }
 

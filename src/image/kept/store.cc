@@ -98,7 +98,8 @@ Result<StoreScratch> Store::scratch() const {
   const Fd held = TRY(hold());  // Until it is locked, no sweep takes it for a killed process's.
   const std::string path = TRY(make_private_folder(folder_ + "/layers", ".new-scratch-"));
   Fd lock(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!lock || ::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) return fail_errno(path);
+  if (!lock || ::flock(lock.get(), LOCK_EX | LOCK_NB) != 0)
+    return fail_errno("cannot lock " + path);
   return StoreScratch(path, std::move(lock));
 }
 
@@ -163,10 +164,11 @@ Result<std::string> Store::ensure_layer(const Source& source, const std::string&
   const std::string path = layer_path(chain_id);
   const std::string fresh = folder_ + "/layers/.new-" + hex_of(chain_id) + "-" + source.id();
   while (!is_there(path) || !deliveries_.has(chain_id, source)) {
-    if (::mkdir(fresh.c_str(), 0700) != 0 && errno != EEXIST) return fail_errno(fresh);
+    if (::mkdir(fresh.c_str(), 0700) != 0 && errno != EEXIST)
+      return fail_errno("cannot create " + fresh);
     const Fd folder(::open(fresh.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     if (!folder && errno == ENOENT) continue;
-    if (!folder) return fail_errno(fresh);
+    if (!folder) return fail_errno("cannot open " + fresh);
     const bool ours = TRY(claim(folder.get(), fresh));
     if (!ours) continue;  // Who had it is done, or failed.
     const bool proves = is_there(path);
@@ -199,7 +201,7 @@ Result<void> Store::unpack_into(int fresh, const std::string& path, const std::s
                                 const AddOptions& options) {
   const auto unpack = [&](Gunzip by) -> Result<LayerReport> {
     TRY(empty_folder(fresh, path));  // A killed process left it, or igzip.
-    if (::mkdirat(fresh, "root", 0755) != 0) return fail_errno(path);
+    if (::mkdirat(fresh, "root", 0755) != 0) return fail_errno("cannot create " + path);
     std::unique_ptr<Bytes> bytes = TRY(open());
     return unpack_layer(std::move(bytes), options.repacked ? "" : diff_id, path + "/root", lowers,
                         options.limits, *options.budget, by);
@@ -216,7 +218,7 @@ Result<void> Store::unpack_into(int fresh, const std::string& path, const std::s
                    {"TarBytes", options.repacked ? 0 : report->tar_bytes}};
   TRY(write_file(path + "/layer.json", muster::to_text(facts) + "\n"));
   // A name that is on the disk before what it names would be half a layer after a power cut.
-  if (::syncfs(fresh) != 0) return fail_errno(path);
+  if (::syncfs(fresh) != 0) return fail_errno("cannot sync " + path);
   return {};
 }
 
@@ -308,7 +310,7 @@ Result<std::optional<Image>> Store::find(const Meaning& meaning) const {
 Result<Fd> Store::open_lease(const std::string& digest) const {
   const std::string path = folder_ + "/leases/" + hex_of(digest);
   Fd file(::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
-  if (!file || ::futimens(file.get(), nullptr) != 0) return fail_errno(path);
+  if (!file || ::futimens(file.get(), nullptr) != 0) return fail_errno("cannot create " + path);
   return file;
 }
 

@@ -98,7 +98,8 @@ Result<void> Store::remove_layers(const Sweep& needed, Pruned& pruned) {
       pruned.bytes += layer_bytes(name);
       const std::string old = layers + std::string(old_start) + name;
       TRY(remove_tree(old));  // A killed process left it.
-      if (::rename((layers + name).c_str(), old.c_str()) != 0) return fail_errno(layers + name);
+      if (::rename((layers + name).c_str(), old.c_str()) != 0)
+        return fail_errno("cannot rename " + layers + name);
     } else if (name.starts_with(fresh_start)) {
       const Fd folder(::open((layers + name).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
       if (folder && try_claim(folder.get(), layers + name)) TRY(remove_tree(layers + name));

@@ -21,7 +21,8 @@ Result<std::optional<Store::OpenBlob>> Store::open_blob(const std::string& diges
   OpenBlob blob{Fd(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC))};
   if (!blob.file && errno == ENOENT) return std::optional<OpenBlob>();
   struct stat status {};
-  if (!blob.file || ::fstat(blob.file.get(), &status) != 0) return fail_errno(path);
+  if (!blob.file || ::fstat(blob.file.get(), &status) != 0)
+    return fail_errno("cannot open " + path);
   blob.bytes = static_cast<std::uint64_t>(status.st_size);
   return std::optional<OpenBlob>(std::move(blob));
 }

@@ -70,7 +70,8 @@ Result<void> Budget::spend(std::chrono::nanoseconds time) {
 
 Result<std::shared_ptr<Budget>> budget_for(const std::string& folder) {
   struct statvfs disk {};
-  if (::statvfs(folder.c_str(), &disk) != 0) return fail_errno(folder);
+  if (::statvfs(folder.c_str(), &disk) != 0)
+    return fail_errno("cannot examine the file system of " + folder);
   BudgetLimits limits;
   if (disk.f_blocks > 0)  // Some file systems do not know their size.
     limits.disk_bytes_max =

@@ -306,7 +306,7 @@ std::unique_ptr<Bytes> bytes_of(Fd file) {
 
 Result<std::string> digest_of_file(const std::string& path) {
   Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file) return fail_errno(path);
+  if (!file) return fail_errno("cannot open " + path);
   const std::unique_ptr<Bytes> bytes = bytes_of(std::move(file));
   aws::Sha256 sum;
   while (true) {

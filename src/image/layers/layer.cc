@@ -290,11 +290,11 @@ Result<LayerReport> unpack_layer(std::unique_ptr<Bytes> bytes, const std::string
   std::vector<int> numbers;
   for (const std::string& path : lowers) {
     open.emplace_back(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (!open.back()) return fail_errno(path);
+    if (!open.back()) return fail_errno("cannot open " + path);
     numbers.push_back(open.back().get());
   }
   const Fd own(::open(root.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  if (!own) return fail_errno(root);
+  if (!own) return fail_errno("cannot open " + root);
   // One thread unpacks, the other hashes and writes.
   std::unique_ptr<Bytes> tar = unpacked(counted(std::move(bytes), budget), by);
   tar = read_ahead(metered(std::move(tar), budget));

@@ -41,7 +41,7 @@ TEST_CASE("mpi flavour: an unknown one is named by its own first line") {
       {"mpirun (Open MPI)\n", "Open MPI"},
       {"mpirun (Open MPI) 99999999999999999999\n", "Open MPI"},
       {"HYDRA build details:\n", "HYDRA"},
-      {"LAM 7.1.4\nmore\n", "says \"LAM 7.1.4\"; expected Open MPI 4 or later"},
+      {"LAM 7.1.4\nmore\n", "printed \"LAM 7.1.4\"; expected Open MPI 4 or later"},
       {"\xff\x01", "expected"},
       {std::string(100000, 'x'), "expected"},
   };

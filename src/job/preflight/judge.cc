@@ -187,7 +187,7 @@ class Judge {
       if (host.disk_bytes > 0 && free_gib < thresholds_.disk_gib)
         add(Level::warning, "disk", {host.host},
             name_of(host) + " has " + size_text(host.disk_free_bytes) +
-                " free on the disk of the job's files");
+                " free on the disk that holds the job's files");
       const double free_percent = 100.0 * static_cast<double>(host.memory_free_bytes) /
                                   static_cast<double>(std::max<std::int64_t>(host.memory_bytes, 1));
       if (host.memory_bytes > 0 && free_percent < thresholds_.memory_percent)
@@ -235,12 +235,12 @@ class Judge {
                 "; check /etc/hosts and the name server there");
       } else if (right != views.end()) {
         add(Level::error, "name", {view.viewer},
-            host.host + " is " + join(view.addresses, ", ") + " on " + named(view.viewer) +
-                ", which is not one of its addresses; " + join(right->addresses, ", ") + " on " +
-                named(right->viewer));
+            host.host + " resolves to " + join(view.addresses, ", ") + " on " + named(view.viewer) +
+                ", which is not one of its addresses; it resolves to " +
+                join(right->addresses, ", ") + " on " + named(right->viewer));
       } else if (&view == &views.front()) {
         add(Level::warning, "name", {host.host},
-            host.host + " is " + join(view.addresses, ", ") + " on " + named(view.viewer) +
+            host.host + " resolves to " + join(view.addresses, ", ") + " on " + named(view.viewer) +
                 ", which is not one of its own addresses (" + join(host.addresses, ", ") + ")");
       }
     }

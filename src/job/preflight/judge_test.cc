@@ -106,7 +106,7 @@ TEST_CASE("the outlier is named, with the usual value") {
       {"another driver", 3, [](Hosts& h) { h[1].gpu_driver = "470"; },
        "W GPU driver: 470 on algo-2 (node2), 535 on the others\n"},
       {"disk", 3, [](Hosts& h) { h[1].disk_free_bytes = gib / 2; },
-       "W algo-2 (node2) has 512 MiB free on the disk of the job's files\n"},
+       "W algo-2 (node2) has 512 MiB free on the disk that holds the job's files\n"},
       {"memory", 3, [](Hosts& h) { h[1].memory_free_bytes = 2 * gib; },
        "W algo-2 (node2) has 2 GiB of 64 GiB memory free\n"},
       {"many odd hosts are counted", 13,
@@ -129,7 +129,8 @@ TEST_CASE("a name that means another address somewhere is an error of that host"
   std::vector<HostFacts> hosts = alike(3);
   hosts[2].names["algo-1"] = {"10.9.9.9"};
   CHECK(told(judge(hosts, {}, {})) ==
-        "E algo-1 is 10.9.9.9 on algo-3 (node3), which is not one of its addresses; 10.0.0.1 on "
+        "E algo-1 resolves to 10.9.9.9 on algo-3 (node3), which is not one of its addresses; it "
+        "resolves to 10.0.0.1 on "
         "algo-2 (node2)\n");
   hosts[2].names["algo-1"] = {};
   CHECK(told(judge(hosts, {}, {})) ==
@@ -142,7 +143,7 @@ TEST_CASE("a name that means the same foreign address to all may be NAT: a warni
   for (HostFacts& host : hosts) host.names["algo-1"] = {"192.0.2.1"};
   const std::vector<Finding> findings = judge(hosts, {}, {});
   CHECK(told(findings) ==
-        "W algo-1 is 192.0.2.1 on algo-2 (node2), which is not one of its own addresses "
+        "W algo-1 resolves to 192.0.2.1 on algo-2 (node2), which is not one of its own addresses "
         "(10.0.0.1)\n");
   CHECK_FALSE(has_error(findings));
 }

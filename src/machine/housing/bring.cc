@@ -87,7 +87,7 @@ loop::Task<Result<Fd>> take_turn(Way way, std::string folder, std::string target
   const Fd inotify(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
   if (!inotify ||
       ::inotify_add_watch(inotify.get(), folder.c_str(), IN_CLOSE_WRITE | IN_MOVED_TO) < 0)
-    co_return fail_errno(folder);
+    co_return fail_errno("cannot watch " + folder);
   Fd lock(::open((target + ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (!lock) co_return fail_errno("cannot lock " + target + ".lock");
   loop::Watch watch(way.loop, inotify.get());
@@ -116,7 +116,8 @@ loop::Task<Result<void>> fetch_shared(Way way, job::HostSpec spec, job::InputCha
   if (!done) co_return done;
   done = co_await fetch(way, spec, channel, partial);
   if (!done) co_return done;
-  if (::rename(partial.c_str(), target.c_str()) != 0) co_return fail_errno(target);
+  if (::rename(partial.c_str(), target.c_str()) != 0)
+    co_return fail_errno("cannot create " + target);
   co_return Result<void>();
 }
 

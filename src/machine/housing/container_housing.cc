@@ -109,7 +109,7 @@ Result<void> ContainerHousing::keep_image() {
   if (path.empty()) return {};
   image_lease_ = Fd(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
   while (!image_lease_ || ::flock(image_lease_.get(), LOCK_SH) != 0)
-    if (!image_lease_ || errno != EINTR) return fail_errno(path);
+    if (!image_lease_ || errno != EINTR) return fail_errno(std::string("cannot open ") + path);
   return {};
 }
 

@@ -17,7 +17,7 @@ constexpr std::int64_t gibi = std::int64_t{1} << 30;
 
 Result<Fd> open_folder(const std::string& path) {
   Fd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!fd) return fail_errno(path);
+  if (!fd) return fail_errno("cannot open " + path);
   return fd;
 }
 

@@ -28,10 +28,10 @@ bool is_held(const std::string& path) {
 
 Result<Fd> take_lock(const std::string& path) {
   Fd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-  if (!fd) return fail_errno(path);
+  if (!fd) return fail_errno("cannot create " + path);
   if (::flock(fd.get(), LOCK_EX | LOCK_NB) == 0) return fd;
   if (errno == EWOULDBLOCK) return fail(Errc::denied, path + ": is in use by another process");
-  return fail_errno(path);
+  return fail_errno("cannot lock " + path);
 }
 
 Result<Fd> wait_for_shared_lock(const std::string& job_folder, bool exclusive) {

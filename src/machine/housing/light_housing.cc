@@ -110,11 +110,11 @@ class LightHousing : public Housing {
   Result<Pipe> make_stream() override {
     if (!spec_.spec.image) return make_pipe();
     const std::string path = stream_file(spec_);
-    if (::mkfifo(path.c_str(), 0600) != 0) return fail_errno(path);
+    if (::mkfifo(path.c_str(), 0600) != 0) return fail_errno("cannot create " + path);
     Pipe pipe;
     pipe.read = Fd(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
     pipe.write = Fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
-    if (!pipe.read || !pipe.write) return fail_errno(path);
+    if (!pipe.read || !pipe.write) return fail_errno("cannot open " + path);
     ::fcntl(pipe.read.get(), F_SETFL, 0);
     return pipe;
   }

@@ -73,7 +73,7 @@ std::size_t limit_dumps(const std::string& output) {
 /// memory.
 Result<void> keep_tree(const std::string& from, const std::string& target) {
   if (::rename(from.c_str(), target.c_str()) == 0) return {};
-  if (errno != EXDEV) return fail_errno(target);
+  if (errno != EXDEV) return fail_errno("cannot create " + target);
   const std::string links = target + links_suffix;
   TRY(remove_tree(links));
   for (const std::string& folder : {target, links}) TRY(make_folders(folder, 0700));
@@ -81,10 +81,11 @@ Result<void> keep_tree(const std::string& from, const std::string& target) {
   const Fd to(::open(target.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   const Fd known(::open(links.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   struct stat status {};
-  if (!source || !to || !known || ::fstat(source.get(), &status) != 0) return fail_errno(target);
+  if (!source || !to || !known || ::fstat(source.get(), &status) != 0)
+    return fail_errno("cannot open " + target);
   const auto all = [](const std::string&) { return true; };
   errno = copy_tree(source.get(), to.get(), all, known.get());
-  if (errno != 0) return fail_errno(target);
+  if (errno != 0) return fail_errno("cannot open " + target);
   dress_copy(to, status);
   return remove_tree(links);
 }
@@ -128,7 +129,8 @@ Result<void> give_to_user(const job::HostSpec& spec, const job::User& user) {
   if (container::records_flights(spec)) paths.push_back(ml + dumps_path);
   if (!spec.spec.pip_conf.empty()) paths.push_back(container::host_pip_conf(spec));
   for (const std::string& path : paths)
-    if (::lchown(path.c_str(), user.uid, user.gid) != 0) return fail_errno(path);
+    if (::lchown(path.c_str(), user.uid, user.gid) != 0)
+      return fail_errno("cannot change the owner of " + path);
   return {};
 }
 

@@ -278,7 +278,7 @@ Result<NodeDaemon::Sent> NodeDaemon::send_journal(loop::Channel& channel) {
   const std::string path = host_folder() + "/journal";
   if (!journal_) {
     journal_ = Fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    if (!journal_ && errno != ENOENT) return fail_errno(path);
+    if (!journal_ && errno != ENOENT) return fail_errno("cannot open " + path);
   }
   ssize_t count = 0;
   piece_.resize(job::node_piece_header_bytes + job::node_piece_bytes_max);
@@ -286,7 +286,7 @@ Result<NodeDaemon::Sent> NodeDaemon::send_journal(loop::Channel& channel) {
       count = ::pread(journal_.get(), piece_.data() + job::node_piece_header_bytes,
                       job::node_piece_bytes_max, static_cast<off_t>(said_.journal_bytes));
     while (count < 0 && errno == EINTR);
-  if (count < 0) return fail_errno(path);
+  if (count < 0) return fail_errno("cannot read " + path);
   if (count == 0) {
     const bool is_whole = ended_ && said_.have == said_.journal_bytes;
     if (is_whole && !std::exchange(said_.ended, true))

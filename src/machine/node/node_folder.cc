@@ -29,7 +29,7 @@ constexpr std::chrono::hours bring_max{1};
 /// The file system of a shared folder may show a file before all of it has arrived.
 Result<void> check_digest(const std::string& archive, const std::string& digest) {
   Fd file(::open(archive.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
-  if (!file) return fail_errno(archive);
+  if (!file) return fail_errno("cannot open " + archive);
   const std::unique_ptr<image::Bytes> bytes =
       image::checked(image::bytes_of(std::move(file)), digest);
   while (true) {
@@ -43,7 +43,7 @@ Result<void> check_digest(const std::string& archive, const std::string& digest)
 Result<void> unpack_inputs(const std::string& archive, const std::string& digest,
                            const std::string& folder) {
   struct stat status {};
-  if (::lstat(archive.c_str(), &status) != 0) return fail_errno(archive);
+  if (::lstat(archive.c_str(), &status) != 0) return fail_errno("cannot open " + archive);
   if (!S_ISREG(status.st_mode) || status.st_uid != ::geteuid())
     return fail(Errc::denied, archive + ": expected a regular file that belongs to this user");
   if (!digest.empty()) TRY(check_digest(archive, digest));
@@ -52,7 +52,8 @@ Result<void> unpack_inputs(const std::string& archive, const std::string& digest
   limits.entries_max = archive_entries_max;
   const packing::UnpackReport report = TRY(packing::unpack(archive, folder, limits, archive));
   if (report.refused > 0) return fail(Errc::invalid_input, archive + ": " + report.said.front());
-  if (digest.empty() && ::unlink(archive.c_str()) != 0) return fail_errno(archive);
+  if (digest.empty() && ::unlink(archive.c_str()) != 0)
+    return fail_errno("cannot remove " + archive);
   return {};
 }
 
@@ -64,7 +65,7 @@ Result<NodeFolder> NodeFolder::make(const job::NodeJob& job) {
   remove_unclaimed(parent, wall_time() - bring_max);
   if (::mkdir(job.folder.c_str(), 0700) != 0) {
     if (errno == EEXIST) return fail(Errc::invalid_input, job.folder + ": already exists");
-    return fail_errno(job.folder);
+    return fail_errno("cannot create " + job.folder);
   }
   NodeFolder folder(job.folder);
   const Result<void> filled = folder.fill(job);
@@ -77,8 +78,8 @@ Result<void> NodeFolder::fill(const job::NodeJob& job) {
   if (!job.archive.empty()) TRY(unpack_inputs(job.archive, job.archive_digest, path_));
   const std::string lock = path_ + "/lock";
   lock_ = Fd(::open(lock.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-  if (!lock_) return fail_errno(lock);
-  if (::flock(lock_.get(), LOCK_EX | LOCK_NB) != 0) return fail_errno(lock);
+  if (!lock_) return fail_errno("cannot create " + lock);
+  if (::flock(lock_.get(), LOCK_EX | LOCK_NB) != 0) return fail_errno("cannot lock " + lock);
   return write_file(key_file(), hex(job.job_key) + "\n", 0600);
 }
 

@@ -19,7 +19,7 @@ constexpr mode_t others_may_write = 022;
 Result<image::Store> open_store(const job::NodeImage& image) {
   TRY(make_folders(image.folder, 0700));
   struct stat status {};
-  if (::lstat(image.folder.c_str(), &status) != 0) return fail_errno(image.folder);
+  if (::lstat(image.folder.c_str(), &status) != 0) return fail_errno("cannot open " + image.folder);
   if (!S_ISDIR(status.st_mode) || status.st_uid != ::geteuid() ||
       (status.st_mode & others_may_write) != 0)
     return fail(
@@ -31,9 +31,9 @@ Result<image::Store> open_store(const job::NodeImage& image) {
 /// A delivered layer, which no other user of the node can have created.
 Result<std::unique_ptr<image::Bytes>> open_brought(const std::string& path) {
   Fd file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-  if (!file) return fail_errno(path);
+  if (!file) return fail_errno("cannot open " + path);
   struct stat status {};
-  if (::fstat(file.get(), &status) != 0) return fail_errno(path);
+  if (::fstat(file.get(), &status) != 0) return fail_errno("cannot open " + path);
   if (!S_ISREG(status.st_mode) || status.st_uid != ::geteuid() ||
       (status.st_mode & others_may_write) != 0)
     return fail(Errc::denied, path + ": expected a regular file that belongs to this user");
@@ -42,7 +42,8 @@ Result<std::unique_ptr<image::Bytes>> open_brought(const std::string& path) {
 
 Result<void> keep_to_size(image::Store& store, const std::string& folder) {
   struct statvfs disk {};
-  if (::statvfs(folder.c_str(), &disk) != 0) return fail_errno(folder);
+  if (::statvfs(folder.c_str(), &disk) != 0)
+    return fail_errno("cannot examine the file system of " + folder);
   TRY(store.prune({.bytes_max = std::uint64_t{disk.f_blocks} * disk.f_frsize / 2}));
   return {};
 }

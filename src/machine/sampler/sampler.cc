@@ -49,10 +49,10 @@ Result<bool> enter_user_namespace(pid_t pid) {
   const Fd space(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   struct stat theirs {
   }, ours{};
-  if (!space || ::fstat(space.get(), &theirs) != 0) return fail_errno(path);
+  if (!space || ::fstat(space.get(), &theirs) != 0) return fail_errno("cannot open " + path);
   if (::stat("/proc/self/ns/user", &ours) != 0) return fail_errno("cannot open /proc/self/ns/user");
   if (theirs.st_ino == ours.st_ino) return false;
-  if (::setns(space.get(), CLONE_NEWUSER) != 0) return fail_errno(path);
+  if (::setns(space.get(), CLONE_NEWUSER) != 0) return fail_errno("cannot open " + path);
   ::setgroups(0, nullptr);  // Refused where the namespace has been denied it: then it has none.
   if (::setresgid(0, 0, 0) != 0 || ::setresuid(0, 0, 0) != 0)
     return fail_errno("cannot become the host's root");

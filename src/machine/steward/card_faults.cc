@@ -42,7 +42,7 @@ std::vector<int> gpu_numbers_of(const job::HostSpec& spec, const Env& env) {
 
 Result<CardFaults> CardFaults::follow(const std::vector<int>& gpus) {
   Fd log(::open(kernel_log, O_RDONLY | O_NONBLOCK | O_CLOEXEC));
-  if (!log) return fail_errno(kernel_log);
+  if (!log) return fail_errno(std::string("cannot open ") + kernel_log);
   ::lseek(log.get(), 0, SEEK_END);  // Earlier faults are not the job's.
   std::map<std::string, int> places;
   for (const auto& [place, number] : devices::gpu_places(driver_folder))

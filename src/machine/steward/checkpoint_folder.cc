@@ -35,7 +35,8 @@ struct Place {
 };
 
 Result<void> give(const Fd& fd, const std::optional<Owner>& owner, const std::string& path) {
-  if (owner && ::fchown(fd.get(), owner->user, owner->group) != 0) return fail_errno(path);
+  if (owner && ::fchown(fd.get(), owner->user, owner->group) != 0)
+    return fail_errno("cannot change the owner of " + path);
   return {};
 }
 
@@ -48,9 +49,9 @@ Result<Fd> folder_of(const Place& place, const std::string& relative) {
   for (const std::string& name : names) {
     path += "/" + name;
     const bool is_new = ::mkdirat(at.get(), name.c_str(), folder_mode) == 0;
-    if (!is_new && errno != EEXIST) return fail_errno(path);
+    if (!is_new && errno != EEXIST) return fail_errno("cannot create " + path);
     at = open_folder(at.get(), name);
-    if (!at) return fail_errno(path);
+    if (!at) return fail_errno("cannot open " + path);
     if (is_new) TRY(give(at, place.owner, path));
   }
   return at;
@@ -60,10 +61,10 @@ Result<void> fill(const Place& place, const Fd& to, const std::string& from,
                   const std::string& shown) {
   const Fd source(::open(from.c_str(), O_RDONLY | O_CLOEXEC));
   Status status{};
-  if (!source || ::fstat(source.get(), &status) != 0) return fail_errno(shown);
+  if (!source || ::fstat(source.get(), &status) != 0) return fail_errno("cannot open " + shown);
   TRY(copy_bytes(source.get(), to.get(), shown));
   dress_copy(to, status);
-  if (::fdatasync(to.get()) != 0) return fail_errno(shown);
+  if (::fdatasync(to.get()) != 0) return fail_errno("cannot sync " + shown);
   return give(to, place.owner, shown);
 }
 
@@ -76,13 +77,13 @@ Result<void> store_file(const Place& place, const std::string& from, const std::
   const std::string name = relative.substr(relative.rfind('/') + 1);
   const Fd made(
       ::openat(folder.get(), partial.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-  if (!made) return fail_errno(shown);
+  if (!made) return fail_errno("cannot create " + shown);
   ::flock(made.get(), LOCK_EX);  // Shows that a process is writing the file.
   Result<void> done = fill(place, made, from, shown);
   if (done && !is_current())
     done = fail(Errc::invalid_input, shown + ": the file changed while it was stored");
   if (done && ::renameat(folder.get(), partial.c_str(), folder.get(), name.c_str()) != 0)
-    done = fail_errno(shown);
+    done = fail_errno("cannot rename " + shown);
   if (!done) ::unlinkat(folder.get(), partial.c_str(), 0);
   return done;
 }

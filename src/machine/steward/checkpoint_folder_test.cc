@@ -103,7 +103,7 @@ TEST_CASE(
   REQUIRE(make_folders(bench.kept + "/file"));
   const Result<void> over_folder = bench.store("file");
   REQUIRE(!over_folder);
-  CHECK(over_folder.error().text == bench.kept + "/file: Is a directory");
+  CHECK(over_folder.error().text == "cannot rename " + bench.kept + "/file: Is a directory");
   REQUIRE(::rmdir((bench.kept + "/file").c_str()) == 0);
   bench.current = false;  // Renamed, say, when its bytes had been copied.
   const Result<void> no_more = bench.store("file");

@@ -314,7 +314,7 @@ Result<std::unique_ptr<CheckpointSync>> CheckpointSync::start(
   auto state = std::make_unique<State>(loop, std::move(place), std::move(options), std::move(tell));
   const std::string& folder = state->options.folder;
   state->root = Fd(::open(folder.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  if (!state->root) return fail_errno(folder);
+  if (!state->root) return fail_errno("cannot open " + folder);
   loop::TreeWatch::Tell told;
   told.written = [at = state.get()](const std::string& path) {
     const OpenFile file = open_file(at->root.get(), path);

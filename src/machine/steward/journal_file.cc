@@ -23,11 +23,11 @@ std::string reserve_of(const std::string& path) {
 
 Result<void> make_reserve(const std::string& path) {
   const Fd reserve(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
-  if (!reserve) return fail_errno(path);
+  if (!reserve) return fail_errno("cannot create " + path);
   const int error = ::posix_fallocate(reserve.get(), 0, reserve_bytes);
   if (error == 0) return {};
   errno = error;
-  return fail_errno(path);
+  return fail_errno("cannot reserve space for " + path);
 }
 
 /// If space is scarce, reserves it first, completely or not at all. Readers follow the file, and
@@ -46,7 +46,7 @@ bool has_space(int fd, std::uint64_t at, std::size_t bytes) {
 Result<JournalFile> JournalFile::open(const std::string& path, std::uint64_t bytes_max,
                                       std::uint64_t from, JournalDisk disk) {
   Fd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-  if (!fd) return fail_errno(path);
+  if (!fd) return fail_errno("cannot create " + path);
   JournalFile journal(std::move(fd), path, std::move(disk));
   journal.bytes_max_ = bytes_max;
   TRY(journal.read_to_end(from));
@@ -58,22 +58,24 @@ Result<void> JournalFile::read_to_end(std::uint64_t from) {
   if (::lseek(fd_.get(), 0, SEEK_END) < static_cast<off_t>(from))
     return fail(Errc::protocol, path_ + ": it ends before byte " + std::to_string(from) +
                                     ", where the attempt starts");
-  if (::lseek(fd_.get(), static_cast<off_t>(from), SEEK_SET) < 0) return fail_errno(path_);
+  if (::lseek(fd_.get(), static_cast<off_t>(from), SEEK_SET) < 0)
+    return fail_errno("cannot seek in " + path_);
   job::JournalReader reader(from);
   std::array<char, 65536> buffer;
   bool whole = true;
   while (whole) {
     const ssize_t count = ::read(fd_.get(), buffer.data(), buffer.size());
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return fail_errno(path_);
+    if (count < 0) return fail_errno("cannot read " + path_);
     if (count == 0) break;
     // Data after an invalid record cannot be read either.
     whole = reader.skip(std::string_view(buffer.data(), static_cast<std::size_t>(count)));
   }
   written_bytes_ = reader.offset();
   written_seq_ = pending_seq_ = reader.seq();
-  if (::ftruncate(fd_.get(), static_cast<off_t>(written_bytes_)) != 0) return fail_errno(path_);
-  if (::lseek(fd_.get(), 0, SEEK_END) < 0) return fail_errno(path_);
+  if (::ftruncate(fd_.get(), static_cast<off_t>(written_bytes_)) != 0)
+    return fail_errno("cannot resize " + path_);
+  if (::lseek(fd_.get(), 0, SEEK_END) < 0) return fail_errno("cannot seek in " + path_);
   return {};
 }
 

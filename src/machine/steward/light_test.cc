@@ -194,7 +194,7 @@ TEST_CASE("light host: a path that it cannot show ends it with one line") {
     REQUIRE(fs::remove(job.folder() + "/key"));
     CHECK(job.run("algo-1") == 0);
     CHECK(job.end("algo-1").outcome ==
-          job::Outcome::failed(job.folder() + "/key: No such file or directory"));
+          job::Outcome::failed("cannot open " + job.folder() + "/key: No such file or directory"));
     CHECK(job.left() == none);
     CHECK(!job.folders_left("algo-1"));
   }

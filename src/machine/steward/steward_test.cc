@@ -272,7 +272,8 @@ TEST_CASE("steward: a file that a host needs and that is gone is named, and noth
   REQUIRE(fs::remove(job.folder() + "/key"));
   CHECK(job.run("algo-1") == 0);
   const job::HostEnd end = job.end("algo-1");
-  CHECK(end.outcome == job::Outcome::failed(job.folder() + "/key: No such file or directory"));
+  CHECK(end.outcome ==
+        job::Outcome::failed("cannot open " + job.folder() + "/key: No such file or directory"));
   CHECK(job.left() == none);
 }
 

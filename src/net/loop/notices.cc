@@ -18,7 +18,8 @@ Result<std::unique_ptr<Notices>> Notices::open(Loop& loop) {
 }
 
 Result<void> Notices::add(const std::string& path, std::uint32_t events) {
-  if (::inotify_add_watch(notifier_.get(), path.c_str(), events) < 0) return fail_errno(path);
+  if (::inotify_add_watch(notifier_.get(), path.c_str(), events) < 0)
+    return fail_errno("cannot watch " + path);
   return {};
 }
 

@@ -32,7 +32,7 @@ constexpr const char* management_program = "/usr/bin/nvidia-smi";
 /// Error: `denied` for what somebody besides root may change.
 Result<void> check_owner(int fd, const std::string& path, bool rootless) {
   struct stat info {};
-  if (::fstat(fd, &info) != 0) return fail_errno(path);
+  if (::fstat(fd, &info) != 0) return fail_errno("cannot open " + path);
   const bool is_roots = info.st_uid == 0 || (rootless && info.st_uid == nobody);
   if (is_roots && (info.st_mode & others_write) == 0) return {};
   return fail(Errc::denied, path +
@@ -46,10 +46,10 @@ bool is_cdi_name(const std::string& name) {
 
 Result<CdiFile> read_found(const std::string& path, bool rootless) {
   const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-  if (!file) return fail_errno(path);
+  if (!file) return fail_errno("cannot open " + path);
   TRY(check_owner(file.get(), path, rootless));
   struct stat info {};
-  if (::fstat(file.get(), &info) != 0) return fail_errno(path);
+  if (::fstat(file.get(), &info) != 0) return fail_errno("cannot open " + path);
   if (!S_ISREG(info.st_mode)) return fail(Errc::invalid_input, path + ": expected a file");
   const std::string text =
       TRY(read_file("/proc/self/fd/" + std::to_string(file.get()), file_bytes_max));
@@ -65,7 +65,7 @@ Result<std::vector<FoundFile>> find_files(const std::vector<std::string>& folder
     ++priority;
     const Fd fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!fd && errno == ENOENT) continue;
-    if (!fd) return fail_errno(folder);
+    if (!fd) return fail_errno("cannot open " + folder);
     const std::vector<std::string> names = TRY(names_in(fd.get(), folder));
     if (std::none_of(names.begin(), names.end(), is_cdi_name)) continue;
     TRY(check_owner(fd.get(), folder, rootless));
@@ -178,14 +178,14 @@ Result<std::vector<Gpu>> find_given(const Places& places, const std::vector<int>
   for (const Gpu& gpu : given)
     for (const std::string& file : gpu.files())
       if (const Fd fd(::open(file.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)); !fd)
-        return fail_errno(file);
+        return fail_errno("cannot open " + file);
   return given;
 }
 
 Result<job::HostDevices> complete(job::HostDevices devices) {
   for (job::DeviceNode& node : devices.nodes) {
     struct stat info {};
-    if (::stat(node.outside.c_str(), &info) != 0) return fail_errno(node.outside);
+    if (::stat(node.outside.c_str(), &info) != 0) return fail_errno("cannot open " + node.outside);
     if (!S_ISCHR(info.st_mode))
       return fail(Errc::system, node.outside + ": expected a character device for hosts");
     node.major = ::major(info.st_rdev);

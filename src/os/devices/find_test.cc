@@ -156,7 +156,8 @@ TEST_CASE("complete: nodes get the numbers of the machine's, and must be charact
   devices.nodes[0].outside = place.path;
   CHECK(complete(devices).error().text == place.path + ": expected a character device for hosts");
   devices.nodes[0].outside = place.path + "/none";
-  CHECK(complete(devices).error().text == place.path + "/none: No such file or directory");
+  CHECK(complete(devices).error().text ==
+        "cannot open " + place.path + "/none: No such file or directory");
 }
 
 TEST_CASE("complete: a library is found by every name that leads to it on the machine") {

@@ -57,7 +57,7 @@ Result<void> EntryList::write_out() {
   if (!file_) {
     std::string path = spill_ + "/.entries-XXXXXX";
     file_ = Fd(::mkostemp(path.data(), O_CLOEXEC));
-    if (!file_) return fail_errno(path);
+    if (!file_) return fail_errno("cannot open " + path);
     ::unlink(path.c_str());
   }
   const Result<void> written = write_all(file_.get(), rest_);
@@ -77,7 +77,7 @@ Result<void> EntryList::read(std::uint64_t place, std::string& into) const {
   ssize_t count = 0;
   do count = ::pread(file_.get(), into.data(), into.size(), static_cast<off_t>(place));
   while (count < 0 && errno == EINTR);
-  if (count < 0) return fail_errno(spill_);
+  if (count < 0) return fail_errno("cannot read " + spill_);
   into.resize(static_cast<std::size_t>(count));
   return {};
 }

@@ -39,9 +39,9 @@ Result<std::size_t> read_some(const Fd& file, std::array<char, buffer_bytes>& in
 
 Result<void> gunzip_file(const std::string& from, const std::string& to) {
   const Fd source(::open(from.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!source) return fail_errno(from);
+  if (!source) return fail_errno("cannot open " + from);
   const Fd target(::open(to.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
-  if (!target) return fail_errno(to);
+  if (!target) return fail_errno("cannot create " + to);
   const auto work = std::make_unique<Unpacking>();
   z_stream& stream = work->stream;
   CHECK_THAT(::inflateInit2(&stream, gzip_window) == Z_OK, "zlib starts");

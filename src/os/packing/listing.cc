@@ -22,7 +22,7 @@ constexpr std::size_t name_bytes = 64;             ///< What a name takes beside
 Result<std::string> link_target(const std::string& path) {
   std::string target(4096, '\0');
   const ssize_t count = ::readlink(path.c_str(), target.data(), target.size());
-  if (count < 0) return fail_errno(path);
+  if (count < 0) return fail_errno("cannot read " + path);
   target.resize(static_cast<std::size_t>(count));
   return target;
 }

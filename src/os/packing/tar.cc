@@ -193,12 +193,12 @@ Result<void> TarPlan::read_entry(const TreeEntry& entry, const std::string& head
   if (offset < until) {
     const std::string path = roots_[entry.root] + "/" + entry.path;
     const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
-    if (!file) return fail_errno(path);
+    if (!file) return fail_errno("cannot open " + path);
     while (offset < until) {
       const ssize_t count =
           ::pread(file.get(), into, until - offset, static_cast<off_t>(offset - header.size()));
       if (count < 0 && errno == EINTR) continue;
-      if (count < 0) return fail_errno(path);
+      if (count < 0) return fail_errno("cannot read " + path);
       if (count == 0) return fail(Errc::invalid_input, path + ": the file became shorter");
       into += count;
       offset += static_cast<std::uint64_t>(count);

@@ -146,7 +146,8 @@ Result<LeftOut> Unpacking::make_file(archive_entry* entry, const Tree::Parts& pa
       {.tv_sec = 0, .tv_nsec = UTIME_OMIT},
       {.tv_sec = ::archive_entry_mtime(entry), .tv_nsec = ::archive_entry_mtime_nsec(entry)}};
   static_cast<void>(::futimens(file, times));  // A time that the file system cannot hold: so be it.
-  if (::fchmod(file, placed_mode(::archive_entry_perm(entry))) != 0) return fail_errno(name);
+  if (::fchmod(file, placed_mode(::archive_entry_perm(entry))) != 0)
+    return fail_errno("cannot change the mode of " + name);
   report_.bytes += bytes;
   ++report_.files;
   return LeftOut();

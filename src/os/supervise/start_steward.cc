@@ -42,7 +42,7 @@ Result<pid_t> start_steward(const job::HostSpec& spec, const StewardStart& start
   const Fd null(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   const std::string log_file = log_file_in(spec.host_folder);
   const Fd log(::open(log_file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600));
-  if (!null || !log) return fail_errno(log_file);
+  if (!null || !log) return fail_errno("cannot create " + log_file);
   Command command{
       .argv = {start.program, "steward", "--spec", spec_file}, .env = start.env, .cwd = "/"};
   Stdio stdio{null.get(), log.get(), log.get(), {}};

@@ -78,7 +78,7 @@ UnixMillis last_change(const std::string& record) {
 Result<void> remove_record(const std::string& records, const std::string& name) {
   const std::string going = records + "/" + gone_prefix + hex(random_bytes(4));
   const std::string path = records + "/" + name;
-  if (::rename(path.c_str(), going.c_str()) != 0) return fail_errno(path);
+  if (::rename(path.c_str(), going.c_str()) != 0) return fail_errno("cannot rename " + path);
   return remove_tree(going);
 }
 
@@ -150,7 +150,7 @@ Result<void> JobRecord::publish(const std::string& name) {
   const std::string records = path_.substr(0, path_.rfind('/'));
   const std::string path = records + "/" + name;
   if (status_of(path)) TRY(remove_record(records, name));
-  if (::rename(path_.c_str(), path.c_str()) != 0) return fail_errno(path);
+  if (::rename(path_.c_str(), path.c_str()) != 0) return fail_errno("cannot create " + path);
   path_ = path;
   published_ = true;
   return {};
@@ -361,7 +361,7 @@ loop::Task<Result<void>> wait_for_end(loop::Loop& loop, FoundJob job) {
     const Fd lock(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
     if (!lock) return {};  // Gone with its record: it has ended.
     while (::flock(lock.get(), LOCK_SH) != 0)
-      if (errno != EINTR) return fail_errno(path);
+      if (errno != EINTR) return fail_errno("cannot lock " + path);
     return {};
   };
   co_return co_await loop::in_thread(loop, work);

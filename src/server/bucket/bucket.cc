@@ -23,7 +23,7 @@ constexpr std::uint64_t sync_early_bytes = 1 << 20;
 Result<void> for_each_name(int parent, const std::string& name,
                            const std::function<Result<void>(const std::string&)>& visit) {
   const Fd folder = muster::open_folder(parent, name);
-  if (!folder) return fail_errno(name);
+  if (!folder) return fail_errno("cannot open " + name);
   for (const std::string& found : TRY(names_in(folder.get(), name))) TRY(visit(found));
   return {};
 }
@@ -56,7 +56,7 @@ Result<void> Bucket::create(const Fd& parent, int temporary, const std::string& 
     TRY(write_small(temporary, folder.get(), created_file, std::to_string(now.count())));
   }
   if (::renameat(temporary, draft.c_str(), parent.get(), name.c_str()) != 0)
-    return fail_errno(name);
+    return fail_errno("cannot rename " + name);
   return sync_folder_of(parent.get(), name);
 }
 

@@ -120,7 +120,7 @@ Result<void> sync_folder_of(int place, const std::string& name) {
   const std::size_t slash = name.rfind('/');
   const std::string folder = slash == std::string::npos ? "." : name.substr(0, slash);
   const Fd opened(::openat(place, folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!opened || ::fsync(opened.get()) != 0) return fail_errno(folder);
+  if (!opened || ::fsync(opened.get()) != 0) return fail_errno("cannot sync " + folder);
   return {};
 }
 
@@ -224,7 +224,8 @@ Result<void> Draft::put_at(int place, const std::string& name) {
   bool put = rename(RENAME_NOREPLACE);
   if (!put && errno == ENOENT && name.find('/') != std::string::npos) {
     const std::string folder = name.substr(0, name.rfind('/'));
-    if (::mkdirat(place, folder.c_str(), 0700) != 0 && errno != EEXIST) return fail_errno(folder);
+    if (::mkdirat(place, folder.c_str(), 0700) != 0 && errno != EEXIST)
+      return fail_errno("cannot create " + folder);
     TRY(sync_folder_of(place, folder));
     put = rename(RENAME_NOREPLACE);
   }
@@ -308,9 +309,10 @@ Result<std::string> read_small_file(int folder, const std::string& name) {
 }
 
 Result<Fd> open_folder(int parent, const std::string& name) {
-  if (::mkdirat(parent, name.c_str(), 0700) != 0 && errno != EEXIST) return fail_errno(name);
+  if (::mkdirat(parent, name.c_str(), 0700) != 0 && errno != EEXIST)
+    return fail_errno("cannot create " + name);
   Fd folder(::openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!folder) return fail_errno(name);
+  if (!folder) return fail_errno("cannot open " + name);
   return folder;
 }
 

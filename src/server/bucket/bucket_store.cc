@@ -22,7 +22,7 @@ Result<std::unique_ptr<BucketStore>> BucketStore::open(const std::string& folder
   static_cast<void>(remove_tree(folder + "/" + temporary_name));
   std::unique_ptr<BucketStore> store(new BucketStore(std::move(failed)));
   store->folder_ = Fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!store->folder_) return fail_errno(folder);
+  if (!store->folder_) return fail_errno("cannot open " + folder);
   store->temporary_ = TRY(open_folder(store->folder_.get(), temporary_name));
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
@@ -81,7 +81,7 @@ Result<BucketStore::Removal> BucketStore::remove(const std::string& name) {
     const auto found = buckets_.find(name);
     if (found == buckets_.end() || found->second != bucket) return Removal::no_such_bucket;
     if (::renameat(folder_.get(), name.c_str(), temporary_.get(), grave.c_str()) != 0)
-      return fail_errno(name);
+      return fail_errno("cannot rename " + name);
     buckets_.erase(found);
   }
   // What stays is cleared away at the next start.

@@ -39,7 +39,7 @@ std::string part_file(const std::string& id, int number) {
 /// Without hidden ones, sorted.
 Result<std::vector<std::string>> names_below(int parent, const std::string& name) {
   const Fd folder = muster::open_folder(parent, name);
-  if (!folder) return fail_errno(name);
+  if (!folder) return fail_errno("cannot open " + name);
   std::vector<std::string> names = TRY(names_in(folder.get(), name));
   std::erase_if(names, [](const std::string& each) { return each.starts_with('.'); });
   return names;

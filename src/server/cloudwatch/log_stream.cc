@@ -35,7 +35,7 @@ Result<void> LogStream::scan(std::uint64_t offset, LogMessages& messages, std::s
                              const Visit& visit) const {
   const Fd file(::open(path_.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file && errno == ENOENT) return {};
-  if (!file) return fail_errno(path_);
+  if (!file) return fail_errno("cannot open " + path_);
   job::JournalReader reader(offset);
   std::vector<LogEvent> events;
   // A damaged journal ends here: the process that runs the job reports it.

@@ -60,7 +60,7 @@ api::Answer Logs::operate(const std::string& operation, const Json& input) {
   if (operation == "DescribeLogGroups") return describe_groups(input);
   if (operation != "DescribeLogStreams" && operation != "GetLogEvents" &&
       operation != "FilterLogEvents")
-    return aws::Refusal{"UnknownOperationException", "muster does not serve logs:" + operation};
+    return aws::Refusal{"UnknownOperationException", "muster does not support logs:" + operation};
   if (group_of(input) != log_group)
     return aws::Refusal{"ResourceNotFoundException", "The specified log group does not exist."};
   if (operation == "DescribeLogStreams") return describe_streams(input);

@@ -99,7 +99,8 @@ loop::Task<Result<bool>> Metrics::scrape_alone(std::string name, Followed& log) 
 
 api::Answer Metrics::operate(const std::string& operation, const Json& input) {
   if (operation == "ListMetrics") return list(input);
-  return aws::Refusal{"UnknownOperationException", "muster does not serve monitoring:" + operation};
+  return aws::Refusal{"UnknownOperationException",
+                      "muster does not support monitoring:" + operation};
 }
 
 }  // namespace muster::cloudwatch

@@ -146,7 +146,8 @@ api::Answer get_data(Series& series, const Json& input) {
     Json values = Json::array();
     for (const MetricSecond& bucket : *found) {
       const std::optional<double> value = statistic_of(bucket, statistic);
-      if (!value) return aws::Refusal{"ValidationError", "muster does not serve Stat " + statistic};
+      if (!value)
+        return aws::Refusal{"ValidationError", "muster does not support Stat " + statistic};
       times.push_back(bucket.second);
       values.push_back(*value);
     }

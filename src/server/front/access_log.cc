@@ -16,7 +16,7 @@ constexpr std::size_t path_bytes_max = 2048;
 
 Result<Fd> open_file(const std::string& path) {
   Fd file(::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
-  if (!file) return fail_errno(path);
+  if (!file) return fail_errno("cannot create " + path);
   return file;
 }
 

@@ -71,11 +71,11 @@ Result<std::string> make_place(const std::string& folder, const std::string& pro
   if (::linkat(AT_FDCWD, program.c_str(), AT_FDCWD, path.c_str(), AT_SYMLINK_FOLLOW) == 0)
     return path;
   const Fd from(::open(program.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!from) return fail_errno(program);
+  if (!from) return fail_errno("cannot open " + program);
   const Fd to(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, program_mode));
-  if (!to) return fail_errno(path);
+  if (!to) return fail_errno("cannot create " + path);
   TRY(copy_bytes(from.get(), to.get(), path));
-  if (::fchmod(to.get(), program_mode) != 0) return fail_errno(path);
+  if (::fchmod(to.get(), program_mode) != 0) return fail_errno("cannot change the mode of " + path);
   return path;
 }
 

@@ -177,7 +177,7 @@ api::Answer describe_networks(const api::Request& request, const api::Realm& rea
                               const std::map<std::string, store::Tags>& tags) {
   const Kind* kind = kind_of(request.operation);
   if (kind == nullptr)
-    return aws::Refusal{"InvalidAction", "muster does not serve ec2:" + request.operation};
+    return aws::Refusal{"InvalidAction", "muster does not support ec2:" + request.operation};
   Json all = vpc::to_json(networks);
   Json& things = all[kind->list];
   for (Json& thing : things) {

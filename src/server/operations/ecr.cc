@@ -420,7 +420,7 @@ api::Answer answer_ecr(image::Store& store, LastListing& last, const api::Reques
                                                           {"ListTagsForResource", list_tags}};
   const auto handler = handlers.find(request.operation);
   if (handler == handlers.end())
-    return Refusal{"UnknownOperationException", "muster does not serve ecr:" + request.operation};
+    return Refusal{"UnknownOperationException", "muster does not support ecr:" + request.operation};
   const std::string registry = api::text_of(request.input, "registryId");
   if (!registry.empty() && registry != realm.account)
     return bad_parameter("'registryId': the registry of this server is " + realm.account);

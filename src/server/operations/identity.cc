@@ -46,14 +46,14 @@ api::Answer of_sts(const api::Request& request, const api::Realm& realm) {
     const Identity identity = identity_of(request, realm);
     return Json{{"UserId", identity.user_id}, {"Account", realm.account}, {"Arn", identity.arn}};
   }
-  return aws::Refusal{"InvalidAction", "muster does not serve sts:" + request.operation};
+  return aws::Refusal{"InvalidAction", "muster does not support sts:" + request.operation};
 }
 
 api::Answer of_iam(const api::Request& request, const api::Realm& realm) {
   if (request.operation == "GetRole")
     return Json{{"Role", role(api::text_of(request.input, "RoleName"), realm)}};
   if (request.operation == "SimulatePrincipalPolicy") return simulated(request.input);
-  return aws::Refusal{"InvalidAction", "muster does not serve iam:" + request.operation};
+  return aws::Refusal{"InvalidAction", "muster does not support iam:" + request.operation};
 }
 
 }  // namespace
@@ -74,7 +74,7 @@ api::Answer identify(const api::Request& request, const api::Realm& realm) {
   if (request.service == "sts") return of_sts(request, realm);
   if (request.service == "iam") return of_iam(request, realm);
   return aws::Refusal{"UnknownOperationException",
-                      "muster does not serve " + request.service + ":" + request.operation};
+                      "muster does not support " + request.service + ":" + request.operation};
 }
 
 }  // namespace muster::server

@@ -167,7 +167,7 @@ api::Answer Operations::operate(const api::Request& request) {
   const auto handler = handlers.find(request.operation);
   if (handler == handlers.end())
     return aws::Refusal{"UnknownOperationException",
-                        "muster does not serve sagemaker:" + request.operation};
+                        "muster does not support sagemaker:" + request.operation};
   return (this->*handler->second)(request);
 }
 

@@ -95,7 +95,7 @@ api::Answer Stacks::operate(const api::Request& request) {
   const auto handler = handlers.find(request.operation);
   if (handler == handlers.end())
     return aws::Refusal{"InvalidAction",
-                        "muster does not serve cloudformation:" + request.operation};
+                        "muster does not support cloudformation:" + request.operation};
   if (!api::text_of(request.input, "NextToken").empty())
     return invalid("The NextToken does not belong to this request.");
   return (this->*handler->second)(request);

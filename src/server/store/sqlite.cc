@@ -93,7 +93,7 @@ Result<std::unique_ptr<Database>> Database::open(const std::string& path) {
   {
     // SQLite gives its other two files the mode of this one.
     const Fd made(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-    if (!made) return fail_errno(path);
+    if (!made) return fail_errno("cannot create " + path);
   }
   sqlite3* handle = nullptr;
   const int code =
