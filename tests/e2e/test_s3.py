@@ -168,7 +168,7 @@ def test_a_checksum_of_parts_is_not_taken_for_one_of_the_whole(server, download)
     [
         ({"corrupt": True}, "wrong checksum: CRC32 is "),
         ({"checksum": "AAAAAA=="}, "wrong checksum: CRC32 is "),
-        ({"length_more": 10}, "the connection ended before the end of the body"),
+        ({"length_more": 10}, "the connection was closed before the end of the body"),
         ({"status": 503, "code": "SlowDown"}, "the server returned 503 (SlowDown)"),
         ({"reset_after": 0}, "connection failed: Connection reset by peer"),
     ],

@@ -222,7 +222,7 @@ loop::Task<Result<std::string>> RegistryCalls::token_of(Challenge challenge,
   const std::string where = "the token service " + url->origin.authority();
   const bool plain = options_.plain_http || http::is_loopback(url->origin.host);
   if (!url->origin.tls && (origin_->tls || !plain))  // The password goes there.
-    co_return fail(Errc::unsupported, where + " has no TLS");
+    co_return fail(Errc::unsupported, where + " does not use TLS");
   http::Request request = token_request(*url, challenge, image_.repository, login);
   request.deadline = Clock::now() + token_max;
   const Result<RegistryAnswer> answer =

@@ -90,7 +90,8 @@ loop::Task<Result<ParsedAnswer>> Response::read_head(bool without_body) {
     seen = unread.size();
     Result<bool> filled = co_await more();
     if (!filled) co_return filled.error();
-    if (!*filled) co_return fail(Errc::closed, "the connection ended before a response");
+    if (!*filled)
+      co_return fail(Errc::closed, "the connection was closed before the response arrived");
   }
 }
 
@@ -109,7 +110,7 @@ loop::Task<Result<void>> Response::read_body(Body body, const OnBody& on_body) {
     if (!filled) co_return filled.error();
     if (*filled) continue;
     if (body.framing() == Body::Framing::to_end) break;
-    co_return fail(Errc::closed, "the connection ended before the end of the body");
+    co_return fail(Errc::closed, "the connection was closed before the end of the body");
   }
   co_return Result<void>();
 }

@@ -57,7 +57,7 @@ loop::Task<Result<std::unique_ptr<ClientConnection>>> ClientConnection::open(
   if (!addresses) co_return addresses.error();
   if (public_only)
     if (const Result<void> all = check_public(origin, *addresses); !all) co_return all.error();
-  Error last = fail(Errc::not_found, origin.host + ": no address");
+  Error last = fail(Errc::not_found, origin.host + ": the name has no address");
   for (std::size_t i = 0; i < addresses->size(); ++i) {
     const loop::TcpAddress address = (*addresses)[i];
     const TimePoint now = Clock::now();  // A silent address leaves time for those after it.

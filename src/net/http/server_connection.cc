@@ -162,7 +162,7 @@ std::int64_t ServerConnection::in(Duration limit) const {
 Error ServerConnection::lost(std::string_view what) const {
   if (state_.fate() == Fate::expired)
     return fail(Errc::timeout, std::string(what) + ": no data was transferred in time");
-  return fail(Errc::closed, std::string(what) + ": the connection has ended");
+  return fail(Errc::closed, std::string(what) + ": the connection was closed");
 }
 
 loop::Task<void> ServerConnection::serve(std::unique_ptr<ServerConnection> self) {

@@ -17,7 +17,7 @@ Task<Result<void>> port_answers(Loop& loop, std::string host, std::uint16_t port
                                 std::string greeting, TimePoint deadline) {
   Result<std::vector<TcpAddress>> addresses = co_await resolve(loop, host, port, deadline);
   if (!addresses) co_return addresses.error();
-  Error last = fail(Errc::not_found, host + ": no address");
+  Error last = fail(Errc::not_found, host + ": the name has no address");
   for (const TcpAddress& address : *addresses) {
     Result<Fd> socket = co_await tcp_connect(loop, address, deadline);
     if (!socket) {
@@ -69,7 +69,7 @@ Result<std::string> address_of(const std::string& host) {
                       NI_NUMERICHOST) == 0)
       return std::string(text.data());
   }
-  return fail(Errc::not_found, host + ": no address");
+  return fail(Errc::not_found, host + ": the name has no address");
 }
 
 }  // namespace muster::loop

@@ -245,7 +245,7 @@ Task<Result<TlsPeer>> tls_connect(Loop& loop, std::string host, std::uint16_t po
                                   std::string identity, std::string key, TimePoint deadline) {
   Result<std::vector<TcpAddress>> addresses = co_await resolve(loop, host, port, deadline);
   if (!addresses) co_return addresses.error();
-  Error last = fail(Errc::not_found, host + ": no address");
+  Error last = fail(Errc::not_found, host + ": the name has no address");
   for (std::size_t i = 0; i < addresses->size(); ++i) {
     const TcpAddress address = (*addresses)[i];
     const TimePoint now = Clock::now();  // A silent address leaves time for those after it.

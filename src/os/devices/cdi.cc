@@ -50,12 +50,13 @@ Result<Edits::Node> node_at(const Json& json, const std::string& where) {
   if (node.outside.empty()) node.outside = node.inside;
   const std::string type = TRY(text_at(json, "type", where + "."));
   if (!type.empty() && type != "c" && type != "u")
-    return expected(where + ".type", "c: hosts are given character devices only" + got(type));
+    return expected(where + ".type",
+                    "c, because hosts can only have character devices" + got(type));
   const std::string permissions = TRY(text_at(json, "permissions", where + "."));
   const auto has = [&](char c) { return permissions.find(c) != std::string::npos; };
   if (!permissions.empty() && !(has('r') && has('w')))
     return expected(where + ".permissions",
-                    "rw or rwm: a host reads and writes" + got(permissions));
+                    "rw or rwm, because hosts read and write the device" + got(permissions));
   return node;
 }
 

@@ -140,7 +140,7 @@ Error explained(const Failure& failure, const Command& command, const std::strin
   if (failure.step == Step::descriptors) return fail_errno("cannot pass descriptors to " + program);
   if (failure.number == ENOEXEC)
     return fail(Errc::invalid_input,
-                program + ": not a program: a script needs a first line like #!/bin/sh");
+                program + ": is not a program: a script needs a first line such as #!/bin/sh");
   if (failure.number == ENOENT)
     return fail(Errc::not_found,
                 program + ": the interpreter that its first line names does not exist");
@@ -167,8 +167,8 @@ std::string below(const std::string& cwd, const std::string& path) {
 Error missing(const std::string& path) {
   struct stat info {};
   if (::stat(path.c_str(), &info) == 0)
-    return fail(Errc::invalid_input,
-                path + (S_ISDIR(info.st_mode) ? ": a folder, not a program" : ": not a program"));
+    return fail(Errc::invalid_input, path + (S_ISDIR(info.st_mode) ? ": is a folder, not a program"
+                                                                   : ": is not a program"));
   if (errno == EACCES) return fail_errno(path);
   return fail(Errc::not_found, path + ": no such program");
 }
