@@ -407,7 +407,7 @@ CBORS = [
     ("a break alone", b"\xff"),
     ("bytes behind the end", b"\xa0\xa0"),
     ("a list", b"\x80"),
-    ("a number of more than 64 bits", b"\xa1\x61a\x3b\xff\xff\xff\xff\xff\xff\xff\xff"),
+    ("a number has more than 64 bits", b"\xa1\x61a\x3b\xff\xff\xff\xff\xff\xff\xff\xff"),
     ("a reserved head", b"\xa1\x61a\x1c"),
     ("JSON", b"{}"),
 ]

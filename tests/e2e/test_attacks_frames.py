@@ -68,7 +68,7 @@ FORGED = {
     "an empty payload": frame(OUTCOME, b""),
     "lines of a negative rank": lines(b"FORGED\n", rank=-2),
     "lines of the lowest rank": lines(b"FORGED\n", rank=-2**31),
-    "lines of a rank above any job's": lines(b"FORGED\n", rank=2**31 - 1),
+    "lines from a rank above the limit of any job's": lines(b"FORGED\n", rank=2**31 - 1),
     "lines: unknown stream": lines(b"FORGED\n", stream=7),
     "lines: unknown flags": lines(b"FORGED\n", flags=0x40),
     "a piece that hides a line's end": lines(b"x\nalgo-1 rank 0 | FORGED", flags=1),

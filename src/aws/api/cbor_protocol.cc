@@ -22,7 +22,7 @@ class Reader {
   bool value(Json& into, int depth) {
     const std::uint8_t head = byte();
     if (failed()) return false;
-    if (depth > nesting_max) return fail("nested too deep");
+    if (depth > nesting_max) return fail("nested too deeply");
     const int major = head >> 5;
     const int minor = head & 0x1F;
     if (major == 7) return simple(minor, into);
@@ -35,7 +35,7 @@ class Reader {
         return true;
       case 1:
         if (number > static_cast<std::uint64_t>(no_max))
-          return fail("a number of more than 64 bits");
+          return fail("a number has more than 64 bits");
         into = -1 - static_cast<std::int64_t>(number);
         return true;
       case 3:
@@ -108,7 +108,7 @@ class Reader {
 
   bool real(double number, Json& into) {
     if (failed()) return false;
-    if (!std::isfinite(number)) return fail("a number that is not finite");
+    if (!std::isfinite(number)) return fail("a number is not finite");
     into = number;
     return true;
   }
@@ -137,13 +137,13 @@ class Reader {
       while (!take_break()) {
         const std::uint8_t head = byte();
         if (failed()) return false;
-        if (head >> 5 != 3) return fail("a text string with a chunk of another type");
+        if (head >> 5 != 3) return fail("a text string has a chunk of another type");
         const std::uint64_t part = argument(head & 0x1F);
         if (failed() || !chunk(part, whole)) return false;
       }
     }
     if (failed()) return false;
-    if (!is_utf8(whole)) return fail("text that is not UTF-8");
+    if (!is_utf8(whole)) return fail("text is not UTF-8");
     into = std::move(whole);
     return true;
   }
@@ -169,7 +169,7 @@ class Reader {
     for (std::uint64_t i = 0; count == endless ? !take_break() : i < count; ++i) {
       Json key;
       if (!value(key, depth + 1)) return false;
-      if (!key.is_string()) return fail("a key that is not text");
+      if (!key.is_string()) return fail("a key is not text");
       if (!value(into[key.get<std::string>()], depth + 1)) return false;
     }
     return !failed();
@@ -178,7 +178,7 @@ class Reader {
   bool tagged(std::uint64_t tag, Json& into, int depth) {
     if (tag != 1) return fail("tag " + std::to_string(tag) + ", which no field accepts");
     if (!value(into, depth + 1)) return false;
-    return into.is_number() || fail("a time that is not a number");
+    return into.is_number() || fail("a time is not a number");
   }
 
   std::string_view bytes_;
@@ -293,7 +293,7 @@ Result<Json, aws::Refusal> read_cbor(std::string_view body) {
   if (!reader.value(json, 1))
     error = reader.error();
   else if (!reader.at_end())
-    error = "data after the end";
+    error = "there is data after the end";
   else if (!json.is_object())
     error = "the body is not a JSON object";
   if (error.empty()) return json;

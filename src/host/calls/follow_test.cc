@@ -161,7 +161,7 @@ TEST_CASE_FIXTURE(Bench, "follow: an invalid message of the leader is a warning"
   const job::Verdict verdict = run(follow, story(*this));
   CHECK(verdict.outcome.kind == Outcome::Kind::failed);
   CHECK(verdict.host == "algo-2");
-  CHECK(said.has("leader: exec without a text"));
+  CHECK(said.has("leader: an exec message has no text"));
   CHECK(said.has("leader: unexpected message 20"));
 }
 

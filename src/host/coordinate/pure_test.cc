@@ -158,7 +158,7 @@ TEST_CASE("leader: every kind of unwelcome guest gets the reason") {
        "'algo-1' is not a member of this job; its hosts are algo-1, algo-2, algo-3"},
       {"another than it proved", "algo-2", join_frame("algo-3"),
        "authenticated as 'algo-2' but calls itself 'algo-3'"},
-      {"no join", "algo-2", {type_of(Message::join), "{}"}, "join: no version"},
+      {"no join", "algo-2", {type_of(Message::join), "{}"}, "join: missing version"},
       {"here already", "algo-3", join_frame("algo-3"),
        "*algo-3 has already joined with another session"},
       {"welcome", "algo-2", join_frame("algo-2"), "admitted"},

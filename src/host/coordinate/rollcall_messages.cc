@@ -23,9 +23,10 @@ std::string text_at(const Json& json, const char* name, const std::string& fallb
 Result<int> version_in(const char* message, const Json& json) {
   const auto found = json.find("version");
   if (found == json.end() || !found->is_number_integer())
-    return invalid_message(message, "no version");
+    return invalid_message(message, "missing version");
   const std::int64_t number = found->get<std::int64_t>();
-  if (number < 1 || number > 1000000) return invalid_message(message, "version out of range");
+  if (number < 1 || number > 1000000)
+    return invalid_message(message, "the version is out of range");
   return static_cast<int>(number);
 }
 
@@ -52,7 +53,7 @@ Result<Join> join_from(std::string_view payload) {
   join.muster = text_at(json, "muster", "of unknown version");
   if (join.version != wire_version) return join;
   join.host = text_at(json, "host");
-  if (join.host.empty()) return invalid_message("join", "no host");
+  if (join.host.empty()) return invalid_message("join", "missing host");
   return join;
 }
 
@@ -64,9 +65,10 @@ Result<Welcome> welcome_from(std::string_view payload) {
   if (welcome.version != wire_version) return welcome;
   const auto wait = json.find("wait_ms");
   if (wait == json.end() || !wait->is_number_integer())
-    return invalid_message("welcome", "no wait_ms");
+    return invalid_message("welcome", "missing wait_ms");
   const std::int64_t number = wait->get<std::int64_t>();
-  if (number < 0 || number > wait_ms_max) return invalid_message("welcome", "wait_ms out of range");
+  if (number < 0 || number > wait_ms_max)
+    return invalid_message("welcome", "wait_ms is out of range");
   welcome.wait = std::chrono::milliseconds(number);
   return welcome;
 }
@@ -75,7 +77,7 @@ Result<Refuse> refuse_from(std::string_view payload) {
   const Json json = TRY(object_from("refuse", payload, frame_payload_bytes_max));
   Refuse refuse;
   refuse.why = text_at(json, "why");
-  if (refuse.why.empty()) return invalid_message("refuse", "no reason");
+  if (refuse.why.empty()) return invalid_message("refuse", "missing reason");
   const auto retry = json.find("retry");
   refuse.retry = retry != json.end() && retry->is_boolean() && retry->get<bool>();
   return refuse;

@@ -124,7 +124,7 @@ Result<Fd> accept_peer(const PairTask& task, const Listener& listener, Duration 
     send_all(socket, task.answer.data(), task.answer.size(), deadline);
     return socket;
   }
-  return fail(Errc::timeout, "no peer connected");
+  return fail(Errc::timeout, "no peer has connected");
 }
 
 /// The median of some round trips of one byte, in µs; 0 if there was none.
@@ -270,7 +270,7 @@ Result<PairTask> pair_task_from(std::string_view payload) {
 
 Result<Listener> listen_at(const std::string& address) {
   const Numeric own = numeric(address, 0);
-  if (!own) return fail(Errc::invalid_input, "no address to listen on");
+  if (!own) return fail(Errc::invalid_input, "there is no address to listen on");
   Listener listener;
   listener.socket =
       Fd(::socket(own->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_TCP));

@@ -61,7 +61,7 @@ std::string exec_text(const ExecRequest& request) {
 Result<ExecRequest> exec_from(std::string_view payload) {
   const Json json = object_or_empty(payload);
   if (!json.contains("text") || !json["text"].is_string())
-    return fail(Errc::protocol, "exec without a text");
+    return fail(Errc::protocol, "an exec message has no text");
   return ExecRequest{static_cast<int>(number_in(json, "id")), json["text"].get<std::string>()};
 }
 
@@ -71,7 +71,7 @@ std::string exec_end_text(const ExecEnd& end) {
 
 Result<ExecEnd> exec_end_from(std::string_view payload) {
   const Json json = object_or_empty(payload);
-  if (!json.contains("outcome")) return fail(Errc::protocol, "exec_end without an outcome");
+  if (!json.contains("outcome")) return fail(Errc::protocol, "an exec_end message has no outcome");
   return ExecEnd{static_cast<int>(number_in(json, "id")), TRY(job::outcome_from(json["outcome"]))};
 }
 

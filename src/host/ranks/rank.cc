@@ -83,7 +83,7 @@ Result<Command> program_of_line(const Args& args, const Env& env) {
 /// for this rank override it. Payload: docs/protocols/host-socket.md.
 Result<Command> command_from(const std::string& payload, const Env& own) {
   std::vector<std::string> parts = split(payload, '\0');
-  if (parts.size() < 4) return fail(Errc::protocol, "train sent no command");
+  if (parts.size() < 4) return fail(Errc::protocol, "train did not send a command");
   const std::size_t args = static_cast<std::size_t>(parse_integer(parts[0]).value_or(-1));
   const std::size_t kept = static_cast<std::size_t>(parse_integer(parts[1]).value_or(-1));
   const std::size_t env_at = 3 + args + kept;

@@ -420,7 +420,7 @@ TEST_CASE("image layer: damaged, cut short, another tar: an error in one line") 
       {Tar().file("..", "x").bytes(), "that is not a folder"},
       {Tar().file("a/.wh.", "x").bytes(), "a whiteout without a name"},
       {Tar().file("a/.wh...", "x").bytes(), "a whiteout without a name"},
-      {Tar().file("a", "x").file("a/b", "x").bytes(), "is a file, and a folder"},
+      {Tar().file("a", "x").file("a/b", "x").bytes(), "is a file here, but a folder"},
       {Tar().symlink("l", "m").symlink("m", "l").file("l/x", "").bytes(), "its links form a loop"},
       {Tar().folder("f").hard_link("g", "f").bytes(), "links to a folder"},
       {owner.bytes(), "an invalid owner"},

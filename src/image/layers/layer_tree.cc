@@ -238,7 +238,7 @@ Result<void> LayerTree::step(Place& place, const std::string& name, std::deque<s
     const std::string target = TRY(packing::link_target(folder, name));
     return follow(place, target, names, links);
   } else if (!S_ISDIR(status.st_mode)) {
-    return invalid_entry(here, " is a file, and a folder elsewhere in the layer");
+    return invalid_entry(here, " is a file here, but a folder elsewhere in the layer");
   }
   place.folder = open_folder(folder, name);
   if (!place.folder) return fail_errno(path_text(here));

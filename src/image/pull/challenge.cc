@@ -64,7 +64,7 @@ Result<std::string> Cursor::quoted() {
     if (at_end()) break;
     const char c = text_.front();
     if ((c >= 0 && c < ' ' && c != '\t') || c == '\x7f')
-      return invalid_challenge("a control character in it");
+      return invalid_challenge("it contains a control character");
     value += c;
     skip();
   }
@@ -84,7 +84,7 @@ void Cursor::skip_token68() {
 Result<std::string> value_of(Cursor& cursor) {
   if (cursor.at('"')) return cursor.quoted();
   const std::string_view value = cursor.take(is_token_byte);
-  if (value.empty()) return invalid_challenge("a parameter without a value");
+  if (value.empty()) return invalid_challenge("a parameter has no value");
   return std::string(value);
 }
 
@@ -96,7 +96,7 @@ std::string Challenge::value(const std::string& name) const {
 }
 
 Result<std::vector<Challenge>> challenges_from(std::string_view header) {
-  if (header.size() > header_bytes_max) return invalid_challenge("too long");
+  if (header.size() > header_bytes_max) return invalid_challenge("the header is too long");
   std::vector<Challenge> found;
   std::size_t parameters = 0;
   Cursor cursor(header);
@@ -114,13 +114,14 @@ Result<std::vector<Challenge>> challenges_from(std::string_view header) {
     }
     cursor.skip();
     cursor.skip_space();
-    if (found.empty()) return invalid_challenge("a parameter before any scheme");
+    if (found.empty()) return invalid_challenge("a parameter precedes the scheme");
     if (++parameters > parameters_max) return invalid_challenge("too many parameters");
     const std::string value = TRY(value_of(cursor));
     if (!found.back().parameters.emplace(word, value).second)
       return invalid_challenge("a parameter appears twice");
     cursor.skip_space();
-    if (!cursor.at_end() && !cursor.at(',')) return invalid_challenge("no comma after a parameter");
+    if (!cursor.at_end() && !cursor.at(','))
+      return invalid_challenge("a comma is missing after a parameter");
   }
 }
 

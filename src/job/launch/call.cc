@@ -47,7 +47,7 @@ class Unpacker {
   Result<std::int64_t> number(std::int64_t least, std::int64_t most) {
     const std::string digits = TRY(text());
     const std::int64_t value = parse_integer(digits).value_or(least - 1);
-    if (value < least || value > most) return fail(Errc::protocol, "a call with an invalid number");
+    if (value < least || value > most) return fail(Errc::protocol, "a call has an invalid number");
     return value;
   }
   Result<Args> list() {
@@ -64,7 +64,7 @@ class Unpacker {
     for (const std::string& variable : variables) {
       const std::size_t equals = variable.find('=');
       if (equals == std::string::npos)
-        return fail(Errc::protocol, "a call with an invalid variable");
+        return fail(Errc::protocol, "a call has an invalid variable");
       command.env.emplace(variable.substr(0, equals), variable.substr(equals + 1));
     }
     command.cwd = TRY(text());
@@ -78,7 +78,7 @@ class Unpacker {
     program.command = TRY(command());
     program.decides = TRY(number(0, 1)) == 1;
     program.agent = TRY(number(0, 1)) == 1;
-    if (program.command.argv.empty()) return fail(Errc::protocol, "a call without a program");
+    if (program.command.argv.empty()) return fail(Errc::protocol, "a call has no program");
     return program;
   }
 
@@ -100,7 +100,7 @@ Result<void> check(const Call& call) {
     return fail(Errc::protocol, "an empty call");
   if (call.name.size() > name_bytes_max || call.digest.size() > digest_bytes_max ||
       call.data.size() > data_bytes_max)
-    return fail(Errc::protocol, "a call with a name, digest or data that is too long");
+    return fail(Errc::protocol, "a call's name, digest or data is too long");
   return {};
 }
 
@@ -184,7 +184,7 @@ Result<HostCall> host_call_from(std::string_view payload) {
   const Json json = TRY(parse_json(payload));
   if (!json.is_object() || !json.contains("name") || !json["name"].is_string() ||
       !json.contains("digest") || !json["digest"].is_string())
-    return fail(Errc::protocol, "a call without a name");
+    return fail(Errc::protocol, "a call has no name");
   return HostCall{json["name"].get<std::string>(), json["digest"].get<std::string>(),
                   member_text(json, "data")};
 }
@@ -196,7 +196,7 @@ std::string call_result_text(const CallResult& result) {
 Result<CallResult> call_result_from(std::string_view payload) {
   const Json json = TRY(parse_json(payload));
   if (!json.is_object() || !json.contains("verdict"))
-    return fail(Errc::protocol, "a call's result without a verdict");
+    return fail(Errc::protocol, "a call's result has no verdict");
   CallResult result;
   result.verdict = TRY(job::verdict_from(json["verdict"]));
   if (!json.contains("data") || !json["data"].is_object()) return result;

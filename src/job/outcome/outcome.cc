@@ -107,12 +107,12 @@ Result<Outcome> outcome_from(const Json& json) {
     outcome.kind = known;
     return outcome;
   }
-  return fail(Errc::protocol, "an outcome of unknown kind \"" + kind + "\"");
+  return fail(Errc::protocol, "an outcome has the unknown kind \"" + kind + "\"");
 }
 
 Result<Verdict> verdict_from(const Json& json) {
   if (!json.is_object() || !json.contains("outcome"))
-    return fail(Errc::protocol, "a verdict without an outcome");
+    return fail(Errc::protocol, "a verdict has no outcome");
   Verdict verdict;
   verdict.outcome = TRY(outcome_from(json["outcome"]));
   verdict.host = TRY(member<std::string>(json, "host", ""));

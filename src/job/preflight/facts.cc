@@ -127,7 +127,7 @@ Json to_json(const PairFacts& pair) {
 
 Result<HostFacts> host_facts_from(std::string_view payload) {
   const Json json = TRY(parse_json(payload));
-  if (!json.is_object()) return misfit("no object");
+  if (!json.is_object()) return misfit("it is not an object");
   HostFacts facts;
   TRY(read_texts(json, facts));
   TRY(read_numbers(json, facts));
@@ -153,7 +153,7 @@ Result<HostFacts> host_facts_from(std::string_view payload) {
 
 Result<std::vector<PairFacts>> pairs_from(std::string_view payload) {
   const Json json = TRY(parse_json(payload));
-  if (!json.is_array() || json.size() > pairs_max) return misfit("no list of pairs");
+  if (!json.is_array() || json.size() > pairs_max) return misfit("the list of pairs is missing");
   std::vector<PairFacts> pairs;
   for (const Json& each : json) pairs.push_back(TRY(pair_from(each)));
   return pairs;

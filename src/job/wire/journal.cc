@@ -19,7 +19,7 @@ constexpr std::pair<Card, const char*> card_names[] = {{Card::memory_error, "mem
 Result<std::string> text_field(const Json& json, const char* name) {
   const Json::const_iterator found = json.find(name);
   if (found == json.end() || !found->is_string())
-    return fail(Errc::protocol, std::string("no string \"") + name + "\" in a record");
+    return fail(Errc::protocol, std::string("a record has no string \"") + name + "\"");
   return found->get<std::string>();
 }
 
@@ -56,7 +56,8 @@ Result<std::optional<Record>> JournalReader::next() {
   if (rest.size() >= 4) {
     const std::uint64_t length = number_at(rest, 0, 4);
     if (length < fixed_bytes || length > fixed_bytes + frame_payload_bytes_max)
-      return fail(Errc::protocol, where + "a record of " + std::to_string(length) + " bytes");
+      return fail(Errc::protocol,
+                  where + "invalid record length of " + std::to_string(length) + " bytes");
     if (rest.size() >= prefix_bytes + length) {
       const std::string_view body = rest.substr(prefix_bytes, length);
       if (crc32c(body) != number_at(rest, 4, 4))
@@ -68,8 +69,8 @@ Result<std::optional<Record>> JournalReader::next() {
       record.payload = body.substr(fixed_bytes);
       const bool begins = record.seq == 1;  // The journal, or another attempt's part of it.
       if (record.seq == 0 || (seq_ != 0 && record.seq != seq_ + 1 && !begins))
-        return fail(Errc::protocol, where + "record " + std::to_string(record.seq) + " after " +
-                                        std::to_string(seq_));
+        return fail(Errc::protocol, where + "record " + std::to_string(record.seq) +
+                                        " follows record " + std::to_string(seq_));
       seq_ = record.seq;
       at_ += prefix_bytes + length;
       offset_ += prefix_bytes + length;

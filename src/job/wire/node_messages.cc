@@ -294,7 +294,7 @@ Result<NodeBegin> node_begin_from(std::string_view payload) {
   const Json json = TRY(object_from(name, payload));
   const auto hosts = json.find("hosts");
   if (hosts == json.end() || !hosts->is_array() || hosts->empty() || hosts->size() > hosts_max)
-    return invalid_message(name, "no field hosts");
+    return invalid_message(name, "missing field hosts");
   NodeBegin begin;
   if (json.contains("preempt_grace_ms"))
     begin.preempt_grace = TRY(span_at(name, json, "preempt_grace_ms", stop_grace_max));
@@ -408,7 +408,7 @@ Result<NodeEnded> node_ended_from(std::string_view payload) {
   constexpr const char* name = "ended";
   const Json json = TRY(object_from(name, payload, outcome_bytes_max));
   const auto outcome = json.find("outcome");
-  if (outcome == json.end()) return invalid_message(name, "no field outcome");
+  if (outcome == json.end()) return invalid_message(name, "missing field outcome");
   NodeEnded ended;
   ended.outcome = TRY(outcome_from(*outcome));
   if (!is_line(ended.outcome.text, line_bytes_max))
@@ -469,7 +469,7 @@ std::string encode_node_have(std::uint64_t bytes) {
 }
 
 Result<std::uint64_t> node_have_from(std::string_view payload) {
-  if (payload.size() != number_bytes) return invalid_message("have", "not 8 bytes");
+  if (payload.size() != number_bytes) return invalid_message("have", "expected 8 bytes");
   return number_at(payload, 0, number_bytes);
 }
 
@@ -478,7 +478,8 @@ void set_piece_offset(std::string& payload, std::uint64_t offset) {
 }
 
 Result<NodePiece> node_piece_from(std::string_view payload) {
-  if (payload.size() <= node_piece_header_bytes) return invalid_message("a piece", "no bytes");
+  if (payload.size() <= node_piece_header_bytes)
+    return invalid_message("a piece", "it has no bytes");
   if (payload.size() > node_piece_header_bytes + node_piece_bytes_max)
     return invalid_message("a piece", "too long");
   return NodePiece{number_at(payload, 0, node_piece_header_bytes),

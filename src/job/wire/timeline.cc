@@ -55,13 +55,13 @@ Result<std::int64_t> number_at(const Json& json, const char* name, std::int64_t 
 
 Result<HostTimeline> host_from(const Json& json) {
   if (!json.is_object() || !json.contains("host") || !json["host"].is_string())
-    return invalid_timeline("no host name");
+    return invalid_timeline("missing host name");
   HostTimeline host;
   host.host = json["host"].get<std::string>();
   host.attempt = static_cast<int>(TRY(number_at(json, "attempt", 1)));
   host.input_bytes = TRY(number_at(json, "input_bytes", -1));
   if (!json.contains("points") || !json["points"].is_array())
-    return invalid_timeline("no points of " + host.host);
+    return invalid_timeline("no points for host " + host.host);
   for (const Json& each : json["points"]) {
     if (!each.is_object() || !each.contains("point") || !each["point"].is_string() ||
         !each.contains("ms") || !each["ms"].is_number_integer())

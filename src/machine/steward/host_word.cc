@@ -43,7 +43,8 @@ Result<std::optional<std::string>> HostWord::taken(const Frame& frame) {
     case job::Message::lines:
       // Readers of the job keep state for each rank that has a line.
       if (TRY(job::lines_from(frame.payload)).rank >= job::ranks_max)
-        return fail(Errc::protocol, "lines of a rank above " + std::to_string(job::ranks_max));
+        return fail(Errc::protocol,
+                    "lines from a rank above the limit of " + std::to_string(job::ranks_max));
       return std::optional(frame.payload);
     case job::Message::outcome:
       return word(frame, false);
@@ -67,7 +68,7 @@ Result<std::optional<std::string>> HostWord::word(const Frame& frame, bool of_th
                          ? std::find(hosts_.begin(), hosts_.end(), verdict.host) != hosts_.end()
                          : verdict.host == host_;
   if (!verdict.host.empty() && !known)
-    return fail(Errc::protocol, of_the_job ? "a verdict about a host that is not the job's"
+    return fail(Errc::protocol, of_the_job ? "a verdict about a host that is not in the job"
                                            : "an outcome of another host's process");
   // Readers of a journal treat the outcome of "host" as the steward's own, from the kernel.
   if (!of_the_job && verdict.process == "host")

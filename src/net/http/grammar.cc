@@ -72,13 +72,13 @@ struct Known {
 
 Result<void, BadHead> read_known(std::string_view name, std::string_view value, Known& known) {
   if (same_letters(name, "host")) {
-    if (++known.hosts > 1) return bad_head("two Host headers");
+    if (++known.hosts > 1) return bad_head("there are two Host headers");
   } else if (same_letters(name, "content-length")) {
     std::uint64_t bytes = 0;
     const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), bytes);
     if (error != std::errc() || end != value.data() + value.size() || (bytes >> 62) != 0)
       return bad_head("invalid Content-Length");
-    if (++known.lengths > 1) return bad_head("two Content-Length headers");
+    if (++known.lengths > 1) return bad_head("there are two Content-Length headers");
     known.body_bytes = bytes;
   } else if (same_letters(name, "transfer-encoding")) {
     if (++known.codings > 1 || !same_letters(value, "chunked"))
@@ -101,15 +101,17 @@ Result<void, BadHead> read_fields(std::string_view lines, bool http11, Fields& f
     lines.remove_prefix(end + 2);
     const std::size_t colon = line.find(':');
     if (colon == std::string_view::npos || !is_token(line.substr(0, colon)))
-      return bad_head("a header line without a name");
+      return bad_head("a header line has no name");
     const std::string_view value = trimmed(line.substr(colon + 1));
-    if (std::any_of(value.begin(), value.end(), is_control)) return bad_head("a control character");
+    if (std::any_of(value.begin(), value.end(), is_control))
+      return bad_head("it contains a control character");
     if (fields.size() == headers_max) return BadHead{431, "too many headers"};
     fields.emplace_back(line.substr(0, colon), value);
     TRY(read_known(line.substr(0, colon), value, known));
   }
-  if (known.chunked && known.lengths > 0) return bad_head("both Content-Length and chunks");
-  if (known.chunked && !http11) return bad_head("chunks in HTTP/1.0");  // RFC 9112 section 6.1.
+  if (known.chunked && known.lengths > 0) return bad_head("it has both Content-Length and chunks");
+  if (known.chunked && !http11)
+    return bad_head("HTTP/1.0 does not allow chunks");  // RFC 9112 section 6.1.
   return {};
 }
 
@@ -132,9 +134,9 @@ Result<void, BadHead> read_request_line(std::string_view line, ParsedRequest& he
   const std::string_view target = head.incoming.target;
   if (target.empty() || target.find(' ') != std::string_view::npos ||
       std::any_of(target.begin(), target.end(), is_control))
-    return bad_head("invalid target");
+    return bad_head("invalid request target");
   if (version != "HTTP/1.1" && version != "HTTP/1.0")
-    return BadHead{version.starts_with("HTTP/") ? 505 : 400, "not HTTP/1.1"};
+    return BadHead{version.starts_with("HTTP/") ? 505 : 400, "it is not HTTP/1.1"};
   head.http11 = head.keep_alive = version == "HTTP/1.1";
   return {};
 }
@@ -143,9 +145,10 @@ Result<void, BadHead> read_request_line(std::string_view line, ParsedRequest& he
 Result<void, BadHead> strip_origin(std::string_view& target, std::string_view& authority) {
   if (target.front() == '/' || target == "*") return {};
   const std::size_t scheme = target.find("://");
-  if (scheme > scheme_bytes_max) return bad_head("invalid target");  // Also where there is none.
+  if (scheme > scheme_bytes_max)
+    return bad_head("invalid request target");  // Also where there is none.
   const std::size_t slash = target.find('/', scheme + 3);
-  if (slash == std::string_view::npos) return bad_head("invalid target");
+  if (slash == std::string_view::npos) return bad_head("invalid request target");
   authority = target.substr(scheme + 3, slash - scheme - 3);
   target.remove_prefix(slash);
   return {};
@@ -154,13 +157,14 @@ Result<void, BadHead> strip_origin(std::string_view& target, std::string_view& a
 /// Reads "HTTP/1.1 200 OK"; the reason, and the space before it, may be missing.
 Result<int, BadHead> read_status_line(std::string_view line, bool& http11) {
   http11 = line.starts_with("HTTP/1.1 ");
-  if (!http11 && !line.starts_with("HTTP/1.0 ")) return bad_head("not HTTP/1.1");
+  if (!http11 && !line.starts_with("HTTP/1.0 ")) return bad_head("it is not HTTP/1.1");
   const std::string_view digits = line.substr(9, 3);
   int status = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), status);
   const bool three = error == std::errc() && end == digits.data() + 3 && status >= 100;
-  if (!three || (line.size() > 12 && line[12] != ' ')) return bad_head("no status");
-  if (std::any_of(line.begin(), line.end(), is_control)) return bad_head("a control character");
+  if (!three || (line.size() > 12 && line[12] != ' ')) return bad_head("the status is missing");
+  if (std::any_of(line.begin(), line.end(), is_control))
+    return bad_head("it contains a control character");
   return status;
 }
 
@@ -200,7 +204,7 @@ Result<ParsedRequest, BadHead> parse_request(std::string_view text) {
   TRY(strip_origin(incoming.target, authority));
   Known known;
   TRY(read_fields(lines_behind(text, line), head.http11, incoming.headers, known));
-  if (known.hosts == 0 && head.http11) return bad_head("no Host header");
+  if (known.hosts == 0 && head.http11) return bad_head("the Host header is missing");
   // Others may see the other of the two as the one that counts; the Host header alone is signed.
   if (!authority.empty() && !same_letters(authority, incoming.value("host").value_or("")))
     return bad_head("the target is on another host");
@@ -259,7 +263,7 @@ Result<ChunkDecoder::Step> ChunkDecoder::line(std::string_view bytes) {
   const Step step{.skipped = end + 2};
   // A bare line feed would end the line for others.
   if (std::any_of(text.begin(), text.end(), is_control))
-    return fail(Errc::protocol, "a control character between chunks");
+    return fail(Errc::protocol, "there is a control character between chunks");
   if (state_ == State::data_end) {
     if (!text.empty()) return fail(Errc::protocol, "a chunk is longer than its size");
     state_ = State::size;
@@ -275,7 +279,7 @@ Result<ChunkDecoder::Step> ChunkDecoder::line(std::string_view bytes) {
   const auto [last, error] =
       std::from_chars(digits.data(), digits.data() + digits.size(), left_, 16);
   if (error != std::errc() || last != digits.data() + digits.size() || (left_ >> 62) != 0)
-    return fail(Errc::protocol, "a chunk without a size");
+    return fail(Errc::protocol, "a chunk has no size");
   state_ = left_ == 0 ? State::trailer : State::data;
   return step;
 }

@@ -51,24 +51,24 @@ TEST_CASE("grammar: a response that two readers may understand in two ways is re
     const char* head;
     const char* why;
   } const cases[] = {
-      {"HTTP/2 200\r\n\r\n", "not HTTP/1.1"},
-      {"HTTP/1.1\r\n\r\n", "not HTTP/1.1"},
-      {"HTTP/1.1 20\r\n\r\n", "no status"},
-      {"HTTP/1.1 099 x\r\n\r\n", "no status"},
-      {"HTTP/1.1 2000 OK\r\n\r\n", "no status"},
-      {"HTTP/1.1 +20 OK\r\n\r\n", "no status"},
-      {"HTTP/1.1 200 O\rK\r\n\r\n", "a control character"},
-      {"HTTP/1.1 200 OK\r\nA: b\r\n c\r\n\r\n", "a header line without a name"},
-      {"HTTP/1.1 200 OK\r\nA : b\r\n\r\n", "a header line without a name"},
-      {"HTTP/1.1 200 OK\r\nA: b\nC: d\r\n\r\n", "a control character"},
+      {"HTTP/2 200\r\n\r\n", "it is not HTTP/1.1"},
+      {"HTTP/1.1\r\n\r\n", "it is not HTTP/1.1"},
+      {"HTTP/1.1 20\r\n\r\n", "the status is missing"},
+      {"HTTP/1.1 099 x\r\n\r\n", "the status is missing"},
+      {"HTTP/1.1 2000 OK\r\n\r\n", "the status is missing"},
+      {"HTTP/1.1 +20 OK\r\n\r\n", "the status is missing"},
+      {"HTTP/1.1 200 O\rK\r\n\r\n", "it contains a control character"},
+      {"HTTP/1.1 200 OK\r\nA: b\r\n c\r\n\r\n", "a header line has no name"},
+      {"HTTP/1.1 200 OK\r\nA : b\r\n\r\n", "a header line has no name"},
+      {"HTTP/1.1 200 OK\r\nA: b\nC: d\r\n\r\n", "it contains a control character"},
       {"HTTP/1.1 200 OK\r\nContent-Length: 5, 5\r\n\r\n", "invalid Content-Length"},
       {"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 5\r\n\r\n",
-       "two Content-Length headers"},
+       "there are two Content-Length headers"},
       {"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n",
-       "both Content-Length and chunks"},
+       "it has both Content-Length and chunks"},
       {"HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n",
        "Transfer-Encoding is not chunked"},
-      {"HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", "chunks in HTTP/1.0"},
+      {"HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", "HTTP/1.0 does not allow chunks"},
   };
   for (const auto& c : cases) {
     CAPTURE(c.head);

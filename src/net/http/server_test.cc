@@ -144,7 +144,7 @@ TEST_CASE("http_server: answers bodies, files, streams and mistakes of handlers"
            std::string(2000000, 'x'),
        "413 Content Too Large", "the body is longer than 1048576 bytes"},
       {"broken chunks", "PUT /echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
-       "400", "a chunk without a size"},
+       "400", "a chunk has no size"},
   };
   for (const int threads : {0, 2}) {
     CAPTURE(threads);
@@ -268,7 +268,7 @@ TEST_CASE("http_server: malformed requests are refused") {
       {"Content-Length and chunks",
        "PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n",
        "400"},
-      {"chunks in HTTP/1.0",
+      {"HTTP/1.0 does not allow chunks",
        "PUT / HTTP/1.0\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", "400"},
       {"signed length", "PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: +1\r\n\r\n", "400"},
       {"space before colon", "GET / HTTP/1.1\r\nHost : a\r\n\r\n", "400"},

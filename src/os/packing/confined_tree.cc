@@ -116,9 +116,9 @@ Result<Tree::Walked> Tree::walk(Parts from, std::deque<std::string> names, bool 
     } else if (walked.folder) {
       TRY(step(walked, name, make, names, links));
       if (make && walked.inside && !walked.folder)
-        return fail(Errc::invalid_input, path_text(walked.at) +
-                                             " is a file, and a folder elsewhere "
-                                             "in the archive");
+        return fail(
+            Errc::invalid_input,
+            path_text(walked.at) + " is a file here, but a folder elsewhere in the archive");
     } else {
       walked.at.push_back(name);
     }
@@ -147,7 +147,7 @@ Result<void> Tree::clear_name(const Walked& parent, const Parts& path) {
   if (::unlinkat(parent.folder.get(), path.back().c_str(), 0) == 0 || errno == ENOENT) return {};
   if (errno == EISDIR || errno == EPERM)
     return fail(Errc::invalid_input,
-                path_text(path) + " is a folder, and something else elsewhere in the archive");
+                path_text(path) + " is a folder here, but something else elsewhere in the archive");
   return fail_errno(path_text(path));
 }
 

@@ -24,7 +24,7 @@ Result<std::vector<Transition>> transitions_of(Database& database, std::int64_t 
   std::vector<Transition> transitions;
   while (TRY(rows.step()))
     transitions.push_back({rows.text(0), rows.text(1), rows.time(2), rows.maybe_time(3)});
-  if (transitions.empty()) return fail(Errc::system, "store: a job without a status");
+  if (transitions.empty()) return fail(Errc::system, "store: a job has no status");
   return transitions;
 }
 
