@@ -154,7 +154,7 @@ WRONG = {
     "gone": ({"status": 404}, "the registry has no such blob; the registry says: FAKE"),
     "not TLS's": (
         {"status": 307, "headers": {"Location": "http://192.0.2.1/x"}},
-        "it redirects to 192.0.2.1 without TLS",
+        "the registry redirects to 192.0.2.1 without TLS",
     ),
 }
 

@@ -241,7 +241,8 @@ TEST_CASE("tar: a path of more than 4095 bytes is refused") {
     REQUIRE(list.add(entry(std::string(bytes, 'p'), Kind::file)));
     const Result<packing::TarPlan> plan = packing::TarPlan::make(std::move(list), {"/"});
     CHECK(plan.has_value() == (bytes == 4095));
-    if (!plan) CHECK(plan.error().text == "a path of 4096 bytes; an archive supports at most 4095");
+    if (!plan)
+      CHECK(plan.error().text == "a path has 4096 bytes, but an archive supports at most 4095");
   }
 }
 

@@ -193,7 +193,7 @@ Result<void> Transfer::restart() {
 Result<void> Transfer::verify() {
   if (total_ && *total_ != bytes_)
     return fail(Errc::protocol,
-                "received " + std::to_string(bytes_) + " bytes of " + std::to_string(*total_));
+                "received " + std::to_string(bytes_) + " of " + std::to_string(*total_) + " bytes");
   if (!digest_) return {};
   const std::string got = s3wire::rendered(*expected_, digest_->finish());
   if (got == expected_->value) return {};

@@ -27,16 +27,17 @@ Result<http::Url> redirected(const http::Url& from, const http::Head& answer, bo
   const std::string place = answer.value("Location");
   if (place.starts_with('/') && !place.starts_with("//")) {
     const Result<http::Url> whole = http::parse_url("http://x" + place);
-    if (!whole) return fail(Errc::unsupported, "it redirects to an invalid URL");
+    if (!whole) return fail(Errc::unsupported, "the registry redirects to an invalid URL");
     return http::Url{from.origin, whole->target};
   }
   Result<http::Url> to = http::parse_url(place);
-  if (!to) return fail(Errc::unsupported, "it redirects to a URL other than http(s)");
+  if (!to) return fail(Errc::unsupported, "the registry redirects to a URL other than http(s)");
   const bool clear = from.origin.tls
                          ? to->origin.tls
                          : to->origin.tls || plain || http::is_loopback(to->origin.host);
   if (!clear)
-    return fail(Errc::unsupported, "it redirects to " + to->origin.authority() + " without TLS");
+    return fail(Errc::unsupported,
+                "the registry redirects to " + to->origin.authority() + " without TLS");
   return to;
 }
 

@@ -173,7 +173,7 @@ loop::Task<Result<RegistryAnswer>> RegistryCalls::follow(RegistryAsk ask) {
     at = *std::move(next);
   }
   co_return fail(Errc::unsupported,
-                 "it redirects more than " + std::to_string(redirects_max) + " times");
+                 "the registry redirects more than " + std::to_string(redirects_max) + " times");
 }
 
 loop::Task<Result<void>> RegistryCalls::renew(http::Head refused, unsigned used) {

@@ -75,7 +75,8 @@ HostMeter::HostMeter(supervise::Programs& programs, const job::HostSpec& spec, E
 }
 
 Result<job::Usage> HostMeter::measure(pid_t steward, const std::string& address) {
-  if (Clock::now() < not_before_) return fail(Errc::timeout, "it was measured too recently");
+  if (Clock::now() < not_before_)
+    return fail(Errc::timeout, "the host's usage was measured too recently");
   const Duration before = processor_time_here();
   job::Usage now = look(steward, address);
   not_before_ = Clock::now() + rest_factor * (processor_time_here() - before);
