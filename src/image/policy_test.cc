@@ -243,7 +243,7 @@ TEST_CASE("image policy: unsupported rules are refused by name when the policy i
       {R"({"default": )" + accept + R"(, "transports": {"docker": []}})",
        "an object whose keys are scopes"},
       {R"({"default": )" + accept + R"(, "transports": {"docker": {"a": []}}})",
-       "transports.docker.\"a\": expected a list of requirements"},
+       "transports.docker.\"a\": expected a non-empty list of requirements"},
       {with("1"), "default[0]: expected an object"},
       {with(R"({"type": 1})"), "default[0]: expected a string as its type"},
       {with(R"({"type": "signedBy", "keyType": "GPGKeys", "keyPath": "/k"})"),

@@ -322,7 +322,7 @@ def test_a_job_is_deleted_once_it_has_ended_and_its_model_stays(sm, server, foll
     model = described["ModelArtifacts"]["S3ModelArtifacts"]
     first, second = sm("delete", "goes").stdout.splitlines()
     assert first == "goes: deleted, with its log"
-    kept = second.removeprefix("its output in S3 stays: ")
+    kept = second.removeprefix("its output in S3 is kept: ")
     assert kept + "model.tar.gz" == model
     bucket, key = model.removeprefix("s3://").split("/", 1)
     assert server.client("s3").head_object(Bucket=bucket, Key=key)["ContentLength"] > 0

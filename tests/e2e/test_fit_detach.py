@@ -270,7 +270,7 @@ def test_delete_removes_the_record_and_the_log_and_names_the_output_folder(machi
     sm("wait", "goes")
     assert b"goes " in sm("ps").out and b"Completed" in sm("status", "goes").out
     assert sm("rm", "goes").out.decode() == (
-        f"goes: deleted, with its log\nits output folder stays: {machine.output}\n"
+        f"goes: deleted, with its log\nits output folder is kept: {machine.output}\n"
     )
     assert (machine.output / "model/algo-1").exists()
     assert list((machine.state / "records").iterdir()) == []

@@ -99,7 +99,7 @@ def test_nodes_are_listed_with_the_reason_why_one_was_drained(cluster):
 def test_a_user_that_slurm_does_not_know_is_its_own_answer(cluster):
     done = cluster.run("login", SM, "queue", "--user", "no-such-user")
     assert done.returncode == 3
-    assert done.stderr.startswith("sm queue: Slurm's squeue says: Invalid user: no-such-user")
+    assert done.stderr.startswith("sm queue: Slurm's squeue failed: Invalid user: no-such-user")
 
 
 def test_without_slurm_both_say_so():
@@ -122,4 +122,4 @@ def test_a_controller_that_is_down_is_reported_and_no_job_counts_as_gone(cluster
     done = cluster.run("login", SM, "queue")
     assert done.returncode == 3
     assert done.stdout == ""
-    assert "Slurm's squeue says: " in done.stderr and "(sm explain slurm)" in done.stderr
+    assert "Slurm's squeue failed: " in done.stderr and "(sm explain slurm)" in done.stderr

@@ -136,7 +136,7 @@ def test_without_a_server_one_line_says_what_to_install(training, lab):
         host.check("mount", "--bind", "/dev/null", "/usr/sbin/sshd")
     job = training(2, 1, SCRIPT, env={"MUSTER_MPI_TRANSPORT": "ssh"}).start()
     assert set(job.wait().values()) == {1}
-    assert "no /usr/sbin/sshd: install openssh-server" in job.leader.text, job.story()
+    assert "cannot find /usr/sbin/sshd: install openssh-server" in job.leader.text, job.story()
     job.assert_quiet()
 
 

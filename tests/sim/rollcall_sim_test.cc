@@ -120,7 +120,7 @@ TEST_CASE("sim: missing hosts are named, exactly, to every host that connected")
       const std::string& end = world.end_of(i)->why;
       if (!is_missing) CHECK(end == "failed: " + why.substr(9));
       if (!hosts[i].right_key) CHECK(end.find("refused our key") != std::string::npos);
-      if (hosts[i].version == 2) CHECK(end.find("speaks version 2") != std::string::npos);
+      if (hosts[i].version == 2) CHECK(end.find("uses version 2") != std::string::npos);
     }
   }
 }

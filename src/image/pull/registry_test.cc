@@ -238,7 +238,7 @@ TEST_CASE("image registry: a manifest has a limit") {
   const Result<std::string> got = manifest(fake, "v1");
   REQUIRE(!got);
   CHECK(got.error().code == Errc::protocol);
-  CHECK(got.error().text.ends_with("longer than 4 MiB"));
+  CHECK(got.error().text.ends_with("larger than 4 MiB"));
 }
 
 TEST_CASE("image registry: temporary errors are retried, and others are reported at once") {

@@ -125,7 +125,7 @@ TEST_CASE("plan: an entry point that cannot run is refused in one clear line") {
       {"my train.py", true, "characters"},
       {"train.py;id", true, "characters"},
       {"train.py", false, "\"train.py\" is not in /opt/ml/code"},
-      {"train", true, "\"train\" is not executable"},
+      {"train", true, "\"train\" is neither executable"},
   };
   for (const auto& c : cases) {
     CAPTURE(c.entry);

@@ -197,7 +197,7 @@ TEST_CASE("torchrun: an impossible job is refused in one clear line") {
     const char* part;  ///< What the error's text has in it.
   } const cases[] = {
       {"package", [](Inputs&, Options& o) { o.has_setup_py = true; },
-       "sagemaker_program \"train.py\" is a Python package (setup.py is in /opt/ml/code), and "
+       "sagemaker_program \"train.py\" is a Python package (setup.py is in /opt/ml/code), but "
        "torchrun starts only Python scripts"},
       {"shell script", [](Inputs& i, Options&) { i.entry_point = "run.sh"; },
        "sagemaker_program \"run.sh\" is not a Python script (.py)"},

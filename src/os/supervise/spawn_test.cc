@@ -92,7 +92,7 @@ TEST_CASE("spawn: one line names what keeps a program from running") {
       {"not executable, on PATH",
        {{"plain.py"}, {{"PATH", "/usr/bin:" + at}}, ""},
        Errc::denied,
-       at + "/plain.py: not executable"},
+       at + "/plain.py: is not executable"},
       {"no first line",
        {{at + "/text"}, {}, ""},
        Errc::invalid_input,
