@@ -69,7 +69,7 @@ def last_line(done) -> str:
 
 
 def tries(done) -> int:
-    return len(re.findall(r"; try \d+ of \d+ in ", done.stderr)) + 1
+    return len(re.findall(r"; attempt \d+ of \d+ in ", done.stderr)) + 1
 
 
 # --- downloads that succeed ---
@@ -119,7 +119,7 @@ def test_a_busy_server_is_asked_again_after_the_time_it_names(server, download):
     server.fault("key", status=503, code="SlowDown", headers={"Retry-After": "1"}, times=1)
     done = download("key")
     assert done.returncode == 0
-    pause = int(re.search(r"503 \(SlowDown\).*; try 2 of 5 in (\d+) ms", done.stderr)[1])
+    pause = int(re.search(r"503 \(SlowDown\).*; attempt 2 of 5 in (\d+) ms", done.stderr)[1])
     assert pause == 1000
 
 
@@ -179,7 +179,7 @@ def test_what_stays_wrong_is_given_up_after_five_tries(server, download, fault, 
     line = last_line(done)
     assert line.startswith("s3://bucket/key: ")
     assert want in done.stderr
-    assert line.endswith("(5 tries)")
+    assert line.endswith("(5 attempts)")
     assert server.count("GET", "key") == 5
 
 
@@ -258,7 +258,7 @@ def test_an_endpoint_without_a_server(toolkit, folder):
     done = toolkit(
         "download", "s3://bucket/key", folder / "got", AWS_ENDPOINT_URL_S3="http://127.0.0.1:1"
     )
-    assert last_line(done) == "s3://bucket/key: 127.0.0.1:1: Connection refused (5 tries)"
+    assert last_line(done) == "s3://bucket/key: 127.0.0.1:1: Connection refused (5 attempts)"
 
 
 # --- where credentials come from ---

@@ -45,7 +45,7 @@ TEST_CASE("doctor of a cluster: problems that stop all jobs, and those that only
   CHECK_FALSE(is_well(findings(facts)));
 
   facts = good_cluster();
-  facts.no_trial = "Slurm's sbatch says: invalid partition specified: gpu";
+  facts.no_trial = "Slurm's sbatch failed: invalid partition specified: gpu";
   CHECK_FALSE(is_well(findings(facts)));
   facts = good_cluster();
   facts.nodes = {node("node1", "drained")};

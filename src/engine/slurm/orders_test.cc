@@ -47,7 +47,7 @@ TEST_CASE("slurm orders: nothing is copied over another user's file, nothing can
 
 TEST_CASE("orders: the node that sbcast fails on is the one that it names") {
   CHECK(node_named_by_sbcast("REQUEST_FILE_BCAST(node2): Unspecified error") == "node2");
-  CHECK(node_named_by_sbcast("Slurm's sbcast says: REQUEST_FILE_BCAST(a-1): No space") == "a-1");
+  CHECK(node_named_by_sbcast("Slurm's sbcast failed: REQUEST_FILE_BCAST(a-1): No space") == "a-1");
   CHECK_FALSE(is_over_to_sbcast("REQUEST_FILE_BCAST(a-1): No space left on device"));
   CHECK(is_over_to_sbcast("Slurm job 16 lookup error: Job/step already completing or completed"));
   CHECK(is_over_to_sbcast("Slurm job 16 lookup error: Invalid job id specified"));
