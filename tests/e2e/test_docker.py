@@ -236,7 +236,7 @@ def test_no_key_reaches_the_servers_engine(engine, tmp_path):
                 request["AlgorithmSpecification"]["TrainingImage"] = name
                 with pytest.raises(ClientError) as refused:
                     api.create_training_job(**request)
-                assert "a Docker engine of the server's machine" in str(refused.value)
+                assert "a Docker engine on the server's machine" in str(refused.value)
             name = "docker://docker-daemon:5000/box:v1"  # A registry that is nowhere.
             request["AlgorithmSpecification"]["TrainingImage"] = name
             api.create_training_job(**request)

@@ -197,7 +197,7 @@ loop::Task<Result<std::string>> RegistryCalls::header_for(http::Head refused) {
   const Result<std::optional<FoundLogin>> found = co_await find_login_();
   if (!found) co_return found.error();
   login_origin_ = *found ? (*found)->origin : "";
-  login_ = *found ? (*found)->login.user + " of " + login_origin_ : "";
+  login_ = *found ? (*found)->login.user + " from " + login_origin_ : "";
   std::optional<Login> login;
   if (*found) login = (*found)->login;
   if (bearer != nullptr) {
@@ -210,7 +210,7 @@ loop::Task<Result<std::string>> RegistryCalls::header_for(http::Head refused) {
                                      image_.registry +
                                      ", which stores it in ~/.docker/config.json");
   if (!login->identity_token.empty())
-    co_return fail(Errc::denied, "the registry requires a password, but the login of " +
+    co_return fail(Errc::denied, "the registry requires a password, but the login from " +
                                      login_origin_ + " is a token");
   co_return basic(*login);
 }
@@ -233,7 +233,7 @@ loop::Task<Result<std::string>> RegistryCalls::token_of(Challenge challenge,
     co_return fail(
         Errc::denied,
         where + " returned " + std::to_string(status) +
-            (login_origin_.empty() ? " without a login" : " for the login of " + login_origin_));
+            (login_origin_.empty() ? " without a login" : " for the login from " + login_origin_));
   if (status != 200 || answer->too_long)
     co_return fail(Errc::closed, where + " returned " + std::to_string(status));
   Result<std::string> token = token_from(answer->text);

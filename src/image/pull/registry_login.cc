@@ -90,7 +90,7 @@ loop::Task<Result<MaybeLogin>> from_ecr(loop::Loop& loop, const Log& log, const 
       Result<Login> login = login_from_ecr(answer->text);
       if (!login) co_return login.error().in(what);
       co_return MaybeLogin(
-          FoundLogin{*std::move(login), "AWS's credentials of " + provider.origin()});
+          FoundLogin{*std::move(login), "the AWS credentials of " + provider.origin()});
     }
     Error why;
     bool worth = false;
@@ -146,7 +146,7 @@ Result<Login> login_from_ecr(std::string_view answer) {
 
 loop::Task<Result<MaybeLogin>> find_login(loop::Loop& loop, const Log& log, Env env,
                                           Reference image, LoginOptions options) {
-  if (options.given) co_return MaybeLogin(FoundLogin{*options.given, "the login that was given"});
+  if (options.given) co_return MaybeLogin(FoundLogin{*options.given, "the command line"});
   Result<MaybeLogin> found = co_await from_files(loop, env, image, options.helper_max);
   if (!found || found->has_value()) co_return found;
   std::optional<EcrRegistry> ecr = ecr_registry(image.registry);

@@ -10,7 +10,7 @@ namespace muster::places {
 namespace {
 
 constexpr const char* lost_reason =
-    "lost: the process that ran the job was killed, and its hosts with it; the log ends there";
+    "lost: the process that ran the job was killed together with its hosts; the log ends there";
 
 /// AWS's JSON has times as seconds since 1970.
 double seconds_of(UnixMillis time) {

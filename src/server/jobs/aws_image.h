@@ -31,8 +31,8 @@ std::optional<AwsImage> aws_image(std::string_view name);
 /// be missing. Two versions differ if their first two numbers differ.
 std::string lack_of(const AwsImage& image, const std::map<std::string, std::string>& versions);
 
-/// How a job of such an image runs: "runs as this machine: python /usr/bin/python3 (3.11.2),
-/// packages torch 2.1.0, numpy 1.26.4".
+/// How a job of such an image runs: "runs with this machine's programs: python
+/// /usr/bin/python3 (3.11.2), packages torch 2.1.0, numpy 1.26.4".
 std::string runs_as(const std::string& python, const std::map<std::string, std::string>& versions);
 
 /// The failure's reason with `lack` after its first line, if an import failed.

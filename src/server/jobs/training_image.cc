@@ -12,7 +12,7 @@ namespace {
 constexpr std::string_view note_start = "runs image ";
 constexpr std::string_view between = ", ";
 constexpr std::string_view engines_are_not_asked =
-    "is in a Docker engine of the server's machine, which jobs cannot use; push it to this server "
+    "is in a Docker engine on the server's machine, which jobs cannot use; push it to this server "
     "and use the pushed name";
 
 aws::Refusal invalid_image(const std::string& asked, const std::string& why) {

@@ -48,11 +48,11 @@ TEST_CASE("training image: the config decides which images run, and from which r
       {"a file of the server", R"({"registries": ["*"]})", "oci:/etc",
        "expected the name of an image in a registry"},
       {"an engine's image", R"({"registries": ["*"]})", "docker-daemon:box",
-       "TrainingImage docker-daemon:box: is in a Docker engine of the server's machine"},
+       "TrainingImage docker-daemon:box: is in a Docker engine on the server's machine"},
       {"an engine's image without any list", "{}", "docker-daemon:5000/box:v1",
        "which jobs cannot use; push it to this server"},
       {"podman's", R"({"registries": ["*/*"]})", "containers-storage:localhost/box",
-       "a Docker engine of the server's machine"},
+       "a Docker engine on the server's machine"},
       {"a registry that is called as an engine", R"({"registries": ["docker-daemon:5000/*"]})",
        "docker://docker-daemon:5000/box:v1", "image docker://docker-daemon:5000/box:v1 anywhere"},
   };
