@@ -55,7 +55,7 @@ Result<JobFolder> JobFolder::create(const std::string& state, const std::string&
   if (!lock) made = lock.error();
   if (made) made = write_file(fresh + "/key", hex(random_bytes(key_bytes)) + "\n", 0600);
   if (made && ::renameat2(AT_FDCWD, fresh.c_str(), AT_FDCWD, path.c_str(), RENAME_NOREPLACE) != 0)
-    made = errno == EEXIST ? name_in_use(path, name) : fail_errno(path);
+    made = errno == EEXIST ? name_in_use(path, name) : fail_errno("cannot create " + path);
   if (made) return JobFolder(path, *std::move(lock));
   static_cast<void>(remove_tree(fresh));
   return made.error();
@@ -63,7 +63,7 @@ Result<JobFolder> JobFolder::create(const std::string& state, const std::string&
 
 Result<JobFolder> JobFolder::take(const std::string& path) {
   Fd lock(::open((path + "/lock").c_str(), O_RDWR | O_CLOEXEC));
-  if (!lock) return fail_errno(path + "/lock");
+  if (!lock) return fail_errno("cannot open " + path + "/lock");
   if (::flock(lock.get(), LOCK_EX | LOCK_NB) == 0) return JobFolder(path, std::move(lock));
   return fail(Errc::denied, path + ": a process of the job is still running");
 }

@@ -208,7 +208,7 @@ Result<void> move_all(const std::vector<std::string>& names, const std::string& 
       done.push_back(name);
       continue;
     }
-    const Error error = fail_errno(to + "/" + name);
+    const Error error = fail_errno("cannot create " + to + "/" + name);
     for (const std::string& each : done)
       static_cast<void>(::rename((to + "/" + each).c_str(), (from + "/" + each).c_str()));
     return error;

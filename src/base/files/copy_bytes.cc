@@ -28,7 +28,7 @@ Result<void> write_at(int to, std::string_view bytes, off_t at, const std::strin
   while (!bytes.empty()) {
     const ssize_t count = ::pwrite(to, bytes.data(), bytes.size(), at);
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return fail_errno(path);
+    if (count < 0) return fail_errno("cannot write " + path);
     bytes.remove_prefix(static_cast<std::size_t>(count));
     at += count;
   }
@@ -46,12 +46,12 @@ Result<off_t> copy_range(int from, int to, off_t at, off_t end, bool& to_kernel,
       off_t read_at = at, write_from = at;
       const auto most = static_cast<std::size_t>(std::min(kernel_bytes, end - at));
       got = ::copy_file_range(from, &read_at, to, &write_from, most, 0);
-      if (got < 0 && is_of_the_disk(errno)) return fail_errno(path);
+      if (got < 0 && is_of_the_disk(errno)) return fail_errno("cannot copy " + path);
       to_kernel = got > 0 || (got < 0 && errno == EINTR);
     } else {
       chunk.resize(static_cast<std::size_t>(std::min(chunk_bytes, end - at)));
       got = ::pread(from, chunk.data(), chunk.size(), at);
-      if (got < 0 && errno != EINTR) return fail_errno(path);
+      if (got < 0 && errno != EINTR) return fail_errno("cannot copy " + path);
       if (got == 0) break;
       if (got > 0) TRY(write_at(to, {chunk.data(), static_cast<std::size_t>(got)}, at, path));
     }
@@ -77,7 +77,7 @@ Result<void> copy_bytes(int from, int to, const std::string& path) {
     if (at < want) return {};
   }
   const off_t length = ::lseek(from, 0, SEEK_END);
-  if (length > at && ::ftruncate(to, length) != 0) return fail_errno(path);
+  if (length > at && ::ftruncate(to, length) != 0) return fail_errno("cannot resize " + path);
   return {};
 }
 

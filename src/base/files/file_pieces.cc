@@ -19,7 +19,7 @@ Result<void> read_file_pieces(const std::string& path,
                               std::uint64_t bytes_max) {
   const Fd file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
   if (!file && errno == ENOENT) return {};
-  if (!file) return fail_errno(path);
+  if (!file) return fail_errno("cannot open " + path);
   return read_pieces(file.get(), path, 0, piece_bytes, [&](std::string_view piece) {
     bytes_max -= std::min<std::uint64_t>(bytes_max, piece.size());
     return take(piece) && bytes_max > 0;

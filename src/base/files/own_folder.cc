@@ -26,7 +26,7 @@ bool is_private_group(const Status& status, std::string_view groups) {
 
 Result<void> check_one(const Fd& folder, const std::string& path, uid_t caller, bool is_last) {
   Status status{};
-  if (::fstat(folder.get(), &status) != 0) return fail_errno(path);
+  if (::fstat(folder.get(), &status) != 0) return fail_errno("cannot open " + path);
   const std::string groups =
       (status.st_mode & S_IWGRP) != 0 ? read_file(groups_file).value_or("") : "";
   std::string why = why_not_own(status, caller, is_last, groups);
@@ -58,7 +58,7 @@ Result<void> check_own_folder(const std::string& path, uid_t caller) {
   const GivenPath given = TRY(walk_given(path, caller, check));
   if (given.missing.empty()) return check_one(given.held, given.path, caller, true);
   Status status{};
-  if (::fstat(given.held.get(), &status) != 0) return fail_errno(given.path);
+  if (::fstat(given.held.get(), &status) != 0) return fail_errno("cannot open " + given.path);
   if ((status.st_mode & S_ISVTX) == 0) return {};
   const Fd made = TRY(make_given_folder(given, std::nullopt, 0700));
   return check_own_folder(path, caller);

@@ -116,7 +116,7 @@ Result<void> remove_tree(const std::string& path) {
   const std::string above = slash == std::string::npos ? "." : path.substr(0, slash + 1);
   const Fd parent(::open(above.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (!parent && errno == ENOENT) return {};
-  if (!parent) return fail_errno(above);
+  if (!parent) return fail_errno("cannot open " + above);
   const std::size_t start = slash == std::string::npos ? 0 : slash + 1;
   Result<void> removed = remove_tree_at(parent.get(), path.substr(start, end + 1 - start));
   if (removed || slash == std::string::npos) return removed;

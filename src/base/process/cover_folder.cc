@@ -40,7 +40,7 @@ void show_again(const Fd& from, const std::string& folder, const std::string& na
 
 Result<void> cover_folder(const std::string& folder, const std::vector<std::string>& hidden) {
   const Fd before(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!before) return fail_errno(folder);
+  if (!before) return fail_errno("cannot open " + folder);
   const std::vector<std::string> names = TRY(names_in(before.get(), folder));
   if (names.size() > entries_max)
     return fail(Errc::invalid_input, folder + ": has more than 4096 entries to mount again");

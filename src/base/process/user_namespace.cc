@@ -16,7 +16,7 @@ namespace {
 /// The kernel takes a map in one write, or not at all.
 Result<void> tell(const char* path, const std::string& text) {
   const Fd fd(::open(path, O_WRONLY | O_CLOEXEC));
-  if (!fd) return fail_errno(path);
+  if (!fd) return fail_errno(std::string("cannot open ") + path);
   const Result<void> written = write_all(fd.get(), text);
   if (!written) return written.error().in(path);
   return {};
@@ -66,7 +66,8 @@ Result<void> enter_own_namespaces() {
   };
   const uid_t user = ::geteuid();
   const gid_t group = ::getegid();
-  if (::unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) return refused(errno_text("unshare"));
+  if (::unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0)
+    return refused(errno_text("cannot create namespaces"));
   if (const Result<void> mapped = map_one_id(user, group, user, group); !mapped)
     return refused(mapped.error().text);
   if (const Result<void> own = keep_own_mounts(); !own) return refused(own.error().text);

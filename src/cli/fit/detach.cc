@@ -82,10 +82,10 @@ Result<void> Detachment::leave(const std::string& log_file, const Json& word) {
   const Fd log(::open(log_file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
   if (!log) return fail_errno("cannot create " + log_file);
   if (::setsid() < 0) return fail_errno("cannot start a session");
-  if (::chdir("/") != 0) return fail_errno("/");
+  if (::chdir("/") != 0) return fail_errno("cannot enter /");
   ::prctl(PR_SET_PDEATHSIG, 0);
   TRY(write_all(parent_.get(), to_text(word)));
-  if (::dup2(log.get(), STDERR_FILENO) < 0) return fail_errno(log_file);
+  if (::dup2(log.get(), STDERR_FILENO) < 0) return fail_errno("cannot write to " + log_file);
   parent_.reset();
   return {};
 }

@@ -47,7 +47,7 @@ class Skeleton {
       return give(at, ids_);
     }
     if (errno == EEXIST) return {};
-    if (errno != ENOENT) return fail_errno(at);
+    if (errno != ENOENT) return fail_errno("cannot create " + at);
     TRY(folder(path.substr(0, path.rfind('/'))));
     return folder(path, mode);
   }

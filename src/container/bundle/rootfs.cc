@@ -54,7 +54,7 @@ class InDescriptors {
  public:
   static Result<InDescriptors> enter() {
     Fd before = TRY(open_folder("."));
-    if (::chdir("/proc/self/fd") != 0) return fail_errno("/proc/self/fd");
+    if (::chdir("/proc/self/fd") != 0) return fail_errno("cannot enter /proc/self/fd");
     return InDescriptors(std::move(before));
   }
   InDescriptors(InDescriptors&&) = default;

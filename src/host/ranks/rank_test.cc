@@ -133,7 +133,7 @@ TEST_CASE(
       {"nobody there",
        {{"MUSTER_SOCKET", "/no/such/socket"}},
        "",
-       "/no/such/socket: No such file or directory"},
+       "cannot connect to /no/such/socket: No such file or directory"},
       {"no rank", {{"OMPI_COMM_WORLD_RANK", ""}}, "", "not started by mpirun"},
       {"refused", {}, "the job is ending", "the job is ending"},
   };

@@ -24,7 +24,7 @@ Result<SocketClient> SocketClient::connect(const std::string& path) {
   Fd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (!socket) return fail_errno("cannot open a socket");
   if (::connect(socket.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0)
-    return fail_errno(path);
+    return fail_errno("cannot connect to " + path);
   return SocketClient(std::move(socket));
 }
 

@@ -176,7 +176,8 @@ Result<std::string> Store::ensure_layer(const Source& source, const std::string&
                                : unpack_into(folder.get(), fresh, diff_id, lowers, open, options);
     if (made) made = deliveries_.note(chain_id, source);
     if (made && !proves && ::rename(fresh.c_str(), path.c_str()) == 0) continue;
-    if (made && !proves && errno != ENOTEMPTY && errno != EEXIST) made = fail_errno(path);
+    if (made && !proves && errno != ENOTEMPTY && errno != EEXIST)
+      made = fail_errno("cannot create " + path);
     static_cast<void>(empty_folder(folder.get(), fresh));
     ::rmdir(fresh.c_str());
     if (!made) return made.error();

@@ -152,7 +152,7 @@ Result<Pruned> Store::sweep(const PruneOptions& options) {
 
 Result<std::optional<Pruned>> Store::prune(const PruneOptions& options) {
   Fd lock(::open((folder_ + "/lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-  if (!lock) return fail_errno(folder_ + "/lock");
+  if (!lock) return fail_errno("cannot open " + folder_ + "/lock");
   if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) return std::optional<Pruned>();
   Pruned pruned = TRY(sweep(options));
   lock.reset();

@@ -43,7 +43,7 @@ Result<Fd> listen_at(const std::string& host, std::uint16_t port) {
   const loop::TcpAddress address = TRY(address_of(host, port));
   const std::string where = host + ":" + std::to_string(port);
   Fd socket(::socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (!socket) return fail(Errc::system, errno_text(where));
+  if (!socket) return fail(Errc::system, errno_text("cannot listen on " + where));
   const int on = 1;
   const int off = 0;
   ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
@@ -51,7 +51,7 @@ Result<Fd> listen_at(const std::string& host, std::uint16_t port) {
     ::setsockopt(socket.get(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
   const auto* name = reinterpret_cast<const sockaddr*>(&address.storage);
   if (::bind(socket.get(), name, address.size) != 0 || ::listen(socket.get(), SOMAXCONN) != 0)
-    return fail(Errc::system, errno_text(where));
+    return fail(Errc::system, errno_text("cannot listen on " + where));
   return socket;
 }
 

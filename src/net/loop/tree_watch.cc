@@ -131,7 +131,7 @@ Result<void> TreeWatch::add(const std::string& path, const std::string& relative
   if (number >= 0)
     state_->put(number, relative);
   else if (errno != ENOENT && errno != ENOTDIR)
-    return fail_errno(path);
+    return fail_errno("cannot watch " + path);
   return {};
 }
 

@@ -157,13 +157,13 @@ Result<Fd> tcp_listen(std::uint16_t port, const std::string& address) {
     std::memcpy(&at.storage, &v6, at.size = sizeof v6);
   } else {
     socket = Fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    if (!socket) return fail(Errc::system, errno_text(where));
+    if (!socket) return fail(Errc::system, errno_text("cannot listen on " + where));
     std::memcpy(&at.storage, &v4, at.size = sizeof v4);
   }
   set_option(socket, SOL_SOCKET, SO_REUSEADDR, 1);  // The last job's closed sessions linger.
   if (::bind(socket.get(), reinterpret_cast<const sockaddr*>(&at.storage), at.size) != 0 ||
       ::listen(socket.get(), SOMAXCONN) != 0)
-    return fail(Errc::system, errno_text(where));
+    return fail(Errc::system, errno_text("cannot listen on " + where));
   return socket;
 }
 

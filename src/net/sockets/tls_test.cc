@@ -277,8 +277,8 @@ TEST_CASE("tls: a port in use is an error that names it") {
   const auto second = loop::TlsListener::open(loop, server.listener->port(), key_for);
   REQUIRE_FALSE(second);
   CHECK(second.error().code == Errc::system);
-  CHECK(second.error().text ==
-        "port " + std::to_string(server.listener->port()) + ": Address already in use");
+  CHECK(second.error().text == "cannot listen on port " + std::to_string(server.listener->port()) +
+                                   ": Address already in use");
 }
 
 TEST_CASE("tls: a session cut inside a frame is a protocol error") {

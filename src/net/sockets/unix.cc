@@ -50,7 +50,7 @@ struct Address {
       if (slash == std::string::npos) return fail(Errc::invalid_input, path + ": name too long");
       address.folder =
           Fd(::open(path.substr(0, slash + 1).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-      if (!address.folder) return fail_errno(path);
+      if (!address.folder) return fail_errno("cannot open the folder of " + path);
       text = "/proc/self/fd/" + std::to_string(address.folder.get()) + path.substr(slash);
     }
     if (text.empty() || text.size() >= sizeof address.name.sun_path)
@@ -146,7 +146,7 @@ Result<std::unique_ptr<UnixChannel>> unix_connect(Loop& loop, const std::string&
   if (::connect(socket.get(), address.get(), sizeof address.name) != 0) {
     if (errno == ECONNREFUSED)
       return fail(Errc::not_found, path + ": no process is listening there");
-    return fail_errno(path);
+    return fail_errno("cannot connect to " + path);
   }
   return unix_channel(loop, std::move(socket));
 }
@@ -160,8 +160,8 @@ Result<std::unique_ptr<UnixListener>> UnixListener::open(Loop& loop, const std::
     ::unlink(path.c_str());
     bound = ::bind(socket.get(), address.get(), sizeof address.name);
   }
-  if (bound != 0) return fail_errno(path);
-  if (::listen(socket.get(), SOMAXCONN) != 0) return fail_errno(path);
+  if (bound != 0) return fail_errno("cannot listen on " + path);
+  if (::listen(socket.get(), SOMAXCONN) != 0) return fail_errno("cannot listen on " + path);
   return std::unique_ptr<UnixListener>(
       std::make_unique<UnixCoreListener>(loop, std::move(socket), path));
 }

@@ -139,7 +139,7 @@ Result<std::unique_ptr<JobRecord>> JobRecord::prepare(loop::Loop& loop, const st
   std::unique_ptr<JobRecord> record(
       new JobRecord(loop, path, std::move(lock), std::move(description), std::move(calls)));
   if (!record->lock_ || ::flock(record->lock_.get(), LOCK_EX | LOCK_NB) != 0)
-    return fail_errno(path + "/lock");
+    return fail_errno("cannot lock " + path + "/lock");
   record->listener_ = TRY(loop::UnixListener::open(loop, path + "/control.sock"));
   record->tasks_.start(record->accept_all());
   return record;

@@ -160,7 +160,7 @@ Result<Fd> lock_data(const std::string& data, const Env& env) {
   outlive_others();
   if (::geteuid() == 0) TRY(note_private_folder(private_folder_register_of(env), data));
   Fd lock(::open((data + "/lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-  if (!lock) return fail_errno(data + "/lock");
+  if (!lock) return fail_errno("cannot open " + data + "/lock");
   struct flock whole {};
   whole.l_type = F_WRLCK;
   whole.l_whence = SEEK_SET;
