@@ -46,6 +46,7 @@ muster adds these operations to `sagemaker`:
 - `CheckTrainingJob` validates a `CreateTrainingJob` request without creating a job. Clients call
   `CheckTrainingJob` before they upload data.
 - `DescribeTrainingJobTimeline` returns the data for `sm timeline`.
+- `DescribeTrainingJobUsage` returns the data for `sm top`.
 - `DescribeTrainingJobStacks` and `DescribeTrainingJobNativeStacks` return the data for `sm stacks`.
 - `CreateWebLink` creates the link with which `sm ui` opens the web page.
 
