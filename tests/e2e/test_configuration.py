@@ -35,7 +35,7 @@ def known(config: dict, path) -> set[str]:
     path.write_text(json.dumps(config))
     done = check(path)
     told = done.stderr.strip().partition(" (sm explain ")[0]
-    said = re.search(r"(?:its keys are|one of the keys|the key) (.*)$", told)
+    said = re.search(r"(?:keys are|one of the keys|the key) (.*)$", told)
     assert done.returncode == 2 and said, done.stderr
     return set(re.split(r", | or ", said[1]))
 

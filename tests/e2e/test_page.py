@@ -160,7 +160,7 @@ def test_jobs_are_filtered_by_tag_type_and_dates(served, browser):
 def test_a_failed_job_says_why_and_where(served, browser):
     browser.open(f"{served.server.url}/ui/jobs/bad")
     browser.wait_text("OSError: Address already in use")
-    browser.wait_text("after algo-1 began, while running.")
+    browser.wait_text("after algo-1 started, while running.")
     browser.wait_text("another program on this host uses the port")
     browser.click_text("Go to the first error in the log")
     browser.wait("document.querySelector('.line.current')?.innerText.includes('Traceback')")
