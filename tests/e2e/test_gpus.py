@@ -268,8 +268,37 @@ def test_a_sick_card_goes_to_no_job(machine, standins, tmp_path, monkeypatch):
     assert "3 of 4 GPUs on this machine are free (example.com/gpu=0 is out of use: it needs" in text
     monkeypatch.setenv("MUSTER_SICK_GPUS", "use")
     text = finish(machine.fit(SEES, "--gpus", "4", "--verbose", output=other))
-    assert "jobs can still use it (MUSTER_SICK_GPUS)" in text, text
+    assert "jobs can still use it, as configured" in text, text
     assert "GPU 0: 1 uncorrected memory error since the last reset" in text, text
+
+
+def test_a_servers_queue_knows_sick_cards(standins, tmp_path, monkeypatch):
+    tools = driver_tool(tmp_path / "tools", 4, GPU_Recovery_Action="Reset")
+    monkeypatch.setenv("PATH", f"{tools}:{os.environ['PATH']}")
+    jobs = {"instance_types": {"ml.p3.8xlarge": {"gpus": 4}}, "network": "none"}
+    request = {
+        "TrainingJobName": "four",
+        "AlgorithmSpecification": {"TrainingImage": "host", "TrainingInputMode": "File"},
+        "RoleArn": "arn:aws:iam::000000000000:role/any",
+        "OutputDataConfig": {"S3OutputPath": "s3://bucket/out"},
+        "ResourceConfig": {
+            "InstanceType": "ml.p3.8xlarge",
+            "InstanceCount": 1,
+            "VolumeSizeInGB": 1,
+        },
+        "StoppingCondition": {"MaxRuntimeInSeconds": 100},
+    }
+    reason = r"gpus: 4 requested, 3 available \(example.com/gpu=0 needs recovery: Reset\)"
+    for name in ("avoids", "uses"):
+        (tmp_path / name).mkdir()
+    with SmServer(tmp_path / "avoids", jobs=jobs) as server:
+        server.client("s3").create_bucket(Bucket="bucket")
+        sagemaker = server.client("sagemaker")
+        with pytest.raises(sagemaker.exceptions.ClientError, match=reason):
+            sagemaker.create_training_job(**request)
+    with SmServer(tmp_path / "uses", jobs={**jobs, "sick_gpus": "use"}) as server:
+        server.client("s3").create_bucket(Bucket="bucket")
+        server.client("sagemaker").create_training_job(**request)
 
 
 def test_an_image_finds_the_drivers_libraries(machine, standins, tmp_path):

@@ -37,8 +37,9 @@ async function readMachine(signal) {
 
 function Cards({ runs, all, states }) {
   const cards = cardsOf(runs, states);
-  if (!all?.of && !all?.held && cards.length === 0) return null;
+  if (!all?.of && !all?.held && !all?.note && cards.length === 0) return null;
   return html`<section class="card"><h2>GPUs ${all?.of > 0 && html`<span class="quiet">${Math.max(all.of - all.held, 0)} free</span>`}</h2>
+    ${all?.note && html`<p class="note">Jobs do not use these GPUs: ${all.note}.</p>`}
     ${cards.length === 0 ? html`<p class="quiet">${all?.held ? "No GPU metrics yet." : "No job is using a GPU."}</p>`
       : html`<${Table} title="GPUs" columns=${["GPU", "Job", "Host", "Utilization", ...CARD_COLUMNS]} rows=${cards.map((each) =>
         [each.number, jobLink(each.job), each.host, `${Math.round(each.percent)}%`, ...cardCells(each.bytes, each.state)])} />`}</section>`;

@@ -149,7 +149,7 @@ std::vector<devices::Holding> LocalEngine::unfit_gpus(const std::vector<devices:
     const devices::CardHealth* const card = devices::card_of(gpu, answers.cards);
     if (card == nullptr || card->sickness.empty()) continue;
     notes.push_back(gpu.name + " " + card->sickness +
-                    (options_.devices.gives_sick ? "; jobs can still use it (MUSTER_SICK_GPUS)"
+                    (options_.devices.gives_sick ? "; jobs can still use it, as configured"
                                                  : "; jobs do not use it"));
     if (!options_.devices.gives_sick)
       unfit.push_back({.files = gpu.files(), .sickness = card->sickness});

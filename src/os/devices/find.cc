@@ -130,7 +130,7 @@ std::vector<int> in_order_of_bus(const std::map<std::string, int>& places) {
 
 Places places_of(const Env& env) {
   Places places{.cdi = {"/etc/cdi", "/var/run/cdi"}, .rootless = rootless_ids(env) > 0};
-  const auto sick = env.find("MUSTER_SICK_GPUS");
+  const auto sick = env.find(sick_gpus_variable);
   places.gives_sick = sick != env.end() && sick->second == "use";
   const auto named = env.find("MUSTER_CDI_FOLDERS");
   if (named == env.end() || named->second.empty()) return places;

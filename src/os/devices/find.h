@@ -12,6 +12,8 @@
 
 namespace muster::devices {
 
+inline constexpr const char* sick_gpus_variable = "MUSTER_SICK_GPUS";  ///< "use": gives_sick.
+
 /// Where a machine says which devices it has.
 struct Places {
   std::vector<std::string> cdi;  ///< Folders; a device in a later one takes precedence.
@@ -23,8 +25,8 @@ struct Places {
 };
 
 /// The CDI folders that MUSTER_CDI_FOLDERS of the program's own environment names, separated by
-/// ':', else the specification's: /etc/cdi, /var/run/cdi. `gives_sick` where MUSTER_SICK_GPUS is
-/// "use".
+/// ':', else the specification's: /etc/cdi, /var/run/cdi. `gives_sick` where
+/// `sick_gpus_variable` is "use".
 Places places_of(const Env& env);
 
 /// The machine's GPUs: those of CDI files (*.json, *.yaml) or, without such files, NVIDIA's plain

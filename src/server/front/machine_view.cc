@@ -15,6 +15,8 @@ Json resources(const jobs::Queue& queue) {
     Json row{{"name", name}, {"held", amount}};
     const auto of = queue.capacity().find(name);
     if (of != queue.capacity().end()) row["of"] = of->second;
+    const auto note = queue.notes().find(name);
+    if (note != queue.notes().end()) row["note"] = note->second;
     list.push_back(std::move(row));
   }
   return list;

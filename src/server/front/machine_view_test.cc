@@ -29,6 +29,18 @@ TEST_CASE("machine view: used resources with their holders, and the waiting jobs
   CHECK(view.at("elsewhere") == false);
 }
 
+TEST_CASE("machine view: a resource that is short says why, and so do the jobs that wait for it") {
+  jobs::Queue queue({{"gpu", 3}}, {}, {{"gpu", "gpu=0 needs recovery: Reset"}});
+  queue.add({"big", {{"gpu", 2}}});
+  queue.add({"next", {{"gpu", 2}}});
+  REQUIRE(queue.start(now) == std::vector<std::string>{"big"});
+  const Json view = machine_view(queue, now, false);
+  CHECK(view.at("resources")[0].at("note") == "gpu=0 needs recovery: Reset");
+  CHECK(view.at("waits")[0].at("why").get<std::string>().starts_with(
+      "place 1 of 1; gpus: 2 requested, 1 of 3 free (gpu=0 needs recovery: Reset); starts when "
+      "big"));
+}
+
 TEST_CASE("machine view: long lists are cut, and their lengths shown") {
   jobs::Queue queue({{"gpu", 1}});
   for (int i = 0; i < 500; ++i)

@@ -42,6 +42,7 @@
 #include "server/front/probes.h"
 #include "server/front/process_facts.h"
 #include "server/front/s3_room.h"
+#include "server/front/server_gpus.h"
 #include "server/front/server_main_config.h"
 #include "server/front/server_main_front.h"
 #include "server/front/service.h"
@@ -109,20 +110,16 @@ Result<std::string> metrics_token(const ServerConfig& config) {
                                        ": expected at least 16 characters");
 }
 
-/// Checks the GPUs that the config gives to jobs on this machine; on a cluster, Slurm knows the
-/// nodes' GPUs.
-Result<void> check_gpus(const ServerConfig& config, const jobs::JobConfig& jobs, const Env& env) {
-  if (config.slurm) return {};
-  return jobs::check_gpus(jobs, [&env] { return places::count_gpus(env); });
-}
-
 Result<ServerConfig> load(const ServerFlags& flags, const Env& env) {
   std::string file;
   if (!flags.config.empty()) file = TRY(read_given(flags.config));
   Result<ServerConfig> config = config_of(flags, file, env);
   if (config) {
     const Result<jobs::JobConfig> jobs = jobs::job_config_from(config->jobs);
-    const Result<void> gpus = jobs ? check_gpus(*config, *jobs, env) : jobs.error();
+    // On a cluster, Slurm knows the nodes' GPUs.
+    const Result<void> gpus = !jobs           ? jobs.error()
+                              : config->slurm ? Result<void>()
+                                              : check_gpus(*jobs, env);
     if (!gpus) config = gpus.error();
     const Result<void> logins = jobs ? check_logins(*jobs) : Result<void>();
     if (!logins) config = logins.error();
@@ -226,14 +223,6 @@ struct Server {
   loop::Tasks calls{loop};         ///< Running calls of the service.
   std::unique_ptr<http::Server> http;
 };
-
-/// The queue promises no GPU that the engine would not give to a job.
-void count_in_gpus(const Server& server, jobs::JobConfig& config, const Env& env) {
-  const places::GpuHealth health = places::gpu_health(env);
-  for (const std::string& line : health.unfit_lines)
-    server.log.warning(line + (health.unfit > 0 ? "; jobs do not use it" : ""));
-  jobs::count_in_gpus(config, places::count_gpus(env).value_or(0) - health.unfit);
-}
 
 Result<void> load_keys(Server& server) {
   const std::vector<store::AccessKey> of_config = TRY(read_keys(server.config.keys));
@@ -484,9 +473,10 @@ Result<void> open(Server& server, const Env& env) {
   const int processors = is_here ? static_cast<int>(std::thread::hardware_concurrency()) : 0;
   jobs::JobConfig config = TRY(jobs::job_config_from(server.config.jobs, processors));
   // An unreadable file is reported by the job that needs it, and by sm doctor.
-  if (is_here) count_in_gpus(server, config, env);
+  const Env own = machine_env(env, config);
+  if (is_here) count_in_gpus(server.log, config, own);
   config.own_images = own_names(server.config, server.http->port());
-  open_machine(server, config, env);
+  open_machine(server, config, own);
   jobs::Runner::Options jobs;
   jobs.preparation = TRY(preparation_options(server, std::move(config), env));
   jobs.data = server.config.data;

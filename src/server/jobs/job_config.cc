@@ -20,6 +20,7 @@ constexpr double number_max = 1e9;
 constexpr std::chrono::seconds pull_limit_max = std::chrono::hours(7 * 24);
 constexpr const char* local_type = "local";
 constexpr const char* all_gpus_type = "local_gpu";
+constexpr std::size_t unfit_gpus_named = 4;
 
 Error expected_key(const std::string& key, const std::string& want) {
   return expected("jobs." + key, want);
@@ -223,6 +224,12 @@ Result<void> set_native_drivers(JobConfig& config, const Json& json) {
   return {};
 }
 
+Result<void> set_sick_gpus(JobConfig& config, const Json& json) {
+  if (json != "avoid" && json != "use") return expected_key("sick_gpus", "\"avoid\" or \"use\"");
+  config.uses_sick_gpus = json == "use";
+  return {};
+}
+
 Result<void> set_network(JobConfig& config, const Json& json) {
   config.network = TRY(network_at(json, "network"));
   return {};
@@ -366,6 +373,7 @@ constexpr struct {
     {"image_policy", set_image_policy},
     {"instance_types", set_instance_types},
     {"capacity", set_capacity},
+    {"sick_gpus", set_sick_gpus},
     {"priority_max", set_priority_max},
     {"waiting_max", set_waiting_max},
     {"first_user_id", set_first_user_id},
@@ -452,9 +460,17 @@ Result<JobConfig> job_config_from(const Json& json, int processors) {
   return config;
 }
 
-void count_in_gpus(JobConfig& config, int gpus) {
+void count_in_gpus(JobConfig& config, int gpus, const std::vector<std::string>& unfit) {
   config.machine_gpus = gpus;
-  if (gpus > 0) config.capacity.try_emplace("gpu", gpus);
+  if (gpus == 0 && unfit.empty()) return;
+  std::int64_t& limit = config.capacity.try_emplace("gpu", gpus).first->second;
+  limit = std::min<std::int64_t>(limit, gpus);
+  if (unfit.empty()) return;
+  const std::size_t named = std::min(unfit.size(), unfit_gpus_named);
+  config.notes["gpu"] =
+      join({unfit.begin(), unfit.begin() + static_cast<std::ptrdiff_t>(named)}, "; ");
+  if (named < unfit.size())
+    config.notes["gpu"] += "; and " + std::to_string(unfit.size() - named) + " more";
 }
 
 Result<void> check_gpus(const JobConfig& config, const std::function<Result<int>()>& count) {

@@ -68,7 +68,9 @@ struct JobConfig {
   std::string pip_conf;  ///< A pip configuration file for the hosts of all jobs; or empty.
   std::optional<std::int64_t> first_user_id;  ///< The first user id of jobs, 65,536 for each.
   Amounts capacity;                           ///< As server/queue/schedule.h names them.
+  Notes notes;                                ///< On `capacity`: which GPUs no job gets, and why.
   int machine_gpus = 0;                       ///< See count_in_gpus().
+  bool uses_sick_gpus = false;                ///< Jobs also get GPUs that their driver calls unfit.
   struct PriorityMax {
     std::string pattern;  ///< Access keys' ids, as above.
     int most = 0;
@@ -99,9 +101,10 @@ Result<JobConfig> job_config_from(const Json& json, int processors = 0);
 /// counts them and is called only if the config gives any.
 Result<void> check_gpus(const JobConfig& config, const std::function<Result<int>()>& count);
 
-/// Sets the machine's number of GPUs: the GPUs of "local_gpu", and the limit for all jobs together
-/// unless the config has one.
-void count_in_gpus(JobConfig& config, int gpus);
+/// Sets the number of GPUs that jobs can get: the GPUs of "local_gpu", and the limit for all jobs
+/// together unless the config has a lower one. `unfit`: a line for each of the machine's other
+/// GPUs.
+void count_in_gpus(JobConfig& config, int gpus, const std::vector<std::string>& unfit = {});
 
 /// A line for each interpreter path in the config at which `is_program` finds no program. It may be
 /// installed later; until then, jobs that use it fail.

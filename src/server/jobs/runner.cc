@@ -45,7 +45,8 @@ Runner::Runner(loop::Loop& loop, engine::Engine& engine, const server::JournalFi
       preparation_(keys_, options_.preparation),
       reserve_(options_.data + "/reserve"),
       // If hosts wait in the engine's own queue, this queue does not delay them.
-      queue_(engine.schedules() ? Amounts() : options_.preparation.config.capacity),
+      queue_(engine.schedules() ? Amounts() : options_.preparation.config.capacity, QueueRules(),
+             options_.preparation.config.notes),
       waits_changed_(loop),
       tasks_(loop) {}
 

@@ -12,7 +12,8 @@ constexpr std::chrono::seconds outlook_kept{1};
 
 }  // namespace
 
-Queue::Queue(Amounts capacity, QueueRules rules) : capacity_(std::move(capacity)), rules_(rules) {}
+Queue::Queue(Amounts capacity, QueueRules rules, Notes notes)
+    : capacity_(std::move(capacity)), rules_(rules), notes_(std::move(notes)) {}
 
 std::size_t Queue::kind_for(const Amounts& needs) {
   const auto [found, is_new] = kind_of_.try_emplace(needs, kinds_.size());

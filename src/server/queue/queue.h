@@ -28,7 +28,7 @@ struct Outlook {
 class Queue {
  public:
   /// `capacity`: the limit for all jobs together; a resource that it does not list has no limit.
-  explicit Queue(Amounts capacity, QueueRules rules = {});
+  explicit Queue(Amounts capacity, QueueRules rules = {}, Notes notes = {});
   Queue(const Queue&) = delete;  // Orders point to jobs.
   Queue& operator=(const Queue&) = delete;
 
@@ -67,8 +67,8 @@ class Queue {
   bool set_priority(const std::string& job, int priority);
 
   /// The place of `job` among the waiting jobs, what it waits for, which job is before it and why,
-  /// and its latest start if known: "place 1 of 3; gpus: 4 wanted, 1 of 8 free; starts when train-3
-  /// ends, by 14:05 UTC at the latest". Empty if it does not wait.
+  /// and its latest start if known: "place 1 of 3; gpus: 4 requested, 1 of 8 free; starts when
+  /// train-3 ends, by 14:05 UTC at the latest". Empty if it does not wait.
   std::string why_waiting(const std::string& job, UnixMillis now) const;
   /// The place, from 1; none if the job does not wait.
   std::optional<std::size_t> place(const std::string& job, UnixMillis now) const;
@@ -80,6 +80,7 @@ class Queue {
   bool waits(const std::string& job) const { return waiting_.contains(job); }
 
   const Amounts& capacity() const { return capacity_; }
+  const Notes& notes() const { return notes_; }
   const Pass::Runs& running() const { return running_; }
   std::size_t waiting_count() const { return waiting_.size(); }
   std::size_t waiting_count(const std::string& key) const;
@@ -120,6 +121,7 @@ class Queue {
 
   Amounts capacity_;
   QueueRules rules_;
+  Notes notes_;
   std::map<std::string, Waiting> waiting_;  ///< By name.
   std::map<std::string, KeyOrder> orders_;  ///< By key, for keys with waiting jobs.
   std::vector<Kind> kinds_;                 ///< An entry without jobs is reused.

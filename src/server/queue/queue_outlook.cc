@@ -136,14 +136,15 @@ std::string Queue::why_waiting(const std::string& job, UnixMillis now) const {
   const Outlook& known = outlook(now);
   std::string text =
       "place " + std::to_string(*place(job, now)) + " of " + std::to_string(waiting_.size());
-  if (const std::vector<std::string> never = beyond(capacity_, demand.needs); !never.empty())
+  if (const std::vector<std::string> never = beyond(capacity_, demand.needs, notes_);
+      !never.empty())
     return text + "; can never start: " + never.front();
   const Own own = own_place(found->second, known.now);
   const Reservation* const reserved = reservation_of(known, job);
   const Place* const ahead = reserved == nullptr ? first_ahead(found->second, own, known) : nullptr;
   if (ahead != nullptr)
     text += ", behind " + ahead->job->demand.job + why_behind(known, *own.place, *ahead);
-  const std::vector<std::string> missing = lacks(capacity_, held_, demand.needs);
+  const std::vector<std::string> missing = lacks(capacity_, held_, demand.needs, notes_);
   for (const std::string& each : missing) text += "; " + each;
   if (reserved != nullptr && !reserved->after.empty())
     text += "; starts when " + reserved->after + " ends, by " + time_text(reserved->at, known.now) +

@@ -24,6 +24,11 @@ std::string config_amount(const std::string& name, std::int64_t amount) {
   return text.data();
 }
 
+std::string note_on(const std::string& name, const Notes& notes) {
+  const auto found = notes.find(name);
+  return found == notes.end() ? "" : " (" + found->second + ")";
+}
+
 std::int64_t amount_in(const Amounts& amounts, const std::string& name) {
   const auto found = amounts.find(name);
   return found == amounts.end() ? 0 : found->second;
@@ -126,22 +131,24 @@ std::optional<Reservation> Pass::reservation_for(const Demand& job) const {
   return reserved;
 }
 
-std::vector<std::string> beyond(const Amounts& capacity, const Amounts& needs) {
+std::vector<std::string> beyond(const Amounts& capacity, const Amounts& needs, const Notes& notes) {
   std::vector<std::string> lines;
   for (const std::string& name : short_of(capacity, {}, needs))
     lines.push_back(config_name(name) + ": " + config_amount(name, needs.at(name)) +
-                    " requested, " + config_amount(name, capacity.at(name)) + " available");
+                    " requested, " + config_amount(name, capacity.at(name)) + " available" +
+                    note_on(name, notes));
   return lines;
 }
 
-std::vector<std::string> lacks(const Amounts& capacity, const Amounts& held, const Amounts& needs) {
+std::vector<std::string> lacks(const Amounts& capacity, const Amounts& held, const Amounts& needs,
+                               const Notes& notes) {
   std::vector<std::string> lines;
   for (const std::string& name : short_of(capacity, held, needs)) {
     const std::int64_t all = capacity.at(name);
     const std::int64_t free = std::max<std::int64_t>(0, all - amount_in(held, name));
     lines.push_back(config_name(name) + ": " + config_amount(name, needs.at(name)) +
                     " requested, " + config_amount(name, free) + " of " + config_amount(name, all) +
-                    " free");
+                    " free" + note_on(name, notes));
   }
   return lines;
 }

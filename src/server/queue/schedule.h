@@ -14,6 +14,9 @@ namespace muster::jobs {
 /// Amounts by name. Names are the config's: "cpu" (thousandths), "memory" (bytes), "gpu",
 /// "ml.c5.xlarge" (hosts of that instance type at a time), "hosts" (of whatever type).
 using Amounts = std::map<std::string, std::int64_t>;
+/// By the same names, why there is less than people may expect: "nvidia.com/gpu=0 needs recovery:
+/// Reset".
+using Notes = std::map<std::string, std::string>;
 
 /// `count` times what one host needs, added to `amounts`.
 void add(Amounts& amounts, const Amounts& each, std::int64_t count);
@@ -97,10 +100,12 @@ bool spares(const Reservation& reserved, const Demand& job);
 bool leaves(const Reservation& reserved, const Demand& job, UnixMillis now);
 
 /// The resources in `needs` that exceed the whole `capacity`: one line each, in the config's words,
-/// "gpus: 8 wanted, 4 there". Empty for a job that can run. Pure.
-std::vector<std::string> beyond(const Amounts& capacity, const Amounts& needs);
+/// "gpus: 8 requested, 4 available", with the resource's note. Empty for a job that can run. Pure.
+std::vector<std::string> beyond(const Amounts& capacity, const Amounts& needs,
+                                const Notes& notes = {});
 
-/// "gpus: 4 wanted, 1 of 8 free" for each of `names`. Pure.
-std::vector<std::string> lacks(const Amounts& capacity, const Amounts& held, const Amounts& needs);
+/// "gpus: 4 requested, 1 of 8 free" for each resource that is short, with its note. Pure.
+std::vector<std::string> lacks(const Amounts& capacity, const Amounts& held, const Amounts& needs,
+                               const Notes& notes = {});
 
 }  // namespace muster::jobs
