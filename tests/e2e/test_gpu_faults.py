@@ -5,7 +5,9 @@ The tests' namespace has a pipe for /dev/kmsg, to which only the test writes, an
 """
 
 import contextlib
+import json
 import os
+import pathlib
 import stat
 import subprocess
 
@@ -99,3 +101,39 @@ def test_a_log_that_cannot_be_read_is_said_once(machine, gpus, tmp_path):
         job = machine.fit("print('runs')", "--gpus", "1", "--verbose")
         assert job.wait(GUARD_SECONDS) == 0, job.text
     assert job.text.count("GPU errors (Xid) cannot be read here: /dev/kmsg: ") == 1, job.text
+
+
+def test_the_journal_is_read_where_the_log_cannot_be(machine, kernel_log, tmp_path, monkeypatch):
+    """As for members of systemd-journal: the system's journal is readable, /dev/kmsg is not."""
+    closed = tmp_path / "closed"
+    os.mknod(closed, stat.S_IFSOCK | 0o600)
+    journal = tmp_path / "journal"
+    (journal / "0a1b").mkdir(parents=True)
+    (journal / "0a1b" / "system.journal").touch()
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    said = tools / "said"
+    os.mkfifo(said)
+    program = tools / "journalctl"
+    program.write_text(f"""#!/bin/sh
+[ "$*" = "-k -f -n 0 -o json" ] || exit 1
+while read -r line; do echo "$line"; done <{said}
+: >{tools}/told
+read -r forever <{said}
+""")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tools}:{os.environ['PATH']}")
+    gate = machine.folder / "gate"
+    gate.mkdir()
+    pathlib.Path("/run/log/journal").mkdir(parents=True, exist_ok=True)
+    with mounted(closed, "/dev/kmsg"), mounted(journal, "/run/log/journal"):
+        job = machine.fit(FAILS, "--gpus", "2", "--verbose", "--bind", f"{gate}:/gate")
+        wait_until("the job to run", lambda: "runs" in job.text or job.ended_at)
+        line = {"PRIORITY": "3", "SYSLOG_FACILITY": "0", "MESSAGE": LOST.partition(";")[2].strip()}
+        with said.open("w") as lines:
+            lines.write(json.dumps(line) + "\n")
+        wait_until("the line to be read", (tools / "told").exists)
+        (gate / "open").touch()
+        assert job.wait(GUARD_SECONDS) == 1, job.text
+    assert "algo-1: GPU 1 fell off the bus (Xid 79): not your code" in job.text, job.text
+    assert "cannot be read here" not in job.text, job.text

@@ -1,15 +1,19 @@
 #include "machine/steward/card_faults.h"
 
 #include <fcntl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <csignal>
 
+#include "base/files/folder.h"
 #include "base/text.h"
 #include "os/devices/find.h"
 #include "os/devices/gpu_figures.h"
+#include "os/supervise/spawn.h"
 
 namespace muster::steward {
 namespace {
@@ -17,7 +21,9 @@ namespace {
 constexpr const char* kernel_log = "/dev/kmsg";
 constexpr const char* driver_folder = "/proc/driver/nvidia/gpus";
 constexpr std::size_t record_bytes_max = 16 << 10;  ///< The kernel's own limit is 8 KiB.
+constexpr std::size_t line_bytes_max = 64 << 10;
 constexpr int records_at_once = 1000;
+constexpr std::array<const char*, 2> journal_folders = {"/run/log/journal", "/var/log/journal"};
 constexpr std::size_t kept_max = 64;
 constexpr std::size_t lines_max = 8;
 constexpr std::chrono::seconds explains_for{30};
@@ -40,36 +46,91 @@ std::vector<int> gpu_numbers_of(const job::HostSpec& spec, const Env& env) {
                             : devices::gpu_numbers(given->second);
 }
 
-Result<CardFaults> CardFaults::follow(const std::vector<int>& gpus) {
-  Fd log(::open(kernel_log, O_RDONLY | O_NONBLOCK | O_CLOEXEC));
-  if (!log) return fail_errno(std::string("cannot open ") + kernel_log);
-  ::lseek(log.get(), 0, SEEK_END);  // Earlier faults are not the job's.
-  std::map<std::string, int> places;
-  for (const auto& [place, number] : devices::gpu_places(driver_folder))
-    if (std::find(gpus.begin(), gpus.end(), number) != gpus.end())
-      places.emplace(place.substr(0, place.rfind('.')), number);
-  return CardFaults(std::move(log), std::move(places));
+std::map<std::string, int> gpu_places_of(const std::vector<int>& gpus) {
+  std::map<std::string, int> places = devices::gpu_places(driver_folder);
+  std::erase_if(places, [&gpus](const auto& place) {
+    return std::find(gpus.begin(), gpus.end(), place.second) == gpus.end();
+  });
+  return places;
 }
 
-CardFaults::CardFaults(Fd log, std::map<std::string, int> places)
-    : log_(std::move(log)), places_(std::move(places)) {}
+Follower::~Follower() {
+  if (pid_ == 0) return;
+  ::kill(pid_, SIGKILL);
+  ::waitpid(pid_, nullptr, 0);
+}
+
+bool may_read_journal(const std::vector<std::string>& folders) {
+  for (const std::string& folder : folders)
+    for (const std::string& machine : names_in(folder).value_or(std::vector<std::string>())) {
+      const std::string file = folder + "/" + machine + "/system.journal";
+      if (::faccessat(AT_FDCWD, file.c_str(), R_OK, AT_EACCESS) == 0) return true;
+    }
+  return false;
+}
+
+Result<CardFaults> CardFaults::follow(const std::vector<int>& gpus, const Env& env) {
+  std::map<std::string, int> places;
+  for (const auto& [place, number] : gpu_places_of(gpus))
+    places.emplace(place.substr(0, place.rfind('.')), number);
+  Fd log(::open(kernel_log, O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  if (log) {
+    ::lseek(log.get(), 0, SEEK_END);  // Earlier faults are not the job's.
+    return CardFaults(std::move(log), std::move(places));
+  }
+  const Error why = fail_errno(std::string("cannot open ") + kernel_log);
+  const Fd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
+  Result<Pipe> out = make_pipe();
+  if (!null || !out || !may_read_journal({journal_folders.begin(), journal_folders.end()}))
+    return why;
+  ::fcntl(out->read.get(), F_SETFL, O_NONBLOCK);
+  const Command command{
+      .argv = {"journalctl", "-k", "-f", "-n", "0", "-o", "json"}, .env = env, .cwd = "/"};
+  const supervise::Stdio stdio{null.get(), out->write.get(), null.get(), {}};
+  const Result<pid_t> pid = supervise::spawn(command, stdio, {.death_signal = SIGKILL});
+  if (!pid) return why;
+  CardFaults faults(std::move(out->read), std::move(places), Form::journal);
+  faults.follower_.emplace(*pid);
+  return faults;
+}
+
+CardFaults::CardFaults(Fd log, std::map<std::string, int> places, Form form)
+    : log_(std::move(log)), form_(form), places_(std::move(places)) {}
 
 void CardFaults::look(TimePoint now) {
   CHECK_THAT(seen_.empty() || seen_.back().time <= now, "time went back");
+  for (int i = 0; i < records_at_once; ++i)
+    if (!read_once(now)) return;
+}
+
+bool CardFaults::read_once(TimePoint now) {
   std::array<char, record_bytes_max> buffer;
-  for (int i = 0; i < records_at_once; ++i) {
-    const ssize_t count = ::read(log_.get(), buffer.data(), buffer.size());
-    // EPIPE: the kernel dropped records because its buffer was full; the next read continues after
-    // the gap.
-    if (count < 0 && (errno == EPIPE || errno == EINTR)) continue;
-    if (count <= 0) return;
-    const std::string_view record(buffer.data(), static_cast<std::size_t>(count));
-    const std::optional<devices::Xid> xid = devices::xid_in(record);
-    const auto place = xid ? places_.find(xid->bus) : places_.end();
-    if (place == places_.end()) continue;
-    seen_.push_back({*xid, place->second, now});
-    if (seen_.size() > kept_max) seen_.pop_front();
+  const ssize_t count = ::read(log_.get(), buffer.data(), buffer.size());
+  // EPIPE: the kernel dropped records because its buffer was full; the next read continues after
+  // the gap.
+  if (count < 0 && (errno == EPIPE || errno == EINTR)) return true;
+  if (count <= 0) return false;
+  const std::string_view text(buffer.data(), static_cast<std::size_t>(count));
+  if (form_ == Form::records) {
+    take(text, now);
+    return true;
   }
+  for (const char c : text) {
+    if (c != '\n' && line_.size() < line_bytes_max) line_ += c;
+    if (c != '\n') continue;
+    const std::optional<std::string> record = devices::record_in_journal(line_);
+    line_.clear();
+    if (record) take(*record, now);
+  }
+  return true;
+}
+
+void CardFaults::take(std::string_view record, TimePoint now) {
+  const std::optional<devices::Xid> xid = devices::xid_in(record);
+  const auto place = xid ? places_.find(xid->bus) : places_.end();
+  if (place == places_.end()) return;
+  seen_.push_back({*xid, place->second, now});
+  if (seen_.size() > kept_max) seen_.pop_front();
 }
 
 CardFaults::Found CardFaults::explaining(TimePoint end) const {

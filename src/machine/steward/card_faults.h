@@ -1,8 +1,13 @@
 #pragma once
 
+#include <sys/types.h>
+
 #include <deque>
 #include <map>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/fd.h"
@@ -18,16 +23,43 @@ namespace muster::steward {
 /// scheduler's variables in `env`.
 std::vector<int> gpu_numbers_of(const job::HostSpec& spec, const Env& env);
 
+/// The numbers of these GPUs by bus_name() of their places, as the driver says.
+std::map<std::string, int> gpu_places_of(const std::vector<int>& gpus);
+
+/// A program that is killed when this object ends.
+class Follower {
+ public:
+  explicit Follower(pid_t pid) : pid_(pid) {}
+  Follower(Follower&& other) noexcept : pid_(std::exchange(other.pid_, 0)) {}
+  Follower& operator=(Follower&& other) noexcept {
+    std::swap(pid_, other.pid_);
+    return *this;
+  }
+  ~Follower();
+
+ private:
+  pid_t pid_;  ///< 0: none.
+};
+
+/// True if this process may read the kernel's messages in the journal: a member of systemd-journal
+/// or adm, as a rule. `folders`: /run/log/journal, /var/log/journal.
+bool may_read_journal(const std::vector<std::string>& folders);
+
 /// Follows the kernel log's messages from the driver of a host's GPUs. They can explain a failure
 /// of the host, but never cause one.
 class CardFaults {
  public:
-  /// Starts following the GPUs with these numbers. Error: the log cannot be read; the text has its
-  /// name.
-  static Result<CardFaults> follow(const std::vector<int>& gpus);
-  /// `log`: each read() returns whole records and never blocks. `places`: the bus addresses of the
-  /// host's GPUs, without the function: ":0b:00".
-  CardFaults(Fd log, std::map<std::string, int> places);
+  /// Starts following the GPUs with these numbers: in the log itself or, where this process must
+  /// not read that, in the journal, by `journalctl` on PATH of `env`. Error: neither can be read;
+  /// the text has the log's name.
+  static Result<CardFaults> follow(const std::vector<int>& gpus, const Env& env);
+  enum class Form {
+    records,  ///< Each read() returns one whole record of /dev/kmsg.
+    journal,  ///< Lines of `journalctl -o json`.
+  };
+  /// `log`: never blocks. `places`: the bus addresses of the host's GPUs, without the function:
+  /// ":0b:00".
+  CardFaults(Fd log, std::map<std::string, int> places, Form form = Form::records);
 
   /// Reads the available records, at most a thousand. `now` must not go back.
   void look(TimePoint now);
@@ -46,7 +78,14 @@ class CardFaults {
     int gpu = 0;
     TimePoint time{};
   };
+  /// A record, or some lines. False: there are no more now.
+  bool read_once(TimePoint now);
+  void take(std::string_view record, TimePoint now);
+
   Fd log_;
+  Form form_;
+  std::string line_;                  ///< The start of a line of the journal.
+  std::optional<Follower> follower_;  ///< Writes the journal's lines.
   std::map<std::string, int> places_;
   std::deque<Seen> seen_;  ///< The latest messages.
 };

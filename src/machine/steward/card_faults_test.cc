@@ -1,9 +1,13 @@
 #include "machine/steward/card_faults.h"
 
 #include <doctest/doctest.h>
+#include <fcntl.h>
 #include <sys/socket.h>
 
 #include "base/command.h"
+#include "base/fd.h"
+#include "base/files/folder.h"
+#include "base/files/remove_tree.h"
 
 using namespace muster;
 using namespace std::chrono_literals;
@@ -88,4 +92,34 @@ TEST_CASE("card faults: a host's GPUs are those of its device files, or a schedu
   CHECK(steward::gpu_numbers_of(light, {{"SLURM_STEP_GPUS", "6,7"}}) == std::vector<int>{6, 7});
   light.devices.gpus = {};
   CHECK(steward::gpu_numbers_of(light, {{"SLURM_STEP_GPUS", "6,7"}}).empty());
+}
+
+TEST_CASE("card faults: the journal's lines are read whole, however they arrive") {
+  Pipe log = *make_pipe();
+  REQUIRE(::fcntl(log.read.get(), F_SETFL, O_NONBLOCK) == 0);
+  CardFaults faults(std::move(log.read), {{":0b:00", 3}}, CardFaults::Form::journal);
+  const auto says = [&](const std::string& text) {
+    REQUIRE(write_all(log.write.get(), text));
+    faults.look(start);
+    return faults.explaining(start).lines;
+  };
+  const std::string begin = R"({"PRIORITY":"3","SYSLOG_FACILITY":"0","MESSAGE":"NVRM: Xid )";
+  CHECK(says("-- Journal begins --\n" + begin).empty());
+  CHECK(says("(PCI:0000:0b:00): 79, GPU has fallen off the bus.\"}").empty());
+  CHECK(says("\n{}\n") ==
+        std::vector<std::string>{"GPU 3 fell off the bus (Xid 79): not your code"});
+  log.write.reset();
+  faults.look(start);  // journalctl has ended.
+  CHECK(faults.explaining(start).lines.size() == 1);
+}
+
+TEST_CASE("card faults: the journal is read by those who may read the system's file") {
+  const Result<std::string> top = make_private_folder("/tmp", "muster-journal-");
+  REQUIRE(top);
+  CHECK_FALSE(steward::may_read_journal({*top, *top + "/missing"}));
+  REQUIRE(make_folders(*top + "/0a1b", 0700));
+  CHECK_FALSE(steward::may_read_journal({*top}));
+  REQUIRE(write_file(*top + "/0a1b/system.journal", "", 0600));
+  CHECK(steward::may_read_journal({*top + "/missing", *top}));
+  REQUIRE(remove_tree(*top));
 }

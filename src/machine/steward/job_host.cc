@@ -299,11 +299,12 @@ loop::Task<> HostRun::watch_places() {
 void HostRun::follow_cards() {
   const std::vector<int> gpus = gpu_numbers_of(spec_, env_);
   if (gpus.empty()) return;
-  Result<CardFaults> cards = CardFaults::follow(gpus);
+  Result<CardFaults> cards = CardFaults::follow(gpus, env_);
   if (cards) cards_ = *std::move(cards);
   if (!cards)
-    log("info", "GPU errors (Xid) cannot be read here: " + cards.error().text +
-                    "; reading them requires root or CAP_SYSLOG");
+    log("info",
+        "GPU errors (Xid) cannot be read here: " + cards.error().text +
+            "; reading them requires root, CAP_SYSLOG, or the group systemd-journal or adm");
 }
 
 // The steps from the host's end to its removal.

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <iterator>
+#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "base/letters.h"
 #include "base/text.h"
 #include "os/devices/gpu_figures.h"
@@ -72,7 +74,25 @@ std::string last_in_brackets(std::string_view text) {
   return plain && inside.size() <= action_bytes_max ? std::string(inside) : std::string();
 }
 
+/// A field that is a whole number, as text.
+std::optional<std::int64_t> number_at(const Json& json, const char* name) {
+  const auto found = json.find(name);
+  if (found == json.end() || !found->is_string()) return std::nullopt;
+  return number_up_to(found->get_ref<const std::string&>(), numbers_max);
+}
+
 }  // namespace
+
+std::optional<std::string> record_in_journal(std::string_view line) {
+  constexpr std::int64_t priorities = 8;
+  const Result<Json> json = parse_json(line);
+  if (!json || !json->is_object()) return std::nullopt;
+  const auto text = json->find("MESSAGE");
+  const std::optional<std::int64_t> facility = number_at(*json, "SYSLOG_FACILITY");
+  const std::optional<std::int64_t> priority = number_at(*json, "PRIORITY");
+  if (text == json->end() || !text->is_string() || !facility || !priority) return std::nullopt;
+  return std::to_string(*facility * priorities + *priority) + ",0,0,-;" + text->get<std::string>();
+}
 
 std::optional<Xid> xid_in(std::string_view record) {
   constexpr std::string_view start = "NVRM: Xid (PCI:";

@@ -23,6 +23,11 @@ struct Xid {
 /// Source: Documentation/ABI/testing/dev-kmsg.
 std::optional<Xid> xid_in(std::string_view record);
 
+/// The record of /dev/kmsg that a line of `journalctl -k -o json` stands for: with its facility,
+/// priority and text. None for another line.
+/// Source: systemd.journal-fields(7).
+std::optional<std::string> record_in_journal(std::string_view line);
+
 /// Says whose fault an Xid is. Later values outweigh earlier ones.
 enum class XidBlame {
   nobody,   ///< Nothing has failed by it, or nothing is known of the number.

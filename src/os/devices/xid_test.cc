@@ -74,3 +74,28 @@ TEST_CASE("xid: the kind of error, and whose fault it is") {
     CHECK(describe(3, c.xid) == c.want);
   }
 }
+
+TEST_CASE("xid: a line of the journal stands for a record of the kernel's log") {
+  struct {
+    const char* line;
+    std::optional<Xid> want;
+  } const cases[] = {
+      {R"({"_TRANSPORT":"kernel","PRIORITY":"3","SYSLOG_FACILITY":"0","MESSAGE":"NVRM: Xid )"
+       R"((PCI:0000:0b:00): 79, GPU has fallen off the bus.","__CURSOR":"s=1"})",
+       Xid{79, ":0b:00", ""}},
+      // Another program's line has its own facility.
+      {R"({"PRIORITY":"4","SYSLOG_FACILITY":"1","MESSAGE":"NVRM: Xid (PCI:0000:0b:00): 79, x"})",
+       std::nullopt},
+      {R"({"PRIORITY":"9","SYSLOG_FACILITY":"0","MESSAGE":"NVRM: Xid (PCI:0000:0b:00): 79, x"})",
+       std::nullopt},
+      {R"({"PRIORITY":"4","MESSAGE":"NVRM: Xid (PCI:0000:0b:00): 79, x"})", std::nullopt},
+      {R"({"PRIORITY":"4","SYSLOG_FACILITY":"0","MESSAGE":[78,86]})", std::nullopt},
+      {"-- Journal begins at Mon 2026-11-23 --", std::nullopt},
+      {"[]", std::nullopt},
+  };
+  for (const auto& c : cases) {
+    CAPTURE(c.line);
+    const std::optional<std::string> record = devices::record_in_journal(c.line);
+    CHECK((record ? xid_in(*record) : std::nullopt) == c.want);
+  }
+}
