@@ -8,6 +8,7 @@ import contextlib
 import json
 import os
 import pathlib
+import re
 import stat
 import subprocess
 
@@ -22,6 +23,16 @@ print("runs", flush=True)
 while not os.path.exists("/gate/open"):
     select.select([], [], [], 0.05)
 sys.exit("CUDA error: unspecified launch failure")
+"""
+# A rank with its launcher's variable, whose machine's pid a test finds by its last argument.
+LACKS = """
+import os, select, sys
+if "RANK" not in os.environ:
+    os.execve(sys.executable, [sys.executable, __file__, "as-rank-3"], {**os.environ, "RANK": "3"})
+print("runs", flush=True)
+while not os.path.exists("/gate/open"):
+    select.select([], [], [], 0.05)
+sys.exit("torch.OutOfMemoryError: CUDA out of memory")
 """
 LOST = "3,7,8,-;NVRM: Xid (PCI:0000:0b:00): 79, GPU has fallen off the bus.\n"
 # As an H100's driver (580.159.04) wrote it.
@@ -92,6 +103,49 @@ def test_a_failure_names_the_card(machine, kernel_log, says, cause):
     assert job.wait(GUARD_SECONDS) == 1, job.text
     failure = "exit code 1: CUDA error: unspecified launch failure"
     assert f"Training job failed: script.py on algo-1: {failure}{cause}\n" in job.text, job.text
+
+
+def processes_of(word: str) -> list[int]:
+    """The processes with this word among their arguments, as this machine counts."""
+    found = []
+    for folder in pathlib.Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if word.encode() in (folder / "cmdline").read_bytes().split(b"\0"):
+                found.append(int(folder.name))
+    return found
+
+
+def test_out_of_memory_names_the_holders(machine, kernel_log, tmp_path, monkeypatch):
+    """The stand-in for the driver's tool lists what the test writes."""
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    said = tools / "said"
+    os.mkfifo(said)
+    program = tools / "nvidia-smi"
+    program.write_text(f"""#!/bin/sh
+case "$1" in --query-compute-apps=gpu_bus_id,pid,used_gpu_memory) ;; *) exit 1 ;; esac
+while read -r line; do echo "$line"; done <{said}
+: >{tools}/listed
+read -r forever <{said}
+""")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tools}:{os.environ['PATH']}")
+    gate = machine.folder / "gate"
+    gate.mkdir()
+    job = machine.fit(LACKS, "--gpus", "2", "--bind", f"{gate}:/gate")
+    wait_until("the job to run", lambda: "runs" in job.text or job.ended_at)
+    (rank,) = processes_of("as-rank-3")
+    other = subprocess.Popen(["cat"], stdin=subprocess.PIPE, user=65534)
+    try:
+        with said.open("w") as lines:
+            lines.write(f"00000000:0B:00.0, {other.pid}, 512\n00000000:0B:00.0, {rank}, 61440\n")
+        wait_until("the list to be read", (tools / "listed").exists)
+        (gate / "open").touch()
+        assert job.wait(GUARD_SECONDS) == 1, job.text
+    finally:
+        other.communicate()
+    want = r"; algo-1: memory of GPU 1, \d+ s before: 60 GiB by rank 3, 512 MiB by another user's"
+    assert re.search(rf"CUDA out of memory{want} process\n", job.text), job.text
 
 
 def test_a_log_that_cannot_be_read_is_said_once(machine, gpus, tmp_path):

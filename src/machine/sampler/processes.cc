@@ -15,6 +15,7 @@
 #include "base/files/folder.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "os/supervise/process_identity.h"
 #include "os/supervise/process_stat.h"
 #include "os/supervise/reaper.h"
 
@@ -58,14 +59,6 @@ std::string value_of(const std::string& text, std::string_view name) {
   return {};
 }
 
-/// The number that a process or a thread has in its own namespace, by its file `status`.
-std::int64_t inner_number(const std::string& status, std::int64_t outer) {
-  const std::vector<std::string> words = split_words(value_of(status, "NSpid:"));
-  const std::optional<std::int64_t> last =
-      words.empty() ? std::nullopt : parse_integer(words.back());
-  return last.value_or(outer);
-}
-
 std::string command_of(pid_t pid) {
   std::string words = proc_text(pid, "cmdline");
   while (!words.empty() && words.back() == '\0') words.pop_back();
@@ -90,10 +83,10 @@ std::int64_t io_bytes_of(pid_t pid) {
 Found look_at(pid_t pid) {
   const supervise::ProcessStat stat = supervise::stat_of(pid).value_or(supervise::ProcessStat{});
   Found found{.pid = pid, .is_python = runs_python(pid), .told = {}};
-  found.told.pid = inner_number(proc_text(pid, "status"), pid);
+  found.told.pid = supervise::inner_number(proc_text(pid, "status"), pid);
   found.told.parent = stat.parent;  // As the machine counts, until all are known.
   const std::string environment = proc_text(pid, "environ");
-  found.told.rank = rank_in(environment);
+  found.told.rank = supervise::rank_in(environment);
   if (found.told.rank < 0) found.told.task = task_in(environment);
   found.told.command = command_of(pid);
   const std::string waits_in = trim(proc_text(pid, "wchan"));
@@ -144,7 +137,7 @@ std::vector<FoundThread> threads_of(pid_t pid) {
     };
     FoundThread& found = threads.emplace_back();
     found.id = static_cast<pid_t>(parse_integer(name).value_or(0));
-    found.number = inner_number(text("status"), found.id);
+    found.number = supervise::inner_number(text("status"), found.id);
     found.name = trim(text("comm"));
     found.runs = supervise::stat_from(text("stat")).state == 'R';
   }
@@ -180,19 +173,6 @@ std::int64_t net_bytes_of(pid_t pid) {
       ::stat("/proc/self/ns/net", &ours) != 0 || theirs.st_ino == ours.st_ino)
     return -1;
   return net_bytes_in(proc_text(pid, "net/dev"));
-}
-
-int rank_in(std::string_view environment) {
-  constexpr std::array<std::string_view, 4> names = {
-      "OMPI_COMM_WORLD_RANK=", "PMIX_RANK=", "PMI_RANK=", "RANK="};
-  for (const std::string_view name : names)
-    for (const std::string& entry : split(environment, '\0')) {
-      if (!entry.starts_with(name)) continue;
-      const std::optional<std::int64_t> rank =
-          parse_integer(std::string_view(entry).substr(name.size()));
-      if (rank && *rank >= 0 && *rank <= 1'000'000) return static_cast<int>(*rank);
-    }
-  return -1;
 }
 
 std::string task_in(std::string_view environment) {

@@ -41,12 +41,8 @@ std::vector<FoundThread> threads_of(pid_t pid);
 /// The processor time that all threads of a process have used; 0: it has ended.
 std::chrono::nanoseconds processor_time(pid_t pid);
 
-/// The number that a launcher's variables give to a process among NAME=VALUE strings that end in
-/// NUL; -1: none. Open MPI's, PMIx', PMI's (MPICH), torchrun's. Pure.
-int rank_in(std::string_view environment);
-
-/// A process's task in such variables: "ps 1" from TF_CONFIG, "scheduler" from DMLC_ROLE (MXNet's
-/// parameter server). Empty: none, or an unknown name. Pure.
+/// A process's task among NAME=VALUE strings that end in NUL: "ps 1" from TF_CONFIG, "scheduler"
+/// from DMLC_ROLE (MXNet's parameter server). Empty: none, or an unknown name. Pure.
 std::string task_in(std::string_view environment);
 
 }  // namespace muster::sampler

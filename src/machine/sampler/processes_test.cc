@@ -46,15 +46,6 @@ TEST_CASE("processes: the traffic of a host's interfaces") {
   CHECK(net_bytes_of(::getpid()) == -1);
 }
 
-TEST_CASE("processes: ranks by the variables of launchers") {
-  using namespace std::string_literals;
-  CHECK(rank_in("A=1\0OMPI_COMM_WORLD_RANK=3\0"s) == 3);
-  CHECK(rank_in("PMI_RANK=5\0RANK=9\0"s) == 5);
-  CHECK(rank_in("RANK=2\0"s) == 2);
-  CHECK(rank_in("XRANK=2\0RANK=\0PMIX_RANK=-1\0"s) == -1);
-  CHECK(rank_in("") == -1);
-}
-
 TEST_CASE("processes: tasks by the variables of parameter servers") {
   using namespace std::string_literals;
   CHECK(task_in("A=1\0TF_CONFIG={\"task\": {\"type\": \"ps\", \"index\": 1}}\0"s) == "ps 1");

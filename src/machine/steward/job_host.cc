@@ -15,8 +15,10 @@
 #include "job/wire/node_place.h"
 #include "machine/housing/folders.h"
 #include "machine/steward/host_stacks.h"
+#include "os/devices/compute_apps.h"
 #include "os/supervise/failure_file.h"
 #include "os/supervise/output_pipe.h"
+#include "os/supervise/spawn.h"
 
 namespace muster::steward {
 namespace {
@@ -27,13 +29,20 @@ constexpr std::chrono::seconds kill_margin{2};
 constexpr std::chrono::milliseconds look_interval{250};
 /// Streams end with the host's last process; this guards against one that does not die.
 constexpr std::chrono::seconds drain_deadline{5};
+constexpr std::chrono::seconds tool_pause{30};
+constexpr std::size_t tool_line_bytes_max = 4096;
 constexpr Duration init_poll = std::chrono::milliseconds(5);
+
+std::optional<job::Verdict> verdict_in(job::Message kind, const std::string& word) {
+  if (kind != job::Message::outcome && kind != job::Message::verdict) return std::nullopt;
+  const Result<Json> json = parse_json(word);
+  Result<job::Verdict> verdict = json ? job::verdict_from(*json) : json.error();
+  return verdict ? std::optional<job::Verdict>(*std::move(verdict)) : std::nullopt;
+}
 
 /// Touching a page of shared memory that could not be allocated is fatal.
 bool tells_of_bus_error(job::Message kind, const std::string& word) {
-  if (kind != job::Message::outcome && kind != job::Message::verdict) return false;
-  const Result<Json> json = parse_json(word);
-  const Result<job::Verdict> verdict = json ? job::verdict_from(*json) : json.error();
+  const std::optional<job::Verdict> verdict = verdict_in(kind, word);
   return verdict && verdict->outcome.kind == job::Outcome::Kind::signaled &&
          verdict->outcome.number == SIGBUS;
 }
@@ -73,6 +82,7 @@ loop::Task<> HostRun::run() {
     outcome = co_await init_->ended(loop_);
     running_ = false;
   }
+  if (memory_tool_) memory_tool_->signal(SIGKILL);
   kill_timer_.cancel();
   co_await drained();
   const bool out_of_memory = prepared && housing_->out_of_memory();
@@ -87,6 +97,11 @@ loop::Task<> HostRun::run() {
     CardFaults::Found found = cards_->explaining(Clock::now());
     met.insert(met.end(), found.lines.begin(), found.lines.end());
     card = found.card;
+  }
+  if (memory_) {
+    if (!has_verdict_ && devices::tells_of_card_memory(words_.text()))
+      memory_->blame(-1, Clock::now());
+    for (std::string& line : memory_->lines()) met.push_back(std::move(line));
   }
   if (init_) enter(job::Phase::uploading);
   co_await store_checkpoints();
@@ -255,6 +270,7 @@ void HostRun::keep(const Frame& frame) {
   const job::Message kind = static_cast<job::Message>(frame.type);
   has_verdict_ = has_verdict_ || kind == job::Message::verdict;
   heed(**taken);
+  heed_card_memory(kind, **taken);
   if (tells_of_bus_error(kind, **taken)) places_.look(true);
   journal_.append(kind, **taken);
 }
@@ -263,6 +279,7 @@ loop::Task<> HostRun::read_output(Fd pipe, job::Stream stream) {
   supervise::OutputReader reader(loop_, std::move(pipe), -1, stream);
   const supervise::OutputReader::Sink sink = [this](job::Lines lines) -> loop::Task<> {
     heed(lines.bytes);
+    heed_card_memory(job::Message::lines, lines.bytes);
     journal_.append(job::Message::lines, job::encode(lines));
     flush();
     co_return;
@@ -299,12 +316,63 @@ loop::Task<> HostRun::watch_places() {
 void HostRun::follow_cards() {
   const std::vector<int> gpus = gpu_numbers_of(spec_, env_);
   if (gpus.empty()) return;
+  memory_.emplace(gpu_places_of(gpus),
+                  [init = init_->pid()](std::int64_t pid) { return holder_name(pid, init); });
+  tasks_.start(watch_card_memory());
   Result<CardFaults> cards = CardFaults::follow(gpus, env_);
   if (cards) cards_ = *std::move(cards);
   if (!cards)
     log("info",
         "GPU errors (Xid) cannot be read here: " + cards.error().text +
             "; reading them requires root, CAP_SYSLOG, or the group systemd-journal or adm");
+}
+
+void HostRun::heed_card_memory(job::Message kind, const std::string& word) {
+  if (!memory_ || !devices::tells_of_card_memory(word)) return;
+  const std::optional<job::Verdict> verdict = verdict_in(kind, word);
+  if (!verdict) return memory_->keep(Clock::now());
+  if (verdict->host == spec_.host) memory_->blame(verdict->rank, Clock::now());
+}
+
+/// A tool that ends is restarted: the driver may be loaded later, or a card may have failed.
+loop::Task<> HostRun::watch_card_memory() {
+  loop::Timer pause(loop_);
+  while (running_) {
+    const Fd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
+    Result<Pipe> out = make_pipe();
+    if (!null || !out) co_return;
+    const supervise::Stdio stdio{null.get(), out->write.get(), null.get(), {}};
+    const Command command{.argv = devices::compute_apps_command(), .env = env_, .cwd = "/"};
+    const Result<pid_t> pid = supervise::spawn(command, stdio, {.death_signal = SIGKILL});
+    if (!pid) co_return;  // Not NVIDIA's cards.
+    Result<container::Process> tool = container::Process::open(*pid);
+    if (!tool) co_return;
+    memory_tool_ = *std::move(tool);
+    out->write.reset();
+    co_await read_card_memory(std::move(out->read));
+    memory_tool_->signal(SIGKILL);
+    static_cast<void>(co_await memory_tool_->ended(loop_));
+    memory_tool_.reset();
+    if (running_) co_await pause.after(tool_pause);
+  }
+}
+
+/// To the end of the tool's output.
+loop::Task<> HostRun::read_card_memory(Fd out) {
+  loop::Watch watch(loop_, out.get());
+  std::array<char, 4096> buffer;
+  std::string line;
+  while (running_) {
+    const bool is_readable = co_await watch.readable();
+    if (!is_readable) co_return;
+    const ssize_t count = ::read(out.get(), buffer.data(), buffer.size());
+    if (count < 0 && (errno == EAGAIN || errno == EINTR)) continue;
+    if (count <= 0) co_return;
+    for (const char c : std::string_view(buffer.data(), static_cast<std::size_t>(count))) {
+      if (c == '\n') memory_->take(std::exchange(line, {}), Clock::now());
+      if (c != '\n' && line.size() < tool_line_bytes_max) line += c;
+    }
+  }
 }
 
 // The steps from the host's end to its removal.

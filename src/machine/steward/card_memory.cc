@@ -1,0 +1,115 @@
+#include "machine/steward/card_memory.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/fd.h"
+#include "base/text.h"
+#include "machine/housing/overruns.h"
+#include "os/devices/compute_apps.h"
+#include "os/supervise/process_identity.h"
+#include "os/supervise/process_stat.h"
+
+namespace muster::steward {
+namespace {
+
+constexpr std::chrono::seconds one_list{1};   ///< The lines of a list arrive together.
+constexpr std::chrono::seconds list_age{12};  ///< Two lists; an empty one has no line.
+constexpr std::size_t proc_file_bytes_max = 512u << 10;
+constexpr std::size_t held_max = 1024;
+constexpr std::size_t gpus_shown = 4;
+constexpr std::size_t holders_shown = 8;
+constexpr int ancestors_max = 1000;
+
+std::string proc_text(std::int64_t pid, const char* name) {
+  return read_file("/proc/" + std::to_string(pid) + "/" + name, proc_file_bytes_max).value_or("");
+}
+
+bool is_below(std::int64_t pid, pid_t init) {
+  for (int i = 0; i < ancestors_max && pid > 1; ++i) {
+    if (pid == init) return true;
+    pid = supervise::stat_of(static_cast<pid_t>(pid)).value_or(supervise::ProcessStat{}).parent;
+  }
+  return pid == init;
+}
+
+}  // namespace
+
+std::string holder_name(std::int64_t pid, pid_t init) {
+  const std::string status = proc_text(pid, "status");
+  const std::string number = std::to_string(pid);
+  if (status.empty()) return "process " + number;  // The process has ended, or is hidden.
+  if (is_below(pid, init)) {
+    const int rank = supervise::rank_in(proc_text(pid, "environ"));
+    if (rank >= 0) return "rank " + std::to_string(rank);
+    return "process " + std::to_string(supervise::inner_number(status, pid)) + " of the host";
+  }
+  if (supervise::user_in(status) == static_cast<std::int64_t>(::geteuid()))
+    return "process " + number + " outside the job";
+  return "another user's process";
+}
+
+CardMemory::CardMemory(std::map<std::string, int> places,
+                       std::function<std::string(std::int64_t)> name)
+    : places_(std::move(places)), name_(std::move(name)) {}
+
+void CardMemory::take(std::string_view line, TimePoint now) {
+  const auto app = devices::compute_app_from(line);
+  if (!app) return;
+  if (now - last_.time > one_list) last_ = {now, {}};
+  const auto place = places_.find(app->bus);
+  if (place == places_.end() || last_.held.size() >= held_max) return;
+  last_.held.push_back({place->second, app->memory_bytes, name_(app->pid)});
+}
+
+void CardMemory::keep(TimePoint now) {
+  kept_ = last_;
+  reported_ = now;
+}
+
+void CardMemory::blame(int rank, TimePoint now) {
+  failed_ = true;
+  rank_ = rank;
+  if (kept_.held.empty()) reported_ = now;
+}
+
+std::vector<std::string> CardMemory::lines() const {
+  // A list may arrive just after the report.
+  const List& list = kept_.held.empty() ? last_ : kept_;
+  if (!failed_ || reported_ - list.time > list_age) return {};
+  std::map<int, std::vector<Held>> by_gpu;
+  std::set<int> of_rank;
+  for (const Held& held : list.held) {
+    by_gpu[held.gpu].push_back(held);
+    if (rank_ >= 0 && held.by == "rank " + std::to_string(rank_)) of_rank.insert(held.gpu);
+  }
+  std::vector<std::pair<std::int64_t, std::string>> told;  // With the card's bytes.
+  const auto age =
+      std::chrono::duration_cast<std::chrono::seconds>(std::max(reported_ - list.time, Duration(0)))
+          .count();
+  for (auto& [gpu, holders] : by_gpu) {
+    if (!of_rank.empty() && !of_rank.contains(gpu)) continue;
+    std::stable_sort(holders.begin(), holders.end(),
+                     [](const Held& a, const Held& b) { return a.bytes > b.bytes; });
+    std::int64_t bytes = 0;
+    std::vector<std::string> parts;
+    for (const Held& held : holders) {
+      bytes += held.bytes;
+      if (parts.size() < holders_shown) parts.push_back(size_text(held.bytes) + " by " + held.by);
+    }
+    if (holders.size() > parts.size())
+      parts.push_back(std::to_string(holders.size() - parts.size()) + " more processes");
+    told.emplace_back(bytes, "memory of GPU " + std::to_string(gpu) + ", " + std::to_string(age) +
+                                 " s before: " + join(parts, ", "));
+  }
+  std::stable_sort(told.begin(), told.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::vector<std::string> lines;
+  for (std::size_t i = 0; i < std::min(told.size(), gpus_shown); ++i)
+    lines.push_back(std::move(told[i].second));
+  return lines;
+}
+
+}  // namespace muster::steward
