@@ -60,12 +60,12 @@ bool talks(const job::HostStacks& before, const job::HostStacks& after, Duration
   return (after.net_bytes - before.net_bytes) * 1000 >= ms * idle_io_bytes_per_second;
 }
 
+}  // namespace
+
 bool all_were_seen(const std::vector<job::HostStacks>& hosts) {
   return std::all_of(hosts.begin(), hosts.end(),
                      [](const job::HostStacks& each) { return each.trouble.empty(); });
 }
-
-}  // namespace
 
 bool HangWatch::active(TimePoint now) {
   time_.advance(now);
@@ -133,8 +133,10 @@ std::string hang_text(const std::vector<job::HostStacks>& seen, Duration after) 
       "the job hangs: no output and no progress for " + std::to_string(seconds) + " s";
   const std::vector<Stander> all = standers_of(seen);
   const std::vector<std::size_t> odd = odd_ones(all);
-  if (odd.empty()) return text;
-  return text + "; " + why_odd(all[odd.front()]) + ": " + names_of(all, odd);
+  if (!odd.empty())
+    text += "; " + std::string(why_odd(all[odd.front()])) + ": " + names_of(all, odd);
+  const std::string waits = gpu_wait_text(seen);
+  return waits.empty() ? text : text + "; " + waits;
 }
 
 job::Verdict hang_verdict(const std::vector<job::HostStacks>& seen, const std::string& text) {

@@ -55,6 +55,9 @@ class HangWatch {
   std::vector<job::HostStacks> seen_;
 };
 
+/// True if no host has a trouble.
+bool all_were_seen(const std::vector<job::HostStacks>& hosts);
+
 /// True if there was no progress between two looks, `passed` apart: each rank (each process of a
 /// job without ranks) either used almost no processor time, or ran at the same place without
 /// reading, writing or allocating memory; and hosts sent almost nothing to each other. False if
@@ -66,7 +69,8 @@ bool stood_still(const std::vector<job::HostStacks>& before,
 /// means 600 s from when it was written, even if a later process reads it. None for any other line.
 std::optional<Duration> quiet_from(std::string_view line, Duration age);
 
-/// Describes a hang in one line: its duration, and the ranks that are stuck elsewhere than most.
+/// Describes a hang in one line: its duration, the ranks that are stuck elsewhere than most, and
+/// those that wait for their GPUs.
 std::string hang_text(const std::vector<job::HostStacks>& seen, Duration after);
 
 /// The verdict on a job that is ended because it hangs: about the odd rank if there is exactly one,

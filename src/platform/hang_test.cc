@@ -53,6 +53,11 @@ TEST_CASE("hang: found after the time that nothing may happen") {
   CHECK(hang_text(hosts(0), 20s) ==
         "the job hangs: no output and no progress for 20 s; stuck in a different place than most: "
         "rank 2");
+  std::vector<HostStacks> waits = hosts(0);
+  waits[1].processes[1].threads[0].calls = {{"cuStreamSynchronize", "/lib/libcuda.so.1"}};
+  CHECK(hang_text(waits, 20s) ==
+        "the job hangs: no output and no progress for 20 s; rank 3 waits for the GPU; whether in a "
+        "collective operation or in another kernel is unknown");
   const job::Verdict verdict = hang_verdict(hosts(0), "it hangs");
   CHECK(verdict.host == "algo-2");
   CHECK(verdict.rank == 2);

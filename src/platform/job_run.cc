@@ -73,7 +73,7 @@ class JobRun {
   loop::Task<> watch_hang();
   loop::Task<> watch_silence();
   loop::Task<> watch_usage();
-  void tell_hang(const std::vector<job::HostStacks>& seen);
+  loop::Task<> tell_hang(std::vector<job::HostStacks> seen);
   void tell_going_on(const char* how);
   void heed_sign_of_life(const job::Record& record);
   void heed_quiet(const job::Lines& lines, UnixMillis written);
@@ -90,8 +90,8 @@ class JobRun {
   LifeCycle cycle_;
   Duration hang_after_;
   HangWatch hang_;
-  bool told_stacks_ = false;  ///< The log has them once, however often the job hangs.
-  UnixMillis hangs_since_{0};
+  bool told_stacks_ = false;   ///< The log has them once, however often the job hangs.
+  UnixMillis hangs_since_{0};  ///< The start of a reported hang; 0: none.
   Silence silence_;
   Sink& sink_;
   Requests& requests_;
@@ -152,7 +152,7 @@ loop::Task<> JobRun::watch_hang() {
         co_await look_at_hosts(tasks_, run_, job::Calls::moves);
     switch (hang_.look(seen, Clock::now())) {
       case HangWatch::Finding::hangs:
-        tell_hang(seen);
+        co_await tell_hang(seen);
         break;
       case HangWatch::Finding::goes_on:
         tell_going_on("a rank made progress");
@@ -188,7 +188,14 @@ loop::Task<> JobRun::watch_usage() {
 }
 
 /// Puts all stacks into the first host's log, and reports problems where a status is shown.
-void JobRun::tell_hang(const std::vector<job::HostStacks>& seen) {
+loop::Task<> JobRun::tell_hang(std::vector<job::HostStacks> seen) {
+  // A rank waits for its GPU below a line of Python, which does not say so.
+  if (std::any_of(run_.hosts().begin(), run_.hosts().end(),
+                  [this](const std::string& host) { return job::gpus_of(spec_, host) > 0; })) {
+    std::vector<job::HostStacks> deeper = co_await look_at_hosts(tasks_, run_, job::Calls::native);
+    if (!hang_.hangs()) co_return;  // The job printed something meanwhile.
+    if (all_were_seen(deeper)) seen = std::move(deeper);
+  }
   const std::string text = hang_text(seen, hang_after_);
   std::vector<job::LogLine> lines{{"warning", text}};
   if (!std::exchange(told_stacks_, true))
@@ -205,12 +212,14 @@ void JobRun::tell_hang(const std::vector<job::HostStacks>& seen) {
 
 /// Not reported for a job that is ending.
 void JobRun::tell_going_on(const char* how) {
+  const UnixMillis since = std::exchange(hangs_since_, UnixMillis(0));
+  if (since == UnixMillis(0)) return;  // Nobody knows yet that it hung.
   sink_.standstill(std::nullopt);
   requests_.changed().notify();
   if (spec_.end_hung || cycle_.failed() || requests_.stop_wanted() || requests_.kill_wanted())
     return;
   const auto seconds =
-      std::chrono::duration_cast<std::chrono::seconds>(wall_time() - hangs_since_).count();
+      std::chrono::duration_cast<std::chrono::seconds>(wall_time() - since).count();
   run_.note(run_.hosts().front(), {{"warning", "the job no longer hangs: " + std::string(how) +
                                                    " after " + std::to_string(seconds) + " s"}});
 }

@@ -1,8 +1,11 @@
 #include "platform/stack_tree.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
+
+#include "job/wire/rank_ranges.h"
 
 namespace muster::platform {
 namespace {
@@ -145,16 +148,16 @@ class Drawing {
 };
 
 /// "0-2,5".
-std::string ranges(const std::set<int>& numbers) {
-  std::string text;
-  for (auto at = numbers.begin(); at != numbers.end();) {
-    const int first = *at;
-    int last = first;
-    while (++at != numbers.end() && *at == last + 1) last = *at;
-    text += (text.empty() ? "" : ",") + std::to_string(first);
-    if (last > first) text += "-" + std::to_string(last);
-  }
-  return text;
+/// Calls that block until a card has done its work. The driver's have versions: "_v2", "_ptsz".
+/// Source: the manuals of CUDA's runtime and driver.
+bool waits_for_gpu(const job::StackFrame& call) {
+  constexpr std::array<std::string_view, 8> names = {
+      "cudaStreamSynchronize", "cudaDeviceSynchronize", "cudaEventSynchronize", "cudaMemcpy",
+      "cuStreamSynchronize",   "cuCtxSynchronize",      "cuEventSynchronize",   "cuMemcpyDtoH"};
+  if (call.line != 0)  // Python's.
+    return call.function == "synchronize" && call.file.find("torch/cuda/") != std::string::npos;
+  const std::string name = call.function.substr(0, call.function.find('_'));
+  return std::find(names.begin(), names.end(), name) != names.end();
 }
 
 }  // namespace
@@ -222,7 +225,7 @@ std::string names_of(const std::vector<Stander>& all, const std::vector<std::siz
       names.push_back(all[each].name);
   }
   std::string text;
-  if (!ranks.empty()) text = (ranks.size() == 1 ? "rank " : "ranks ") + ranges(ranks);
+  if (!ranks.empty()) text = job::rank_names(ranks);
   for (std::size_t i = 0; i < std::min(names.size(), names_max); ++i)
     text += (text.empty() ? "" : ", ") + names[i];
   if (names.size() > names_max) text += ", " + std::to_string(names.size() - names_max) + " more";
@@ -263,7 +266,35 @@ std::string stack_text(const std::vector<job::HostStacks>& hosts) {
   }
   for (const job::HostStacks& host : hosts)
     if (!host.trouble.empty()) text += host.host + ": " + host.trouble + "\n";
+  // Each host's answer is about all ranks.
+  std::vector<std::string> told;
+  for (const job::HostStacks& host : hosts)
+    for (const std::string& line : host.nccl.lines)
+      if (std::find(told.begin(), told.end(), line) == told.end()) told.push_back(line);
+  for (std::size_t i = 0; i < std::min(told.size(), job::nccl_lines_max); ++i)
+    text += "NCCL: " + told[i] + "\n";
   return text;
+}
+
+std::string gpu_wait_text(const std::vector<job::HostStacks>& hosts) {
+  using Collectives = job::NcclReport::Collectives;
+  const std::vector<Stander> all = standers_of(hosts);
+  std::vector<std::size_t> who;
+  for (std::size_t i = 0; i < all.size(); ++i)
+    if (all[i].kind != Stander::Kind::child &&
+        std::any_of(all[i].calls.begin(), all[i].calls.end(), waits_for_gpu))
+      who.push_back(i);
+  if (who.empty()) return {};
+  Collectives known = Collectives::unknown;
+  for (const job::HostStacks& host : hosts) known = std::max(known, host.nccl.collectives);
+  const std::string names = names_of(all, who);
+  const bool are_several = names.starts_with("ranks ") || names.find(", ") != std::string::npos;
+  const std::string text = names + (are_several ? " wait" : " waits") + " for the GPU";
+  if (known == Collectives::open)
+    return text + ", in a collective operation that not all ranks have started";
+  if (known == Collectives::none)
+    return text + ", in a kernel or a transfer: no rank has started a collective operation";
+  return text + "; whether in a collective operation or in another kernel is unknown";
 }
 
 }  // namespace muster::platform

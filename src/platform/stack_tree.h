@@ -51,8 +51,12 @@ std::string names_of(const std::vector<Stander>& all, const std::vector<std::siz
 /// "4 ranks on 2 hosts, at 2 places".
 std::string stack_headline(const std::vector<job::HostStacks>& hosts);
 
-/// All stacks as one tree of calls for people, the outermost call first; `odd_ones` marked. Lines
-/// end in a newline. What a job wrote is in it as it came.
+/// The ranks that wait for their GPUs and, if NCCL says, for what: "ranks 0-3 wait for the GPU, in
+/// a collective operation that not all ranks have started". Empty: none waits in such a call.
+std::string gpu_wait_text(const std::vector<job::HostStacks>& hosts);
+
+/// All stacks as one tree of calls for people, the outermost call first; `odd_ones` marked, and
+/// what NCCL says. Lines end in a newline. What a job wrote is in it as it came.
 std::string stack_text(const std::vector<job::HostStacks>& hosts);
 
 }  // namespace muster::platform

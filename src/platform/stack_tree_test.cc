@@ -74,6 +74,41 @@ TEST_CASE("stack tree: one tree of all ranks, with the outliers") {
 )");
 }
 
+TEST_CASE("stack tree: ranks that wait for their GPUs, and what NCCL says of it") {
+  using Collectives = job::NcclReport::Collectives;
+  const auto native = [](const char* name) {
+    job::ThreadStack stack{.name = "python3", .runs = true, .calls = {}};
+    stack.calls = {
+        {"0x7f12", "/lib/libcuda.so.1"}, {name, "/lib/libcuda.so.1"}, {"main", "t.py", 9}};
+    return stack;
+  };
+  std::vector<HostStacks> hosts(2);
+  hosts[0].host = "algo-1";
+  hosts[1].host = "algo-2";
+  hosts[0].processes = {process(5, 0, {native("cuStreamSynchronize")}),
+                        process(6, 1, {native("cuLaunchKernel")})};
+  hosts[1].processes = {process(5, 2, {native("cudaMemcpyAsync"), native("cuCtxSynchronize_v2")})};
+  hosts[1].processes[0].threads[1].name = "pt_autograd_0";
+  CHECK(gpu_wait_text(hosts) ==
+        "ranks 0,2 wait for the GPU; whether in a collective operation or in another kernel is "
+        "unknown");
+  hosts[0].nccl.collectives = Collectives::none;
+  CHECK(gpu_wait_text(hosts) ==
+        "ranks 0,2 wait for the GPU, in a kernel or a transfer: no rank has started a collective "
+        "operation");
+  hosts[1].nccl = {Collectives::open, {"communicator 0x1f of 3 ranks: rank 1 is missing"}};
+  hosts[0].nccl.lines = hosts[1].nccl.lines;
+  hosts[1].processes.clear();
+  CHECK(gpu_wait_text(hosts) ==
+        "rank 0 waits for the GPU, in a collective operation that not all ranks have started");
+  CHECK(stack_text(hosts).ends_with("NCCL: communicator 0x1f of 3 ranks: rank 1 is missing\n"));
+  // A line of PyTorch's own that waits; a function of the program that only has such a name.
+  hosts[0].processes = {process(5, 0, {thread({"main", "cudaStreamSynchronize"})})};
+  CHECK(gpu_wait_text(hosts).empty());
+  hosts[0].processes[0].threads[0].calls = {{"synchronize", "/p/torch/cuda/__init__.py", 900}};
+  CHECK(gpu_wait_text(hosts).starts_with("rank 0 waits for the GPU, in"));
+}
+
 TEST_CASE("stack tree: without a majority there are no outliers") {
   std::vector<HostStacks> hosts = barrier();
   hosts[0].processes[0].threads = hosts[1].processes[0].threads;

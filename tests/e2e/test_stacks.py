@@ -36,6 +36,19 @@ child = subprocess.Popen(["python3", "-c", "import time\\ntime.sleep(1000)"])
 print("begun", flush=True)
 child.wait()
 """
+# A stand-in for NCCL's service for diagnosis (RAS).
+RAS = """
+import json, socket
+ranks = [{"rank": rank, "collective_counts": {"AllReduce": 2 - rank}} for rank in (0, 1)]
+answer = {"communicators": [{"hash": "0x1f", "size": 2, "ranks": ranks, "missing_ranks": []}]}
+server = socket.create_server(("127.0.0.1", 28028))
+print("begun", flush=True)
+while True:
+    peer, _ = server.accept()
+    assert peer.recv(4096).startswith(b"CLIENT PROTOCOL 2\\n")
+    peer.sendall(b"SERVER PROTOCOL 2\\nOK\\nOK\\n" + json.dumps(answer).encode() + b"\\n")
+    peer.close()
+"""
 
 
 def stacks(machine, job: str, *words: str) -> str:
@@ -92,6 +105,17 @@ def test_threads_and_started_processes_have_trees_of_their_own(machine):
     gone = machine.sm("stacks", "still")
     assert gone.wait(GUARD_SECONDS) == 2
     assert "still has ended, so it has no processes" in gone.text
+
+
+def test_what_nccl_says_is_shown(machine):
+    fit = machine.fit(RAS, "--name", "still")
+    all_say(fit, 1, "begun")
+    text = stacks(machine, "still")
+    want = "NCCL: communicator 0x1f of 2 ranks: AllReduce: rank 0 started 2, rank 1 started 1\n"
+    assert text.endswith(want), text
+    (host,) = json.loads(stacks(machine, "still", "--json"))["hosts"]
+    assert host["nccl"]["collectives"] == "open", host
+    stop(machine, fit)
 
 
 def test_py_spy_is_that_of_the_jobs_own_python_environment(machine):

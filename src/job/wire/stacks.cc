@@ -185,6 +185,7 @@ Json to_json(const HostStacks& stacks) {
   Json& processes = json["processes"] = Json::array();
   for (const ProcessStacks& each : stacks.processes) processes.push_back(to_json(each));
   if (!stacks.trouble.empty()) json["trouble"] = shortened(stacks.trouble);
+  if (stacks.nccl != NcclReport{}) json["nccl"] = to_json(stacks.nccl);
   return json;
 }
 
@@ -192,7 +193,8 @@ std::string encode(const HostStacks& stacks) {
   Json json = to_json(HostStacks{.host = stacks.host,
                                  .processes = {},
                                  .net_bytes = stacks.net_bytes,
-                                 .trouble = stacks.trouble});
+                                 .trouble = stacks.trouble,
+                                 .nccl = stacks.nccl});
   Json& processes = json["processes"];
   std::size_t bytes = to_text(json).size() + left_out_bytes_max;
   for (const ProcessStacks& each : stacks.processes) {
@@ -213,6 +215,7 @@ Result<HostStacks> host_stacks_from_json(const Json& json) {
   stacks.host = TRY(text(json, "host"));
   stacks.net_bytes = json.contains("net_bytes") ? TRY(number(json, "net_bytes")) : -1;
   stacks.trouble = TRY(text(json, "trouble"));
+  if (json.contains("nccl")) stacks.nccl = TRY(nccl_report_from_json(json["nccl"]));
   const Json& processes = list(json, "processes");
   if (processes.size() > stack_processes_max)
     return invalid_stacks("at most 256 processes on a host");

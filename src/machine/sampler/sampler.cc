@@ -11,8 +11,10 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <optional>
 #include <set>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/fd.h"
@@ -27,6 +29,7 @@
 #include "machine/sampler/processes.h"
 #include "machine/sampler/py_spy.h"
 #include "machine/sampler/py_spy_program.h"
+#include "machine/sampler/ras.h"
 #include "net/loop/tasks.h"
 #include "net/loop/wait.h"
 #include "os/supervise/programs.h"
@@ -39,6 +42,7 @@ constexpr int exit_failed = 1;
 constexpr std::chrono::seconds one_max{3};   ///< One process of a host.
 constexpr std::chrono::seconds cpu_max{20};  ///< The sampler and each that it starts.
 constexpr std::size_t workers_max = 4;
+constexpr std::chrono::seconds ras_max{2};
 constexpr std::chrono::milliseconds native_pause{20};  ///< As long as a look of py-spy's takes.
 constexpr std::size_t lines_of_an_empty_loop = 2;
 
@@ -82,12 +86,13 @@ void give_up_priority() {
 class Sampling {
  public:
   Sampling(supervise::Programs& programs, std::vector<Found> found, Result<PySpy> py_spy,
-           job::Calls calls)
+           job::Calls calls, std::optional<RasWay> ras)
       : programs_(programs),
         found_(std::move(found)),
         net_bytes_(found_.empty() ? -1 : net_bytes_of(found_.front().pid)),
         py_spy_(std::move(py_spy)),
-        calls_(calls) {}
+        calls_(calls),
+        ras_(std::move(ras)) {}
 
   /// Native calls first, before any other work: this waits for its own children.
   loop::Task<> look_natively() {
@@ -128,8 +133,15 @@ class Sampling {
       if (calls_ == job::Calls::native) add_native(one);
     }
   }
+  loop::Task<> ask_nccl() {
+    if (!ras_) co_return;
+    const std::string answer =
+        co_await ask_ras(programs_.loop(), *std::exchange(ras_, std::nullopt), ras_max);
+    nccl_ = job::nccl_report_from(answer);
+  }
   job::HostStacks stacks() const {
     job::HostStacks stacks;
+    stacks.nccl = nccl_;
     stacks.net_bytes = net_bytes_;
     for (const Found& each : found_) stacks.processes.push_back(each.told);
     if (without_native_ > 0)
@@ -232,6 +244,8 @@ class Sampling {
   std::int64_t net_bytes_;
   Result<PySpy> py_spy_;
   job::Calls calls_;
+  std::optional<RasWay> ras_;
+  job::NcclReport nccl_;
   std::size_t next_ = 0;
   std::map<pid_t, NativeProcess> below_python_;         ///< Native calls of Python processes.
   std::map<pid_t, std::vector<std::int64_t>> numbers_;  ///< Threads' numbers, as reported.
@@ -246,6 +260,7 @@ loop::Task<> sample(loop::Loop& loop, Sampling& sampling) {
   const std::size_t count =
       std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, workers_max);
   for (std::size_t i = 0; i < count; ++i) workers.start(sampling.work());
+  workers.start(sampling.ask_nccl());
   co_await workers.join();
   loop.stop();
 }
@@ -267,6 +282,7 @@ int sampler_main(const Args& args, const Env& env) {
   // Afterwards these files, and the one that identifies ourselves, may be out of reach.
   std::vector<PySpy> held = hold_py_spies(py_spies);
   const pid_t root = static_cast<pid_t>(init);
+  std::optional<RasWay> ras = ras_way(root);
   limit_itself();
   const Result<bool> entered = enter_user_namespace(root);
   if (!entered) {
@@ -280,7 +296,8 @@ int sampler_main(const Args& args, const Env& env) {
                     choose_py_spy(std::move(held), as_root),
                     native  ? job::Calls::native
                     : moves ? job::Calls::moves
-                            : job::Calls::python);
+                            : job::Calls::python,
+                    std::move(ras));
   loop::Tasks tasks(loop);
   tasks.start(sample(loop, sampling));
   loop.run();

@@ -1,0 +1,15 @@
+#pragma once
+
+#include <set>
+#include <string>
+
+// Pure.
+
+namespace muster::job {
+
+/// "0-2,5"
+std::string rank_ranges(const std::set<int>& ranks);
+/// "ranks 0-2,5", "rank 3"
+std::string rank_names(const std::set<int>& ranks);
+
+}  // namespace muster::job
