@@ -2,12 +2,19 @@
 
 #include <arpa/inet.h>
 #include <doctest/doctest.h>
+#include <net/if.h>
 #include <netinet/in.h>
-#include <poll.h>
+#include <sched.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
+#include <cstring>
 #include <functional>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -57,11 +64,10 @@ void wait_for_end(int fd) {
   }
 }
 
-std::string asked(std::uint16_t port, Duration limit) {
+std::string asked(sampler::RasWay way, Duration limit) {
   loop::Loop loop;
   std::string answer;
   const auto ask = [&]() -> loop::Task<> {
-    sampler::RasWay way{Fd(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)), port};
     answer = co_await sampler::ask_ras(loop, std::move(way), limit);
     loop.stop();
   };
@@ -69,6 +75,10 @@ std::string asked(std::uint16_t port, Duration limit) {
   tasks.start(ask());
   loop.run();
   return answer;
+}
+
+std::string asked(std::uint16_t port, Duration limit) {
+  return asked({Fd(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)), port}, limit);
 }
 
 constexpr Duration guard = 60s;
@@ -130,4 +140,44 @@ TEST_CASE("ras: in a shared network only a port that a process sets is asked") {
   CHECK(!sampler::ras_port_in("NCCL_RAS_ADDR=\0"s));
   CHECK(!sampler::ras_port_in(""));
   CHECK(!sampler::ras_way(::getpid()));
+}
+
+TEST_CASE("ras: the way leads into the host's own network") {
+  const std::string text = "SERVER PROTOCOL 2\nOK\nOK\n{\"communicators\": []}\n";
+  Pipe ready = *make_pipe();
+  const pid_t host = ::fork();
+  REQUIRE(host >= 0);
+  if (host == 0) {  // As a host: a network of its own, in which RAS has NCCL's own port.
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    ifreq loopback{};
+    std::strcpy(loopback.ifr_name, "lo");
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    address.sin_port = htons(28028);
+    if (::unshare(CLONE_NEWNET) != 0) ::_exit(2);
+    const int listener = ::socket(AF_INET, SOCK_STREAM, 0);
+    loopback.ifr_flags = IFF_UP;
+    if (::ioctl(listener, SIOCSIFFLAGS, &loopback) != 0 ||
+        ::bind(listener, reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0 ||
+        ::listen(listener, 1) != 0 || ::write(ready.write.get(), ".", 1) != 1)
+      ::_exit(1);
+    const int peer = ::accept(listener, nullptr, nullptr);
+    ::send(peer, text.data(), text.size(), MSG_NOSIGNAL);
+    ::shutdown(peer, SHUT_WR);
+    wait_for_end(peer);
+    ::_exit(0);
+  }
+  ready.write.reset();
+  char byte = 0;
+  const bool is_ready = ::read(ready.read.get(), &byte, 1) == 1;
+  std::optional<sampler::RasWay> way = sampler::ras_way(host);
+  if (is_ready) {
+    REQUIRE(way);
+    CHECK(way->port == 28028);
+    CHECK(asked(*std::move(way), guard) == text);
+  }
+  int status = 0;
+  REQUIRE(::waitpid(host, &status, 0) == host);
+  CHECK((WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == 2));  // 2: not root.
 }
