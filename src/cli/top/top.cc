@@ -119,10 +119,10 @@ using Look = std::function<loop::Task<Result<std::vector<JobFigures>>>()>;
 
 loop::Task<Result<std::vector<JobFigures>>> look_at(Asked asked, std::string name,
                                                     std::optional<places::FoundJob> own) {
-  Result<JobFigures> one = fail(Errc::not_found, "");
+  Result<JobFigures> one = has_ended(name);
   if (own) {
-    const Result<places::FoundJob> now = places::find_again(asked.state, *own);
-    one = now ? co_await ask_here(asked, *now) : Result<JobFigures>(has_ended(name));
+    Result<places::FoundJob> now = places::find_again(asked.state, *own);
+    if (now) one = co_await ask_here(asked, *std::move(now));
   } else {
     one = co_await ask_server(asked, name);
   }
