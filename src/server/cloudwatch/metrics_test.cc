@@ -152,7 +152,8 @@ api::Answer read(loop::Loop& loop, Metrics& metrics, const std::string& operatio
   const auto body = [](Metrics& of, api::Request request, api::Answer& into) -> loop::Task<> {
     into = co_await of.read(std::move(request));
   };
-  api::Request request{.operation = operation, .input = input};
+  api::Request request{
+      .service = "monitoring", .operation = operation, .input = input, .access_key = "AK"};
   loop::run_task(loop, body(metrics, std::move(request), answer));
   return answer;
 }
