@@ -11,6 +11,7 @@
 #include "aws/api/request.h"
 #include "job/metric_definitions.h"
 #include "net/loop/tasks.h"
+#include "net/loop/turns.h"
 #include "net/loop/wait.h"
 #include "server/cloudwatch/logs.h"
 #include "server/store/store.h"
@@ -51,7 +52,7 @@ class Metrics {
   /// false.
   api::Answer operate(const std::string& operation, const Json& input);
   /// As operate(), for operations for which is_series() is true. Runs in a thread, since a series
-  /// may have many rows.
+  /// may have many rows; keys take turns.
   loop::Task<api::Answer> read(api::Request request);
 
  private:
@@ -80,6 +81,7 @@ class Metrics {
   std::uint64_t uses_ = 0;
   std::map<std::string, std::shared_ptr<Followed>> followed_;  ///< By job.
   std::map<std::string, std::shared_ptr<Catching>> catching_;  ///< Running catch-ups, by job.
+  loop::Turns reads_{{.at_once = 4, .of_party = 3, .waiting_of_party = 128}};
   loop::Tasks tasks_;
 };
 

@@ -193,6 +193,8 @@ loop::Task<api::Answer> Metrics::read(api::Request request) {
                                                    : get_statistics(series, request.input);
     return {};
   };
+  const Result<loop::Turns::Turn> turn = co_await reads_.take(loop_, request.access_key);
+  if (!turn) co_return aws::Refusal{"ThrottlingException", turn.error().text};
   const Result<void> done = co_await loop::in_thread(loop_, std::move(work));
   if (!done) co_return api::internal_failure(done.error());
   co_return *answer;
