@@ -77,8 +77,17 @@ loop::Task<api::Answer> Service::operate(api::Request request) {
   if (request.service == "sts" && request.operation != "GetCallerIdentity")
     co_return lend_key(request, realm_, user_keys_, now_());
   if (request.service == "ecr") co_return co_await ecr_.operate(std::move(request));
-  if (request.operation == "DeleteTrainingJob")
-    while (operations_.remove_some(request)) co_await loop_.turn();
+  if (request.operation == "DeleteTrainingJob") co_return co_await remove(std::move(request));
+  co_return operations_.operate(request);
+}
+
+/// One step of all deletions at a time: a thousand of them delay others no more than one does.
+loop::Task<api::Answer> Service::remove(api::Request request) {
+  for (bool has_more = true; has_more;) {
+    const Result<loop::Turns::Turn> turn = co_await removals_.take(loop_, request.access_key);
+    if (!turn) co_return aws::Refusal{"ThrottlingException", turn.error().text};
+    has_more = operations_.remove_some(request);
+  }
   co_return operations_.operate(request);
 }
 

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "aws/access/keyring.h"
+#include "net/loop/turns.h"
 #include "server/exposition.h"
 #include "server/jobs/runner.h"
 #include "server/operations/ecr.h"
@@ -49,6 +50,7 @@ class Service {
   loop::Task<api::Answer> describe_usage(const api::Request& request);
 
   loop::Loop& loop_;
+  loop::Turns removals_{{.at_once = 1, .of_party = 1, .waiting_of_party = 1000}};
   const Log& log_;
   store::Store& store_;
   std::function<UnixMillis()> now_;
