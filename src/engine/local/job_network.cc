@@ -73,13 +73,18 @@ Result<std::int64_t> choose_ids(std::int64_t base, const std::vector<std::int64_
                                 " upwards: other jobs use all of them");
 }
 
+Result<std::vector<Subnet>> taken_for(const job::Spec& spec, std::string_view routes) {
+  std::vector<Subnet> taken = routes_from(routes);
+  if (spec.vpc) taken.push_back(TRY(block_from(spec.vpc->cidr)));
+  return taken;
+}
+
 Result<Network> allocate_network(const std::string& register_file, const std::string& job_folder,
-                                 std::string_view routes, std::int64_t id_base) {
+                                 std::vector<Subnet> taken, std::int64_t id_base) {
   const Fd lock = TRY(lock_register(register_file));
   const Result<std::string> text = read_file(register_file);
   if (!text && text.error().code != Errc::not_found) return text.error();
   std::vector<Entry> entries = living_entries(text.value_or(""));
-  std::vector<Subnet> taken = routes_from(routes);
   std::vector<std::int64_t> taken_ids;
   for (const Entry& entry : entries) {
     taken.push_back(entry.network.subnet);

@@ -23,8 +23,8 @@ TEST_CASE("network: jobs that live never share one, a dead job's is used again")
   Result<JobFolder> two = JobFolder::create(state.path, "two");
   REQUIRE(one);
   REQUIRE(two);
-  const Network first = *allocate_network(file, one->path(), "", 1 << 20);
-  const Network second = *allocate_network(file, two->path(), "", 1 << 20);
+  const Network first = *allocate_network(file, one->path(), {}, 1 << 20);
+  const Network second = *allocate_network(file, two->path(), {}, 1 << 20);
   CHECK(cidr(first.subnet) == "10.177.0.0/24");
   CHECK(cidr(second.subnet) == "10.177.1.0/24");
   CHECK(first.bridge != second.bridge);
@@ -33,7 +33,19 @@ TEST_CASE("network: jobs that live never share one, a dead job's is used again")
   CHECK(second.first_id == (1 << 20) + 65536);
   REQUIRE(one->remove());
   Result<JobFolder> three = JobFolder::create(state.path, "three");
-  CHECK(cidr(allocate_network(file, three->path(), "", 1 << 20)->subnet) == "10.177.0.0/24");
+  CHECK(cidr(allocate_network(file, three->path(), {}, 1 << 20)->subnet) == "10.177.0.0/24");
+}
+
+TEST_CASE("network: a job in a VPC gets a network of the machine outside of its VPC") {
+  State state;
+  const std::string file = state.path + "/subnets";
+  job::Spec spec;
+  CHECK(taken_for(spec, "")->empty());
+  spec.vpc.emplace();
+  spec.vpc->cidr = "10.177.0.0/16";
+  const std::vector<Subnet> taken = *taken_for(spec, "");
+  Result<JobFolder> job = JobFolder::create(state.path, "demo");
+  CHECK(cidr(allocate_network(file, job->path(), taken, 1 << 20)->subnet) == "172.29.0.0/24");
 }
 
 TEST_CASE("network: ids of jobs never meet, and end where programs go wrong") {
@@ -48,7 +60,7 @@ TEST_CASE("network: a register that was damaged does not stop a job") {
   const std::string file = state.path + "/subnets";
   REQUIRE(write_file(file, "nonsense\n10.177.0.0/24\n10.177.0.0/24 mu1 7 /no/such/job\n\n"));
   Result<JobFolder> job = JobFolder::create(state.path, "demo");
-  CHECK(cidr(allocate_network(file, job->path(), "", 1 << 20)->subnet) == "10.177.0.0/24");
+  CHECK(cidr(allocate_network(file, job->path(), {}, 1 << 20)->subnet) == "10.177.0.0/24");
 }
 
 }  // namespace

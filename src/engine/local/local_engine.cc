@@ -213,6 +213,7 @@ Result<std::unique_ptr<engine::Run>> LocalEngine::start_now(const job::Spec& spe
                                               "/key", Network{{}, "mu0", options_.id_base}))
     TRY(job::check(host));
   const std::string routes = TRY(read_file(options_.routes));
+  std::vector<Subnet> taken = TRY(taken_for(spec, routes));
   TRY(make_folders(options_.state, 0700));
   TRY(note_private_folder(options_.folder_register, options_.state));
   engine::JobFolder folder = TRY(engine::JobFolder::create(options_.state, spec.name));
@@ -225,7 +226,7 @@ Result<std::unique_ptr<engine::Run>> LocalEngine::start_now(const job::Spec& spe
   TRY(write_file(path + "/job.json", to_text(job::to_json(spec)), 0600));
   if (!options_.lifeline) TRY(run->mark_kept());
   Network network =
-      TRY(allocate_network(options_.network_register, path, routes, options_.id_base));
+      TRY(allocate_network(options_.network_register, path, std::move(taken), options_.id_base));
   // An ordinary user's hosts have the ids of his namespace.
   if (rootless_ids(options_.env) > 0) network.first_id = 0;
   std::vector<job::HostSpec> hosts = host_specs(spec, options_.state, path, key_file, network);
