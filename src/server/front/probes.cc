@@ -1,5 +1,6 @@
 #include "server/front/probes.h"
 
+#include "aws/access/party.h"
 #include "aws/digest.h"
 #include "net/loop/other_loop.h"
 #include "server/registry/login.h"
@@ -53,7 +54,8 @@ bool Probes::may_see(http::Exchange& exchange, const aws::RequestHead& head) con
   }
   const Result<std::shared_ptr<const access::AccessKey>> key =
       registry::logged_in(given, options_.keys, options_.now());
-  return key && (*key)->owner.empty() && exchange.proved((*key)->counted(), {});
+  return key && (*key)->owner.empty() &&
+         exchange.proved((*key)->counted(), access::party_of(**key));
 }
 
 /// On the main loop. An answer is reused for a second, so that unauthenticated requests cause no

@@ -386,7 +386,9 @@ void open_web(Server& server) {
       .now = wall_time,
       .store = store_path(server.config),
       .buckets = server.buckets.get(),
-      .names = std::move(names)});
+      .names = std::move(names),
+      // A quarter of all connections, for these last.
+      .followers_max = loop::ConnectionQuota::limits_for(server.open_files_max).all / 4});
 }
 
 /// The folder of the machine's images, including those of `sm image`.
@@ -450,7 +452,7 @@ Result<void> open(Server& server, const Env& env) {
       registry::RegistryServer::Options{
           .open_store = [env] { return places::open_image_store(env); }, .now = wall_time});
   http::Handler web;
-  std::function<Result<std::string>(const std::string&)> web_link;
+  std::function<std::string(const std::string&)> web_link;
   if (server.config.web_page) {
     open_web(server);
     web = [&server](http::Exchange& exchange) { return server.web->answer(exchange); };

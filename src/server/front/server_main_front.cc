@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "aws/access/party.h"
 #include "aws/api/inputs.h"
 #include "aws/api/protocol.h"
 #include "aws/api/validate.h"
@@ -80,9 +81,7 @@ api::Answer Front::web_link(const access::AccessKey& key) {
   if (!key.maker.empty())
     return api::invalid(
         "A temporary key cannot open the web page; use the key that it was made from.");
-  const Result<std::string> path = options_.web_link(key.id);
-  if (!path) return aws::Refusal{"ThrottlingException", path.error().text};
-  return Json{{"Path", *path}};
+  return Json{{"Path", options_.web_link(key.id)}};
 }
 
 Task<void> Front::answer(http::Exchange& exchange) {
@@ -144,7 +143,7 @@ Task<void> Front::answer_api(http::Exchange& exchange, api::ApiHead api_head) {
     co_return;
   }
   const access::Verified& caller = *verified;
-  if (!exchange.proved(caller.key->counted(), caller.key->owner)) {
+  if (!exchange.proved(caller.key->counted(), access::party_of(*caller.key))) {
     api::Answer refusal = aws::Refusal{"ThrottlingException", "Rate exceeded"};
     co_await send(exchange, std::move(reply), std::move(refusal), true);
     co_return;

@@ -23,7 +23,7 @@ class Front {
     http::Handler probes;    ///< Answers unsigned requests that Probes accepts.
     http::Handler web;       ///< Answers unsigned requests, below /ui/; null: they are refused.
     /// CreateWebLink: a path that opens the web page once, for the key that signed the request.
-    std::function<Result<std::string>(const std::string& key)> web_link;
+    std::function<std::string(const std::string& key)> web_link;
     access::Verifier& verifier;
     ApiHandler api;
     std::function<UnixMillis()> now;  ///< Wall clock; any thread.

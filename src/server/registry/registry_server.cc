@@ -1,5 +1,6 @@
 #include "server/registry/registry_server.h"
 
+#include "aws/access/party.h"
 #include "net/loop/worker.h"
 #include "server/registry/login.h"
 #include "server/registry/registry_call.h"

@@ -3,6 +3,7 @@
 #include <array>
 #include <atomic>
 
+#include "aws/access/party.h"
 #include "aws/s3wire/s3_settings.h"
 #include "base/text.h"
 #include "net/loop/worker.h"
@@ -334,7 +335,8 @@ Task<void> S3Server::answer(http::Exchange& exchange) {
     answered = aws::s3_refusal(head.header("origin") ? "AccessForbidden" : "BadRequest");
   } else {
     answered = read_call(call, head, verifier_);
-    if (answered && !exchange.proved(call.verified.key->counted(), call.verified.key->owner)) {
+    if (answered &&
+        !exchange.proved(call.verified.key->counted(), access::party_of(*call.verified.key))) {
       aws::Refusal busy = aws::s3_refusal("SlowDown");
       co_return co_await refuse(exchange, head, std::move(busy), call.request_id, options_.region,
                                 true);

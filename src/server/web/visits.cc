@@ -22,6 +22,19 @@ std::string hash_of(std::string_view secret) {
   return std::string(aws::view_of(bytes));
 }
 
+/// Removes the key's oldest one where it has `most`. All last for the same time.
+template <class All>
+void make_room(All& all, const std::string& key, std::size_t most) {
+  auto oldest = all.end();
+  std::size_t count = 0;
+  for (auto at = all.begin(); at != all.end(); ++at) {
+    if (at->second.key != key) continue;
+    ++count;
+    if (oldest == all.end() || at->second.until < oldest->second.until) oldest = at;
+  }
+  if (count >= most) all.erase(oldest);
+}
+
 }  // namespace
 
 void Visits::forget_old(UnixMillis now) {
@@ -29,11 +42,10 @@ void Visits::forget_old(UnixMillis now) {
   std::erase_if(visits_, [now](const auto& each) { return each.second.until <= now; });
 }
 
-Result<std::string> Visits::issue_pass(const std::string& key, UnixMillis now) {
+std::string Visits::issue_pass(const std::string& key, UnixMillis now) {
   const std::lock_guard lock(mutex_);
   forget_old(now);
-  if (passes_.size() >= passes_max)
-    return fail(Errc::denied, "too many unused links to the web page");
+  make_room(passes_, key, passes_of_key_max);
   std::string secret = fresh_secret();
   passes_.insert_or_assign(hash_of(secret), Pass{key, now + pass_lasts});
   return secret;
@@ -52,15 +64,7 @@ std::optional<std::string> Visits::use_pass(std::string_view secret, UnixMillis 
 std::string Visits::begin(const std::string& key, std::string_view browser, UnixMillis now) {
   const std::lock_guard lock(mutex_);
   forget_old(now);
-  const auto of_key = [&key](const auto& each) { return each.second.key == key; };
-  if (std::count_if(visits_.begin(), visits_.end(), of_key) >=
-      static_cast<std::ptrdiff_t>(visits_of_key_max)) {
-    auto oldest = visits_.end();
-    for (auto at = visits_.begin(); at != visits_.end(); ++at)
-      if (of_key(*at) && (oldest == visits_.end() || at->second.since < oldest->second.since))
-        oldest = at;
-    visits_.erase(oldest);
-  }
+  make_room(visits_, key, visits_of_key_max);
   std::string secret = fresh_secret();
   visits_.insert_or_assign(hash_of(secret),
                            Visit{hex(random_bytes(id_bytes)), key, now, now + visit_lasts,

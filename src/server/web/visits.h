@@ -29,11 +29,11 @@ class Visits {
  public:
   static constexpr UnixMillis pass_lasts{60'000};
   static constexpr UnixMillis visit_lasts{12 * 3'600'000};
-  static constexpr std::size_t passes_max = 100;        ///< For all keys together.
+  static constexpr std::size_t passes_of_key_max = 20;  ///< The oldest goes.
   static constexpr std::size_t visits_of_key_max = 20;  ///< The oldest goes.
 
-  /// The secret of a fresh pass. Error: `denied`: too many wait to be used.
-  Result<std::string> issue_pass(const std::string& key, UnixMillis now);
+  /// The secret of a fresh pass.
+  std::string issue_pass(const std::string& key, UnixMillis now);
   /// Returns the key for the pass, once; none if the pass was used, is too old, or never existed.
   std::optional<std::string> use_pass(std::string_view secret, UnixMillis now);
 

@@ -1,7 +1,10 @@
 #include "server/web/web_server.h"
 
+#include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 
+#include "aws/access/party.h"
 #include "aws/api/inputs.h"
 #include "aws/api/validate.h"
 #include "aws/digest.h"
@@ -23,6 +26,9 @@ constexpr std::size_t call_bytes_max = 64u << 10;
 constexpr std::string_view mapped_v4 = "::ffff:";
 constexpr const char* forever = "public, max-age=31536000, immutable";
 
+/// What a browser gets by GET, with a cookie.
+constexpr std::array<std::string_view, 5> files_and_events = {"events", "download", "metric-csv",
+                                                              "host-csv", "object"};
 constexpr std::string_view timeline_call = "DescribeTrainingJobTimeline";
 constexpr std::string_view usage_call = "DescribeTrainingJobUsage";
 /// SageMaker's operations that the page calls as they are.
@@ -49,12 +55,8 @@ Task<void> send_json(http::Exchange& exchange, int status, Json json, std::strin
   reply.headers.emplace_back("Content-Type", "application/json");
   if (!cookie.empty()) reply.headers.emplace_back("Set-Cookie", std::move(cookie));
   reply.body = to_text(json);
+  reply.close = status == 503;  // There is too little of something: a connection makes room.
   (void)co_await exchange.reply(std::move(reply));
-}
-
-Task<void> refuse(http::Exchange& exchange, int status, std::string text) {
-  Json json{{"message", std::move(text)}};
-  co_await send_json(exchange, status, std::move(json));
 }
 
 Task<void> send_file(http::Exchange& exchange, const web::WebFile& file, bool keeps) {
@@ -86,6 +88,11 @@ std::string strangeness(const http::Incoming& incoming, const std::vector<std::s
 
 }  // namespace
 
+Task<void> refuse(http::Exchange& exchange, int status, std::string text) {
+  Json json{{"message", std::move(text)}};
+  co_await send_json(exchange, status, std::move(json));
+}
+
 bool secrets_may_pass(const http::Incoming& incoming) {
   std::string peer(incoming.peer);
   if (peer.starts_with(mapped_v4)) peer.erase(0, mapped_v4.size());
@@ -116,9 +123,8 @@ Task<void> WebServer::answer(http::Exchange& exchange) {
   co_await send_file(exchange, *file, !is_view);
 }
 
-Result<std::string> WebServer::link(const std::string& key) {
-  const std::string pass = TRY(visits_.issue_pass(key, options_.now()));
-  return "/ui/#enter=" + pass;
+std::string WebServer::link(const std::string& key) {
+  return "/ui/#enter=" + visits_.issue_pass(key, options_.now());
 }
 
 std::optional<web::Visit> WebServer::visit_of(http::Exchange& exchange) {
@@ -197,12 +203,9 @@ const std::map<std::string, WebServer::Handler, std::less<>>& WebServer::handler
 
 Task<void> WebServer::answer_call(http::Exchange& exchange, std::string name) {
   const http::Incoming& incoming = exchange.request();
-  const bool is_events = name == "events" && incoming.method == "GET";
-  const bool is_download = name == "download" && incoming.method == "GET";
-  const bool is_csv = name == "metric-csv" && incoming.method == "GET";
-  const bool is_object = name == "object" && incoming.method == "GET";
-  const bool is_usage = name == "host-csv" && incoming.method == "GET";
-  const bool only_reads = is_events || is_download || is_csv || is_object || is_usage;
+  const bool only_reads =
+      incoming.method == "GET" &&
+      std::find(files_and_events.begin(), files_and_events.end(), name) != files_and_events.end();
   const std::optional<std::string_view> site = incoming.value("sec-fetch-site");
   const bool own = only_reads ? !site || *site == "same-origin"
                               : web::is_from_own_page(head_of(incoming), incoming.tls);
@@ -215,13 +218,10 @@ Task<void> WebServer::answer_call(http::Exchange& exchange, std::string name) {
     Json json{{"message", "not logged in"}, {"login", secrets_may_pass(incoming)}};
     co_return co_await send_json(exchange, 401, std::move(json));
   }
-  if (is_events) co_return co_await events(exchange, visit->id);
-  if (is_download) co_return co_await download(exchange);
-  if (is_csv) co_return co_await download_metric(exchange);
-  if (is_usage) co_return co_await download_usage(exchange);
-  if (is_object) co_return co_await download_object(exchange, visit->key);
-  if (visit && !exchange.proved(visit->key, {}))
-    co_return co_await refuse(exchange, 503, "the server is overloaded");
+  if (visit && !exchange.proved(visit->key, access::party_of_key(visit->key)))
+    co_return co_await refuse(exchange, 503,
+                              "too many connections of this access key are busy; try again later");
+  if (only_reads) co_return co_await send(exchange, name, *std::move(visit));
   const Result<std::string> body = co_await http::read_whole(exchange, call_bytes_max);
   if (!body) co_return co_await refuse(exchange, 413, "the call is too large or incomplete");
   Result<Json> input = body->empty() ? Json::object() : parse_json(*body);
@@ -241,6 +241,15 @@ Task<void> WebServer::answer_call(http::Exchange& exchange, std::string name) {
   if (!answer) co_return co_await refuse(exchange, answer.error().status, answer.error().message);
   Json json = *std::move(answer);
   co_await send_json(exchange, 200, std::move(json));
+}
+
+/// One of `files_and_events`.
+Task<void> WebServer::send(http::Exchange& exchange, const std::string& name, web::Visit visit) {
+  if (name == "events") return events(exchange, std::move(visit));
+  if (name == "download") return download(exchange, std::move(visit.key));
+  if (name == "metric-csv") return download_metric(exchange, std::move(visit.key));
+  if (name == "host-csv") return download_usage(exchange, std::move(visit.key));
+  return download_object(exchange, std::move(visit.key));
 }
 
 Task<Result<Json, aws::Refusal>> WebServer::operate(Call& call) {

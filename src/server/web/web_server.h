@@ -5,17 +5,18 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <semaphore>
 #include <string>
 #include <vector>
 
 #include "aws/access/keyring.h"
 #include "net/http/server.h"
 #include "net/loop/tasks.h"
+#include "net/loop/turns.h"
 #include "server/api_handler.h"
 #include "server/bucket/bucket_store.h"
 #include "server/cloudwatch/merged_log.h"
 #include "server/store/metric_reader.h"
+#include "server/web/followers.h"
 #include "server/web/visits.h"
 
 namespace muster::job {
@@ -68,14 +69,16 @@ class WebServer {
     std::string store;  ///< The store's file, of which metrics and what hosts use are read.
     const bucket::BucketStore* buckets;  ///< None: S3 is elsewhere.
     std::vector<std::string> names;      ///< By which others call the server, in small letters.
+    std::size_t followers_max;           ///< Streams of events at the same time.
   };
-  explicit WebServer(Options options) : options_(std::move(options)) {}
+  explicit WebServer(Options options)
+      : options_(std::move(options)), followers_({.all = options_.followers_max}) {}
 
   /// Any request below /ui.
   loop::Task<void> answer(http::Exchange& exchange);
   /// A link that opens the page once, as seen from the server: a path. For `key`, which has signed
-  /// for it. Error: `denied`.
-  Result<std::string> link(const std::string& key);
+  /// for it.
+  std::string link(const std::string& key);
   /// Events end at once: they would be waited for.
   void stop() { stopping_ = true; }
 
@@ -90,11 +93,11 @@ class WebServer {
   loop::Task<void> let_in(http::Exchange& exchange, std::string key);
   loop::Task<void> begin_visit(http::Exchange& exchange, const std::string& name,
                                const Json& input);
-  bool follows(const std::string& visit);
-  void follows_no_more(const std::string& visit);
-  loop::Task<void> events(http::Exchange& exchange, std::string visit);
-  loop::Task<void> download(http::Exchange& exchange);
-  loop::Task<void> tell_events(http::Exchange& exchange, std::string job);
+  loop::Task<void> send(http::Exchange& exchange, const std::string& name, web::Visit visit);
+  loop::Task<void> events(http::Exchange& exchange, web::Visit visit);
+  loop::Task<void> download(http::Exchange& exchange, std::string key);
+  loop::Task<void> tell_events(http::Exchange& exchange, std::string job,
+                               web::Followers::Id follower);
   loop::Task<Result<std::string>> log_news(http::Exchange& exchange, Followed& seen, bool changed);
   std::optional<web::Visit> visit_of(http::Exchange& exchange);
 
@@ -118,18 +121,20 @@ class WebServer {
   static Result<cloudwatch::MergedLog::Found> find_in_view(Book& book, const LogWish& wish,
                                                            const re2::RE2& wanted,
                                                            std::uint64_t from, std::size_t most);
-  /// Reads in a thread, beside few others.
+  /// Reads in a thread, in turn with other keys.
   loop::Task<Result<Json, aws::Refusal>> read_metrics(
       Call& call, std::function<Result<Json>(store::MetricReader&)> read);
+  loop::Task<void> download_csv(http::Exchange& exchange, std::string key,
+                                std::function<Result<std::string>(store::MetricReader&)> piece);
   loop::Task<Result<Json, aws::Refusal>> metrics(Call& call);
   loop::Task<Result<Json, aws::Refusal>> metric(Call& call);
-  loop::Task<void> download_metric(http::Exchange& exchange);
+  loop::Task<void> download_metric(http::Exchange& exchange, std::string key);
   loop::Task<Result<Json, aws::Refusal>> hosts(Call& call);
   loop::Task<Result<Json, aws::Refusal>> host_usage(Call& call);
   loop::Task<Result<Json, aws::Refusal>> ranks(Call& call);
   static Result<Json> read_ranks(Book& book, const job::MetricDefinitions& definition,
                                  std::int64_t first, cloudwatch::RankCells& cells);
-  loop::Task<void> download_usage(http::Exchange& exchange);
+  loop::Task<void> download_usage(http::Exchange& exchange, std::string key);
   loop::Task<Result<Json, aws::Refusal>> objects(Call& call);
   loop::Task<Result<Json, aws::Refusal>> contents(Call& call);
   loop::Task<Result<Json, aws::Refusal>> stacks(Call& call);
@@ -137,20 +142,21 @@ class WebServer {
                                                   std::string key);
   loop::Task<void> download_object(http::Exchange& exchange, std::string key);
   loop::Task<Result<WebLog>> find_log(http::Exchange& exchange, std::string job);
-  loop::Task<Result<std::shared_ptr<Book>>> open_book(http::Exchange& exchange, WebLog found,
-                                                      std::string host);
-  loop::Task<Result<std::shared_ptr<Book>>> book(http::Exchange& exchange, std::string job,
-                                                 std::string host);
+  loop::Task<Result<std::shared_ptr<Book>>> open_book(http::Exchange& exchange, std::string key,
+                                                      WebLog found, std::string host);
+  loop::Task<Result<std::shared_ptr<Book>>> book(http::Exchange& exchange, std::string key,
+                                                 std::string job, std::string host);
 
   Options options_;
   web::Visits visits_;
   std::atomic<bool> stopping_ = false;
-  /// A page with many charts asks for all of them at once; further ones wait, in their threads.
-  std::counting_semaphore<> metric_readers_{4};
-  std::counting_semaphore<> archive_readers_{2};
+  web::Followers followers_;
+  // Keys take turns. A page with many charts asks for all of them at once.
+  loop::Turns metric_reads_{{.at_once = 4, .of_party = 3, .waiting_of_party = 128}};
+  loop::Turns log_reads_{{.at_once = 8, .of_party = 6, .waiting_of_party = 128}};
+  loop::Turns object_reads_{{.at_once = 4, .of_party = 3, .waiting_of_party = 128}};
+  loop::Turns archive_reads_{{.at_once = 2, .of_party = 1, .waiting_of_party = 16}};
   std::mutex mutex_;
-  std::map<std::string, int> followers_;  ///< Event streams, by visit.
-  int followers_in_all_ = 0;
   std::map<std::string, std::shared_ptr<Book>> books_;  ///< By job and host.
   std::uint64_t uses_ = 0;
   std::uint64_t edition_ = 0;  ///< The last book's.

@@ -2,17 +2,18 @@
 
 // Inside server/ only: one call of the web page, and a log that it reads.
 
-#include <atomic>
 #include <compare>
 #include <functional>
 #include <list>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <semaphore>
 #include <string>
+#include <tuple>
 #include <utility>
 
+#include "net/loop/turns.h"
+#include "net/loop/worker.h"
 #include "server/cloudwatch/log_view.h"
 #include "server/cloudwatch/metric_series.h"
 #include "server/web/web_server.h"
@@ -21,6 +22,8 @@ namespace muster::server {
 
 /// True if others cannot eavesdrop: the connection uses TLS, or stays on this machine.
 bool secrets_may_pass(const http::Incoming& incoming);
+/// Answers {"message"}.
+loop::Task<void> refuse(http::Exchange& exchange, int status, std::string text);
 /// A part of the query of a GET; empty: it has none.
 std::string asked(const http::Exchange& exchange, std::string_view wanted);
 /// A file name about `job`; text that is not a valid job name is left out.
@@ -43,17 +46,19 @@ Result<ChartRange> chart_range(const Json& input, std::int64_t buckets_max,
 /// [number, least, most, mean, count] of each bucket that has values.
 Json chart_json(const cloudwatch::MetricBuckets& buckets, std::int64_t from);
 
-/// One of those that read at a time, from its turn until it leaves scope.
-class Turn {
- public:
-  explicit Turn(std::counting_semaphore<>& turns) : turns_(turns) { turns_.acquire(); }
-  Turn(const Turn&) = delete;
-  Turn& operator=(const Turn&) = delete;
-  ~Turn() { turns_.release(); }
-
- private:
-  std::counting_semaphore<>& turns_;
-};
+/// Runs `work` in a thread, when it is the turn of `key`. Error: `denied` if too many calls of it
+/// wait; otherwise the work's own.
+template <class Work>
+loop::Task<std::invoke_result_t<Work&>> in_turn(loop::Turns& turns, http::Exchange& exchange,
+                                                std::string key, Work work) {
+  const Result<loop::Turns::Turn> turn = co_await turns.take(exchange.loop(), std::move(key));
+  if (!turn) co_return turn.error();
+  co_return co_await loop::in_thread(exchange.loop(), std::move(work));
+}
+/// Why something is not read: 503 for `denied`.
+aws::Refusal unread(const Error& error);
+/// As unread(), for a log; a job without one is the caller's error.
+aws::Refusal no_book(const Error& error);
 
 /// Lives in the coroutine that answers the exchange, for as long as that.
 struct WebServer::Call {
@@ -88,7 +93,6 @@ struct WebServer::Book {
   /// Other books have other ones, of a job that was submitted again, too: numbers of lines and rows
   /// mean nothing beyond a book.
   const std::uint64_t edition;
-  std::atomic<std::uint64_t> lines = 0;  ///< As of the last catch_up(); needs no mutex.
   cloudwatch::MergedLog log;
   std::list<View> views;   ///< Most recently used first.
   std::uint64_t used = 0;  ///< The higher the later; WebServer's mutex guards it.
@@ -104,9 +108,8 @@ struct WebServer::Book {
 struct WebServer::Followed {
   std::string job;
   WebLog log{};
-  std::uint64_t bytes = 0;
-  std::uint64_t edition = 0;
-  std::uint64_t lines = 0;
+  using State = std::tuple<std::int64_t, std::uint64_t, bool>;
+  std::optional<State> told{};  ///< The job's number, bytes, and whether they are all.
 };
 
 /// What of a log a page asks for.

@@ -21,7 +21,6 @@ using store::MetricReader;
 
 /// As many as a chart has colours.
 constexpr std::size_t hosts_max = 8;
-constexpr std::size_t csv_bytes_max = 64u << 20;
 
 struct Wanted {
   std::string job;
@@ -97,19 +96,16 @@ Result<Json> spans_of(MetricReader& reader, const std::string& job) {
   return Json{{"hosts", std::move(list)}};
 }
 
-/// All values of a measure, of all hosts; empty: there is no such thing.
-Result<std::string> csv_of(MetricReader& reader, const std::string& job, const std::string& name) {
-  if (!is_measure(name)) return std::string();
-  std::string text = cloudwatch::usage_csv_head();
-  for (const store::HostSpan& each : TRY(reader.hosts(job))) {
-    const auto take = [&](UnixMillis time, double value, std::int64_t gpu) {
-      const std::string of = gpu < 0 ? each.host : each.host + " GPU " + std::to_string(gpu);
-      if (text.size() < csv_bytes_max)
-        text += cloudwatch::usage_csv_line(job, of, name, time, value);
-    };
-    TRY(read_values(reader, job, each.host, name, UnixMillis(0), std::chrono::seconds(second_max),
-                    take));
-  }
+/// The values of a host's measure as lines of CSV.
+Result<std::string> csv_of(MetricReader& reader, const std::string& job, const std::string& host,
+                           const std::string& measure) {
+  std::string text;
+  const auto take = [&](UnixMillis time, double value, std::int64_t gpu) {
+    const std::string of = gpu < 0 ? host : host + " GPU " + std::to_string(gpu);
+    text += cloudwatch::usage_csv_line(job, of, measure, time, value);
+  };
+  TRY(read_values(reader, job, host, measure, UnixMillis(0), std::chrono::seconds(second_max),
+                  take));
   return text;
 }
 
@@ -133,22 +129,23 @@ Task<Result<Json, aws::Refusal>> WebServer::host_usage(Call& call) {
   });
 }
 
-/// `job` and `measure` of the query: the values of all hosts as CSV.
-Task<void> WebServer::download_usage(http::Exchange& exchange) {
-  const std::string job = asked(exchange, "job");
-  const auto work = [this, job, measure = asked(exchange, "measure"),
-                     gone = exchange.gone()]() -> Result<std::string> {
-    const Turn turn(metric_readers_);
-    MetricReader reader = TRY(MetricReader::open(options_.store, gone));
-    return csv_of(reader, job, measure);
+/// `job` and `measure` of the query: the values of all hosts as CSV, a host at a time.
+Task<void> WebServer::download_usage(http::Exchange& exchange, std::string key) {
+  std::function<Result<std::string>(MetricReader&)> piece =
+      [job = asked(exchange, "job"), measure = asked(exchange, "measure"),
+       hosts = std::optional<std::vector<store::HostSpan>>(),
+       next = std::size_t{0}](MetricReader& reader) mutable -> Result<std::string> {
+    if (!is_measure(measure)) return std::string();
+    std::string text;
+    if (!hosts) {
+      hosts = TRY(reader.hosts(job));
+      text = cloudwatch::usage_csv_head();
+    }
+    while (text.empty() && next < hosts->size())
+      text = TRY(csv_of(reader, job, (*hosts)[next++].host, measure));
+    return text;
   };
-  Result<std::string> text = co_await loop::in_thread(exchange.loop(), work);
-  http::Reply reply = file_head("text/csv", file_name(job, ".csv"));
-  if (!text || text->empty())
-    reply.status = 404;
-  else
-    reply.body = std::move(*text);
-  (void)co_await exchange.reply(std::move(reply));
+  return download_csv(exchange, std::move(key), std::move(piece));
 }
 
 }  // namespace muster::server

@@ -28,14 +28,11 @@ constexpr std::size_t searched_bytes = 64u << 20;  ///< A call's; the page calls
 constexpr std::size_t pattern_bytes_max = 1000;
 constexpr std::int64_t pattern_memory = 8 << 20;
 constexpr std::size_t books_max = 8;
-/// A browser has six connections to one server; those that it has left are seen at the next beat.
-constexpr int followers_of_visit_max = 12;
-constexpr int followers_max = 60;
 constexpr Duration look_every = std::chrono::milliseconds(250);
 constexpr Duration events_last = std::chrono::minutes(10);
 constexpr int looks_between_beats = 4;
 
-/// What all journals weigh by now: one that does not grow needs no reading.
+/// The bytes of all journals by now.
 std::uint64_t bytes_of(const WebLog& log) {
   std::uint64_t bytes = 0;
   for (const cloudwatch::MergedLog::Host& host : log.hosts) {
@@ -46,13 +43,16 @@ std::uint64_t bytes_of(const WebLog& log) {
   return bytes;
 }
 
-/// Why a log is not read.
+}  // namespace
+
+aws::Refusal no_book(const Error& error) {
+  return error.code == Errc::denied ? unread(error) : api::invalid(error.text);
+}
+
 aws::Refusal unread(const Error& error) {
   if (error.code == Errc::denied) return {"ServiceUnavailable", error.text, 503};
   return api::internal_failure(error);
 }
-
-}  // namespace
 
 std::string asked(const http::Exchange& exchange, std::string_view wanted) {
   const std::string_view target = exchange.request().target;
@@ -87,14 +87,15 @@ Task<Result<WebLog>> WebServer::find_log(http::Exchange& exchange, std::string j
 }
 
 Task<Result<std::shared_ptr<WebServer::Book>>> WebServer::book(http::Exchange& exchange,
-                                                               std::string job, std::string host) {
+                                                               std::string key, std::string job,
+                                                               std::string host) {
   Result<WebLog> found = co_await find_log(exchange, std::move(job));
   if (!found) co_return found.error();
-  co_return co_await open_book(exchange, *std::move(found), std::move(host));
+  co_return co_await open_book(exchange, std::move(key), *std::move(found), std::move(host));
 }
 
 Task<Result<std::shared_ptr<WebServer::Book>>> WebServer::open_book(http::Exchange& exchange,
-                                                                    WebLog found,
+                                                                    std::string key, WebLog found,
                                                                     std::string host) {
   if (!host.empty())
     std::erase_if(found.hosts, [&](const auto& each) { return each.name != host; });
@@ -120,10 +121,9 @@ Task<Result<std::shared_ptr<WebServer::Book>>> WebServer::open_book(http::Exchan
     const std::lock_guard lock(book->mutex);
     book->hosts = log.hosts;
     TRY(book->log.catch_up(book->hosts, log.ended));
-    book->lines = book->log.count();
     return {};
   };
-  const Result<void> done = co_await loop::in_thread(exchange.loop(), read);
+  const Result<void> done = co_await in_turn(log_reads_, exchange, std::move(key), read);
   if (!done) co_return done.error();
   co_return book;
 }
@@ -135,8 +135,8 @@ Task<Result<Json, aws::Refusal>> WebServer::log(Call& call) {
   const Result<LogWish, aws::Refusal> wish = log_wish(part);
   if (!wish) co_return wish.error();
   const Result<std::shared_ptr<Book>> book =
-      co_await this->book(call.exchange, part("job"), part("host"));
-  if (!book) co_return api::invalid(book.error().text);
+      co_await this->book(call.exchange, call.visit.key, part("job"), part("host"));
+  if (!book) co_return no_book(book.error());
   const LogPart wanted{
       .wish = *wish,
       .from = api::integer_of(call.input, "from"),
@@ -148,7 +148,7 @@ Task<Result<Json, aws::Refusal>> WebServer::log(Call& call) {
     const std::lock_guard lock(book->mutex);
     return wanted.wish.is_plain() ? plain_answer(*book, wanted) : view_answer(*book, wanted);
   };
-  Result<Json> answer = co_await loop::in_thread(call.exchange.loop(), work);
+  Result<Json> answer = co_await in_turn(log_reads_, call.exchange, call.visit.key, work);
   if (!answer) co_return unread(answer.error());
   co_return *std::move(answer);
 }
@@ -170,8 +170,8 @@ Task<Result<Json, aws::Refusal>> WebServer::search_log(Call& call) {
   const Result<LogWish, aws::Refusal> wish = log_wish(part);
   if (!wish) co_return wish.error();
   const Result<std::shared_ptr<Book>> book =
-      co_await this->book(call.exchange, part("job"), part("host"));
-  if (!book) co_return api::invalid(book.error().text);
+      co_await this->book(call.exchange, call.visit.key, part("job"), part("host"));
+  if (!book) co_return no_book(book.error());
   const auto from = static_cast<std::uint64_t>(
       std::max<std::int64_t>(api::integer_of(call.input, "from").value_or(0), 0));
   const auto work = [book = *book, wish = *wish, &wanted, from]() -> Result<Json> {
@@ -184,45 +184,29 @@ Task<Result<Json, aws::Refusal>> WebServer::search_log(Call& call) {
                 {"looked_to", found.looked_to},
                 {"count", book->log.count()}};
   };
-  Result<Json> answer = co_await loop::in_thread(call.exchange.loop(), work);
+  Result<Json> answer = co_await in_turn(log_reads_, call.exchange, call.visit.key, work);
   if (!answer) co_return unread(answer.error());
   co_return *std::move(answer);
 }
 
-bool WebServer::follows(const std::string& visit) {
-  const std::lock_guard lock(mutex_);
-  const auto found = followers_.find(visit);
-  if (followers_in_all_ >= followers_max) return false;
-  if (found != followers_.end() && found->second >= followers_of_visit_max) return false;
-  ++followers_in_all_;
-  ++followers_[visit];
-  return true;
-}
-
-void WebServer::follows_no_more(const std::string& visit) {
-  const std::lock_guard lock(mutex_);
-  --followers_in_all_;
-  if (--followers_[visit] == 0) followers_.erase(visit);
-}
-
 /// Says that something has changed, never what: the page asks for what it shows. `job` of the
 /// query: also when its log grows.
-Task<void> WebServer::events(http::Exchange& exchange, std::string visit) {
-  if (!follows(visit)) {
-    http::Reply busy{.status = 503, .headers = web::safety_headers()};
-    (void)co_await exchange.reply(std::move(busy));
-    co_return;
-  }
+Task<void> WebServer::events(http::Exchange& exchange, web::Visit visit) {
+  const std::optional<web::Followers::Id> begun = followers_.begin(visit.key, visit.id);
+  if (!begun)
+    co_return co_await refuse(exchange, 503,
+                              "too many streams of events are open; try again later");
   struct Follower {
-    WebServer& server;
-    const std::string& visit;
-    ~Follower() { server.follows_no_more(visit); }
+    web::Followers& all;
+    const web::Followers::Id id;
+    ~Follower() { all.end(id); }
   };
-  const Follower follower{*this, visit};
-  co_await tell_events(exchange, asked(exchange, "job"));
+  const Follower follower{followers_, *begun};
+  co_await tell_events(exchange, asked(exchange, "job"), follower.id);
 }
 
 /// The event of a log that has grown, or is another one; empty: neither. `changed`: some job has.
+/// The log itself is not read: a thousand pages may follow as many logs.
 Task<Result<std::string>> WebServer::log_news(http::Exchange& exchange, Followed& seen,
                                               bool changed) {
   if (seen.job.empty()) co_return std::string();
@@ -232,23 +216,16 @@ Task<Result<std::string>> WebServer::log_news(http::Exchange& exchange, Followed
     seen.log = *std::move(found);
   }
   const std::uint64_t bytes = bytes_of(seen.log);
-  if (!changed && bytes == seen.bytes) co_return std::string();
-  const Result<std::shared_ptr<Book>> opened = co_await open_book(exchange, seen.log, "");
-  if (!opened) co_return opened.error();
-  const Book& book = **opened;
-  const std::uint64_t lines = book.lines;  // A worker may hold the mutex for long.
-  seen.bytes = bytes;
-  if (book.edition == seen.edition && lines == seen.lines) co_return std::string();
-  seen.edition = book.edition;
-  seen.lines = lines;
-  co_return "event: log\ndata: " + std::to_string(lines) + "\n\n";
+  const Followed::State now{seen.log.job, bytes, seen.log.ended};
+  if (std::exchange(seen.told, now) == now) co_return std::string();
+  co_return "event: log\ndata: " + std::to_string(bytes) + "\n\n";
 }
 
-Task<void> WebServer::tell_events(http::Exchange& exchange, std::string job) {
+Task<void> WebServer::tell_events(http::Exchange& exchange, std::string job,
+                                  web::Followers::Id follower) {
   http::Reply head{.status = 200, .headers = web::safety_headers()};
   head.headers.emplace_back("Content-Type", "text/event-stream");
   head.headers.emplace_back("Cache-Control", "no-store");
-  (void)exchange.proved({}, {});
   const Result<void> begun = co_await exchange.start(std::move(head));
   if (!begun) co_return;
   loop::Timer timer(exchange.loop());
@@ -257,7 +234,7 @@ Task<void> WebServer::tell_events(http::Exchange& exchange, std::string job) {
   Followed seen{.job = std::move(job)};
   bool first = true;
   for (int looks = 0; Clock::now() < end && !stopping_; ++looks) {
-    if (!visit_of(exchange)) break;
+    if (!visit_of(exchange) || !followers_.stays(follower)) break;
     std::function<Task<std::uint64_t>()> ask = [this]() -> Task<std::uint64_t> {
       co_return options_.state.revision();
     };

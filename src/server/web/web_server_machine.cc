@@ -104,7 +104,6 @@ Task<Result<Json, aws::Refusal>> WebServer::machine(Call& call) {
   const auto measure = [this, &view = view, &logs = logs]() -> Result<void> {
     measure_disk(options_.store, view);
     if (!view.at("elsewhere").get<bool>()) measure_machine(view);
-    const Turn turn(metric_readers_);
     MetricReader reader = TRY(MetricReader::open(options_.store));
     for (std::size_t i = 0; i < logs.size(); ++i) {
       Json& run = view["runs"][i];
@@ -114,8 +113,9 @@ Task<Result<Json, aws::Refusal>> WebServer::machine(Call& call) {
     }
     return {};
   };
-  const Result<void> measured = co_await loop::in_thread(call.exchange.loop(), measure);
-  if (!measured) co_return api::internal_failure(measured.error());
+  const Result<void> measured =
+      co_await in_turn(metric_reads_, call.exchange, call.visit.key, measure);
+  if (!measured) co_return unread(measured.error());
   co_return std::move(view);
 }
 

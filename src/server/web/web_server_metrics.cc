@@ -152,11 +152,11 @@ Json chart_json(const cloudwatch::MetricBuckets& buckets, std::int64_t from) {
 Task<Result<Json, aws::Refusal>> WebServer::read_metrics(
     Call& call, std::function<Result<Json>(MetricReader&)> read) {
   const auto work = [this, &read, gone = call.exchange.gone()]() -> Result<Json> {
-    const Turn turn(metric_readers_);
     MetricReader reader = TRY(MetricReader::open(options_.store, gone));
     return read(reader);
   };
-  Result<Json> answer = co_await loop::in_thread(call.exchange.loop(), work);
+  Result<Json> answer = co_await in_turn(metric_reads_, call.exchange, call.visit.key, work);
+  if (!answer && answer.error().code == Errc::denied) co_return unread(answer.error());
   if (!answer) co_return api::invalid(answer.error().text);
   co_return *std::move(answer);
 }
@@ -197,19 +197,35 @@ Task<void> WebServer::download_metric(http::Exchange& exchange) {
   Result<std::string> text = co_await loop::in_thread(exchange.loop(), work);
   http::Reply head = file_head("text/csv", file_name(wanted.job, ".csv"));
   if (!text || text->empty()) {
-    head.status = 404;
-    (void)co_await exchange.reply(std::move(head));
+    reply.status = !text && text.error().code == Errc::denied ? 503 : 404;
+    (void)co_await exchange.reply(std::move(reply));
     co_return;
   }
-  const Result<void> begun = co_await exchange.start(std::move(head));
+  const Result<void> begun = co_await exchange.start(std::move(reply));
   if (!begun) co_return;
   text->insert(0, cloudwatch::csv_head(wanted.by_step));
   while (!text->empty()) {
     const Result<void> sent = co_await exchange.write(*text);
     if (!sent) co_return;
-    text = co_await loop::in_thread(exchange.loop(), work);
+    text = co_await in_turn(metric_reads_, exchange, key, work);
     if (!text) co_return exchange.finish_broken();
   }
+}
+
+/// `job` and `name` of the query: all seconds of a metric as CSV.
+Task<void> WebServer::download_metric(http::Exchange& exchange, std::string key) {
+  std::function<Result<std::string>(MetricReader&)> piece =
+      [job = asked(exchange, "job"), name = asked(exchange, "name"),
+       from = std::int64_t{0}](MetricReader& reader) mutable -> Result<std::string> {
+    std::string text, head = from == 0 ? cloudwatch::csv_head() : std::string();
+    TRY(reader.read(job, name, from, second_max, [&](const MetricSecond& second) {
+      text += cloudwatch::csv_line(job, name, second);
+      from = second.second + 1;
+      return text.size() < csv_piece_bytes;
+    }));
+    return text.empty() ? text : head + text;
+  };
+  return download_csv(exchange, std::move(key), std::move(piece));
 }
 
 }  // namespace muster::server

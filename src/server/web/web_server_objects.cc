@@ -126,8 +126,8 @@ Task<Result<Json, aws::Refusal>> WebServer::objects(Call& call) {
   const auto work = [this, places = places_of(*description)] {
     return objects_at(*options_.buckets, places);
   };
-  Result<Json> answer = co_await loop::in_thread(call.exchange.loop(), work);
-  if (!answer) co_return api::internal_failure(answer.error());
+  Result<Json> answer = co_await in_turn(object_reads_, call.exchange, call.visit.key, work);
+  if (!answer) co_return unread(answer.error());
   co_return *std::move(answer);
 }
 
@@ -144,14 +144,13 @@ Task<Result<Json, aws::Refusal>> WebServer::contents(Call& call) {
     std::optional<bucket::OpenedObject> object =
         TRY(open_object(*options_.buckets, places, place, name, false));
     if (!object) return fail(Errc::not_found, "the job has no such object");
-    const Turn turn(archive_readers_);
     const packing::Contents told = TRY(packing::contents_of(
         std::move(object->file), object->record.size, {.deadline = Clock::now() + contents_last}));
     return contents_json(told);
   };
-  Result<Json> answer = co_await loop::in_thread(call.exchange.loop(), work);
-  if (!answer && answer.error().code == Errc::system)
-    co_return api::internal_failure(answer.error());
+  Result<Json> answer = co_await in_turn(archive_reads_, call.exchange, call.visit.key, work);
+  if (!answer && (answer.error().code == Errc::system || answer.error().code == Errc::denied))
+    co_return unread(answer.error());
   if (!answer) co_return api::invalid(plain_name(name) + ": " + answer.error().text);
   co_return *std::move(answer);
 }
@@ -160,18 +159,17 @@ Task<Result<Json, aws::Refusal>> WebServer::contents(Call& call) {
 Task<void> WebServer::download_object(http::Exchange& exchange, std::string key) {
   const std::string place = asked(exchange, "place");
   const std::string name = asked(exchange, "name");
-  Result<Json, aws::Refusal> description =
-      co_await describe(exchange, asked(exchange, "job"), std::move(key));
+  Result<Json, aws::Refusal> description = co_await describe(exchange, asked(exchange, "job"), key);
   http::Reply head = file_head("application/octet-stream", plain_name(name));
   Result<std::optional<bucket::OpenedObject>> object = std::optional<bucket::OpenedObject>();
   if (description && options_.buckets != nullptr) {
     const auto work = [this, places = places_of(*description), place, name] {
       return open_object(*options_.buckets, places, place, name, true);
     };
-    object = co_await loop::in_thread(exchange.loop(), work);
+    object = co_await in_turn(object_reads_, exchange, key, work);
   }
   if (!object || !*object) {
-    head.status = 404;
+    head.status = !object && object.error().code == Errc::denied ? 503 : 404;
   } else if ((*object)->is_small) {
     head.body = std::move((*object)->small);
   } else {

@@ -98,8 +98,9 @@ Task<Result<Json, aws::Refusal>> WebServer::ranks(Call& call) {
   const Result<job::MetricDefinitions, aws::Refusal> definition =
       definition_of(*described, api::text_of(call.input, "name"));
   if (!definition) co_return definition.error();
-  const Result<std::shared_ptr<Book>> book = co_await this->book(call.exchange, job, {});
-  if (!book) co_return api::invalid(book.error().text);
+  const Result<std::shared_ptr<Book>> book =
+      co_await this->book(call.exchange, call.visit.key, job, {});
+  if (!book) co_return no_book(book.error());
   std::function<Result<Json>(store::MetricReader&)> read = [&](store::MetricReader&) {
     cloudwatch::RankCells cells(range->from, range->to, range->buckets);
     return read_ranks(**book, *definition, first, cells);

@@ -190,7 +190,7 @@ Result<cloudwatch::MergedLog::Found> WebServer::find_in_view(Book& book, const L
 
 /// The log as a file, of all hosts or of `host`, what the page's filters let through: as text, or
 /// as `form` "jsonl" with all that is known of each line. What is folded is a page's matter.
-Task<void> WebServer::download(http::Exchange& exchange) {
+Task<void> WebServer::download(http::Exchange& exchange, std::string key) {
   const auto part = [&exchange](const char* name) { return asked(exchange, name); };
   const bool is_json = part("form") == "jsonl";
   const Result<LogWish, aws::Refusal> wish = log_wish(part);
@@ -202,9 +202,9 @@ Task<void> WebServer::download(http::Exchange& exchange) {
     co_return;
   }
   const Result<std::shared_ptr<Book>> book =
-      co_await this->book(exchange, part("job"), part("host"));
+      co_await this->book(exchange, key, part("job"), part("host"));
   if (!book) {
-    head.status = 404;
+    head.status = book.error().code == Errc::denied ? 503 : 404;
     (void)co_await exchange.reply(std::move(head));
     co_return;
   }
@@ -221,7 +221,7 @@ Task<void> WebServer::download(http::Exchange& exchange) {
       };
       return book->log.scan(from, view_bytes, take);
     };
-    const Result<std::uint64_t> scanned = co_await loop::in_thread(exchange.loop(), work);
+    const Result<std::uint64_t> scanned = co_await in_turn(log_reads_, exchange, key, work);
     if (!scanned) co_return exchange.finish_broken();
     more = *scanned > from;
     from = *scanned;

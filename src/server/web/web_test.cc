@@ -2,7 +2,10 @@
 
 #include <array>
 #include <cstddef>
+#include <optional>
+#include <vector>
 
+#include "server/web/followers.h"
 #include "server/web/visits.h"
 #include "server/web/web_files.h"
 #include "server/web/web_rules.h"
@@ -101,22 +104,24 @@ TEST_CASE("web: a cookie that is sent twice is ignored") {
 
 TEST_CASE("visits: a pass lets in once, and for a minute") {
   Visits visits;
-  const std::string pass = *visits.issue_pass("AK1", 1000ms);
+  const std::string pass = visits.issue_pass("AK1", 1000ms);
   CHECK_FALSE(visits.use_pass("", 1000ms));
   CHECK_FALSE(visits.use_pass(pass + "0", 1000ms));
   CHECK(visits.use_pass(pass, 60'999ms) == "AK1");
   CHECK_FALSE(visits.use_pass(pass, 61'000ms));
-  const std::string late = *visits.issue_pass("AK1", 1000ms);
+  const std::string late = visits.issue_pass("AK1", 1000ms);
   CHECK_FALSE(visits.use_pass(late, 61'000ms));
 }
 
-TEST_CASE("visits: the number of unused passes is limited") {
+TEST_CASE("visits: the oldest unused pass of a key is removed, and no other key's") {
   Visits visits;
-  for (std::size_t i = 0; i < Visits::passes_max; ++i) REQUIRE(visits.issue_pass("AK1", 0ms));
-  const Result<std::string> more = visits.issue_pass("AK2", 0ms);
-  REQUIRE_FALSE(more);
-  CHECK(more.error().code == Errc::denied);
-  CHECK(visits.issue_pass("AK2", Visits::pass_lasts));
+  const std::string other = visits.issue_pass("AK2", 0ms);
+  const std::string first = visits.issue_pass("AK1", 1ms);
+  const std::string second = visits.issue_pass("AK1", 2ms);
+  for (std::size_t i = 2; i <= Visits::passes_of_key_max; ++i) visits.issue_pass("AK1", 3ms);
+  CHECK_FALSE(visits.use_pass(first, 4ms));
+  CHECK(visits.use_pass(second, 4ms) == "AK1");
+  CHECK(visits.use_pass(other, 4ms) == "AK2");
 }
 
 TEST_CASE("visits: a visit lasts twelve hours, and its key alone sees and ends it") {
@@ -143,6 +148,29 @@ TEST_CASE("visits: the oldest of one key's is removed when there are too many") 
   CHECK_FALSE(visits.find(first, 50ms));
   CHECK(visits.find(others, 50ms));
   CHECK(visits.of_key("AK1", 50ms).size() == Visits::visits_of_key_max);
+}
+
+TEST_CASE("followers: a key with many streams gives its oldest up for a key with fewer") {
+  Followers followers({.all = 6, .of_visit = 2});
+  std::vector<Followers::Id> many;
+  for (const char* visit : {"a", "a", "b", "b", "c", "c"})
+    many.push_back(*followers.begin("AK1", visit));
+  CHECK_FALSE(followers.begin("AK1", "a"));  // The limit of a visit.
+  CHECK_FALSE(followers.begin("AK1", "d"));
+  const std::optional<Followers::Id> other = followers.begin("AK2", "e");
+  REQUIRE(other);
+  CHECK_FALSE(followers.stays(many[0]));
+  CHECK(followers.stays(many[1]));
+  CHECK_FALSE(followers.begin("AK1", "a"));  // AK1 has five, AK2 one.
+  CHECK(followers.begin("AK2", "e"));
+  CHECK(followers.begin("AK2", "f"));
+  CHECK_FALSE(followers.begin("AK2", "f"));  // Three each.
+  CHECK_FALSE(followers.begin("AK1", "g"));
+  CHECK(followers.stays(*other));
+  followers.end(*other);
+  followers.end(many[0]);
+  CHECK(followers.begin("AK1", "g"));
+  CHECK_FALSE(followers.begin("AK1", "g"));
 }
 
 }  // namespace

@@ -1,0 +1,78 @@
+"""Attacks by a user of the server: one access key with a crowd of connections, viewers or calls. The
+users of other keys must not notice it."""
+
+import contextlib
+import json
+import resource
+import socket
+import subprocess
+
+import pytest
+
+from lab import SM
+from raw_http import ANSWER_SECONDS, Keys, Request, Scope, head_of, signed
+from sm_server import SmServer
+from test_attacks_network import OPEN_FILES, Crowd, host_of, works
+from test_attacks_page import SECONDS, Page, Streams
+from test_server_jobs import BUCKET
+
+ALL = OPEN_FILES // 4  # Connections of the server.
+OF_KEY = ALL // 4  # Those of a key, and the streams of events of all keys.
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (before[1], before[1]))
+    limits = (OPEN_FILES, OPEN_FILES)
+    with SmServer(tmp_path_factory.mktemp("server"), open_files=limits) as server:
+        server.client("s3").create_bucket(Bucket=BUCKET)
+        yield server
+    resource.setrlimit(resource.RLIMIT_NOFILE, before)
+
+
+def new_key(server: SmServer) -> Keys:
+    made = subprocess.run([SM, "key", "create", "--json", "--data", server.data], check=True,
+                          capture_output=True, env=server.env(), timeout=SECONDS)  # fmt: skip
+    key = json.loads(made.stdout)
+    return Keys(key["AccessKeyId"], key["SecretAccessKey"])
+
+
+def status_of(connection: socket.socket) -> int:
+    """The status of the response that starts to arrive; 0: the connection was closed."""
+    connection.settimeout(ANSWER_SECONDS)
+    with contextlib.suppress(ConnectionError):
+        return int((connection.recv(12, socket.MSG_WAITALL).split() or [b"", b"0"])[1])
+    return 0
+
+
+def test_one_keys_downloads_keep_no_other_key_out(server):
+    """Busy connections of a key are never closed for others, so each key has a part of them."""
+    server.client("s3").put_object(Bucket=BUCKET, Key="large", Body=b"x" * (32 << 20))
+    request = Request("GET", f"/{BUCKET}/large")
+    opening = head_of(signed(request, new_key(server), Scope("s3"), host_of(server),
+                             "UNSIGNED-PAYLOAD"))  # fmt: skip
+    with Crowd(server.port, opening) as crowd:
+        crowd.grow(ALL + 50)
+        statuses = [status_of(each) for each in crowd.sockets]
+        assert statuses.count(200) == OF_KEY and statuses.count(503) >= 50, statuses
+        works(server, "while they are there")
+
+
+def visit(page: Page, key: Keys) -> str:
+    answer = page.call("login", {"id": key.identity, "secret": key.secret})
+    assert answer.status == 200, answer.text
+    return answer.getheader("Set-Cookie").split(";")[0]
+
+
+def test_one_keys_viewers_keep_no_other_keys_out(server):
+    page = Page(server)
+    other = visit(page, new_key(server))
+    many = Keys(*page.keys)
+    with Streams(page) as streams:
+        opened = [streams.open(cookie)
+                  for cookie in [visit(page, many) for _ in range(9)] for _ in range(12)]  # fmt: skip
+        assert opened.count(200) >= OF_KEY - 4 and opened.count(503) >= 40, opened
+        assert streams.open(other) == 200
+        assert page.call("counts", cookie=other).status == 200
+        assert page.call("ListTrainingJobs", cookie=other).status == 200
