@@ -1,5 +1,5 @@
-"""Attacks by a user of the server: one access key with a crowd of connections, viewers or calls. The
-users of other keys must not notice it."""
+"""Attacks by a user of the server: one access key with a crowd of connections, viewers or calls.
+The users of other keys must not notice it."""
 
 import contextlib
 import json
@@ -17,7 +17,7 @@ from test_attacks_page import SECONDS, Page, Streams
 from test_server_jobs import BUCKET
 
 ALL = OPEN_FILES // 4  # Connections of the server.
-OF_KEY = ALL // 4  # Those of a key, and the streams of events of all keys.
+OF_KEY = ALL // 4  # Connections of a key; streams of events of all keys.
 
 
 @pytest.fixture(scope="module")
@@ -70,8 +70,8 @@ def test_one_keys_viewers_keep_no_other_keys_out(server):
     other = visit(page, new_key(server))
     many = Keys(*page.keys)
     with Streams(page) as streams:
-        opened = [streams.open(cookie)
-                  for cookie in [visit(page, many) for _ in range(9)] for _ in range(12)]  # fmt: skip
+        visits = [visit(page, many) for _ in range(9)]
+        opened = [streams.open(cookie) for cookie in visits for _ in range(12)]
         assert opened.count(200) >= OF_KEY - 4 and opened.count(503) >= 40, opened
         assert streams.open(other) == 200
         assert page.call("counts", cookie=other).status == 200

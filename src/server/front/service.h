@@ -48,6 +48,7 @@ class Service {
  private:
   loop::Task<api::Answer> describe_stacks(const api::Request& request);
   loop::Task<api::Answer> describe_usage(const api::Request& request);
+  loop::Task<api::Answer> remove(api::Request request);
 
   loop::Loop& loop_;
   loop::Turns removals_{{.at_once = 1, .of_party = 1, .waiting_of_party = 1000}};

@@ -135,7 +135,7 @@ Task<void> RegistryServer::answer(http::Exchange& exchange) {
     aws::Refusal nobody{"UNAUTHORIZED", key.error().text, 401};
     co_return co_await refuse(exchange, std::move(nobody), false);
   }
-  if (!exchange.proved((*key)->counted(), (*key)->owner)) {
+  if (!exchange.proved((*key)->counted(), access::party_of(**key))) {
     aws::Refusal busy{"TOOMANYREQUESTS", "too many requests from this job at once", 429};
     co_return co_await refuse(exchange, std::move(busy), true);
   }

@@ -105,24 +105,6 @@ Result<Json> spans_of(MetricReader& reader, const std::string& job) {
   return Json{{"metrics", std::move(list)}};
 }
 
-/// Up to some lines of CSV from second or step `from` on, which is moved behind them; none: the
-/// end.
-Result<std::string> csv_piece(const std::string& path, const Wanted& wanted, std::int64_t& from) {
-  MetricReader reader = TRY(MetricReader::open(path));
-  const auto& [job, name, by_step, range] = wanted;
-  std::string text;
-  const auto take = [&](const MetricSecond& second) {
-    text += cloudwatch::csv_line(wanted.job, wanted.name, second);
-    from = second.second + 1;
-    return text.size() < csv_piece_bytes;
-  };
-  if (by_step)
-    TRY(reader.read_steps(job, name, 1, from, job::step_max + 1, take));
-  else
-    TRY(reader.read(job, name, from, second_max, take));
-  return text;
-}
-
 }  // namespace
 
 Result<ChartRange> chart_range(const Json& input, std::int64_t buckets_max,
@@ -187,15 +169,16 @@ Task<Result<Json, aws::Refusal>> WebServer::metric(Call& call) {
   });
 }
 
-/// `job`, `name` and `by` of the query: all seconds or steps of a metric as CSV, in pieces as the
-/// browser takes them.
-Task<void> WebServer::download_metric(http::Exchange& exchange) {
-  Wanted wanted{asked(exchange, "job"), asked(exchange, "name")};
-  wanted.by_step = asked(exchange, "by") == "step";
-  std::int64_t from = 0;
-  const auto work = [&] { return csv_piece(options_.store, wanted, from); };
-  Result<std::string> text = co_await loop::in_thread(exchange.loop(), work);
-  http::Reply head = file_head("text/csv", file_name(wanted.job, ".csv"));
+/// A file in pieces, as the browser takes them, each of which one reader reads. An empty piece is
+/// the end; if it is the first one, there is no such file.
+Task<void> WebServer::download_csv(http::Exchange& exchange, std::string key,
+                                   std::function<Result<std::string>(MetricReader&)> piece) {
+  const auto work = [this, &piece, gone = exchange.gone()]() -> Result<std::string> {
+    MetricReader reader = TRY(MetricReader::open(options_.store, gone));
+    return piece(reader);
+  };
+  Result<std::string> text = co_await in_turn(metric_reads_, exchange, key, work);
+  http::Reply reply = file_head("text/csv", file_name(asked(exchange, "job"), ".csv"));
   if (!text || text->empty()) {
     reply.status = !text && text.error().code == Errc::denied ? 503 : 404;
     (void)co_await exchange.reply(std::move(reply));
@@ -203,7 +186,6 @@ Task<void> WebServer::download_metric(http::Exchange& exchange) {
   }
   const Result<void> begun = co_await exchange.start(std::move(reply));
   if (!begun) co_return;
-  text->insert(0, cloudwatch::csv_head(wanted.by_step));
   while (!text->empty()) {
     const Result<void> sent = co_await exchange.write(*text);
     if (!sent) co_return;
@@ -212,17 +194,22 @@ Task<void> WebServer::download_metric(http::Exchange& exchange) {
   }
 }
 
-/// `job` and `name` of the query: all seconds of a metric as CSV.
+/// `job`, `name` and `by` of the query: all seconds or steps of a metric as CSV.
 Task<void> WebServer::download_metric(http::Exchange& exchange, std::string key) {
   std::function<Result<std::string>(MetricReader&)> piece =
-      [job = asked(exchange, "job"), name = asked(exchange, "name"),
+      [of = asked(exchange, "job"), name = asked(exchange, "name"),
+       by_step = asked(exchange, "by") == "step",
        from = std::int64_t{0}](MetricReader& reader) mutable -> Result<std::string> {
-    std::string text, head = from == 0 ? cloudwatch::csv_head() : std::string();
-    TRY(reader.read(job, name, from, second_max, [&](const MetricSecond& second) {
-      text += cloudwatch::csv_line(job, name, second);
+    std::string text, head = from == 0 ? cloudwatch::csv_head(by_step) : std::string();
+    const auto take = [&](const MetricSecond& second) {
+      text += cloudwatch::csv_line(of, name, second);
       from = second.second + 1;
       return text.size() < csv_piece_bytes;
-    }));
+    };
+    if (by_step)
+      TRY(reader.read_steps(of, name, 1, from, job::step_max + 1, take));
+    else
+      TRY(reader.read(of, name, from, second_max, take));
     return text.empty() ? text : head + text;
   };
   return download_csv(exchange, std::move(key), std::move(piece));
