@@ -23,12 +23,12 @@ This page lists the AWS operations that `sm server` supports, and what the serve
 field of a request. `sm server --operations` prints this page for your version of muster. The
 tables use these words:
 
-- **supported** means that the field affects what the server does or returns. The notes list the
-  limits of the support.
+- **supported** means that the field affects what the server does or returns. The notes
+  describe the limits of this support.
 - **stored only** means that muster stores the value of the field and `DescribeTrainingJob` returns
-  it. The field has no other effect.
+  it. Apart from that, the field doesn't have any effect.
 - **no effect** means that muster accepts the field but ignores it. For `CreateTrainingJob`, the
-  start of the job's log and `sm describe` list these fields and what muster does instead.
+  start of the job's log and `sm describe` list the ignored fields and say what muster does instead.
 - **rejected** means that a request with this field fails with an error.
 
 muster treats fields that are newer than this version of muster as stored only.
@@ -50,17 +50,17 @@ muster adds these operations to `sagemaker`:
 - `DescribeTrainingJobStacks` and `DescribeTrainingJobNativeStacks` return the data for `sm stacks`.
 - `CreateWebLink` creates the link with which `sm ui` opens the web page.
 
-All other operations of these services return the error `UnknownOperationException`. For services
+All operations that are not in the table return the error `UnknownOperationException`. For services
 with the Query protocol, the error is `InvalidAction`; for S3, it is `NotImplemented`. Calls for
 hosting models (`CreateModel`, endpoints, batch transform, `InvokeEndpoint`) return an error that
 says that muster doesn't host models.
 
-The access key of a user can call every operation. The key of a job can use S3 within the job's own
-folders, and can call `GetCallerIdentity` and `GetAuthorizationToken`.
+With a user's access key, you can call every operation. A job's key can use S3 only within the job's
+own folders, and can call `GetCallerIdentity` and `GetAuthorizationToken`.
 
 ## Fields of CreateTrainingJob
 
-A row applies to its field and to all nested fields that don't have a separate row.
+Each row applies to its field and to all nested fields that don't have their own row.
 
 | field | support | notes |
 | --- | --- | --- |
