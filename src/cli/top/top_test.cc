@@ -73,11 +73,11 @@ TEST_CASE("top: hosts and cards are two tables, and columns go before lines are 
         "JOB   HOST    CPUS  MEMORY   NET IN  NET OUT  DISK READ  DISK WRITE  PROCESSES\n"
         "demo  algo-1  1.50  1.5 GiB  -       -        1.0 KiB/s  2.0 KiB/s   12\n"
         "\n"
-        "JOB   HOST    GPU  USE  MEMORY             POWER  TEMP  SM CLOCK  THROTTLED             "
+        "JOB   HOST    GPU  USE  MEMORY              POWER  TEMP  SM CLOCK  THROTTLED            "
         "             MEM CLOCK\n"
         "demo  algo-1  3    97%  2.5 GiB / 80.0 GiB  412 W  61 C  1980 MHz  "
         "sw_power_cap,hw_thermal_slowdown  2619 MHz\n"
-        "demo  algo-1  4    0%   0 B                -      -     -         -                     "
+        "demo  algo-1  4    0%   0 B                 -      -     -         -                    "
         "             -\n");
   const std::string narrow = figures.text(40, 0);
   CHECK(narrow ==
@@ -109,7 +109,7 @@ TEST_CASE("top: a host that did not answer anew keeps its rates, and foreign nam
   const std::string text = figures.text(0, 0);
   CHECK(text.find('\x1b') == std::string::npos);
   CHECK(text.find("b\nc") == std::string::npos);
-  CHECK(text.find("idle        no running host") != std::string::npos);
+  CHECK(text.find("idle      no running host") != std::string::npos);
 }
 
 TEST_CASE("top: JSON has every figure with its unit, and null for what is not known") {
