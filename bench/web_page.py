@@ -175,14 +175,17 @@ def charts(served: Served, browser: Browser, job: str, points: int) -> dict:
     """Many metrics, and a long one that is looked at closely where one value stands out."""
     second = 1_700_000_000
     spike = points * 7 // 9
-    served.put(job, "0-long", ((second + i, 5000 if i == spike else i % 7) for i in range(points)))
+    values = [5000 if i == spike else i % 7 for i in range(points)]
+    served.put(job, "0-long", ((second + i, value) for i, value in enumerate(values)))
+    served.put_steps(job, "0-long", enumerate(values))
     for i in range(METRICS_MANY):
         served.put(job, f"metric-{i:04}", ((second + k, k * i) for k in range(3)))
     drawn = "document.querySelector('.chart canvas')"
     many = f"/ui/jobs/{job}/metrics?q=metric"
     long = f"/ui/jobs/{job}/metrics?q=0-long"
     figures = {}
-    for name, url in (("first_paint_ms", many), ("long_ms", long)):
+    urls = (("first_paint_ms", many), ("long_ms", long), ("long_by_step_ms", f"{long}&by=step"))
+    for name, url in urls:
         timed(browser, GO.format(url="/ui/jobs"), f"!{drawn}")
         figures[name] = timed(browser, GO.format(url=url), drawn)
     begin, end = second + spike - 500, second + spike + 500

@@ -47,6 +47,21 @@ class Served:
             store.execute("INSERT INTO final_metrics VALUES (?, ?, ?, ?)", (number, name, 0, 0.0))
         store.close()
 
+    def put_steps(self, job: str, name: str, rows) -> None:
+        """Stores steps of a metric that put() has stored by time."""
+        with sqlite3.connect(self.server.data / "muster.db", timeout=SECONDS) as store:
+            (number,) = store.execute("SELECT number FROM jobs WHERE name = ?", (job,)).fetchone()
+            store.executemany(
+                "INSERT INTO metric_steps VALUES (?, ?, 1, ?, 1, ?, ?, ?, 1)",
+                ((number, name, step, *[value] * 3) for step, value in rows))  # fmt: skip
+            for width in (64, 64**2, 64**3):
+                store.execute(
+                    "INSERT INTO metric_steps SELECT job, name, ?3, step / ?3 * ?3, 0, sum(sum), "
+                    "min(least), max(most), sum(count) FROM metric_steps WHERE job = ?1 "
+                    "AND name = ?2 AND width = ?3 / 64 GROUP BY step / ?3",
+                    (number, name, width))  # fmt: skip
+        store.close()
+
     def enter(self, browser: Browser) -> None:
         browser.open(self.sm("ui", "--url").strip())
         browser.wait("location.pathname === '/ui/jobs'")
