@@ -297,6 +297,8 @@ Result<bool> Store::remove_rows(const std::string& name, std::int64_t most) {
         "WHERE job = (SELECT number FROM jobs WHERE name = ?) LIMIT ?)",
         "DELETE FROM metric_minutes WHERE (job, name, second) IN (SELECT job, name, second FROM "
         "metric_minutes WHERE job = (SELECT number FROM jobs WHERE name = ?) LIMIT ?)",
+        "DELETE FROM metric_steps WHERE (job, name, width, step) IN (SELECT job, name, width, step "
+        "FROM metric_steps WHERE job = (SELECT number FROM jobs WHERE name = ?) LIMIT ?)",
         "DELETE FROM final_metrics WHERE (job, name) IN (SELECT job, name FROM final_metrics "
         "WHERE job = (SELECT number FROM jobs WHERE name = ?) LIMIT ?)",
         "DELETE FROM host_usage WHERE (job, host, time) IN (SELECT job, host, time FROM "

