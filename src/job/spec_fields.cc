@@ -39,13 +39,13 @@ Result<std::int64_t> integer_at(const char* message, const Json& json, const cha
                                 std::int64_t least, std::int64_t most) {
   const auto found = json.find(name);
   if (found == json.end() || !found->is_number_integer())
-    return invalid_message(message, std::string("no field ") + name);
+    return invalid_message(message, std::string("missing field ") + name);
   // Numbers beyond an int64_t come as unsigned ones.
   if (found->is_number_unsigned() && found->get<std::uint64_t>() > static_cast<std::uint64_t>(most))
-    return invalid_message(message, std::string(name) + " out of range");
+    return invalid_message(message, std::string(name) + " is out of range");
   const std::int64_t number = found->get<std::int64_t>();
   if (number < least || number > most)
-    return invalid_message(message, std::string(name) + " out of range");
+    return invalid_message(message, std::string(name) + " is out of range");
   return number;
 }
 

@@ -2,17 +2,14 @@
 The users of other keys must not notice it."""
 
 import contextlib
-import json
 import resource
 import socket
-import subprocess
 
 import pytest
 
-from lab import SM
 from raw_http import ANSWER_SECONDS, Keys, Request, Scope, head_of, signed
 from sm_server import SmServer
-from test_attacks_network import OPEN_FILES, Crowd, host_of, works
+from test_attacks_network import OPEN_FILES, Crowd, host_of, new_key, works
 from test_attacks_page import SECONDS, Page, Streams
 from test_server_jobs import BUCKET
 
@@ -29,13 +26,6 @@ def server(tmp_path_factory):
         server.client("s3").create_bucket(Bucket=BUCKET)
         yield server
     resource.setrlimit(resource.RLIMIT_NOFILE, before)
-
-
-def new_key(server: SmServer) -> Keys:
-    made = subprocess.run([SM, "key", "create", "--json", "--data", server.data], check=True,
-                          capture_output=True, env=server.env(), timeout=SECONDS)  # fmt: skip
-    key = json.loads(made.stdout)
-    return Keys(key["AccessKeyId"], key["SecretAccessKey"])
 
 
 def status_of(connection: socket.socket) -> int:

@@ -2,13 +2,15 @@
 without a key. Each attack must end the attacker's connection and affect no other client."""
 
 import contextlib
+import json
 import re
 import resource
 import socket
+import subprocess
 
 import pytest
 
-from lab import VENV
+from lab import SM, VENV
 from process import wait_until
 from raw_http import ANSWER_SECONDS, Keys, Request, Scope, head_of, read_answer, signed
 from sm_server import SmServer
@@ -54,6 +56,13 @@ def host_of(server: SmServer) -> str:
 
 def keys_of(server: SmServer) -> Keys:
     return Keys(server.keys["AWS_ACCESS_KEY_ID"], server.keys["AWS_SECRET_ACCESS_KEY"])
+
+
+def new_key(server: SmServer) -> Keys:
+    made = subprocess.run([SM, "key", "create", "--json", "--data", server.data], check=True,
+                          capture_output=True, env=server.env(), timeout=GUARD_SECONDS)  # fmt: skip
+    key = json.loads(made.stdout)
+    return Keys(key["AccessKeyId"], key["SecretAccessKey"])
 
 
 class Crowd:
@@ -298,7 +307,7 @@ def test_bodies_that_are_announced_and_do_not_come_keep_no_room(server):
 
 def test_readers_that_do_not_read_block_no_other_client(server):
     server.client("s3").put_object(Bucket=BUCKET, Key="large", Body=b"x" * (32 << 20))
-    request = signed(Request("GET", f"/{BUCKET}/large"), keys_of(server), "s3", host_of(server))
+    request = signed(Request("GET", f"/{BUCKET}/large"), new_key(server), "s3", host_of(server))
     before = server.resident_kib()
     with Crowd(server.port, head_of(request)) as crowd:
         crowd.grow(100)

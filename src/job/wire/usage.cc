@@ -97,7 +97,7 @@ Json to_json(const Usage& usage) {
 }
 
 Result<Usage> usage_from_json(const char* message, const Json& json) {
-  if (!json.is_object()) return invalid_message(message, "no field usage");
+  if (!json.is_object()) return invalid_message(message, "missing field usage");
   const auto at = [&](const char* name, std::int64_t least) {
     return integer_at(message, json, name, least, used_max);
   };
@@ -121,7 +121,7 @@ Result<HostUsage> host_usage_from_json(const Json& json) {
   constexpr const char* message = "usage";
   if (!json.is_object() || !json.contains("host") || !json["host"].is_string() ||
       json["host"].get_ref<const std::string&>().size() > host_bytes_max)
-    return invalid_message(message, "no field host");
+    return invalid_message(message, "missing field host");
   HostUsage host{.host = json["host"].get<std::string>(), .usage = {}};
   host.time = UnixMillis(TRY(integer_at(message, json, "time", 0, used_max)));
   host.usage = TRY(usage_from_json(message, json.value("usage", Json())));
