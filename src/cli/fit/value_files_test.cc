@@ -36,6 +36,6 @@ TEST_CASE("value files: an error names the flag, and no value") {
   const Result<void> none = add_value_files(
       {.environment = "", .hyperparameters = folder + "/none"}, environment, hyperparameters);
   REQUIRE(!none);
-  CHECK(none.error().text.starts_with("--hyperparameters: " + folder + "/none"));
+  CHECK(none.error().text.starts_with("--hyperparameters: cannot open " + folder + "/none"));
   static_cast<void>(remove_tree(folder));
 }

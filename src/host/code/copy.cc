@@ -65,8 +65,8 @@ Result<void> copy_folder(int from, int to, const std::string& path, std::vector<
     if (!S_ISDIR(status.st_mode))
       return fail(Errc::invalid_input, below + ": is neither a file nor a folder");
     const Fd inner(::openat(from, name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (!inner || ::mkdirat(to, name.c_str(), 0700) != 0)
-      return fail_errno("cannot create " + below);
+    if (!inner) return fail_errno("cannot open " + below);
+    if (::mkdirat(to, name.c_str(), 0700) != 0) return fail_errno("cannot create " + below);
     const Fd made(::openat(to, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     if (!made) return fail_errno("cannot open " + below);
     TRY(copy_folder(inner.get(), made.get(), below, above));

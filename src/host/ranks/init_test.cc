@@ -76,8 +76,11 @@ TEST_CASE("init: it ends as its program does") {
       {"no descriptor",
        {"--lifeline", "999", "--", "true"},
        2,
-       "sm init: error: --lifeline 999: not an"},
-      {"no number", {"--lifeline", "x", "--", "true"}, 2, "sm init: error: --lifeline x: not an"},
+       "sm init: error: --lifeline 999: is not an"},
+      {"no number",
+       {"--lifeline", "x", "--", "true"},
+       2,
+       "sm init: error: --lifeline x: is not an"},
   };
   for (const auto& c : cases) {
     CAPTURE(c.name);

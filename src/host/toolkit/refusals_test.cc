@@ -47,7 +47,7 @@ TEST_CASE(
   command.env["SM_HPS"] += "x";
   REQUIRE(!check_lengths(command));
   CHECK(check_lengths(command).error().text.starts_with(
-      "variable SM_HPS: 131072 bytes, but the kernel allows only 131071;"));
+      "variable SM_HPS: it has 131072 bytes, but the kernel allows only 131071;"));
   command.env.clear();
   command.argv.push_back(std::string(131071, 'x'));
   CHECK(check_lengths(command));

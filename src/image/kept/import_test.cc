@@ -159,7 +159,7 @@ TEST_CASE("image import: an archive's own name does not replace an image from a 
     const Result<Imported> refused = import_from(scratch, source);
     REQUIRE(!refused);
     CHECK(
-        refused.error().text.ends_with(": its name is docker.io/team/box:v1, belongs to an image "
+        refused.error().text.ends_with(": its name, docker.io/team/box:v1, belongs to an image "
                                        "in a registry; set another one with --name"));
     CHECK(digest() == digest_of(pulled.manifest));
   }

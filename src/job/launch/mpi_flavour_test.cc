@@ -35,8 +35,8 @@ TEST_CASE("mpi flavour: an unknown one is named by its own first line") {
     std::string text;
     const char* part;
   } const cases[] = {
-      {"", "says nothing"},
-      {"\n\n", "says nothing"},
+      {"", "printed nothing"},
+      {"\n\n", "printed nothing"},
       {"mpirun (Open MPI) 3.1.3\n", "\"mpirun (Open MPI) 3.1.3\""},
       {"mpirun (Open MPI)\n", "Open MPI"},
       {"mpirun (Open MPI) 99999999999999999999\n", "Open MPI"},

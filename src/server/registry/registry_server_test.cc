@@ -4,6 +4,7 @@
 
 #include <filesystem>
 
+#include "aws/access/party.h"
 #include "base/base64.h"
 #include "image/kept/testing.h"
 #include "net/loop/tasks.h"
@@ -91,7 +92,7 @@ struct Place {
     asked.on_answer = std::move(on_answer);
     tasks.start(answer_one(server, asked));
     loop.run();
-    CHECK(asked.owner == (id == "JOB" ? "job-1" : ""));
+    CHECK(asked.owner == (id == "JOB" ? "job-1" : access::party_of_key(id)));
     return std::move(asked.answer);
   }
   /// As a user pushes; the statuses are checked.
