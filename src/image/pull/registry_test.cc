@@ -398,7 +398,7 @@ TEST_CASE("image registry: logins: Basic, a token, none, a wrong one") {
   const Result<std::string> wrong = manifest(fake, "v1", Login{"bob", "hush", ""});
   REQUIRE(!wrong);
   CHECK(wrong.error().code == Errc::denied);
-  CHECK(wrong.error().text.find("the login of a test") != std::string::npos);
+  CHECK(wrong.error().text.find("the login from a test") != std::string::npos);
   CHECK(wrong.error().text.find("hush") == std::string::npos);
 
   fake.password.clear();
