@@ -22,7 +22,7 @@ Page train() {
                 {"--join-deadline", "SECONDS",
                  "how long to wait for the other hosts (env MUSTER_JOIN_DEADLINE; default: 900)"},
                 {"--heartbeat", "SECONDS",
-                 "interval between heartbeats (env MUSTER_HEARTBEAT; default: 1)"},
+                 "seconds between heartbeats (env MUSTER_HEARTBEAT; default: 1)"},
                 {"--lost-after", "SECONDS",
                  "time without a heartbeat until a host counts as lost (env MUSTER_LOST_AFTER; "
                  "default: 5)"},

@@ -83,9 +83,10 @@ Result<void> resolve_image(
   from->path = absolute(from->path, cwd);
   TRY(resolve("--image", from->path));
   if (from->path.find(':') != std::string::npos)
-    return fail(Errc::invalid_input, "--image: " + from->path +
-                                         ": a path must not contain a colon; use sm image import "
-                                         "--name");
+    return fail(Errc::invalid_input,
+                "--image: " + from->path +
+                    ": a path must not contain a colon; store the image under a "
+                    "name with sm image import --name");
   image = image::to_text(*from);
   return {};
 }

@@ -27,7 +27,7 @@ constexpr std::array<std::string_view, 7> settable = {
 constexpr std::string_view profile = "( test ! -r ./.profile || . ./.profile;";
 
 Error denied(const std::string& why) {
-  return fail(Errc::denied, "refused to run for mpirun: " + why);
+  return fail(Errc::denied, "did not run a command that mpirun requested: " + why);
 }
 
 std::string excerpt(std::string_view text) {

@@ -151,7 +151,7 @@ Json to_json(const std::string& job, const std::vector<HostUsage>& hosts) {
 Result<std::vector<HostUsage>> job_usage_from_json(const Json& json) {
   if (!json.is_object() || !json.contains("hosts") || !json["hosts"].is_array() ||
       json["hosts"].size() > hosts_max)
-    return invalid_message("usage", "expected a job {job, hosts}");
+    return invalid_message("usage", "expected an object with the fields job and hosts");
   std::vector<HostUsage> hosts;
   for (const Json& each : json["hosts"]) hosts.push_back(TRY(host_usage_from_json(each)));
   return hosts;

@@ -265,7 +265,7 @@ Result<ChunkDecoder::Step> ChunkDecoder::line(std::string_view bytes) {
   if (std::any_of(text.begin(), text.end(), is_control))
     return fail(Errc::protocol, "there is a control character between chunks");
   if (state_ == State::data_end) {
-    if (!text.empty()) return fail(Errc::protocol, "a chunk is longer than its size");
+    if (!text.empty()) return fail(Errc::protocol, "a chunk has more data than its declared size");
     state_ = State::size;
     return step;
   }

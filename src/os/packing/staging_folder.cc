@@ -24,7 +24,7 @@ constexpr std::string_view prefix = ".muster-unpack-";
 Result<void> remove_rest(int outer, const std::string& name) {
   const Fd folder = open_folder(outer, name);
   if (!folder || ::flock(folder.get(), LOCK_EX | LOCK_NB) != 0)
-    return fail(Errc::invalid_input, "another process is writing code there");
+    return fail(Errc::invalid_input, "another process is copying the job's code to this folder");
   static_cast<void>(remove_tree_at(outer, name));
   return {};
 }
