@@ -10,6 +10,8 @@ constexpr std::uint64_t all_min = 16;
 /// So few connections no address is asked to give up for its own newcomers while others hold more:
 /// clients open some at once.
 constexpr std::size_t few = 16;
+/// For a connection that an earlier verdict ends: its thread may not have noticed yet.
+constexpr ConnectionQuota::Verdict ended{.stays = false, .ends = {}};
 
 }  // namespace
 
@@ -69,7 +71,7 @@ ConnectionQuota::Verdict ConnectionQuota::accepted(Id id, std::string_view peer)
 
 ConnectionQuota::Verdict ConnectionQuota::proved(Id id, std::string_view party) {
   const auto found = connections_.find(id);
-  if (found == connections_.end()) return {};
+  if (found == connections_.end()) return ended;
   Connection& connection = found->second;
   if (connection.is_proved && connection.party == party) return {};
   set_bytes(id, connection, 0);
@@ -98,7 +100,8 @@ void ConnectionQuota::set_bytes(Id id, Connection& connection, std::uint64_t byt
 
 ConnectionQuota::Verdict ConnectionQuota::holds(Id id, std::uint64_t bytes) {
   const auto found = connections_.find(id);
-  if (found == connections_.end() || found->second.is_proved) return {};
+  if (found == connections_.end()) return ended;
+  if (found->second.is_proved) return {};
   set_bytes(id, found->second, bytes);
   if (held_ <= limits_.stranger_bytes) return {};
   const Id most = holders_.rbegin()->second;

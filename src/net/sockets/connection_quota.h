@@ -44,10 +44,11 @@ class ConnectionQuota {
   Verdict accepted(Id id, std::string_view peer);
   /// A peer proved its identity on this connection. Connections of one `party` share a limit; an
   /// empty party has none. A connection over the limit is counted until closed(): its owner answers
-  /// "later" and closes it.
+  /// "later" and closes it; one that is forgotten may not stay either.
   Verdict proved(Id id, std::string_view party);
   /// The connection's request holds so many bytes now, in all. While strangers hold too much, the
-  /// one that holds most goes; what was proved is not counted. One that may not stay is remembered.
+  /// one that holds most goes; what was proved is not counted. One that may not stay is remembered;
+  /// one that is forgotten may not stay.
   Verdict holds(Id id, std::uint64_t bytes);
   void busy(Id id);    ///< A request of it is being answered.
   void idle(Id id);    ///< The connection waits for a request.
