@@ -29,7 +29,7 @@ NO_CODE = re.compile(
 )
 # One line, which clang-format closes without a comment, or more.
 UNNAMED = re.compile(r"^namespace \{\n(.*\n(?=\}$)|(?s:.*?)^\}  // namespace$)", re.M)
-NOT_NAMES = {"namespace", "template", "return", "public", "private", "final"}
+NOT_NAMES = {"namespace", "template", "return", "public", "private", "final", "struct"}
 
 
 def code_of(text: str) -> str:
@@ -46,7 +46,8 @@ def declared(code: str) -> set[str]:
             line = re.sub(r"<[^<>]*>", " ", line)
         words = [word for word in re.findall(r"[\w:]+", re.split(r"[({=\[;]| : ", line)[0])
                  if word not in NOT_NAMES]  # fmt: skip
-        if words and "::" not in words[-1]:
+        # A macro's use, such as TEST_CASE, declares nothing of that name.
+        if words and "::" not in words[-1] and not words[-1].isupper():
             names.add(words[-1])
     return names
 

@@ -81,6 +81,19 @@ class Groups(unittest.TestCase):
         third = self.unnamed("c.cc", "int d = 2;")
         self.assertEqual(self.groups(first, other, third), [["a.cc", "b.cc"], ["c.cc"]])
 
+    def test_test_cases_do_not_part_tests(self):
+        case = 'TEST_CASE("x") {{\n  CHECK({});\n}}'
+        first = self.unnamed("a_test.cc", case.format(1))
+        other = self.unnamed("b_test.cc", case.format(2))
+        self.assertEqual(self.groups(first, other), [["a_test.cc", "b_test.cc"]])
+
+    def test_most_of_our_tests_share_a_group(self):
+        sources = unity.Sources(pathlib.Path(__file__).parents[1] / "src")
+        rooms = [path for path in sources.folder.rglob("*") if path.is_dir()]
+        tests = [sorted(room.glob("*_test.cc")) for room in rooms]
+        groups = sum(len(sources.groups(paths, 8)) for paths in tests)
+        self.assertLess(groups, sum(map(len, tests)) / 2)
+
 
 if __name__ == "__main__":
     unittest.main()
