@@ -15,8 +15,8 @@
 #include "cli/local_time.h"
 #include "cli/view/cause_view.h"
 #include "cli/view/render.h"
-#include "job/limits.h"
 #include "job/outcome/shown_words.h"
+#include "job/training/raw_hyperparameters.h"
 #include "platform/job_name.h"
 
 namespace muster::cli {
@@ -346,11 +346,10 @@ int hosts_of_job(const Json& job) {
 }
 
 int processes_per_host_of(const Json& job) {
-  const Json& parameters = member(job, "HyperParameters");
-  if (member_text(parameters, "sagemaker_mpi_enabled") != "true") return 0;
-  const std::string text = member_text(parameters, "sagemaker_mpi_num_of_processes_per_host");
-  return static_cast<int>(
-      std::clamp<std::int64_t>(parse_integer(text).value_or(1), 1, job::processes_per_host_max));
+  job::RawHyperparameters raw;
+  for (const auto& [name, value] : member(job, "HyperParameters").items())
+    if (value.is_string()) raw[name] = value.get<std::string>();
+  return job::mpi_processes_per_host(raw);
 }
 
 std::string output_place(const Json& job) {

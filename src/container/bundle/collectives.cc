@@ -1,21 +1,10 @@
 #include "container/bundle/collectives.h"
 
-#include "base/text.h"
 #include "job/ml_paths.h"
+#include "job/training/raw_hyperparameters.h"
 
 namespace muster::container {
 namespace {
-
-/// The launcher then sets NCCL_DEBUG=INFO unless it is set, as sagemaker-training does.
-bool asks_for_mpi(const job::Spec& spec) {
-  for (const char* name : {"sagemaker_mpi_enabled", "sagemaker_use_mpi"}) {
-    const auto found = spec.hyperparameters.find(name);
-    if (found == spec.hyperparameters.end()) continue;
-    const std::string text = lower_case(found->second);  // The SDKs quote it or not.
-    if (text == "true" || text == "\"true\"" || text == "1" || text == "\"1\"") return true;
-  }
-  return false;
-}
 
 struct Pair {
   const char* name;   ///< In newer versions of torch.
@@ -50,7 +39,8 @@ void set_collectives(const job::HostSpec& spec, const std::string& interface, En
     env.try_emplace("GLOO_SOCKET_IFNAME", interface);
   }
   if (spec.devices.gpus.empty()) return;
-  if (!asks_for_mpi(spec.spec)) env.try_emplace("NCCL_DEBUG", "WARN");
+  // For MPI, the launcher sets INFO, as sagemaker-training does.
+  if (!job::asks_for_mpi(spec.spec.hyperparameters)) env.try_emplace("NCCL_DEBUG", "WARN");
   set_pair(spec, buffer_size, "2000", env);
   set_pair(spec, dump_file, std::string(job::ml_path) + "/output/data/" + dumps_folder + "/rank_",
            env);

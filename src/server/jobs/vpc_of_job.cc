@@ -5,6 +5,7 @@
 #include "aws/api/inputs.h"
 #include "base/port.h"
 #include "base/text.h"
+#include "job/training/raw_hyperparameters.h"
 #include "job/training/training.h"
 #include "server/jobs/sdk_drivers.h"
 
@@ -21,11 +22,6 @@ aws::Refusal invalid_vpc(const std::string& message) {
 
 vpc::VpcConfig ids_of(const api::JobRequest& request) {
   return {.subnets = request.subnets, .groups = request.security_groups};
-}
-
-/// True for a toolkit hyperparameter with the value true, as JSON or text.
-bool is_true(const std::string& value) {
-  return value == "true" || value == "\"true\"" || value == "True" || value == "1";
 }
 
 /// True if the job sets the ports of mpirun's ranks.
@@ -50,8 +46,7 @@ std::vector<vpc::Need> needs_between_hosts(const job::Spec& spec) {
   std::vector<vpc::Need> needs = {{roll_call, roll_call, "the roll call of the job's hosts"}};
   const std::optional<std::int64_t> torch_port = parse_integer(job::master_port);
   for (const std::string_view name : job::distribution_parameters()) {
-    const auto value = spec.hyperparameters.find(std::string(name));
-    if (value == spec.hyperparameters.end() || !is_true(value->second)) continue;
+    if (!job::is_true(spec.hyperparameters, name)) continue;
     const std::string who = "the launcher of " + std::string(name);
     const int port = static_cast<int>(torch_port.value_or(0));
     if (name == "sagemaker_torch_distributed_enabled") needs.push_back({port, port, who});
