@@ -50,6 +50,10 @@ HELP_MAX = 2 * 48
 FENCE = re.compile(r"\s*(?:>\s*)*(```|~~~)")
 CODE = re.compile(r"`+[^`]*`+")
 LINK = re.compile(r"\]\([^)\s]*\)|\{#[\w-]+\}|<https?:[^>]*>")
+LINK_TEXT = re.compile(r"\[([^]]*)\]\([^)\s]*\)")
+HEADING = re.compile(r"(?m)^#{1,6} .*$")
+# The flags of a usage line.
+USAGE = re.compile(r"(?:--[\w-]+|[][| A-Z.])+$")
 BLOCK = re.compile(r"\s*(?:#{1,6} |[-*] |\d+\. |\||>|!!! |:)")
 SENTENCE_END = re.compile(r"(?<=[.!?:;])[\")*]*\s+(?=[\"(*…]*[A-Z…])|\s\|\s|\|$")
 FLAG_HELP = re.compile(
@@ -110,6 +114,8 @@ def passages_of_help(path: pathlib.Path, source: str) -> Iterator[Passage]:
         text = text.replace('\\"', '"').replace("\\n", "\n")
         if " " not in text or text.startswith(("sm ", "eval ", "command/")):
             continue  # A name or an example's line.
+        if source[: found.start()].endswith((" false, ", " true, ")):
+            continue  # A flag's choices.
         kind = "flag" if found.start() in of_flags else "help"
         yield Passage(path, source.count("\n", 0, found.start()) + 1, kind, plain(text))
 
@@ -162,15 +168,17 @@ def sentences(root: pathlib.Path) -> dict[str, list[str]]:
     pages["decisions"] = list((root / "docs/decisions").glob("*.md"))
     found: dict[str, list[str]] = {"help": [], "errors": []}
     for table in sorted((root / "src/command").glob("table_*.cc")):
-        found["help"] += [each.text for each in passages_of_help(table, table.read_text())]
+        texts = [each.text for each in passages_of_help(table, table.read_text())]
+        found["help"] += [each for each in texts if not USAGE.match(each)]
     found["errors"] = [each.text for each in error_texts.error_texts(root)]
     for kind, files in pages.items():
         found[kind] = []
         for file in sorted(each for each in files if each.exists()):
             prose = re.sub(r"(?ms)^\s*(```|~~~).*?^\s*\1", "", file.read_text())
+            prose = HEADING.sub("\n", prose)
             for paragraph in re.split(r"\n\s*\n|\n(?=\s*(?:[-*] |\d+\. |\|))", prose):
-                text = re.sub(r"\s+", " ", LINK.sub("]", paragraph)).strip()
-                if text.startswith(("#", "|")):
+                text = re.sub(r"\s+", " ", LINK.sub("", LINK_TEXT.sub(r"\1", paragraph))).strip()
+                if text.startswith("|"):
                     continue
                 found[kind] += re.split(r"(?<=[.!?])\s+(?=[A-Z`*\[]|muster )", text)
     return {

@@ -97,11 +97,11 @@ class Hints(unittest.TestCase):
                 self.assertIn(f"prose: {code} findings, {1 - code} hints", said.getvalue())
 
 
-
 class Draw(unittest.TestCase):
     def test_the_same_seed_draws_the_same_sentences_none_from_a_code_block(self):
         pages = {
-            "docs_users_a__md": "# Page\n\nOne whole sentence of six words. Short one.\n\n"
+            "docs_users_a__md": "# Page\nThis one is directly under its heading.\n\n"
+            "One whole sentence of [six words](b.md#c). Short one.\n\n"
             "```text\nNot this line of a block.\n```\n\n- Another sentence of the same page.\n",
             "docs_decisions_b__md": "Here is a sentence about a decision.\n",
         }
@@ -115,8 +115,22 @@ class Draw(unittest.TestCase):
                 "- Another sentence of the same page.",
                 "Here is a sentence about a decision.",
                 "One whole sentence of six words.",
+                "This one is directly under its heading.",
             ],
         )
+
+    def test_choices_and_usage_lines_are_not_drawn(self):
+        table = (
+            'f("--a", "N", "one help text of six words", "", false, "a b c d e f");\n'
+            'g("--b FILE [--c N] [--d | --e]");\n'
+        )
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "src/command/table_x.cc"
+            path.parent.mkdir(parents=True)
+            path.write_text(table)
+            drawn = prose.draw(pathlib.Path(folder), 60, 1)
+        self.assertEqual(drawn, ["one help text of six words"])
+
 
 if __name__ == "__main__":
     unittest.main()
