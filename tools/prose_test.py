@@ -103,7 +103,8 @@ class Draw(unittest.TestCase):
             "docs_users_a__md": "# Page\nThis one is directly under its heading.\n\n"
             "One whole sentence of [six words](b.md#c). Short one.\n\n"
             "```text\nNot this line of a block.\n```\n\n- Another sentence of the same page.\n",
-            "docs_decisions_b__md": "Here is a sentence about a decision.\n",
+            "docs_decisions_b__md": "Here is a sentence about a decision. "
+            "pip needs one, e.g. this one. (It has five words here.)\n",
         }
         with tempfile.TemporaryDirectory() as folder:
             write(pathlib.Path(folder), pages)
@@ -112,10 +113,12 @@ class Draw(unittest.TestCase):
         self.assertEqual(
             sorted(first),
             [
+                "(It has five words here.)",
                 "- Another sentence of the same page.",
                 "Here is a sentence about a decision.",
                 "One whole sentence of six words.",
                 "This one is directly under its heading.",
+                "pip needs one, e.g. this one.",
             ],
         )
 
