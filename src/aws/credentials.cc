@@ -188,7 +188,7 @@ loop::Task<Result<FetchedCredentials>> CredentialProvider::fetch(CredentialsEndp
   auto answer = std::make_shared<std::string>();
   const http::OnBody collect = [answer](const http::Head&, std::string_view bytes) -> Result<void> {
     *answer += bytes;
-    if (answer->size() > answer_bytes_max) return fail(Errc::protocol, "its response is too long");
+    if (answer->size() > answer_bytes_max) return fail(Errc::protocol, "the response is too long");
     return {};
   };
   Result<http::Head> head =
@@ -196,7 +196,7 @@ loop::Task<Result<FetchedCredentials>> CredentialProvider::fetch(CredentialsEndp
   if (!head) co_return head.error();
   if (head->status != 200)
     co_return fail(head->status / 100 == 4 && head->status != 429 ? Errc::denied : Errc::closed,
-                   "it returned status " + std::to_string(head->status));
+                   "the response has status " + std::to_string(head->status));
   co_return credentials_from_json(*answer);
 }
 

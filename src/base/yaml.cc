@@ -144,7 +144,7 @@ class Reader final {
   Result<void> weigh(const Event& event, std::size_t weight) {
     weight_ += weight;
     if (weight_ <= yaml_weight_max) return {};
-    return fail(Errc::invalid_input, event.line() + ": its nodes and text exceed " +
+    return fail(Errc::invalid_input, event.line() + ": the document exceeds " +
                                          std::to_string(yaml_weight_max >> 20) +
                                          " MiB, counting every use of an alias");
   }

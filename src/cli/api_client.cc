@@ -171,8 +171,9 @@ loop::Task<Result<aws::AwsAnswer>> ApiClient::State::exchange(Service service, s
     if (answer && !aws::worth_another_try(answer->head.status, "")) co_return answer;
     if (!answer && !aws::worth_another_try(answer.error())) co_return answer.error().in(where);
     const Error why =
-        answer ? fail(Errc::system, "it returned status " + std::to_string(answer->head.status))
-               : answer.error();
+        answer
+            ? fail(Errc::system, "the response has status " + std::to_string(answer->head.status))
+            : answer.error();
     const bool again = co_await tries.again(why, std::nullopt);
     if (!again && answer) co_return answer;
     if (!again) co_return fail(Errc::system, where + " does not respond: " + why.text);

@@ -34,8 +34,8 @@ Page train() {
                  "MUSTER_FAILURE_GRACE; default: 1)"}},
       .examples = {{"train", "in a container: run the job in /opt/ml"},
                    {"SAGEMAKER_BASE_DIR=/tmp/job train --print-plan"}},
-      .notes = {"When sm is started under the name train, it runs this command: train is the same "
-                "as sm train."},
+      .notes =
+          {"Starting sm under the name train runs this command: train is the same as sm train."},
       .exits = {{"0", "the job succeeded"},
                 {"1",
                  "the job failed; output/failure contains the reason (a framework's module uses "

@@ -25,7 +25,7 @@ const Flag preflight_flag = {
     "before the job starts, test its nodes and links and report outliers; an error ends the job"};
 const Flag slurm_flag = {
     "--slurm", "NAME=VALUE",
-    "sbatch option (partition, account, qos, constraint, exclusive, …), or muster's address or sm",
+    "sbatch option, e.g. partition, account, qos or constraint; or muster's option address or sm",
     "", true};
 constexpr std::string_view slurm_note =
     "--slurm also accepts address=HOST, the address at which nodes can reach this machine, and "

@@ -67,7 +67,8 @@ std::vector<Flag> submit_flags() {
         "allowed)"},
        encrypt_flag,
        {"--json-file", "FILE",
-        "read the job from FILE, in the format of CreateTrainingJob; only --name may be added"},
+        "read the job from FILE, in CreateTrainingJob's format; allows only --name, --wait and "
+        "--json"},
        {"--wait", "", "follow the job to its end"},
        {"--raw", "", raw_help},
        utc_flag,
@@ -198,11 +199,11 @@ Page timeline() {
                    {"sm timeline JOB --host algo-2"},
                    {"sm timeline JOB --compare OTHER"},
                    {"sm timeline JOB --json"}},
-      .notes = {"With more than four hosts, it shows the minimum, median and maximum of each "
-                "phase, and names the host whose first line of output was last. While the job is "
-                "running, it shows the phases so far.",
-                "With --compare, the two hosts compared are those whose first line of output was "
-                "last in each job.",
+      .notes = {"With more than four hosts, sm timeline shows the minimum, median and maximum of "
+                "each phase, and names the host whose first line of output came last. While the "
+                "job is running, it shows the phases so far.",
+                "With --compare, sm timeline compares the host of each job whose first line of "
+                "output came last.",
                 own_note, endpoint_note},
       .exits = exits_of("success", "job not found or invalid key"),
   };
@@ -241,24 +242,26 @@ Page top() {
       .group = Group::server,
       .brief = "show the processors, memory, network, disk and GPUs that running jobs use",
       .about =
-          "Shows what each host of a running job uses, and the state of each of its GPUs, on a "
-          "terminal refreshed each second; q or Ctrl-C ends it. Without JOB it shows all running "
-          "jobs: those of sm fit on this machine, and the newest 20 of the server at "
-          "AWS_ENDPOINT_URL, if it is set.",
+          "Shows the resources that each host of a running job uses, and the state of each of its "
+          "GPUs. On a terminal, the values are updated every second until you press q or Ctrl-C. "
+          "Without JOB, sm top shows all running jobs: the jobs of sm fit on this machine and, if "
+          "AWS_ENDPOINT_URL is set, the newest 20 jobs on that server.",
       .operands = {{"JOB", "name of the job (default: all running jobs)", false}},
       .flags = {{"--json", "", "print one JSON object and exit"}},
       .examples = {{"sm top"},
-                   {"sm top mnist-1", "one job; ends when the job does"},
-                   {"sm top | cat", "one table, as for any output that is not a terminal"},
+                   {"sm top mnist-1", "show one job, and exit when the job ends"},
+                   {"sm top | cat",
+                    "print one table and exit, because the output is not a terminal"},
                    {"sm top mnist-1 --json | jq '.jobs[].hosts[].gpus[].power_watts'"}},
-      .notes = {"Rates are means since the last refresh. One table, or one object, takes a second, "
-                "because it measures twice. CPUS is the number of busy processors. What is not "
-                "known is shown as -, in JSON as null.",
-                "Columns that do not fit the terminal are left out, the last ones first.",
-                "GPU figures require nvidia-smi. Older drivers report only use and memory. "
-                "THROTTLED names the reasons as nvidia-smi does: sw_power_cap, "
-                "hw_thermal_slowdown, …",
-                own_note, endpoint_note},
+      .notes =
+          {"Rates are means since the last update. A single table or JSON object takes a second, "
+           "because sm top measures twice. CPUS is the number of busy processors. Unknown values "
+           "are shown as -, or as null in JSON.",
+           "If the terminal is too narrow, the last columns are omitted.",
+           "GPU values require nvidia-smi. Older drivers report only utilization and memory. "
+           "THROTTLED shows the reasons for slow clocks, with nvidia-smi's names: sw_power_cap, "
+           "hw_thermal_slowdown, …",
+           own_note, endpoint_note},
       .exits = exits_of("success", "job not found or has ended, or invalid key"),
   };
 }
@@ -286,10 +289,11 @@ Page wait() {
   std::vector<Exit> exits =
       exits_of_followed("all jobs completed; with --any: all jobs that ended so far completed",
                         "job not found or invalid key");
-  exits[1] = {"1",
-              "among the jobs that did not complete, the first one listed failed or was stopped"};
-  exits[4] = {"4",
-              "among the jobs that did not complete, the first one listed exceeded its time limit"};
+  exits[1] = {
+      "1", "a job failed or was stopped; if several did not complete, the first one listed counts"};
+  exits[4] = {
+      "4",
+      "a job exceeded its time limit; if several did not complete, the first one listed counts"};
   exits.insert(exits.begin() + 5, {"124", "--timeout expired before the jobs ended"});
   return {
       .name = "wait",

@@ -9,7 +9,7 @@ const Flag key_config{"--config", "FILE", "the server's config file, if it sets 
 std::vector<Exit> key_exits() {
   return {
       {"0", "success"},
-      {"2", "invalid flag, key not found, or the last key without --force"},
+      {"2", "invalid flag, key not found, or the last key cannot be deleted without --force"},
       {"3", "the key store cannot be read or written, or the running server cannot be notified"}};
 }
 
@@ -42,8 +42,7 @@ Page server() {
                 {"--data", "DIR", "folder for all data (default: ~/.local/share/muster)"},
                 {"--config", "FILE", "config file (JSON); see docs/users/configuration.md"},
                 {"--check", "", "check the config and exit"},
-                {"--operations", "",
-                 "list the supported and the ignored API calls and fields, and exit"},
+                {"--operations", "", "list supported and ignored API calls and fields, and exit"},
                 {"--insecure-http", "",
                  "allow listening without TLS on an address that other machines can reach"}},
       .examples =

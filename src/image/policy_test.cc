@@ -132,11 +132,12 @@ TEST_CASE("image policy: one good signature of the key is enough, nothing else i
             "its signature is for the name 'reg.lab/other:v1', which signedIdentity of its key "
             "does not accept");
   CHECK(verdict(policy, image, {{}, {own().sign("{}")}}) ==
-        start + "its signature: its payload is not from cosign");
+        start + "invalid signature: its payload is not from cosign");
   Evidence several{{}, {other().sign("x"), own().sign("{}"), good.signatures[0]}};
   CHECK(verdict(policy, image, several) == "taken");
   several.signatures.pop_back();
-  CHECK(verdict(policy, image, several) == start + "its signature: its payload is not from cosign");
+  CHECK(verdict(policy, image, several) ==
+        start + "invalid signature: its payload is not from cosign");
 }
 
 TEST_CASE("image policy: all requirements are to be met") {

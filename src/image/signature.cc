@@ -19,7 +19,7 @@ constexpr const char* signature_name = "dev.cosignproject.cosign/signature";
 constexpr std::string_view claim_type = "cosign container image signature";
 
 Error invalid_signature(const std::string& why) {
-  return fail(Errc::protocol, "its signature: " + why);
+  return fail(Errc::protocol, "invalid signature: " + why);
 }
 
 /// The member that `path` leads to if it is text; empty otherwise.

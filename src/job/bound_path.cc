@@ -74,7 +74,7 @@ Result<void> check_inside(const std::string& path) {
     return refused(path + ": hosts have their own " + std::string(own) +
                    "; choose another path in hosts: PATH:/data");
   if (path == "/tmp")
-    return refused(path + ": hosts have their own; choose a folder in it, or another path");
+    return refused(path + ": hosts have their own /tmp; choose a folder in it, or another path");
   return {};
 }
 

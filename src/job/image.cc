@@ -63,16 +63,16 @@ Result<void> check_tool(const Image& image) {
       !std::all_of(image.name.begin(), image.name.end(), is_printable) ||
       (!image.name.starts_with('/') && !begins_with_scheme(image.name, image.tool)))
     return expected(field("Name"),
-                    "for " + image.tool + " an absolute path on the nodes or " +
+                    std::string("an absolute path on the nodes or ") +
                         (image.tool == "enroot" ? "docker://NAME" : "docker://NAME, oras://NAME") +
-                        ", without spaces");
-  if (!image.layers.empty()) return expected(field("Layers"), "none with a Tool");
+                        " (for " + image.tool + "), without spaces");
+  if (!image.layers.empty()) return expected(field("Layers"), "no layers if Tool is set");
   return {};
 }
 
 Error no_such(const char* what, const std::string& name) {
-  return fail(Errc::not_found, "the image has no " + std::string(what) + " \"" + to_utf8(name) +
-                                   "\", which its USER names");
+  return fail(Errc::not_found, "the image's USER names the " + std::string(what) + " \"" +
+                                   to_utf8(name) + "\", which the image does not have");
 }
 
 }  // namespace

@@ -227,7 +227,7 @@ Result<void> check(const Spec& spec) {
   TRY(check_path("Muster.PipConf", spec.pip_conf, true));
   // Two hosts in one network would have every port and address in common.
   if (spec.network == Network::host && (spec.instance_count > 1 || spec.vpc))
-    return expected("Muster.Network", "nat or none for several hosts or a VPC");
+    return expected("Muster.Network", "nat or none, because the job has several hosts or a VPC");
   if (spec.image) TRY(check(*spec.image));
   if (!spec.vpc) return {};
   TRY(check(*spec.vpc));

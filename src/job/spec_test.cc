@@ -295,7 +295,7 @@ TEST_CASE("spec: errors name the invalid field") {
        "Muster.Network: expected none, nat or host"},
       {R"({"TrainingJobName": "j", "ResourceConfig": {"InstanceCount": 2},
            "Muster": {"Network": "host"}})",
-       "Muster.Network: expected nat or none for several hosts or a VPC"},
+       "Muster.Network: expected nat or none, because the job has several hosts or a VPC"},
   };
   for (const auto& c : cases) {
     CAPTURE(c.json);

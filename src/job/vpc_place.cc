@@ -101,7 +101,7 @@ Result<void> check(const VpcPlace& place) {
   for (const std::string& subnet : place.subnets) {
     TRY(check_block("Muster.Vpc.Subnets", subnet));
     if (!contains(block_of(place.cidr), block_of(subnet)))
-      return expected("Muster.Vpc.Subnets", "parts of " + place.cidr);
+      return expected("Muster.Vpc.Subnets", "blocks within " + place.cidr);
   }
   TRY(check_passages("Muster.Vpc.In", place.in));
   return check_passages("Muster.Vpc.Out", place.out);

@@ -278,13 +278,14 @@ Result<void> check_output_folder(const std::string& path, bool overwrite) {
   }
   if (is_empty || (overwrite && foreign.empty())) return {};
   if (foreign.empty())
-    return unusable(path +
-                    " holds an earlier job's results; replace them with --overwrite, or choose an "
-                    "empty or new folder");
+    return unusable(
+        path +
+        " contains an earlier job's results; replace them with --overwrite, or choose an "
+        "empty or new folder");
   if (overwrite)
-    return unusable(path + " holds " + foreign +
-                    ", which is not a job's result; --overwrite works "
-                    "only on folders of results");
+    return unusable(
+        path + " contains " + foreign +
+        ", which is not a job's result; --overwrite works only on folders with results");
   return unusable(path + " is not empty; choose an empty or new folder");
 }
 

@@ -221,7 +221,8 @@ TEST_CASE("results: they go through no link of another user's, also not one that
   REQUIRE(::lchown((bench.path + "/out").c_str(), 4321, 4321) == 0);
   for (const char* place : {"/out", "/out/new"}) {
     CAPTURE(place);
-    const std::string start = "output: " + bench.path + "/out: is a symbolic link of user 4321";
+    const std::string start =
+        "output: " + bench.path + "/out: is a symbolic link that belongs to user 4321";
     CHECK(check_output_folder(bench.path + place, true).error().text.starts_with(start));
     bench.put("algo-1/model/a", "1");
     const Result<Merged> merged = merge_results({{"algo-1", bench.path + "/algo-1"}},
@@ -260,7 +261,7 @@ TEST_CASE(
   REQUIRE(!full);
   CHECK(full.error().code == Errc::invalid_input);
   CHECK(full.error().text == "output: " + bench.path +
-                                 "/out holds an earlier job's results; replace them with "
+                                 "/out contains an earlier job's results; replace them with "
                                  "--overwrite, or choose an empty or new folder");
   bench.put("file", "");
   CHECK(!check_output_folder(bench.path + "/file", false));
@@ -288,7 +289,7 @@ TEST_CASE("results: an earlier job's are replaced as a whole, if requested") {
   bench.put("out/mine.txt", "");
   const Result<void> foreign = check_output_folder(bench.path + "/out", true);
   REQUIRE(!foreign);
-  CHECK(foreign.error().text.find("/out holds mine.txt, which is not a job's result") !=
+  CHECK(foreign.error().text.find("/out contains mine.txt, which is not a job's result") !=
         std::string::npos);
   CHECK(check_output_folder(bench.path + "/out", false)
             .error()

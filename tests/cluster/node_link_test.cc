@@ -350,7 +350,7 @@ TEST_CASE("node link: without the key a node is refused and says so, and nothing
     CHECK(joined.host == "algo-2");
     const job::Outcome refused = co_await on.ended("algo-1");
     CHECK(refused == job::Outcome::exited(0));
-    CHECK(on.said_by("algo-1").find("refused our key") != std::string::npos);
+    CHECK(on.said_by("algo-1").find("rejected this side's key") != std::string::npos);
     REQUIRE(!on.troubles().empty());
     CHECK(on.troubles()[0].find("was refused") != std::string::npos);
     const job::Outcome waited = co_await on.ended("algo-2");

@@ -263,7 +263,7 @@ def test_an_images_user_needs_an_id(make_user, tmp_path):
     succeed(bring(poor, tmp_path, bob))
     process = poor.sm("fit", "--image", "team/box:v1", "--output", poor.output)
     assert process.wait(GUARD_SECONDS) != 0
-    assert "runs as user 1000, but without root only ids below 1 are available here" in process.text
+    assert "runs as user 1000, but without root only IDs below 1 are available here" in process.text
 
 
 @pytest.fixture
@@ -321,7 +321,7 @@ def test_a_doctor_tries_what_a_job_does(make_user, below):
         assert codes == [0, 0] and line.startswith("ok      job "), doctor.text
         assert doctor.text.endswith("This machine can run jobs.\n")
     else:
-        cause = "/usr/local/bin: has more than 4096 entries to mount again"
+        cause = "/usr/local/bin: has more than 4096 entries, so muster cannot replace it"
         assert codes[0] == 3 and codes[1] != 0 and cause in job.text, job.text
         assert line.startswith("MISSING job ") and cause in line, doctor.text
         assert line.endswith("-> sm explain no-room")

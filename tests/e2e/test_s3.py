@@ -297,7 +297,7 @@ def test_credentials_of_the_containers_endpoint(server, toolkit, folder):
     assert toolkit("download", "s3://bucket/key", got, **by_value).returncode == 0
     done = toolkit("download", "s3://bucket/key", got, **env)
     assert last_line(done) == (
-        "s3://bucket/key: no credentials: the container's endpoint: it returned status 403"
+        "s3://bucket/key: no credentials: the container's endpoint: the response has status 403"
     )
 
 

@@ -154,4 +154,4 @@ def test_a_server_returns_the_stacks_of_its_jobs(machine, tmp_path):
         wait_until("stacks", lambda: "worker  train.py:5" in told(), GUARD_SECONDS)
         stop = machine.sm("stop", "still", "--wait", environment=server.env())
         assert stop.wait(GUARD_SECONDS) == 0, stop.text
-        assert "still: it has no running host" in told()
+        assert "still: the job has no running host" in told()

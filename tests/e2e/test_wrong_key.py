@@ -28,8 +28,8 @@ def test_a_stranger_with_another_key_is_refused_and_the_job_goes_on(lab, trainin
     environment = host_environment(secrets.token_hex(32), {"MUSTER_JOIN_DEADLINE": "3"})
     stranger = stranger_host.start([train_program()], env=environment)
     assert stranger.wait(GUARD_SECONDS) != 0
-    assert "the other side refused our key" in stranger.text, stranger.text
-    assert "refused our key" in (stranger_host.base / "output/failure").read_text()
+    assert "the other side rejected this side's key" in stranger.text, stranger.text
+    assert "rejected this side's key" in (stranger_host.base / "output/failure").read_text()
     wait_until("the leader's word of it", lambda: "roll call: refused " in job.leader.text)
     assert job.leader.running(), job.story()
 
@@ -56,7 +56,7 @@ def test_an_impostor_at_the_leaders_port_ends_no_host(training):
     first = job.hosts[0].start(["python3", "-c", ALERT])
     first.wait_for_output(b"answers as", GUARD_SECONDS)
     job.start(job.hosts[1])
-    wait_until("a word of it", lambda: "the other side refused our key" in job["algo-2"].text)
+    wait_until("a word of it", lambda: "rejected this side's key" in job["algo-2"].text)
     job.hosts[0].check("kill", re.search(r"answers as (\d+)\.", first.text)[1])
     first.wait(GUARD_SECONDS)
     job.start(job.hosts[0])

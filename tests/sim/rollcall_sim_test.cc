@@ -119,7 +119,7 @@ TEST_CASE("sim: missing hosts are named, exactly, to every host that connected")
       REQUIRE(world.end_of(i));
       const std::string& end = world.end_of(i)->why;
       if (!is_missing) CHECK(end == "failed: " + why.substr(9));
-      if (!hosts[i].right_key) CHECK(end.find("refused our key") != std::string::npos);
+      if (!hosts[i].right_key) CHECK(end.find("rejected this side's key") != std::string::npos);
       if (hosts[i].version == 2) CHECK(end.find("uses version 2") != std::string::npos);
     }
   }

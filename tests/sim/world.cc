@@ -106,7 +106,7 @@ void World::connect(std::size_t member, TimePoint deadline) {
   if (!leader.running || leader.dead || leader.end)
     return failed(now_ + delay(), Errc::system, "Connection refused");
   if (!nodes_[member].host.right_key)
-    return failed(now_ + delay(), Errc::denied, "the other side refused our key");
+    return failed(now_ + delay(), Errc::denied, "the other side rejected this side's key");
   meet(member);
 }
 

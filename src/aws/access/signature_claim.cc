@@ -109,7 +109,7 @@ std::optional<std::string> set_parts(Claim& claim, std::string_view text) {
     if (to == nullptr)
       return '"' + to_utf8(name) +
              "\" is not part of it; expecting Credential, SignedHeaders, Signature.";
-    if (to->data() != nullptr) return std::string(name) + " is given twice.";
+    if (to->data() != nullptr) return std::string(name) + " appears twice.";
     *to = part.substr(std::min(equals + 1, part.size()));
   }
   return std::nullopt;
@@ -251,10 +251,10 @@ Result<void, AuthRefusal> check_single(const aws::RequestHead& head) {
   for (const char* name : single_headers)
     if (std::count_if(head.headers.begin(), head.headers.end(),
                       [&](const auto& pair) { return same_letters(pair.first, name); }) > 1)
-      return AuthRefusal{AuthFailure::malformed_header, std::string(name) + " is given twice.", {}};
+      return AuthRefusal{AuthFailure::malformed_header, std::string(name) + " appears twice.", {}};
   for (const char* name : query_parts)
     if (count_in_query(head, name) > 1)
-      return AuthRefusal{AuthFailure::malformed_query, std::string(name) + " is given twice.", {}};
+      return AuthRefusal{AuthFailure::malformed_query, std::string(name) + " appears twice.", {}};
   return {};
 }
 

@@ -67,7 +67,7 @@ Result<void, AuthRefusal> check_parameters(const aws::RequestHead& head, const a
   std::map<std::string, int> counts;
   for (const auto& [name, value] : query) {
     if (++counts[lower_case(name)] > 1)
-      return AuthRefusal{AuthFailure::malformed_query, to_utf8(name) + " is given twice.", {}};
+      return AuthRefusal{AuthFailure::malformed_query, to_utf8(name) + " appears twice.", {}};
     if (lists(own, name) || lists(in_resource, name)) continue;
     if (!stands_for_header(name))
       return refused("Signature Version 2 does not sign the parameter \"" + to_utf8(name) +

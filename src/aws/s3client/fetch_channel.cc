@@ -109,10 +109,9 @@ loop::Task<Result<Fetched>> fetch_channel(std::shared_ptr<S3State> state, Channe
     if (!items) co_return items.error().in(s3wire::text_of(source.url));
     // Every host must number them alike. AWS sorts by bytes.
     if (rules.shares > 1 && !pages->is_sorted)
-      co_return fail(
-          Errc::protocol,
-          s3wire::text_of(source.url) +
-              ": the server does not list objects in key order, so hosts cannot share them");
+      co_return fail(Errc::protocol, s3wire::text_of(source.url) +
+                                         ": the server does not list objects in key order, so "
+                                         "muster cannot distribute them to the hosts");
     rules.before += count_files(pages->objects, pages->cut);
     const Result<Fetched> fetched =
         co_await fetch_folder(state, pages->start.bucket, *std::move(items), folder, options);

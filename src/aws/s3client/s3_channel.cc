@@ -43,11 +43,11 @@ Result<void> check_names(const std::vector<FetchItem>& items) {
     const auto [at, fresh] = files.emplace(item.path, &item);
     if (!fresh)
       return unfit(item.object.key,
-                   "it would have the same file name as " + at->second->object.key);
+                   "its file name is the same as that of object " + at->second->object.key);
   }
   for (const FetchItem& item : items) {
     if (item.folder && files.contains(item.path))
-      return unfit(item.object.key, "an object has the same name as this folder");
+      return unfit(item.object.key, "another object has the same name as this folder");
     for (std::size_t slash = item.path.find('/'); slash != std::string::npos;
          slash = item.path.find('/', slash + 1))
       if (files.contains(std::string_view(item.path).substr(0, slash)))

@@ -109,9 +109,9 @@ TEST_CASE("channel: keys that no folder can hold are refused by name") {
       {{std::string(256, 'x')}, false, "a part of its key exceeds 255 bytes"},
       {{std::string("a\0b", 3)}, false, "its key contains a NUL character"},
       {{"foo", "foo/bar"}, false, "object foo/bar: foo is also an object"},
-      {{"foo", "foo/"}, false, "object foo/: an object has the same name as this folder"},
-      {{"a//b", "a/b"}, false, "object a/b: it would have the same file name as a//b"},
-      {{"a", "a.gz"}, true, "object a.gz: it would have the same file name as a"},
+      {{"foo", "foo/"}, false, "object foo/: another object has the same name as this folder"},
+      {{"a//b", "a/b"}, false, "object a/b: its file name is the same as that of object a//b"},
+      {{"a", "a.gz"}, true, "object a.gz: its file name is the same as that of object a"},
   };
   for (const auto& c : cases) {
     CAPTURE(c.want);

@@ -50,7 +50,7 @@ Result<S3Page> parse_listing(std::string_view xml) {
   page.next = root.child_value("NextContinuationToken");
   if (page.next.empty())
     return fail(Errc::protocol,
-                "the server's list of objects is truncated, but has no token to continue");
+                "the server's list of objects is truncated but has no continuation token");
   return page;
 }
 

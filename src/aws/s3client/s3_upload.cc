@@ -33,7 +33,8 @@ loop::Task<Result<Sums>> sums_of(loop::Loop& loop, http::FilePart part, bool wit
     const ssize_t count = ::pread(part.fd, piece.data(), wanted, static_cast<off_t>(part.offset));
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) co_return fail_errno("cannot read the file");
-    if (count == 0) co_return fail(Errc::invalid_input, "the file became shorter in the meantime");
+    if (count == 0)
+      co_return fail(Errc::invalid_input, "the file was truncated while it was being read");
     const std::string_view bytes(piece.data(), static_cast<std::size_t>(count));
     crc32.add(bytes);
     if (with_sha256) sha256.add(bytes);

@@ -51,11 +51,10 @@ Result<std::string, aws::Refusal> bucket_of_host(std::string_view host, const Ho
     std::string bucket(alone.substr(0, alone.size() - domain.size() - 1));
     return bucket == of_registry ? std::string() : bucket;
   }
-  return aws::s3_refusal("InvalidRequest",
-                         "This server does not serve the host name \"" +
-                             to_utf8(alone.substr(0, 255)) +
-                             "\": set name of its config to that (BUCKET.name is a bucket then), "
-                             "s3_domain, or page_names.");
+  return aws::s3_refusal(
+      "InvalidRequest",
+      "This server does not serve the host name \"" + to_utf8(alone.substr(0, 255)) +
+          "\". To allow this name, set name, s3_domain or page_names in the server's config.");
 }
 
 }  // namespace muster::s3wire

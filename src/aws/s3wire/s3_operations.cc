@@ -286,9 +286,9 @@ bool takes_header(const Row* row, std::string_view name) {
 }  // namespace
 
 aws::Refusal no_forms() {
-  return aws::s3_refusal("NotImplemented",
-                         "Uploads by a browser's POST form are not implemented: PUT to a presigned "
-                         "URL instead.");
+  return aws::s3_refusal(
+      "NotImplemented",
+      "Browser uploads with POST forms are not implemented; use PUT with a presigned URL instead.");
 }
 
 aws::Refusal not_implemented(std::string_view name) {

@@ -113,9 +113,9 @@ class Walk {
   Error refused(const std::string& path, uid_t owner, const std::string& target) const {
     const std::filesystem::path folder = path_.empty() ? "/" : path_;
     const std::string instead = (folder / target).lexically_normal().string() + way_.rest();
-    return fail(Errc::unsupported, path + ": is a symbolic link of user " + std::to_string(owner) +
-                                       ", whose links muster does not follow here; use " + instead +
-                                       " instead");
+    return fail(Errc::unsupported,
+                path + ": is a symbolic link that belongs to user " + std::to_string(owner) +
+                    ", whose links muster does not follow here; use " + instead + " instead");
   }
 
   Result<GivenPath> with_missing(const std::string& first) {

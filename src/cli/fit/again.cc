@@ -26,8 +26,8 @@ Result<Given> line_in(const Json& description) {
   const auto line = description.find("MusterLine");
   if (line == description.end() || !line->is_array())
     return fail(Errc::invalid_input, member_text(description, "TrainingJobName") +
-                                         ": its record has no command line, because an older "
-                                         "version of muster ran it; use sm fit");
+                                         ": cannot be run again, because an older version of "
+                                         "muster did not record its command line; use sm fit");
   Args args;
   for (const Json& word : *line)
     if (word.is_string()) args.push_back(word.get<std::string>());

@@ -55,8 +55,8 @@ TEST_CASE("again: what is missing is refused by name") {
   CHECK(refusal(old({"/t.py"}), true) ==
         "--resume: run-1 ran without --checkpoints, so it has no checkpoints");
   CHECK(refusal({{"TrainingJobName", "run-1"}}, false) ==
-        "run-1: its record has no command line, because an older version of muster ran it; use sm "
-        "fit");
+        "run-1: cannot be run again, because an older version of muster did not record its command "
+        "line; use sm fit");
 }
 
 TEST_CASE("again: a new place is the old one's with another name, or next to it") {

@@ -201,10 +201,12 @@ Result<Places> find_places(const FitOptions& options, const std::string& cwd,
   } else if (options.source_folder.empty()) {
     const std::string script = absolute(options.script, cwd);
     if (!is_file(script))
-      return fail(Errc::invalid_input,
-                  options.script + (is_folder(script) ? ": a folder; give the script in it, with "
-                                                        "--source-dir for the folder"
-                                                      : ": no such file"));
+      return fail(
+          Errc::invalid_input,
+          options.script +
+              (is_folder(script)
+                   ? ": is a folder; pass the script as SCRIPT, and the folder with --source-dir"
+                   : ": no such file"));
     const std::string folder = script.substr(0, script.rfind('/'));
     places.source_folder = TRY(real_folder("source folder", folder.empty() ? "/" : folder));
     places.script = script.substr(script.rfind('/') + 1);

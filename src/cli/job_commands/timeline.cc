@@ -37,7 +37,7 @@ loop::Task<Result<int>> ask_server(Client& client, std::string job, Show show) {
 
 loop::Task<Result<int>> look_here(Here& here, places::FoundJob job, Show show) {
   if (job.description.value("MusterLogDropped", false))
-    co_return fail(Errc::not_found, job.name + ": its journals were too large to keep");
+    co_return fail(Errc::not_found, job.name + ": the job's journals were too large to keep");
   Result<job::JobTimeline> timeline = co_await own_timeline(here.loop, std::move(job));
   if (!timeline) co_return timeline.error();
   co_return show(here.out, *timeline);

@@ -43,7 +43,7 @@ struct Asked {
 };
 
 Error has_ended(const std::string& job) {
-  return fail(Errc::not_found, job + " has ended: it has no running host");
+  return fail(Errc::not_found, job + " has ended, so it has no running hosts");
 }
 
 loop::Task<Result<JobFigures>> ask_here(Asked asked, places::FoundJob job) {

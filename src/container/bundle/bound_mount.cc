@@ -61,10 +61,10 @@ Result<Fd> writable_tree(const Fd& source, const job::BoundPath& bound, const Id
   const Fd owners = TRY(open_owner_map(bound.user, bound.group, ids.first));
   Result<Fd> tree = clone_tree(source, bound.outside, true, owners.get());
   if (tree) return tree;
-  return fail(tree.error().code, tree.error().text +
-                                     ": its file system, or one that is mounted in it, cannot "
-                                     "translate owners, so rw is not possible; bind it as :ro, or "
-                                     "bind a folder on ext4, xfs or btrfs");
+  return fail(tree.error().code,
+              tree.error().text +
+                  ": rw is not possible, because its file system, or one mounted below it, cannot "
+                  "translate owners; bind it as :ro, or bind a folder on ext4, xfs or btrfs");
 }
 
 }  // namespace

@@ -79,7 +79,7 @@ loop::Task<> ClusterJob::deliver() {
 loop::Task<Result<void>> ClusterJob::bring_layer(int number) {
   const auto index = static_cast<std::size_t>(number);
   if (!spec_.image || index >= spec_.image->layers.size())
-    co_return fail(Errc::protocol, "a node requested a layer that is not in its image");
+    co_return fail(Errc::protocol, "a node requested a layer that is not in the job's image");
   const std::string folder = shared_ ? shared_->folder : folder_path_;
   const std::string file = folder + "/layer-" + std::to_string(number);
   const std::function<Result<void>()> pack = [root = spec_.image->layers[index],

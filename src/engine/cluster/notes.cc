@@ -49,7 +49,7 @@ Json to_json(const Event& event) {
 Result<Event> event_from(const Json& json, const HostState& state) {
   const std::int64_t kind = json.value("kind", std::int64_t{-1});
   if (kind < 0 || kind > static_cast<std::int64_t>(Event::Kind::preempted))
-    return fail(Errc::protocol, "an event has no kind");
+    return fail(Errc::protocol, "an event has an invalid kind");
   Event event{.kind = static_cast<Event::Kind>(kind),
               .host = state.name,
               .attempt = json.value("attempt", 1),

@@ -149,7 +149,7 @@ Result<std::optional<SharedPlaces>> read_shared(const std::string& job_folder) {
   };
   if (!json || !json->is_object() || !json->value("folder", Json()).is_string() ||
       !is_file(json->value("program", Json())) || !is_file(json->value("archive", Json())))
-    return fail(Errc::protocol, path + ": expected an engine's note about a shared folder");
+    return fail(Errc::protocol, path + ": not a valid note about a shared folder");
   return std::optional<SharedPlaces>(SharedPlaces{json->at("folder").get<std::string>(),
                                                   file_from(json->at("program")),
                                                   file_from(json->at("archive"))});

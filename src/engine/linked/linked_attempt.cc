@@ -274,7 +274,7 @@ Result<void> LinkedAttempt::hear_journal(Host& host, const Frame& frame) {
   const job::NodePiece piece = TRY(job::node_piece_from(frame.payload));
   if (host.state.steward() == Steward::ended || host.is_spare) return out_of_turn(frame);
   if (piece.offset != host.journal.bytes())
-    return fail(Errc::protocol, "journal data for offset " + std::to_string(piece.offset) +
+    return fail(Errc::protocol, "received journal data for offset " + std::to_string(piece.offset) +
                                     ", but the journal has " +
                                     std::to_string(host.journal.bytes()) + " bytes");
   if (piece.offset + piece.bytes.size() > job::node_journal_bytes_max) {
@@ -445,9 +445,9 @@ loop::Task<Result<engine::Answer>> LinkedAttempt::ask(std::string name, engine::
   const bool is_usage = question == engine::Question::usage;
   if (question == engine::Question::alive)
     co_return fail(Errc::unsupported,
-                   "the nodes of a cluster send their heartbeats to the server on their own");
+                   "cannot ping the nodes of a cluster, because they send heartbeats themselves");
   if (is_usage && !host->measures)
-    co_return fail(Errc::unsupported, "its node runs an older version of muster");
+    co_return fail(Errc::unsupported, "the host's node runs an older version of muster");
   const auto asked = std::make_shared<Asked>(loop_);
   asked->host = name;
   asked->by = is_usage ? Message::node_usage : Message::node_stacks;

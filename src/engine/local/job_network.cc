@@ -69,8 +69,8 @@ Result<std::int64_t> choose_ids(std::int64_t base, const std::vector<std::int64_
     };
     if (std::none_of(taken.begin(), taken.end(), meets)) return first;
   }
-  return fail(Errc::system, "no free user ids for the job from " + std::to_string(base) +
-                                " upwards: other jobs use all of them");
+  return fail(Errc::system, "no free user IDs for the job: other jobs use all IDs from " +
+                                std::to_string(base) + " upwards");
 }
 
 Result<std::vector<Subnet>> taken_for(const job::Spec& spec, std::string_view routes) {

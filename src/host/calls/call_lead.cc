@@ -184,7 +184,7 @@ Result<void> CallLead::start_launcher(Number number) {
   const launch::Call& call = *course_.own();
   if (!call.launcher)
     return fail(Errc::invalid_input,
-                call.name + " has no launcher command on " + call.hosts.front());
+                call.name + " did not provide a launcher command on " + call.hosts.front());
   ranks::HostRun::Program program = launcher_program(context_, *call.launcher);
   program.command.env["MUSTER_AGENT"] = std::string("1");  // GCC 12 sees an overlap in = "1".
   // MPICH's mpirun writes to daemons that may have exited already, and handles the error.

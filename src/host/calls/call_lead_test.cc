@@ -166,7 +166,7 @@ TEST_CASE_FIXTURE(Leader, "call: a launcher that is not there fails it in one li
   call.name = "mpirun train.py";
   call.hosts = {"algo-1"};
   call.rank.command = tells("rank");
-  CHECK(ask(call).outcome.text == "mpirun train.py has no launcher command on algo-1");
+  CHECK(ask(call).outcome.text == "mpirun train.py did not provide a launcher command on algo-1");
   call.launcher = Command{{"/none/mpirun"}, {}, "/"};
   CHECK(ask(call).outcome.kind == job::Outcome::Kind::failed);
 }

@@ -185,7 +185,7 @@ TEST_CASE("deliver: a failure is one line, and the code folder stays empty") {
   packing::put_file(delivery.source + "/cut.tar.gz",
                     packing::gzipped(packing::Tar().file("a", "x").bytes()).substr(0, 40));
   CHECK(text_of(delivery.run(delivery.source + "/cut.tar.gz")) ==
-        "cut.tar.gz: is truncated: it ends in the middle of its gzip data");
+        "cut.tar.gz: is truncated: the file ends in the middle of its gzip data");
   CHECK(text_of(delivery.run("s3://bucket/key")) == "s3://bucket/key: no such key");
   delivery.object = "no archive";
   CHECK(text_of(delivery.run("s3://bucket/key")).starts_with("s3://bucket/key: is not a tar"));

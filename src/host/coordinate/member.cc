@@ -187,7 +187,7 @@ loop::Task<void> Member::State::flush(std::shared_ptr<loop::Channel> channel, Re
 
 loop::Task<Result<void>> Member::State::flushed(std::shared_ptr<State> state, TimePoint deadline) {
   if (!state->channel) co_return no_session();
-  Result<void> done = fail(Errc::timeout, "the leader does not read from the connection");
+  Result<void> done = fail(Errc::timeout, "the leader stopped reading from the connection");
   loop::Tasks flushing(state->loop);
   flushing.start(flush(state->channel, done));
   co_await flushing.join_until(deadline);

@@ -77,7 +77,7 @@ struct EnvWish {
 };
 
 Result<void> check(const EnvWish& wish, int forms) {
-  if (forms > 1) return fail(Errc::invalid_input, "expected one output form, not several");
+  if (forms > 1) return fail(Errc::invalid_input, "only one output format can be selected");
   const bool reads =
       wish.form == "--properties" || wish.form == "--to-env-vars" || wish.form == "--to-cmd-args";
   if (wish.from_stdin && !reads)

@@ -31,8 +31,8 @@ Result<launch::CallResult> ask_train(const std::string& socket_path, const launc
     return launch::call_result_from(frame.payload);
   const Json json = TRY(parse_json(frame.payload));
   if (frame.type != job::type_of(job::Message::failed) || !json.is_object())
-    return fail(Errc::protocol,
-                "unexpected response from train: frame type " + std::to_string(frame.type));
+    return fail(Errc::protocol, "unexpected response from the train process: frame type " +
+                                    std::to_string(frame.type));
   return fail(Errc::closed, json.value("why", "refused"));
 }
 

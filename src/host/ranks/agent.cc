@@ -23,8 +23,8 @@ Result<int> call(const std::string& socket_path, const std::string& host, const 
   const Frame frame = TRY(train.receive());
   const Json reply = TRY(parse_json(frame.payload));
   if (frame.type != job::type_of(job::Message::agent_end) || !reply.is_object())
-    return fail(Errc::protocol,
-                "unexpected response from train: frame type " + std::to_string(frame.type));
+    return fail(Errc::protocol, "unexpected response from the train process: frame type " +
+                                    std::to_string(frame.type));
   const std::string error = reply.value("error", "");
   if (!error.empty()) return fail(Errc::system, error);
   return reply.value("code", 1);

@@ -83,12 +83,12 @@ Result<Command> program_of_line(const Args& args, const Env& env) {
 /// for this rank override it. Payload: docs/protocols/host-socket.md.
 Result<Command> command_from(const std::string& payload, const Env& own) {
   std::vector<std::string> parts = split(payload, '\0');
-  if (parts.size() < 4) return fail(Errc::protocol, "train did not send a command");
+  if (parts.size() < 4) return fail(Errc::protocol, "the train process did not send a command");
   const std::size_t args = static_cast<std::size_t>(parse_integer(parts[0]).value_or(-1));
   const std::size_t kept = static_cast<std::size_t>(parse_integer(parts[1]).value_or(-1));
   const std::size_t env_at = 3 + args + kept;
   if (args < 1 || args > parts.size() || kept > parts.size() || env_at >= parts.size())
-    return fail(Errc::protocol, "train sent an incomplete command");
+    return fail(Errc::protocol, "the train process sent an incomplete command");
   Command command;
   command.cwd = parts[2];
   command.argv.assign(parts.begin() + 3, parts.begin() + 3 + static_cast<std::ptrdiff_t>(args));
@@ -98,7 +98,8 @@ Result<Command> command_from(const std::string& payload, const Env& own) {
                                             parts.begin() + static_cast<std::ptrdiff_t>(env_at));
   for (std::size_t at = env_at; at + 1 < parts.size(); ++at) {
     const std::size_t equals = parts[at].find('=');
-    if (equals == std::string::npos) return fail(Errc::protocol, "train sent an invalid variable");
+    if (equals == std::string::npos)
+      return fail(Errc::protocol, "the train process sent an invalid variable");
     const std::string name = parts[at].substr(0, equals);
     bool keep = launch::told_to_ranks(name);
     for (const std::string& kept_name : kept_names) keep = keep || kept_name == name;

@@ -17,9 +17,9 @@ Result<SocketClient> SocketClient::connect(const std::string& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (path.empty() || path.size() >= sizeof(address.sun_path))
-    return fail(Errc::invalid_input,
-                "MUSTER_SOCKET is not a socket: this command runs only in processes that train's "
-                "launcher started");
+    return fail(
+        Errc::invalid_input,
+        "MUSTER_SOCKET is not a socket: this command runs only in processes that train started");
   std::memcpy(address.sun_path, path.data(), path.size());
   Fd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (!socket) return fail_errno("cannot open a socket");
@@ -51,7 +51,7 @@ Result<void> SocketClient::send(std::uint8_t type, std::string_view payload,
   do {
     sent = ::sendmsg(socket_.get(), &message, MSG_NOSIGNAL);
   } while (sent < 0 && errno == EINTR);
-  if (sent < 0) return fail_errno("cannot send to train");
+  if (sent < 0) return fail_errno("cannot send to the train process");
   return write_all(socket_.get(), std::string_view(bytes).substr(static_cast<std::size_t>(sent)));
 }
 
@@ -61,8 +61,8 @@ Result<void> SocketClient::read_once() {
   do {
     count = ::read(socket_.get(), buffer.data(), buffer.size());
   } while (count < 0 && errno == EINTR);
-  if (count < 0) return fail_errno("cannot receive from train");
-  if (count == 0) return fail(Errc::closed, "train has exited");
+  if (count < 0) return fail_errno("cannot receive from the train process");
+  if (count == 0) return fail(Errc::closed, "the train process has exited");
   reader_.feed({buffer.data(), static_cast<std::size_t>(count)});
   return {};
 }

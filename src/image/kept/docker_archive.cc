@@ -181,7 +181,7 @@ Result<std::string> DockerArchive::real_name(const std::string& name) const {
     if (!member->second.is_link) return at;
     at = member->second.target;
   }
-  return damaged(packing::shown(name) + ": its links form a loop");
+  return damaged(packing::shown(name) + ": symbolic links form a loop");
 }
 
 Result<std::unique_ptr<Bytes>> DockerArchive::open_member(const std::string& name) const {
@@ -234,9 +234,10 @@ Result<DockerArchive::Listed> DockerArchive::choose(const std::string& wanted) c
   }
   const std::string names = there.empty() ? "images without a name" : join(there, ", ");
   if (!wanted.empty())
-    return fail(Errc::not_found, "there is no image " + wanted + " in it, only " + names);
-  return fail(Errc::invalid_input,
-              "it contains several images; choose one with docker-archive:FILE:NAME: " + names);
+    return fail(Errc::not_found, "the archive has no image " + wanted + ", only " + names);
+  return fail(
+      Errc::invalid_input,
+      "the archive contains several images; choose one with docker-archive:FILE:NAME: " + names);
 }
 
 Result<void> DockerArchive::read_image(const Listed& listed) {

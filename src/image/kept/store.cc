@@ -256,9 +256,9 @@ Result<void> Store::check_name(const std::string& name, const std::string& diges
   const bool is_pulled =
       at != names.end() && delivered != pulled.end() && at->second == delivered->second;
   if (!read_own_name(name) && (!is_pulled || at->second == digest)) return {};
-  return fail(
-      Errc::invalid_input,
-      "its name, " + name + ", belongs to an image in a registry; set another one with --name");
+  return fail(Errc::invalid_input,
+              "the image's name, " + name +
+                  ", belongs to an image in a registry; set another one with --name");
 }
 
 Result<void> Store::give_name(const std::string& name, const std::string& digest, NameFrom from) {

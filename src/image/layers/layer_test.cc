@@ -334,8 +334,9 @@ TEST_CASE("image layer: names that are kept until the end have a limit of memory
   for (const Tar& tar : {whiteouts, folders, opaque}) {
     const Result<LayerReport> report = Layers(few).add(tar);
     REQUIRE(!report);
-    CHECK(report.error().text ==
-          "the names of its folders and whiteouts exceed the limit of 4096 bytes of memory");
+    CHECK(
+        report.error().text ==
+        "the names of the layer's folders and whiteouts exceed the limit of 4096 bytes of memory");
     CHECK(Layers().add(tar));
   }
 }
@@ -421,7 +422,8 @@ TEST_CASE("image layer: damaged, cut short, another tar: an error in one line") 
       {Tar().file("a/.wh.", "x").bytes(), "a whiteout without a name"},
       {Tar().file("a/.wh...", "x").bytes(), "a whiteout without a name"},
       {Tar().file("a", "x").file("a/b", "x").bytes(), "is a file here, but a folder"},
-      {Tar().symlink("l", "m").symlink("m", "l").file("l/x", "").bytes(), "its links form a loop"},
+      {Tar().symlink("l", "m").symlink("m", "l").file("l/x", "").bytes(),
+       "symbolic links form a loop"},
       {Tar().folder("f").hard_link("g", "f").bytes(), "links to a folder"},
       {owner.bytes(), "an invalid owner"},
   };

@@ -124,8 +124,9 @@ Result<void> LayerTree::note(std::size_t bytes) {
   noted_bytes_ += bytes + noted_bytes_each;
   const std::uint64_t most = budget_.limits().names_bytes_max;
   if (noted_bytes_ <= most) return {};
-  return fail(Errc::protocol, "the names of its folders and whiteouts exceed the limit of " +
-                                  std::to_string(most) + " bytes of memory");
+  return fail(Errc::protocol,
+              "the names of the layer's folders and whiteouts exceed the limit of " +
+                  std::to_string(most) + " bytes of memory");
 }
 
 Result<void> LayerTree::note_time(const Parts& folder, const timespec& time) {
@@ -199,7 +200,7 @@ Result<std::optional<LayerTree::Below>> LayerTree::below(const Parts& path) cons
 
 Result<void> LayerTree::follow(Place& place, const std::string& target,
                                std::deque<std::string>& names, int& links) const {
-  if (++links > links_max) return invalid_entry(place.at, ": its links form a loop");
+  if (++links > links_max) return invalid_entry(place.at, ": symbolic links form a loop");
   if (target.starts_with('/')) {
     place.at.clear();
     place.folder = TRY(open_real({}));

@@ -127,7 +127,7 @@ Result<std::vector<Challenge>> challenges_from(std::string_view header) {
 
 Result<std::string> token_from(std::string_view answer) {
   const Result<Json> json = parse_json(answer);
-  if (!json || !json->is_object()) return fail(Errc::protocol, "its response is not a JSON object");
+  if (!json || !json->is_object()) return fail(Errc::protocol, "the response is not a JSON object");
   for (const char* name : {"token", "access_token"}) {
     const auto at = json->find(name);
     if (at == json->end() || !at->is_string()) continue;
@@ -136,10 +136,10 @@ Result<std::string> token_from(std::string_view answer) {
         std::all_of(token.begin(), token.end(), [](char c) { return c > ' ' && c < '\x7f'; });
     if (token.empty()) continue;
     if (!plain || token.size() > token_bytes_max)
-      return fail(Errc::protocol, "its token is too long or contains invalid characters");
+      return fail(Errc::protocol, "the token is too long or contains invalid characters");
     return token;
   }
-  return fail(Errc::protocol, "its response has no token");
+  return fail(Errc::protocol, "the response has no token");
 }
 
 }  // namespace muster::image

@@ -28,14 +28,14 @@ loop::Task<Result<std::string>> read_answer(loop::Loop& loop, int fd, TimePoint 
   loop::Watch watch(loop, fd);
   while (true) {
     const bool readable = co_await watch.readable(deadline);
-    if (!readable) co_return fail(Errc::timeout, "it did not respond in time");
+    if (!readable) co_return fail(Errc::timeout, "did not respond in time");
     const ssize_t count = ::read(fd, piece.data(), piece.size());
     if (count < 0 && (errno == EINTR || errno == EAGAIN)) continue;
     if (count < 0) co_return fail_errno("cannot read its output");
     if (count == 0) co_return answer;
     answer.append(piece.data(), static_cast<std::size_t>(count));
     if (answer.size() > answer_bytes_max)
-      co_return fail(Errc::protocol, "its response is too long");
+      co_return fail(Errc::protocol, "the response is too long");
   }
 }
 

@@ -135,10 +135,10 @@ Result<std::optional<Login>> login_from_helper(std::string_view answer, bool suc
     return fail(Errc::denied, "it failed");
   }
   const Result<Json> json = parse_json(answer);
-  if (!json || !json->is_object()) return fail(Errc::protocol, "its response is not a JSON object");
+  if (!json || !json->is_object()) return fail(Errc::protocol, "the response is not a JSON object");
   const std::string user = member_text(*json, "Username");
   const std::string secret = member_text(*json, "Secret");
-  if (secret.empty()) return fail(Errc::protocol, "its response has no Secret");
+  if (secret.empty()) return fail(Errc::protocol, "the response has no Secret");
   if (user == "<token>") return std::optional<Login>(Login{"", "", secret});
   return std::optional<Login>(Login{user, secret, ""});
 }

@@ -131,7 +131,7 @@ loop::Task<Result<FoundManifest>> find_manifest(Registry& registry, Reference im
 
 loop::Task<Result<std::string>> bring_config(Registry& registry, Descriptor config) {
   if (config.bytes > document_bytes_max)
-    co_return fail(Errc::protocol, "its configuration is larger than " +
+    co_return fail(Errc::protocol, "the image's configuration is larger than " +
                                        std::to_string(document_bytes_max >> 20) + " MiB");
   const auto text = std::make_shared<std::string>();
   const Registry::Take take = [text](std::string_view bytes) {
@@ -157,7 +157,7 @@ loop::Task<Result<Documents>> find_documents(Registry& registry, std::string nam
   found.config = *std::move(config);
   if (found.config.diff_ids.size() != found.manifest.layers.size())
     co_return fail(Errc::protocol,
-                   name + ": its manifest and its configuration have different numbers of layers");
+                   name + ": the manifest and the configuration have different numbers of layers");
   co_return found;
 }
 

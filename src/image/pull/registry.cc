@@ -76,7 +76,7 @@ Result<void> Transfer::begin(const http::Head& head) {
   skip_ = bytes_;  // The whole blob, whatever was asked for.
   const std::string length = head.value("Content-Length");
   if (!length.empty() && length != std::to_string(total_))
-    return refuse(fail(Errc::protocol, "the registry has " + length +
+    return refuse(fail(Errc::protocol, "the registry's copy has " + length +
                                            " bytes, but the manifest specifies " +
                                            std::to_string(total_)));
   return {};
@@ -146,7 +146,7 @@ Step step_of(const RegistryCalls& calls, const Result<RegistryAnswer>& answer,
 Result<void> check_manifest(const RegistryAnswer& answer, const std::string& which) {
   if (answer.too_long)
     return fail(Errc::protocol,
-                "its manifest is larger than " + std::to_string(manifest_bytes_max >> 20) + " MiB");
+                "the manifest is larger than " + std::to_string(manifest_bytes_max >> 20) + " MiB");
   const std::string got = digest_text(aws::sha256(answer.text));
   const std::string told = answer.head.value("Docker-Content-Digest");
   const bool wrong = (is_digest(which) && got != which) || (is_digest(told) && got != told);

@@ -66,7 +66,7 @@ TEST_CASE("image registry: a failure in the registry's own words, bounded") {
   } const cases[] = {
       {404, "", Errc::not_found, "no such image; the registry says: MANIFEST_UNKNOWN"},
       {401, "", Errc::denied, "no such image, or a login is required"},
-      {403, "a file", Errc::denied, "access denied with the login from a file"},
+      {403, "a file", Errc::denied, "the registry denied access with the login from a file"},
       {429, "", Errc::closed, "the registry returned 429"},
       {503, "", Errc::closed, "the registry returned 503"},
       {418, "", Errc::protocol, "the registry returned 418"},

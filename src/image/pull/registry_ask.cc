@@ -47,7 +47,7 @@ loop::Task<Result<RegistryAnswer>> exchange(http::Client& http, http::Origin ori
     answer->too_long = bytes.size() > text_max - answer->text.size();
     if (answer->too_long) {
       answer->head = head;
-      return fail(Errc::protocol, "its response is too long");
+      return fail(Errc::protocol, "the response is too long");
     }
     answer->text += bytes;
     return {};
@@ -218,7 +218,7 @@ loop::Task<Result<std::string>> RegistryCalls::header_for(http::Head refused) {
 loop::Task<Result<std::string>> RegistryCalls::token_of(Challenge challenge,
                                                         std::optional<Login> login) {
   const Result<http::Url> url = http::parse_url(challenge.value("realm"));
-  if (!url) co_return fail(Errc::protocol, "the registry's token service is not a URL");
+  if (!url) co_return fail(Errc::protocol, "the URL of the registry's token service is invalid");
   const std::string where = "the token service " + url->origin.authority();
   const bool plain = options_.plain_http || http::is_loopback(url->origin.host);
   if (!url->origin.tls && (origin_->tls || !plain))  // The password goes there.
@@ -232,10 +232,10 @@ loop::Task<Result<std::string>> RegistryCalls::token_of(Challenge challenge,
   if (status == 401 || status == 403 || status == 400)
     co_return fail(
         Errc::denied,
-        where + " returned " + std::to_string(status) +
+        where + " returned status " + std::to_string(status) +
             (login_origin_.empty() ? " without a login" : " for the login from " + login_origin_));
   if (status != 200 || answer->too_long)
-    co_return fail(Errc::closed, where + " returned " + std::to_string(status));
+    co_return fail(Errc::closed, where + " returned status " + std::to_string(status));
   Result<std::string> token = token_from(answer->text);
   if (!token) co_return token.error().in(where);
   co_return token;

@@ -66,7 +66,8 @@ Result<void> check_ports(const Options& options) {
     return !range || (range->first >= 1024 && range->last >= range->first);
   };
   if (!port_range(options.daemon_ports) || !port_range(options.message_ports))
-    return fail(Errc::invalid_input, "a port range must be FIRST-LAST, both from 1024 to 65535");
+    return fail(Errc::invalid_input,
+                "expected a port range FIRST-LAST, with both ports from 1024 to 65535");
   return {};
 }
 

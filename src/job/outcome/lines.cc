@@ -43,15 +43,15 @@ Result<Lines> lines_from(std::string_view payload) {
   lines.alone = (flags & flag_alone) != 0;
   lines.steps = (flags & flag_steps) != 0;
   if (lines.part && lines.steps)
-    return fail(Errc::protocol, "lines: a part of a line is marked as its end");
+    return fail(Errc::protocol, "lines: a partial line is marked as the end of a line");
   lines.bytes = payload.substr(header_bytes);
   if (lines.rank < -1) return fail(Errc::protocol, "lines: negative rank");
   // Who shows lines puts a tag before each: one that is hidden in a piece would get none.
   const bool has_end = lines.bytes.find('\n') != std::string::npos;
   if (lines.part && has_end)
-    return fail(Errc::protocol, "lines: a part of a line contains a line end");
+    return fail(Errc::protocol, "lines: a partial line contains a line end");
   if (!lines.part && !lines.bytes.empty() && lines.bytes.back() != '\n')
-    return fail(Errc::protocol, "lines: no line end at the end");
+    return fail(Errc::protocol, "lines: the last line has no line end");
   return lines;
 }
 

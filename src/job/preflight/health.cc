@@ -78,7 +78,7 @@ Result<void> keep_record(const std::string& folder, const std::string& name,
   const std::string file = name + std::string(suffix);
   if (kept.size() >= kept_hosts_max && !std::binary_search(kept.begin(), kept.end(), file))
     return fail(Errc::denied,
-                folder + ": there are " + std::to_string(kept_hosts_max) + " records already");
+                folder + ": already contains " + std::to_string(kept_hosts_max) + " records");
   return write_file(folder + "/" + file, record, 0600);
 }
 

@@ -113,7 +113,7 @@ std::string key_at(Fields& fields, const char* name) {
 Result<void> check(const NodeJob& job) {
   if (!is_nonce(job.nonce)) return expected("nonce", "16 hex digits");
   if (job.addresses.empty() || job.addresses.size() > addresses_max)
-    return expected("engine.addresses", "1 to 16 of them");
+    return expected("engine.addresses", "1 to 16 addresses");
   for (const std::string& address : job.addresses)
     if (address.empty() || address.size() > address_bytes_max || !only_has(address, ".:"))
       return expected("engine.addresses", "numeric addresses");

@@ -41,7 +41,7 @@ static_assert(static_cast<int>(Point::rank) - static_cast<int>(Point::root) ==
               static_cast<int>(Mark::rank));
 
 Error invalid_timeline(const std::string& what) {
-  return fail(Errc::protocol, "a timeline: " + what);
+  return fail(Errc::protocol, "invalid timeline: " + what);
 }
 
 /// The whole number of a member; `otherwise` where there is none.
@@ -61,7 +61,7 @@ Result<HostTimeline> host_from(const Json& json) {
   host.attempt = static_cast<int>(TRY(number_at(json, "attempt", 1)));
   host.input_bytes = TRY(number_at(json, "input_bytes", -1));
   if (!json.contains("points") || !json["points"].is_array())
-    return invalid_timeline("no points for host " + host.host);
+    return invalid_timeline("missing points for host " + host.host);
   for (const Json& each : json["points"]) {
     if (!each.is_object() || !each.contains("point") || !each["point"].is_string() ||
         !each.contains("ms") || !each["ms"].is_number_integer())

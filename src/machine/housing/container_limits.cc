@@ -91,7 +91,7 @@ Result<void> ContainerHousing::check_disk() const {
   return fail(Errc::system,
               "disk: the machine ran out of space for files that the host wrote within its " +
                   ("VolumeSizeInGB=" + std::to_string(spec_.spec.volume_gib)) +
-                  "; some of its files are lost");
+                  "; some of the host's files are lost");
 }
 
 Result<void> ContainerHousing::close_disk() {

@@ -56,7 +56,7 @@ Result<JournalFile> JournalFile::open(const std::string& path, std::uint64_t byt
 
 Result<void> JournalFile::read_to_end(std::uint64_t from) {
   if (::lseek(fd_.get(), 0, SEEK_END) < static_cast<off_t>(from))
-    return fail(Errc::protocol, path_ + ": it ends before byte " + std::to_string(from) +
+    return fail(Errc::protocol, path_ + ": the journal ends before byte " + std::to_string(from) +
                                     ", where the attempt starts");
   if (::lseek(fd_.get(), static_cast<off_t>(from), SEEK_SET) < 0)
     return fail_errno("cannot seek in " + path_);

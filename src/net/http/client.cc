@@ -138,7 +138,8 @@ loop::Task<Result<bool>> send_file(ClientConnection& connection, FilePart part, 
     const ssize_t count = ::pread(part.fd, piece.data(), wanted, static_cast<off_t>(part.offset));
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) co_return fail_errno("cannot read the file");
-    if (count == 0) co_return fail(Errc::invalid_input, "the file became shorter in the meantime");
+    if (count == 0)
+      co_return fail(Errc::invalid_input, "the file was truncated while it was being read");
     const auto bytes = static_cast<std::size_t>(count);
     part.offset += bytes;
     part.bytes -= bytes;

@@ -109,7 +109,8 @@ Result<void, BadHead> read_fields(std::string_view lines, bool http11, Fields& f
     fields.emplace_back(line.substr(0, colon), value);
     TRY(read_known(line.substr(0, colon), value, known));
   }
-  if (known.chunked && known.lengths > 0) return bad_head("it has both Content-Length and chunks");
+  if (known.chunked && known.lengths > 0)
+    return bad_head("the head has both Content-Length and chunked encoding");
   if (known.chunked && !http11)
     return bad_head("HTTP/1.0 does not allow chunks");  // RFC 9112 section 6.1.
   return {};
@@ -207,7 +208,7 @@ Result<ParsedRequest, BadHead> parse_request(std::string_view text) {
   if (known.hosts == 0 && head.http11) return bad_head("the Host header is missing");
   // Others may see the other of the two as the one that counts; the Host header alone is signed.
   if (!authority.empty() && !same_letters(authority, incoming.value("host").value_or("")))
-    return bad_head("the target is on another host");
+    return bad_head("the request target names another host");
   incoming.body_bytes = known.body_bytes;
   incoming.chunked = known.chunked;
   if (known.close) head.keep_alive = false;

@@ -65,7 +65,7 @@ TEST_CASE("grammar: a response that two readers may understand in two ways is re
       {"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 5\r\n\r\n",
        "there are two Content-Length headers"},
       {"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n",
-       "it has both Content-Length and chunks"},
+       "the head has both Content-Length and chunked encoding"},
       {"HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n",
        "Transfer-Encoding is not chunked"},
       {"HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", "HTTP/1.0 does not allow chunks"},

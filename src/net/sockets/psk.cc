@@ -115,7 +115,7 @@ Error PskSession::handshake_error() {
   const int number = ERR_GET_REASON(code);
   if (ERR_GET_LIB(code) != ERR_LIB_SSL) return fail(Errc::system, "TLS: " + ssl_reason());
   if (number > SSL_AD_REASON_OFFSET)
-    return fail(Errc::denied, "the other side refused our key (" + ssl_reason() + ")");
+    return fail(Errc::denied, "the other side rejected this side's key (" + ssl_reason() + ")");
   switch (number) {
     case SSL_R_CERTIFICATE_VERIFY_FAILED:
     case SSL_R_BINDER_DOES_NOT_VERIFY:

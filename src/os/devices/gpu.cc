@@ -161,12 +161,11 @@ Result<std::vector<Gpu>> numbered(const std::vector<Gpu>& gpus, const std::vecto
     const auto is_it = [&](const Gpu& gpu) { return has_number(gpu, number); };
     const std::ptrdiff_t count = std::count_if(gpus.begin(), gpus.end(), is_it);
     if (count != 1)
-      return fail(
-          Errc::invalid_input,
-          "GPU " + std::to_string(number) +
-              (count == 0
-                   ? ": not found in a CDI file or as a device file"
-                   : ": it has several parts, and the number does not identify one of them"));
+      return fail(Errc::invalid_input,
+                  "GPU " + std::to_string(number) +
+                      (count == 0 ? ": not found in a CDI file or as a device file"
+                                  : ": is split into several parts, and the number does "
+                                    "not identify one of them"));
     found.push_back(*std::find_if(gpus.begin(), gpus.end(), is_it));
   }
   return found;

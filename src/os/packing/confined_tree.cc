@@ -73,7 +73,7 @@ Result<void> Tree::step(Walked& walked, const std::string& name, bool make,
   if (S_ISLNK(status.st_mode)) {
     // A loop leads nowhere, so not outside either.
     if (++links > links_max)
-      return fail(Errc::invalid_input, shown(name) + ": its links form a loop");
+      return fail(Errc::invalid_input, shown(name) + ": symbolic links form a loop");
     const std::string target = TRY(link_target(folder, name));
     std::deque<std::string> rest = path_names(target);
     if (target.starts_with('/')) {
@@ -118,7 +118,7 @@ Result<Tree::Walked> Tree::walk(Parts from, std::deque<std::string> names, bool 
       if (make && walked.inside && !walked.folder)
         return fail(
             Errc::invalid_input,
-            path_text(walked.at) + " is a file here, but a folder elsewhere in the archive");
+            path_text(walked.at) + " appears both as a file and as a folder in the archive");
     } else {
       walked.at.push_back(name);
     }
@@ -147,7 +147,7 @@ Result<void> Tree::clear_name(const Walked& parent, const Parts& path) {
   if (::unlinkat(parent.folder.get(), path.back().c_str(), 0) == 0 || errno == ENOENT) return {};
   if (errno == EISDIR || errno == EPERM)
     return fail(Errc::invalid_input,
-                path_text(path) + " is a folder here, but something else elsewhere in the archive");
+                path_text(path) + " appears both as a folder and as something else in the archive");
   return fail_errno(path_text(path));
 }
 

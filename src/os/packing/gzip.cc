@@ -108,7 +108,7 @@ Result<bool> GzipReader::State::at_member() {
 Result<std::size_t> GzipReader::State::inflate_some() {
   TRY(fill());
   if (in_at == in_end)
-    return fail(Errc::invalid_input, "is truncated: it ends in the middle of its gzip data");
+    return fail(Errc::invalid_input, "is truncated: the file ends in the middle of its gzip data");
   stream.next_in = reinterpret_cast<Bytef*>(in.data() + in_at);
   stream.avail_in = static_cast<uInt>(in_end - in_at);
   stream.next_out = reinterpret_cast<Bytef*>(out.data());

@@ -199,7 +199,8 @@ Result<void> TarPlan::read_entry(const TreeEntry& entry, const std::string& head
           ::pread(file.get(), into, until - offset, static_cast<off_t>(offset - header.size()));
       if (count < 0 && errno == EINTR) continue;
       if (count < 0) return fail_errno("cannot read " + path);
-      if (count == 0) return fail(Errc::invalid_input, path + ": the file became shorter");
+      if (count == 0)
+        return fail(Errc::invalid_input, path + ": the file was truncated while it was being read");
       into += count;
       offset += static_cast<std::uint64_t>(count);
     }

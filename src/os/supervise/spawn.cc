@@ -142,8 +142,7 @@ Error explained(const Failure& failure, const Command& command, const std::strin
     return fail(Errc::invalid_input,
                 program + ": is not a program: a script needs a first line such as #!/bin/sh");
   if (failure.number == ENOENT)
-    return fail(Errc::not_found,
-                program + ": the interpreter that its first line names does not exist");
+    return fail(Errc::not_found, program + ": the interpreter in its first line does not exist");
   if (failure.number == EACCES)
     return fail(Errc::denied, program +
                                   ": permission denied: its interpreter cannot be executed, or its "

@@ -100,7 +100,7 @@ TEST_CASE("spawn: one line names what keeps a program from running") {
       {"interpreter missing",
        {{at + "/lost.py"}, {}, ""},
        Errc::not_found,
-       "/lost.py: the interpreter that its first line names does not exist"},
+       "/lost.py: the interpreter in its first line does not exist"},
       {"a folder", {{at}, {}, ""}, Errc::invalid_input, at + ": is a folder, not a program"},
       {"no such folder to run in",
        {{"true"}, {{"PATH", "/usr/bin:/bin"}}, "/no/such/folder"},

@@ -332,7 +332,7 @@ loop::Task<Result<std::vector<job::HostStacks>>> ask_for_stacks(loop::Loop& loop
     if (!host) co_return host.error();
     hosts.push_back(*std::move(host));
   }
-  if (hosts.empty()) co_return fail(Errc::closed, job.name + ": it has no running hosts");
+  if (hosts.empty()) co_return fail(Errc::closed, job.name + ": the job has no running hosts");
   co_return hosts;
 }
 

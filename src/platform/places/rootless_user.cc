@@ -24,12 +24,13 @@ Result<std::optional<Rootless>> enter_rootless(Env& env) {
   if (::geteuid() == 0) return std::optional<Rootless>();
   const std::string state = state_folder(env);
   if (user_state_folder(env).empty())
-    return fail(Errc::invalid_input, "HOME is not set; muster stores the jobs of users below it");
+    return fail(Errc::invalid_input,
+                "HOME is not set; without root, muster stores jobs below HOME");
   const Result<supervise::OwnRoot> own = supervise::become_own_root(env);
   if (!own && own.error().code == Errc::denied)
     return fail(Errc::denied,
                 "jobs without root require user namespaces, which this machine does not allow (" +
-                    own.error().text + "); run it with sudo");
+                    own.error().text + "); run sm with sudo");
   if (!own) return own.error();
   env["MUSTER_STATE"] = state;
   for (const char* name : {"SUDO_UID", "SUDO_GID", "SUDO_USER"}) env.erase(name);

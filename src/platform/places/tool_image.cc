@@ -48,8 +48,8 @@ Result<std::optional<job::Image>> image_on_nodes(const std::optional<SlurmCluste
   const auto refuse = [&](const char* what) {
     return fail(Errc::invalid_input,
                 "image " + wish.name + ": " + tool +
-                    " opens it on the nodes with the nodes' own logins, and cannot apply the " +
-                    what + " from this server's config");
+                    " opens the image with the nodes' own logins, so muster cannot apply the " +
+                    what + " in this server's config");
   };
   if (!wish.policy.empty()) return refuse("policy (jobs.image_policy)");
   if (wish.private_to_login || !wish.logins.empty()) return refuse("login");

@@ -54,7 +54,7 @@ Result<void> copy_by_hand(int from, std::uint64_t offset, int to, std::uint64_t 
     const ssize_t count = ::pread(from, buffer.data(), want, static_cast<off_t>(offset));
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) return fail_errno("cannot read the object's file");
-    if (count == 0) return fail(Errc::system, "the file is shorter than it was");
+    if (count == 0) return fail(Errc::system, "the file is shorter than its recorded size");
     TRY(write_pieces(to, std::string_view(buffer).substr(0, static_cast<std::size_t>(count)), {}));
     offset += static_cast<std::uint64_t>(count);
     bytes -= static_cast<std::uint64_t>(count);
@@ -195,7 +195,7 @@ Result<void> Draft::add_file(int fd, std::uint64_t offset, std::uint64_t bytes) 
     if (count < 0 && (errno == ENOSPC || errno == EIO))
       return fail_errno("cannot copy the object's file");
     if (count < 0) return copy_by_hand(fd, static_cast<std::uint64_t>(at), file_.get(), bytes);
-    if (count == 0) return fail(Errc::system, "the file is shorter than it was");
+    if (count == 0) return fail(Errc::system, "the file is shorter than its recorded size");
     bytes -= static_cast<std::uint64_t>(count);
   }
   return {};

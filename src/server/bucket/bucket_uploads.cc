@@ -212,7 +212,7 @@ Result<ObjectRecord> BucketUploads::assemble(const Asked& asked, const ObjectRec
     const std::string file = part_file(asked.id, asked.parts[i].number);
     const OpenedObject part = TRY(open_object_file(bucket_.uploads_folder(), file, false));
     if (part.record.etag != parts[i].record.etag)
-      return fail(Errc::system, "a part was replaced in the meantime");
+      return fail(Errc::system, "a part was replaced while the upload was being completed");
     TRY(draft.add_file(part.file.get(), 0, part.record.size));
     const ObjectRecord& made = parts[i].record;
     record.parts.push_back({made.size, made.checksum ? made.checksum->text : std::string()});

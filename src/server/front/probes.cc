@@ -36,7 +36,7 @@ Task<void> Probes::answer(http::Exchange& exchange) {
   if (head.path() == "/metrics") {
     if (may_see(exchange, head)) co_return co_await answer_metrics(exchange);
     co_return co_await send(exchange, 401,
-                            "log in with an access key's id and its secret, or the token of "
+                            "log in with the ID and the secret of an access key, or the token of "
                             "metrics_token_file\n");
   }
   if (head.path() == "/readyz") co_return co_await answer_ready(exchange);

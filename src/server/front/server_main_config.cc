@@ -98,10 +98,10 @@ Result<void> set_networks(ServerConfig& config, const Json& json) {
 }
 
 Result<void> set_page_names(ServerConfig& config, const Json& json) {
-  if (!json.is_array()) return expected("page_names", "a list of names of this server");
+  if (!json.is_array()) return expected("page_names", "a list of host names for this server");
   for (const Json& each : json) {
     if (!each.is_string() || each.get<std::string>().empty())
-      return expected("page_names", "a list of names of this server");
+      return expected("page_names", "a list of host names for this server");
     config.page_names.push_back(lower_case(each.get<std::string>()));
   }
   return {};

@@ -54,8 +54,8 @@ Result<void> check_tls(const ServerConfig& config, const Env& env) {
   if (fits.error().code != Errc::denied) return fail(Errc::invalid_input, fits.error().text);
   return fail(Errc::invalid_input, "tls_certificate: not trusted for the name " + host + ": " +
                                        fits.error().text +
-                                       "; `name` is the name that clients use for the server, "
-                                       "`tls_ca` the CA certificate that it is checked against");
+                                       "; set `name` to the name that clients use for the server, "
+                                       "and `tls_ca` to the CA of the certificate");
 }
 
 }  // namespace muster::server

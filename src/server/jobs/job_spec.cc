@@ -69,8 +69,8 @@ Result<void, aws::Refusal> check_request(const api::JobRequest& request, const J
         "Environment MUSTER_HANG_AFTER: expected a number of seconds: 0, or 10 to 2419200");
   for (const job::HostGroup& group : groups_of(request.spec))
     if (!config.instance(group.type))
-      return api::invalid("InstanceType " + group.type + ": this server has " +
-                          config.known_types() +
+      return api::invalid("InstanceType " + group.type +
+                          ": unknown instance type; this server supports " + config.known_types() +
                           " and AWS's types; see `jobs.instance_types` in its config");
   for (const job::HostGroup& group : groups_of(request.spec))
     if (group.type == "local_gpu" && config.instance(group.type)->gpus == 0)

@@ -185,7 +185,8 @@ TEST_CASE("job spec: unavailable resources are named") {
        "AlgorithmName is not supported"},
       {"an unknown type", R"({"instance_types": {"ml.small": {}}})",
        R"({"ResourceConfig": {"InstanceType": "ml.huge"}})",
-       "InstanceType ml.huge: this server has local, ml.small and AWS's types; "},
+       "InstanceType ml.huge: unknown instance type; this server supports local, ml.small and "
+       "AWS's types; "},
       {"the type that sm submit asks for, which the config does not name",
        R"({"instance_types": {"ml.small": {}}})",
        R"({"ResourceConfig": {"InstanceType": "local"}})", ""},

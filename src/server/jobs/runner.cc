@@ -328,7 +328,7 @@ loop::Task<Result<std::vector<job::HostStacks>>> Runner::look(std::string name, 
   const auto active = active_.find(name);
   const platform::Requests::Look look =
       active == active_.end() ? nullptr : active->second->requests.look();
-  if (!look) co_return fail(Errc::closed, name + ": it has no running hosts");
+  if (!look) co_return fail(Errc::closed, name + ": the job has no running hosts");
   std::vector<job::HostStacks> hosts = co_await look(calls);
   co_return hosts;
 }
@@ -390,7 +390,8 @@ void Runner::deleted(const std::string& name) {
   logs_.forget(name);
   metrics_.forget(name);
   const Result<void> removed = journals_.forget(name);
-  if (!removed) log_.error(name + ": its journals cannot be removed: " + removed.error().text);
+  if (!removed)
+    log_.error(name + ": the job's journals cannot be removed: " + removed.error().text);
 }
 
 /// A thousand jobs that are submitted at once need one pass, not one each.

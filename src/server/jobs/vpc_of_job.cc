@@ -67,7 +67,7 @@ Result<std::optional<job::VpcPlace>, aws::Refusal> vpc_of(const api::JobRequest&
     return invalid_vpc(
         "this server has no " + join(unknown, ", ") +
         "; `networks` in its config lists the existing ones, and `jobs.vpc` \"any\" accepts "
-        "all ids");
+        "all IDs");
   job::VpcPlace place = TRY(vpc::place_of(networks, ids).transform_error([](const Error& error) {
     return invalid_vpc(error.text);
   }));

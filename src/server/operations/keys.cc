@@ -189,8 +189,8 @@ Result<store::AccessKey> UserKeys::make(const std::string& comment, UnixMillis n
   TRY(check_comment(comment, "comment"));
   const std::vector<store::AccessKey> present = TRY(store_.keys());
   if (present.size() >= keys_max)
-    return fail(Errc::invalid_input,
-                "there are " + std::to_string(keys_max) + " keys already; delete an unused one");
+    return fail(Errc::invalid_input, "the server already has " + std::to_string(keys_max) +
+                                         " keys; delete an unused one");
   store::AccessKey key = fresh_key(now);
   key.comment = comment;
   if (!maker.empty()) {

@@ -117,10 +117,10 @@ api::Answer by_property(Search search, store::JobQuery query, const std::string&
   const Result<store::JobPage> page = search.store.page(query);
   if (!page) return api::internal_failure(page.error());
   if (page->next)
-    return api::invalid(
-        "SortBy " + sort_by + ": this server has more than " + std::to_string(query.limit) +
-        " training jobs, and sorts them by CreationTime, LastModifiedTime, TrainingJobName or "
-        "TrainingJobStatus only");
+    return api::invalid("SortBy " + sort_by + ": this server has more than " +
+                        std::to_string(query.limit) +
+                        " training jobs, so it can sort them only by CreationTime, "
+                        "LastModifiedTime, TrainingJobName or TrainingJobStatus");
   std::vector<std::pair<Json, std::string>> found;
   for (const store::JobSummary& each : page->jobs) {
     const Result<Json> record = search.match(each.name);

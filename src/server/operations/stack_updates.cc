@@ -109,8 +109,9 @@ Result<std::string, aws::Refusal> Stacks::why_not(const Kept& before, const Json
   const Json all = joined(vpc::to_json(cloudformation::without(networks_, own)), networks);
   for (const char* list : {"Vpcs", "Subnets", "SecurityGroups"})
     if (api::elements(all, list).size() > things_max)
-      return aws::Refusal{"LimitExceededException",
-                          "There can be 500 VPCs, 500 subnets and 500 security groups in all"};
+      return aws::Refusal{
+          "LimitExceededException",
+          "A server can have at most 500 VPCs, 500 subnets and 500 security groups"};
   const Result<vpc::Networks> fine = vpc::networks_from(all);
   return fine ? std::string() : fine.error().text;
 }

@@ -68,7 +68,7 @@ UnixMillis token_end(const access::AccessKey& key, UnixMillis now) {
 Result<Key> logged_in(std::optional<std::string_view> authorization, const access::KeyRing& keys,
                       UnixMillis now) {
   constexpr std::string_view scheme = "Basic ";
-  if (!authorization) return denied("log in with an access key's id and its secret");
+  if (!authorization) return denied("log in with the ID and the secret of an access key");
   if (authorization->size() > header_bytes_max || authorization->size() < scheme.size() ||
       !same_letters(authorization->substr(0, scheme.size()), scheme))
     return denied("expected a login with HTTP Basic authentication");

@@ -31,8 +31,8 @@ Answered link(image::Store& store, const std::string& name, const std::string& d
               UnixMillis now, std::size_t entries_max) {
   return edit_repository(store, name, now, [&](image::Repository& repository) -> Answered {
     if (repository.blobs.size() >= entries_max && !repository.blobs.contains(digest))
-      return aws::Refusal{"DENIED", "the repository has " + std::to_string(entries_max) +
-                                        " blobs already: delete images, then run sm image prune"};
+      return aws::Refusal{"DENIED", "the repository already has " + std::to_string(entries_max) +
+                                        " blobs: delete images, then run sm image prune"};
     repository.blobs[digest] = now;
     return {};
   });

@@ -81,8 +81,8 @@ Answered keep(image::Store& store, image::Repository& repository, const Came& ca
                                            "' repository and cannot be overwritten because the "
                                            "repository is immutable."};
   if (repository.manifests.size() >= entries_max || repository.tags.size() >= entries_max)
-    return aws::Refusal{"DENIED", "the repository has " + std::to_string(entries_max) +
-                                      " images already: delete some"};
+    return aws::Refusal{"DENIED", "the repository already has " + std::to_string(entries_max) +
+                                      " images: delete some"};
   TRY(check_named(store, repository, came));
   const Result<void> put = store.put_blob(came.digest, came.bytes);
   if (!put) return storage_failure(put.error());

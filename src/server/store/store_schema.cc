@@ -211,9 +211,10 @@ Result<std::int64_t> version_of(Database& database) {
 Result<void> migrate(Database& database) {
   const std::int64_t version = TRY(version_of(database));
   if (version < 0 || version > static_cast<std::int64_t>(steps.size()))
-    return fail(Errc::invalid_input, "store: it has version " + std::to_string(version) +
-                                         ", but this muster supports only versions up to " +
-                                         std::to_string(steps.size()));
+    return fail(Errc::invalid_input,
+                "store: the database has version " + std::to_string(version) +
+                    ", but this version of muster supports only versions up to " +
+                    std::to_string(steps.size()));
   for (std::size_t step = static_cast<std::size_t>(version); step < steps.size(); ++step) {
     const std::unique_ptr<Transaction> transaction = TRY(Transaction::begin(database));
     TRY(database.run(steps[step]));

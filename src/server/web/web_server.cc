@@ -291,7 +291,7 @@ Task<Result<Json, aws::Refusal>> WebServer::visits(Call& call) {
 
 Task<Result<Json, aws::Refusal>> WebServer::end_visit(Call& call) {
   if (!visits_.end(api::text_of(call.input, "id"), call.visit.key))
-    co_return aws::Refusal{"NotFound", "this key has no such session", 404};
+    co_return aws::Refusal{"NotFound", "this key has no session with this ID", 404};
   co_return Json::object();
 }
 
