@@ -40,7 +40,7 @@ std::vector<Page> pages_help() {
        .flags = {{"--write", "DIR", "write all manual pages to this folder: sm-fit.1 and so on"}},
        .examples = {{"sm man fit | man -l -", "read the page"},
                     {"sm man --write ~/.local/share/man/man1",
-                     "afterwards, man sm-fit shows the page"}},
+                     "write all pages; man sm-fit then shows one of them"}},
        .exits = exits},
       {.name = "help",
        .group = Group::help,

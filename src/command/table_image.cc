@@ -34,7 +34,8 @@ Page import_page() {
           "written by buildah or skopeo (oci:), or an archive from docker save (docker-archive:). "
           "The first two require skopeo. Layers that are already stored are not unpacked again.",
       .operands = {{"SOURCE",
-                    "docker-daemon:NAME[:TAG], containers-storage:NAME[:TAG], oci:DIR[:TAG] or "
+                    "image source: docker-daemon:NAME[:TAG], containers-storage:NAME[:TAG], "
+                    "oci:DIR[:TAG] or "
                     "docker-archive:FILE[:NAME], as in skopeo",
                     true, "SOURCE"}},
       .flags = {{"--name", "NAME",

@@ -202,8 +202,8 @@ Page timeline() {
       .notes = {"With more than four hosts, sm timeline shows the minimum, median and maximum of "
                 "each phase, and names the host whose first line of output came last. While the "
                 "job is running, it shows the phases so far.",
-                "With --compare, sm timeline compares the host of each job whose first line of "
-                "output came last.",
+                "With --compare, sm timeline compares two hosts: in each job, the host whose first "
+                "line of output came last.",
                 own_note, endpoint_note},
       .exits = exits_of("success", "job not found or invalid key"),
   };

@@ -64,7 +64,7 @@ Result<std::string> Cursor::quoted() {
     if (at_end()) break;
     const char c = text_.front();
     if ((c >= 0 && c < ' ' && c != '\t') || c == '\x7f')
-      return invalid_challenge("it contains a control character");
+      return invalid_challenge("a value contains a control character");
     value += c;
     skip();
   }

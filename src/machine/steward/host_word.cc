@@ -44,7 +44,7 @@ Result<std::optional<std::string>> HostWord::taken(const Frame& frame) {
       // Readers of the job keep state for each rank that has a line.
       if (TRY(job::lines_from(frame.payload)).rank >= job::ranks_max)
         return fail(Errc::protocol,
-                    "lines from a rank above the limit of " + std::to_string(job::ranks_max));
+                    "a line's rank exceeds the limit of " + std::to_string(job::ranks_max));
       return std::optional(frame.payload);
     case job::Message::outcome:
       return word(frame, false);
@@ -68,15 +68,16 @@ Result<std::optional<std::string>> HostWord::word(const Frame& frame, bool of_th
                          ? std::find(hosts_.begin(), hosts_.end(), verdict.host) != hosts_.end()
                          : verdict.host == host_;
   if (!verdict.host.empty() && !known)
-    return fail(Errc::protocol, of_the_job ? "a verdict about a host that is not in the job"
-                                           : "an outcome of another host's process");
+    return fail(Errc::protocol, of_the_job ? "the verdict names a host that is not in the job"
+                                           : "the outcome belongs to a process of another host");
   // Readers of a journal treat the outcome of "host" as the steward's own, from the kernel.
   if (!of_the_job && verdict.process == "host")
-    return fail(Errc::protocol, "an outcome of the host itself, which only its steward may report");
+    return fail(Errc::protocol,
+                "only the host's steward may report the outcome of the host itself");
   bound(verdict);
   std::string text = to_text(job::to_json(verdict));
   if (bytes_ + text.size() > bytes_max)
-    return fail(Errc::protocol, "more than " + std::to_string(bytes_max) + " bytes of outcomes");
+    return fail(Errc::protocol, "the outcomes exceed " + std::to_string(bytes_max) + " bytes");
   bytes_ += text.size();
   return std::optional(std::move(text));
 }
@@ -88,13 +89,15 @@ Result<std::optional<std::string>> HostWord::health(const Frame& frame) {
   const bool has_form = json.is_object() && json.contains("host") && json["host"].is_string() &&
                         json.contains("record") && json["record"].is_object();
   if (!has_form || frame.payload.size() > record_bytes_max)
-    return fail(Errc::protocol, "a malformed health record");
+    return fail(Errc::protocol, "the health record is malformed");
   const std::string host = json["host"].get<std::string>();
   if (host_ != hosts_.front() || std::find(hosts_.begin(), hosts_.end(), host) == hosts_.end())
-    return fail(Errc::protocol, "a health record that it must not send");
+    return fail(Errc::protocol,
+                "only the leader may send health records, and only about the job's hosts");
   std::string text = to_text(Json{{"host", host}, {"record", json["record"]}});
   if (bytes_ + text.size() > bytes_max)
-    return fail(Errc::protocol, "more than " + std::to_string(bytes_max) + " bytes of records");
+    return fail(Errc::protocol,
+                "the health records exceed " + std::to_string(bytes_max) + " bytes");
   if (!health_told_.insert(host).second) return std::optional<std::string>();
   bytes_ += text.size();
   return std::optional(std::move(text));
@@ -104,7 +107,7 @@ Result<std::optional<std::string>> HostWord::health(const Frame& frame) {
 Result<std::optional<std::string>> HostWord::mark(const Frame& frame) {
   const job::Moment moment = TRY(job::moment_from(frame.payload));
   if (!job::is_hosts_own(moment.mark))
-    return fail(Errc::protocol, "a mark that only its steward may send");
+    return fail(Errc::protocol, "only the host's steward may send this mark");
   if (!marked_.insert(moment.mark).second) return std::optional<std::string>();
   return std::optional(job::encode(job::Moment{moment.mark}));
 }

@@ -104,7 +104,7 @@ Result<void, BadHead> read_fields(std::string_view lines, bool http11, Fields& f
       return bad_head("a header line has no name");
     const std::string_view value = trimmed(line.substr(colon + 1));
     if (std::any_of(value.begin(), value.end(), is_control))
-      return bad_head("it contains a control character");
+      return bad_head("the head contains a control character");
     if (fields.size() == headers_max) return BadHead{431, "too many headers"};
     fields.emplace_back(line.substr(0, colon), value);
     TRY(read_known(line.substr(0, colon), value, known));
@@ -165,7 +165,7 @@ Result<int, BadHead> read_status_line(std::string_view line, bool& http11) {
   const bool three = error == std::errc() && end == digits.data() + 3 && status >= 100;
   if (!three || (line.size() > 12 && line[12] != ' ')) return bad_head("the status is missing");
   if (std::any_of(line.begin(), line.end(), is_control))
-    return bad_head("it contains a control character");
+    return bad_head("the head contains a control character");
   return status;
 }
 

@@ -105,7 +105,8 @@ Result<Edits> edits_at(const Json& object, const std::string& where) {
   for (const Json& variable : variables)
     TRY(add_variable(variable, numbered("env"), edits.environment));
   const Json moved = TRY(list_at(*found, "netDevices", here + "."));
-  if (!moved.empty()) return expected(here + ".netDevices", "none: hosts have their own network");
+  if (!moved.empty())
+    return expected(here + ".netDevices", "none, because hosts have their own network");
   job::HostDevices given{.mounts = edits.mounts, .environment = edits.environment};
   for (const Edits::Node& node : edits.nodes) given.nodes.push_back({node.outside, node.inside});
   const Result<void> good = job::check(given);
@@ -120,7 +121,8 @@ bool is_device_name(std::string_view name) {
 }
 
 Result<CdiFile> file_from(const Json& json) {
-  if (!json.is_object()) return expected("the file", "an object with cdiVersion, kind and devices");
+  if (!json.is_object())
+    return expected("the CDI file", "an object with cdiVersion, kind and devices");
   const std::string version = TRY(text_at(json, "cdiVersion", ""));
   if (std::find(versions.begin(), versions.end(), version) == versions.end())
     return expected("cdiVersion", "a version from 0.3.0 to 1.1.0, as a string" + got(version));

@@ -93,7 +93,7 @@ TEST_CASE("cdi: an invalid file, or one that asks too much, is one line that say
     std::string want;
   } const cases[] = {
       {"no JSON", "{", "not JSON at line 1, column 2"},
-      {"list", "[]", "the file: expected an object"},
+      {"list", "[]", "the CDI file: expected an object"},
       {"version", R"({"cdiVersion": "2.0.0"})",
        "cdiVersion: expected a version from 0.3.0 to 1.1.0, as a string, got \"2.0.0\""},
       {"version as a number", R"({"cdiVersion": 0.5})", "cdiVersion: expected text"},

@@ -158,7 +158,7 @@ Task<Answered> give_blob(RegistryCall& call) {
   const std::optional<ByteRange> range = read_range(asked.value_or(""), bytes);
   if (!range)
     co_return aws::Refusal{"SIZE_INVALID",
-                           "the blob has no such range",
+                           "the requested range is not in the blob",
                            416,
                            {{"Content-Range", "bytes */" + std::to_string(bytes)}}};
   const std::uint64_t count = bytes == 0 ? 0 : range->last - range->first + 1;
