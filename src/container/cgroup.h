@@ -14,23 +14,23 @@ namespace muster::container {
 /// "/muster/<job>.<tag>/algo-K".
 
 using job::jobs_cgroup;
-/// The lock that is held while the group of all jobs is created and gets a job's group, and while
-/// it is removed.
+/// The lock to hold while the group of all jobs is created or removed, or while a job's group is
+/// created in it.
 inline constexpr const char* jobs_cgroup_lock = "/run/muster/cgroups.lock";
 
 /// Where hierarchies are mounted: /sys/fs/cgroup itself and, for version 1, the folders in it.
 std::vector<std::string> cgroup_roots();
 
-/// How many processes of the group the kernel killed because memory ran out. Call it before the
+/// How many processes of the group were killed by the kernel's OOM killer. Call it before the
 /// container is removed.
 long killed_for_memory(const std::string& path);
 
-/// The group that a process's memory counts in, from the text of its /proc/PID/cgroup; in the same
-/// form as `path` elsewhere here. Pure.
+/// The group that accounts for a process's memory, from the text of its /proc/PID/cgroup; in the
+/// same form as `path` in the other functions. Pure.
 std::string memory_cgroup(const std::string& proc_cgroup);
 
-/// True if the kernel refused a process of the group one more; the limit may be that of a group
-/// above it. Call it before the container is removed.
+/// True if the kernel did not let a process of the group start another process; the limit may be
+/// that of a group above it. Call it before the container is removed.
 bool refused_processes(const std::string& path);
 
 /// The group that runc creates from the relative path `name` for a caller in the group `own`: below
@@ -38,10 +38,10 @@ bool refused_processes(const std::string& path);
 /// Pure except for the version, which it looks up.
 std::string cgroup_below(const std::string& own, const std::string& name);
 
-/// The group's own limit; none if it has no limit, or if the machine does not account for this
+/// The group's own limit; none if it has no limit, or if the machine does not account for the
 /// resource.
 std::optional<std::int64_t> memory_limit(const std::string& path);
-/// The least limit of the group and those above it.
+/// The lowest limit of the group and of the groups above it.
 std::optional<std::int64_t> least_memory_limit(std::string path);
 std::optional<std::int64_t> process_limit(const std::string& path);
 
@@ -56,7 +56,7 @@ bool has_cgroup(const std::string& path);
 /// started yet.
 bool is_young_cgroup(const std::string& path);
 
-/// Removes the group itself, in every hierarchy where it is empty.
+/// Removes the group in every hierarchy in which it is empty.
 void remove_idle_cgroup(const std::string& path);
 
 /// The processes in the group and below, in any hierarchy.

@@ -9,7 +9,8 @@
 namespace muster::container {
 
 /// A child of this process, or one that it inherited as subreaper. Signals go through a pidfd, so
-/// a recycled pid is never hit. Dropping it neither kills nor reaps.
+/// they never reach a process that reuses the pid. The destructor neither kills nor reaps the
+/// child.
 class Process {
  public:
   /// `pid` has not been reaped, and no other code of this process reaps it. Error: `not_found`.
@@ -17,12 +18,12 @@ class Process {
 
   pid_t pid() const { return pid_; }
   /// True if the process would see the signal: it catches or blocks it, or is not the first process
-  /// of a pid namespace (for which the kernel drops unhandled signals). False while it is still
-  /// runc.
+  /// of a pid namespace (for which the kernel drops unhandled signals). False while the process is
+  /// still executing runc.
   bool takes(int number) const;
-  /// Nothing happens if it has ended.
+  /// Does nothing if the process has ended.
   void signal(int number) const;
-  /// Waits for its end and reaps it; its exact outcome. Once.
+  /// Waits until the process ends, reaps it, and returns its outcome. Call it once.
   loop::Task<job::Outcome> ended(loop::Loop& loop);
 
  private:

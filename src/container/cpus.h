@@ -15,7 +15,7 @@ std::optional<Cpus> cpus_from(std::string_view list);
 std::string cpu_list(const Cpus& cpus);
 
 /// Chooses `wanted` processors of `all` that are not in `taken`. None if there are too few, or if
-/// `wanted` is all of them: then the host gets processor time instead of processors. Pure.
+/// `wanted` is all of them; the host then gets a quota of CPU time instead. Pure.
 std::optional<Cpus> choose_cpus(const Cpus& all, const std::vector<Cpus>& taken,
                                 std::size_t wanted);
 

@@ -9,7 +9,7 @@
 
 namespace muster::container {
 
-/// Maps `count` ids from `inside` on to the ids from `outside` on.
+/// Maps `count` IDs, starting at `inside`, to the IDs starting at `outside`.
 struct IdExtent {
   std::uint32_t inside = 0;
   std::uint32_t outside = 0;
@@ -25,8 +25,8 @@ std::vector<IdExtent> ids_from(std::uint32_t first);
 /// from the others, and no extent may span both.
 std::vector<IdExtent> ids_of_rootless(std::int64_t count);
 
-/// A host's ids on the machine. The code that created this owns `user_namespace`; -1: a host's ids
-/// are the machine's own, and root is root.
+/// A host's IDs on the machine. The code that created this owns `user_namespace`; -1: the host's
+/// IDs are the machine's own, and its root is the machine's root.
 struct IdMap {
   int user_namespace = -1;
   std::uint32_t first = 0;  ///< The machine's number of id 0 inside.
@@ -42,15 +42,15 @@ Result<void> give(const std::string& path, const IdMap& ids);
 /// Makes the host's user `uid` the owner of what is open as `fd`, such as a pipe.
 Result<void> give(const Fd& fd, const IdMap& ids, std::uint32_t uid = 0);
 
-/// The namespaces that a host's others belong to.
+/// The namespaces that own a host's other namespaces.
 struct HostNamespaces {
   Fd user;                    ///< Empty: the machine's.
-  std::vector<IdExtent> ids;  ///< What `user` has.
-  Fd network;                 ///< With nothing in it but a loopback interface that is down.
+  std::vector<IdExtent> ids;  ///< The IDs that `user` maps.
+  Fd network;                 ///< Contains only a loopback interface that is down.
 };
 
 /// A user namespace with these ids, and a network namespace that it owns; without ids a network
-/// namespace of the machine's own users. Forks; the calling process has one thread.
+/// namespace of the machine's own users. Forks, so the calling process must have only one thread.
 /// Errors: `denied` without root; `system` where the kernel has no user namespaces.
 Result<HostNamespaces> open_namespaces(const std::vector<IdExtent>& ids);
 

@@ -7,9 +7,9 @@
 
 namespace muster::container {
 
-/// The machine's administration programs, such as nft and mke2fs.
+/// Runs administration programs of the machine, such as nft and mke2fs.
 
-/// Looks on PATH and in the system's folders. Error: `not_found`.
+/// Searches PATH and the system's folders. Error: `not_found`.
 Result<std::string> find_tool(const std::string& name, const Env& env);
 
 /// Runs `argv` to its end with `input` as its standard input. Blocks for 20 s at most. Errors:

@@ -11,8 +11,8 @@ namespace muster::container {
 /// A folder of limited size: a separate file system in a sparse file. Reasons and costs:
 /// docs/decisions/0034-volumes.md.
 
-/// The size that a volume can have: `asked`, or the free space in the file system of `folder`, if
-/// that is less. Error: `system`.
+/// The size of a volume: `asked`, or the free space in the file system of `folder` if it is less.
+/// Error: `system`.
 Result<std::int64_t> volume_bytes(const std::string& folder, std::int64_t asked);
 
 /// Creates `image` with an empty file system of `bytes`, creates `target`, and mounts the file

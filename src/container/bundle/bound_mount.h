@@ -9,9 +9,9 @@
 
 namespace muster::container {
 
-/// Makes a folder or file of the machine visible at `target`, which is created, with everything
-/// mounted inside it, without devices and without setuid bits. `bound.outside` was resolved before,
-/// so no link in it is followed.
+/// Mounts a folder or file of the machine at `target`, which is created, with everything that is
+/// mounted inside it, but without devices and setuid bits. The caller has already resolved
+/// `bound.outside`, so links in it are not followed.
 ///
 /// Read-only, files keep the machine's numeric owners; if the file system cannot translate them,
 /// only files readable by everyone are visible, and the returned line says so. Writable, a host's

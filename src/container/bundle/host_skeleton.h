@@ -9,10 +9,10 @@
 
 namespace muster::container {
 
-/// Makes in the empty folder `root` what a host's root holds besides what `view` shows: folders
-/// that programs expect, links at the machine's root, what is_shown_in_etc() names; all of it the
-/// host's root's. There are folders for all that is to be mounted. Gives back those of /etc that
-/// are to be shown. Error: `system`, naming the path.
+/// Creates in the empty folder `root` the parts of a host's root that `view` does not contain:
+/// folders that programs expect, the links in the machine's root folder, the files of
+/// is_shown_in_etc(), and a mount point for each mount. The host's root owns all of them. Returns
+/// the files of /etc to show. Error: `system`, with the path.
 Result<std::vector<std::string>> make_skeleton(const RootView& view, const std::string& root,
                                                const IdMap& ids);
 

@@ -9,26 +9,26 @@
 
 namespace muster::container {
 
-// Pure: the command lines of programs that open an image on a node
+// Pure: the command lines of image tools, which run an image on a node
 // (docs/decisions/0062-image-tools.md). Source: their manuals, Apptainer 1.6 (apptainer-exec.1,
 // apptainer-pull.1), enroot 4.1 (doc/cmd).
 
-/// What such a program has to work with.
+/// The input for an image tool's commands.
 struct ToolPlace {
   std::string program;  ///< A path.
-  /// A folder of the host's own for it, as the steward sees it, and as the host does.
+  /// The tool's own folder in the host, with its path for the steward and its path in the host.
   std::string outside;
   std::string inside;
-  std::vector<std::string> shown{};  ///< Paths that the image shows as the host sees them.
-  bool changes_root = false;         ///< The host writes outside of the folders shown.
+  std::vector<std::string> shown{};  ///< Paths that are mounted at the same path in the image.
+  bool changes_root = false;         ///< The host writes outside of the shown folders.
   bool gives_gpus = false;           ///< NVIDIA's; `gives_rocm`: AMD's.
   bool gives_rocm = false;
-  Env env{};  ///< Who the user is, and PATH.
+  Env env{};  ///< Variables with the user's name and home, and PATH.
 };
 
 struct ToolPlan {
-  std::vector<Command> before;  ///< Run to their ends, one after the other, by the steward.
-  Command enter;                ///< In the host; the words of what runs in the image follow.
+  std::vector<Command> before;  ///< Commands that the steward runs one after the other.
+  Command enter;  ///< Run in the host; the command line of the program in the image follows.
 };
 /// Error: `unsupported` for a path that the program's command line cannot name.
 Result<ToolPlan> plan_image_tool(const job::Image& image, const ToolPlace& place);

@@ -16,18 +16,19 @@ struct LightHost {
   std::string name;               ///< The hostname.
   std::vector<Bind> binds;        ///< Only `source`, `target` and `read_only` count.
   std::string tmp_folder;         ///< Becomes /tmp.
-  std::vector<std::string> kept;  ///< Paths in /tmp that it sees nevertheless.
+  std::vector<std::string> kept;  ///< Paths in the machine's /tmp that the host sees nevertheless.
   Command command;                ///< The first process.
 };
 
-/// Gives the calling process its own mounts: as root with the machine's users, otherwise in a new
-/// user namespace, and then returns true. Error: `denied`, with what the machine refuses.
+/// Moves the calling process to its own mount namespace. Without root, this requires a new user
+/// namespace; the function then returns true. Error: `denied`, with the operation that the machine
+/// does not allow.
 Result<bool> enter_light_mounts();
 
 /// Starts the first process of `host` from the mounts of the calling process, which is a child
-/// subreaper: it becomes its child. `own_pids` is false afterwards where it has no process
-/// namespace: what it leaves behind is then to be killed one by one (os/supervise/reaper.h).
-/// Errors: of what cannot be shown, or started.
+/// subreaper and becomes its parent. Sets `own_pids` to false if the host has no process namespace;
+/// the caller must then kill the remaining processes one by one (os/supervise/reaper.h). Errors: a
+/// file that cannot be mounted, or a program that cannot be started.
 loop::Task<Result<Process>> start_light(loop::Loop& loop, LightHost host, ContainerStdio stdio,
                                         bool& own_pids);
 

@@ -6,10 +6,10 @@
 
 namespace muster::container {
 
-/// What of the machine's files a host sees: an allow list. A host finds programs and libraries,
+/// The files of the machine that a host sees: an allow list. A host finds programs and libraries,
 /// certificates, the interpreter and its environment, and what the job names; no home folder, no
-/// other daemon's data, no settings that may hold a secret.
-/// Source: docs/decisions/0022-allow-list.md.
+/// other daemon's data, no settings that may hold a secret. Source:
+/// docs/decisions/0022-allow-list.md.
 
 struct RootView {
   /// Folders with a separate writable view at their own paths; the host keeps the writes. Sorted;
@@ -41,9 +41,10 @@ RootView root_view(const std::vector<std::string>& wanted, const std::vector<std
 /// Folders of programs at the root of a machine, those that it may have: "usr", "opt", "lib64", ...
 extern const std::vector<std::string> program_folders;
 
-/// True for what hosts get of /etc: "ld.so.cache", "ssl/certs", "python3.11", ... Pure.
+/// True for the entries of /etc that hosts see: "ld.so.cache", "ssl/certs", "python3.11", ... Pure.
 bool is_shown_in_etc(std::string_view name);
-/// Names in /etc of which hosts get a part, "ssl" for "ssl/certs": only they are looked into. Pure.
+/// Folders in /etc of which hosts see a part, such as "ssl" for "ssl/certs". Only these folders are
+/// listed. Pure.
 bool is_partly_shown_in_etc(std::string_view name);
 
 /// The lines of a passwd(5) or group(5) file that every machine has: those with numbers below 1000,
@@ -57,8 +58,9 @@ std::vector<std::string> homes_in(std::string_view passwd);
 std::vector<std::string> program_places(const std::string& folder,
                                         const std::vector<std::string>& homes);
 
-/// Where `folders` show inside of a tree that lies at `from` on the machine and at `to` in a host:
-/// paths in the host. A tree that lies in one of them shows it whole: `to`. Pure.
+/// Paths in a host of those of `folders` that are inside a tree. The tree is at `from` on the
+/// machine and at `to` in the host. If the tree is inside one of `folders`, the result is `to`.
+/// Pure.
 std::vector<std::string> inside(const std::vector<std::string>& folders, const std::string& from,
                                 const std::string& to);
 

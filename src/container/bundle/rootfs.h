@@ -11,36 +11,36 @@
 
 namespace muster::container {
 
-/// Makes the place where a steward puts its host together, and mounts an empty file system there;
-/// in the private mounts of this process. The runtime, as root of a host, reaches it by folders
-/// that anybody may pass; a job's folder lies in private ones.
+/// Creates the folder in which a steward builds its host's root, and mounts an empty file system
+/// there, in this process's private mounts. The runtime, as root of a host, must be able to
+/// traverse the parent folders, which is impossible in a job's folder.
 Result<void> mount_host_place();
 void unmount_host_place();
-/// Where a host that shows the machine's programs has muster's.
+/// The folder of muster's programs in a host that uses the machine's programs.
 inline constexpr const char* programs_folder = "/usr/local/bin";
 
 std::string host_root();                      ///< The host's root is mounted here.
-std::string shown_place(std::size_t number);  ///< What is shown as the bundle's bind `number`.
+std::string shown_place(std::size_t number);  ///< The source of the bundle's bind `number`.
 
-/// Shows the machine's root there, read-only and with its owners translated, for the functions
-/// below to take from; no host sees it. Error: why not: a kernel before 5.12, a file system that
-/// cannot.
+/// Mounts the machine's root there, read-only and with translated owners, as a source for the
+/// functions below; hosts do not see it. Error: the reason, such as a kernel before 5.12 or a file
+/// system without support for ID mapping.
 Result<void> show_machine(const IdMap& ids);
 
-/// Makes `folder` and, where it lies on a file system that cannot hold an overlay's writes (another
-/// overlay, for one), mounts memory there.
+/// Creates `folder`. If its file system cannot be the upper layer of an overlay (because it is an
+/// overlay itself, for example), mounts a tmpfs there.
 Result<void> make_layers(const std::string& folder);
 
-/// Mounts at `target` a writable view of the folder `lower`: writes go to `layer`/upper, which is
-/// made here; `lower` is never touched. Owners are translated by `ids`. Mounts inside `lower` do
-/// not show. All folders by path; any characters. Errors: as the kernel says; `denied` or `system`
-/// where overlays do not work, or not with ids (Linux before 5.19; some file systems).
+/// Mounts at `target` an overlay over the folder `lower`, which never changes: writes go to
+/// `layer`/upper, which this function creates. Owners are translated by `ids`. Mounts inside
+/// `lower` are not visible. Paths may contain any characters. Errors: the kernel's; `denied` or
+/// `system` if overlays do not work, or not with `ids` (Linux before 5.19; some file systems).
 Result<void> mount_overlay(const std::string& lower, const std::string& layer,
                            const std::string& target, const IdMap& ids);
 
-/// Mounts at host_root() a writable view of a container image's layers, folders from the lowest up;
-/// writes go to `layer`. Nothing of the machine shows. Errors: as mount_overlay(); `invalid_input`
-/// for more layers than one mount takes.
+/// Mounts at host_root() an overlay of a container image's layers, lowest first; writes go to
+/// `layer`. No file of the machine is visible. Errors: as mount_overlay(); `invalid_input` if there
+/// are more layers than a mount supports.
 Result<void> mount_image_root(const std::vector<std::string>& layers, const std::string& layer,
                               const IdMap& ids);
 
@@ -50,45 +50,46 @@ Result<void> mount_image_root(const std::vector<std::string>& layers, const std:
 Result<std::string> read_in_root(const std::string& root, const std::string& path,
                                  std::size_t size_max);
 
-/// Shows the file or folder `source` at `target`, which is made if need be, without what is mounted
-/// inside of it. Nothing in it is a device or gives rights by its mode.
+/// Bind-mounts the file or folder `source` at `target`, which is created if necessary, without the
+/// mounts inside it. Devices and setuid bits in it have no effect.
 struct Showing {
   bool read_only = true;
-  bool translated = true;  ///< Owners are translated; where the kernel refuses that: an error.
+  bool translated = true;  ///< Translate owners; an error if the kernel cannot.
 };
 Result<void> mount_bind(const std::string& source, const std::string& target, const IdMap& ids,
                         Showing showing);
 
-/// mount_bind() read-only; where the kernel cannot translate owners a host sees of it what anybody
-/// may read.
+/// mount_bind(), read-only. If the kernel cannot translate owners, the host can read only files
+/// that all users can read.
 Result<void> mount_read_only(const std::string& source, const std::string& target,
                              const IdMap& ids);
 
-/// Mounts the character device `node`, if it is still the chosen one, so that it can be opened as
-/// its mode allows. The mount is read-only: data passes in both directions, but mode and owner of
-/// the machine's node cannot be changed. Error: `system` if it is not that device, or is on a file
-/// system without devices.
+/// Mounts the character device `node`, if it is still the chosen device; programs can open it
+/// according to its mode. The mount is read-only: data passes in both directions, but mode and
+/// owner of the machine's node cannot be changed. Error: `system` if it is not that device, or is
+/// on a file system without devices.
 Result<void> mount_device(const job::DeviceNode& node, const std::string& target);
 
-/// Mounts at host_root() what `view` shows of the machine, each tree writable: what a host writes,
-/// in them or beside them, goes to `layers`. Says in lines which trees it had to show read-only: no
-/// overlay can lie on their file system or, for an ordinary user, another one is mounted inside;
-/// then the folders without mounts in them are writable. Errors: as mount_overlay(). If it fails
-/// with ids, start again without them.
+/// Mounts the trees of `view` at host_root(), each as a writable overlay; all writes of the host go
+/// to `layers`. Returns a line for each tree that is read-only, because its file system does not
+/// support overlays or, for an ordinary user, because another file system is mounted inside it;
+/// subfolders without mounts are then still writable. Errors: as mount_overlay(). If it fails with
+/// `ids`, call it again without them.
 Result<std::vector<std::string>> mount_host_root(const RootView& view, const std::string& layers,
                                                  const IdMap& ids);
 
-/// In a root of mount_host_root(): makes sure that the runtime, as the host's root, can make
-/// `target`, an absolute path in the host, to mount something there: where the folder in which it
-/// would is read-only or another's, mounts a writable view over it, whose writes go to `layer`;
-/// where no overlay can lie there, memory with all of its entries. Errors: `invalid_input`: that
-/// has too many; `system`.
+/// In a root of mount_host_root(): ensures that the runtime, as the host's root, can create the
+/// mount point `target` (an absolute path in the host). If the parent folder is read-only or
+/// belongs to another user, mounts an overlay over it, whose writes go to `layer`; if an overlay is
+/// not possible, mounts a tmpfs with all of its entries. Errors: `invalid_input` if there are too
+/// many entries; `system`.
 Result<void> make_room(const std::string& target, const std::string& layer, const IdMap& ids);
 
-/// Mounts an empty tmpfs at `target`, which is made if need be.
+/// Mounts an empty tmpfs at `target`, which is created if necessary.
 Result<void> mount_tmpfs(const std::string& target);
 
-/// Takes away what is mounted at `target` and below it, also if in use; fine if nothing is.
+/// Unmounts everything at and below `target`, even if it is in use. Succeeds if nothing is mounted
+/// there.
 void unmount(const std::string& target);
 
 }  // namespace muster::container

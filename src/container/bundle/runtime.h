@@ -9,7 +9,7 @@
 
 namespace muster::container {
 
-/// What a container's first process gets, besides /dev/null as 0.
+/// The descriptors of a container's first process, besides /dev/null as 0.
 struct ContainerStdio {
   Fd out;             ///< Becomes 1.
   Fd err;             ///< Becomes 2.
@@ -20,14 +20,14 @@ struct ContainerStdio {
 /// runc(8), always as a separate process. Its state is in /run/muster/runc.
 class Runtime {
  public:
-  /// Looks for `runc` on PATH and in the system's folders. Error: `not_found`, with what to
+  /// Searches PATH and the system's folders for `runc`. Error: `not_found`, with the package to
   /// install.
   static Result<Runtime> find(const Env& env);
 
   /// Starts the container of the bundle in bundle_folder(spec). The caller is a child subreaper:
   /// the container's init becomes its child. Errors: `system` with runc's own reason in one line;
-  /// `timeout` after a minute; `invalid_input` if one of that name is there, which is left alone.
-  /// A container that did not start is removed.
+  /// `timeout` after a minute; `invalid_input` if a container with this name exists, which is not
+  /// changed. A container that did not start is removed.
   loop::Task<Result<Process>> start(loop::Loop& loop, const job::HostSpec& spec,
                                     ContainerStdio stdio) const;
   /// Kills its remaining processes and removes it; succeeds if it does not exist. `log_folder`
@@ -42,11 +42,11 @@ class Runtime {
   std::string program_;
 };
 
-/// Removes the runtime's record of a container whose first process has ended, and all others with
-/// it; its cgroup is the caller's to remove. Starts no program, as Runtime::remove() has to.
+/// Removes the runtime's record of a container whose first process has ended, and thereby all of
+/// its processes. The caller removes its cgroup. Unlike Runtime::remove(), starts no program.
 Result<void> forget_ended(const std::string& id);
 
-/// A container that the runtime knows, living or not.
+/// A container that the runtime has a record of, whether it is running or not.
 struct KnownContainer {
   std::string id;
   std::string bundle;  ///< The bundle's folder; empty if the runtime's record cannot be read.

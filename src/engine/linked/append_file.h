@@ -10,20 +10,20 @@
 
 namespace muster::cluster {
 
-/// A file of mode 0600 that grows at its end only; how much of it there is is what the file system
-/// says, also after a kill in the middle of a write.
+/// An append-only file with mode 0600. Its size in the file system is always correct, even if the
+/// process was killed during a write.
 class AppendFile {
  public:
   AppendFile() = default;
-  /// Opens or creates the file; bytes before `from` belong to others. Error: `system` with the
-  /// path, also if it is not a regular file, or ends before `from`.
+  /// Opens or creates the file; the bytes before `from` were written by others. Error: `system`
+  /// with the path, also if it is not a regular file, or ends before `from`.
   static Result<AppendFile> open(const std::string& path, std::uint64_t from = 0);
 
   explicit operator bool() const { return static_cast<bool>(fd_); }
-  /// From `from` on.
+  /// Without the bytes before `from`.
   std::uint64_t bytes() const { return bytes_; }
-  /// Blocks for as long as the kernel takes the bytes. Error: `system`; a part of them may be
-  /// there then, and bytes() says so.
+  /// Blocks until the kernel has accepted the bytes. Error: `system`; some of the bytes may then be
+  /// in the file, and bytes() includes them.
   Result<void> append(std::string_view bytes);
 
  private:

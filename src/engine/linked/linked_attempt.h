@@ -19,7 +19,7 @@
 
 namespace muster::cluster {
 
-/// The engine's end of one attempt: what its nodes say becomes events and files.
+/// The engine's side of one attempt: converts the messages of its nodes to events and files.
 class LinkedAttempt final : public AttemptLinks {
  public:
   using Trouble = std::function<void(std::string)>;
@@ -49,10 +49,10 @@ class LinkedAttempt final : public AttemptLinks {
 
   const std::string& key() const { return attempt_.key; }
   bool has(const std::string& host) const { return hosts_.contains(host); }
-  /// A connection that proved to be `host`'s; an older one ends.
+  /// Uses a connection on which `host` has authenticated; closes an older one.
   void take(const std::string& host, std::unique_ptr<loop::Channel> channel);
   void end_all(const std::string& why);
-  /// The Links are gone: no connection comes any more.
+  /// Called when Links is destroyed: no more connections will arrive.
   void close();
 
  private:
@@ -61,30 +61,30 @@ class LinkedAttempt final : public AttemptLinks {
     std::string folder;
     LinkedHost state;
     AppendFile journal;
-    AppendFile tar;                          ///< Open while a result is wanted.
+    AppendFile tar;                          ///< Open while the host's result is being transferred.
     std::shared_ptr<loop::Channel> channel;  ///< The latest; null: the link is closed.
     TimePoint heard;
     UnixMillis heard_time{0};
     std::string address;
-    bool signalled = false;                         ///< Kind::signalled was told.
-    std::optional<std::chrono::milliseconds> stop;  ///< The grace, where a stop was asked for.
+    bool signalled = false;                         ///< Kind::signalled was reported.
+    std::optional<std::chrono::milliseconds> stop;  ///< The grace period, if a stop was requested.
     std::string why_end;                            ///< The reason for Order::end.
-    std::optional<TimePoint> no_room_since{};       ///< The result cannot be written.
+    std::optional<TimePoint> no_room_since{};       ///< Since when the disk is full.
     bool is_spare = false;
     bool measures = false;  ///< The node can report the host's usage.
   };
-  /// Also held by who waits for an event.
+  /// Shared with the task that waits for an event.
   struct Told {
     explicit Told(loop::Loop& loop) : more(loop) {}
     std::deque<LinkEvent> events;
     bool closed = false;
     loop::Event more;
   };
-  /// A question that waits for its answer, also held by who asks.
+  /// A question without an answer yet; shared with the task that asks.
   struct Asked {
     explicit Asked(loop::Loop& loop) : answered(loop) {}
     std::string host;
-    job::Message by = job::Message::node_stacks;  ///< What answers it.
+    job::Message by = job::Message::node_stacks;  ///< The type of the answer.
     std::optional<Result<engine::Answer>> answer;
     loop::Event answered;
   };
@@ -124,7 +124,7 @@ class LinkedAttempt final : public AttemptLinks {
   ExpectedNodes attempt_;
   job::LinkTiming timing_;
   Trouble trouble_;
-  /// With the scheduler's grace for a preemption; none: hosts may not run yet.
+  /// The scheduler's grace period for a preemption; none while hosts must not run yet.
   std::optional<std::chrono::milliseconds> begun_;
   bool preempted_ = false;
   std::map<std::string, Host> hosts_;

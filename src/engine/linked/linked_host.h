@@ -2,8 +2,8 @@
 
 namespace muster::cluster {
 
-/// A host behind a link: what is known of it, and what was asked of its node. Five machines, each
-/// for itself; an edge that is not drawn changes nothing.
+/// The state of a host behind a link, and of the requests to its node. Five independent state
+/// machines; an event without an edge changes nothing.
 ///
 ///     Link:      closed --opens--> open --says_hello--> greeted
 ///                open, greeted --closes--> closed
@@ -21,9 +21,9 @@ namespace muster::cluster {
 ///                wanted, unpacking --given--> none
 ///                none, wanted --forget--> forgotten
 ///
-/// A method returns true if it took an edge, so that what happened is told once.
+/// A method returns true if it took an edge, so that each event is reported once.
 ///
-/// Pure: all of it comes from the caller.
+/// Pure.
 class LinkedHost {
  public:
   enum class Link { closed, open, greeted };
@@ -59,7 +59,7 @@ class LinkedHost {
   Steward steward() const { return steward_; }
   Order order() const { return order_; }
   Results results() const { return results_; }
-  /// What its node says still counts.
+  /// True while messages of the node are still accepted.
   bool is_heeded() const { return order_ == Order::run || order_ == Order::done; }
 
   bool operator==(const LinkedHost&) const = default;

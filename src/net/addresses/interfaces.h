@@ -10,7 +10,7 @@
 namespace muster {
 
 /// An address of a network interface of the calling thread's network namespace; an interface has
-/// one entry for each.
+/// one entry per address.
 struct InterfaceAddress {
   std::string interface;  ///< "eth0"
   std::string address;    ///< As numeric_address() has it.

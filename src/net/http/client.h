@@ -19,17 +19,17 @@ using Headers = std::vector<std::pair<std::string, std::string>>;
 
 /// A range of an open file that is sent as a body.
 struct FilePart {
-  int fd = -1;  ///< Stays the caller's, and open until the exchange ends.
+  int fd = -1;  ///< Owned by the caller, who keeps it open until the exchange ends.
   std::uint64_t offset = 0;
   std::uint64_t bytes = 0;
 };
 
 struct Request {
   std::string method = "GET";
-  std::string target = "/";  ///< Percent-encoded already; goes out as it is.
+  std::string target = "/";  ///< Already percent-encoded; sent unchanged.
   Headers headers{};         ///< Without Host, Content-Length and Connection.
   std::string body{};
-  FilePart file{};                        ///< In place of `body`, if its `fd` is one.
+  FilePart file{};                        ///< Sent instead of `body` if `fd` is valid.
   TimePoint deadline = TimePoint::max();  ///< For the whole exchange.
 };
 
@@ -40,11 +40,12 @@ struct Head {
   std::string value(std::string_view name) const;
 };
 
-/// Gets the body piece by piece, at most 64 KiB at a time. An Error ends the exchange with it.
+/// Receives the body in pieces of at most 64 KiB. If it returns an error, the exchange ends with
+/// that error.
 using OnBody = std::function<Result<void>(const Head& head, std::string_view bytes)>;
 
-/// The CA roots to trust: the file or folder in AWS_CA_BUNDLE or SSL_CERT_FILE of `env`, else where
-/// Debian, RHEL, SUSE or Alpine have them. Empty if none exists.
+/// The CA roots to trust: the file or folder in AWS_CA_BUNDLE or SSL_CERT_FILE of `env`, otherwise
+/// the default path of Debian, RHEL, SUSE or Alpine. Empty if none exists.
 std::string find_ca_roots(const Env& env);
 
 /// An HTTP/1.1 client. Exchanges run concurrently, each on a separate connection; kept-alive
@@ -53,11 +54,11 @@ class Client {
  public:
   struct Options {
     Duration connect_max = std::chrono::seconds(10);  ///< Name, TCP and TLS together.
-    Duration idle_max = std::chrono::seconds(60);     ///< Without a byte either way.
+    Duration idle_max = std::chrono::seconds(60);     ///< Without a byte sent or received.
     std::size_t head_bytes_max = 64u << 10;
     std::string ca_roots{};  ///< File or folder (find_ca_roots); read at the first https call.
-    /// Connect only to addresses on the internet, none of this machine's: for URLs that strangers
-    /// choose. Others are `denied`.
+    /// Connects only to public internet addresses that do not belong to this machine, for URLs that
+    /// untrusted parties choose. Other addresses fail with `denied`.
     bool public_only = false;
   };
   Client(loop::Loop& loop, Options options);

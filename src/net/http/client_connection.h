@@ -9,10 +9,10 @@
 
 namespace muster::http {
 
-/// A connected socket, with TLS or without. Every wait ends at the deadline that it is given.
+/// A connected socket, with TLS or without. Every wait has a deadline.
 class ClientConnection {
  public:
-  /// `context` is needed for TLS only and outlives the connection. Errors: as Client's.
+  /// `context` is needed only for TLS and outlives the connection. Errors: as for Client.
   static loop::Task<Result<std::unique_ptr<ClientConnection>>> open(loop::Loop& loop, Origin origin,
                                                                     SSL_CTX* context,
                                                                     TimePoint deadline,
@@ -22,14 +22,15 @@ class ClientConnection {
   ClientConnection& operator=(const ClientConnection&) = delete;
   ~ClientConnection() { wire_->goodbye(); }
 
-  /// Sends all bytes, or stops as soon as something came from the other side: true if all went.
+  /// Sends bytes until all are sent, which returns true, or until data arrives from the other side.
   loop::Task<Result<bool>> send(std::string_view bytes, Duration idle_max, TimePoint deadline);
   /// Waits until there is something unread; false at the end of the stream.
   loop::Task<Result<bool>> fill(Duration idle_max, TimePoint deadline);
-  /// What came and was not yet taken.
+  /// The received bytes that have not been consumed yet.
   std::string_view unread() const { return std::string_view(inbox_).substr(taken_); }
   void take(std::size_t bytes) { taken_ += bytes; }
-  /// Nothing came and it is not closed: it can carry another exchange.
+  /// True if nothing was received and the connection is open, so that it can be used for another
+  /// exchange.
   bool quiet();
 
  private:

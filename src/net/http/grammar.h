@@ -13,16 +13,16 @@ namespace muster::http {
 ///
 /// Source: RFC 9112. Strict where leniency lets two readers see two messages: no line folding, no
 /// space before a colon, no bare CR, not both Content-Length and chunks, no length given twice.
-/// What Boost.Beast takes of that: docs/decisions/0013-s3-server.md.
+/// Which of these Boost.Beast accepts: docs/decisions/0013-s3-server.md.
 
-/// Where the head in `bytes` ends (behind its empty line); 0: not all there yet. `from`: how many
-/// bytes earlier calls have seen already.
+/// The end of the head in `bytes` (after its empty line); 0 if it is not complete. `from`: how many
+/// bytes earlier calls have already searched.
 std::size_t head_end(std::string_view bytes, std::size_t from);
 /// False once `bytes` cannot become a request: a client that speaks TLS to a server that does not
 /// waits for an answer, and so would the server.
 bool may_begin_request(std::string_view bytes);
-/// False if `bytes`, of any number, cannot be the start of a response, so that waiting for its end
-/// would be in vain.
+/// False if `bytes` (any number of them) cannot be the start of a response, so that the client does
+/// not wait for its end.
 bool may_begin_answer(std::string_view bytes);
 
 /// Why a head is invalid, and a server's status for such a request: 400, 431, 501, 505.
@@ -40,11 +40,11 @@ struct ParsedRequest {
 /// `head` ends with its empty line; the texts of what is returned are views into it.
 Result<ParsedRequest, BadHead> parse_request(std::string_view head);
 
-/// Undoes Transfer-Encoding: chunked, in pieces.
+/// Decodes Transfer-Encoding: chunked, in pieces.
 class ChunkDecoder {
  public:
-  /// What `bytes` begins with: framing of `skipped` bytes, then `data` bytes of data. Both 0: more
-  /// is needed, or it is done(). Error: `protocol`.
+  /// Describes the start of `bytes`: `skipped` bytes of framing, then `data` bytes of data. If both
+  /// are 0, more bytes are needed, or the body is done(). Error: `protocol`.
   struct Step {
     std::size_t skipped = 0;
     std::size_t data = 0;
@@ -61,7 +61,7 @@ class ChunkDecoder {
   std::size_t trailer_bytes_ = 0;
 };
 
-/// A message's body in the bytes behind its head.
+/// The body of a message, in the bytes after its head.
 class Body {
  public:
   enum class Framing { length, chunks, to_end };
@@ -73,7 +73,7 @@ class Body {
   Framing framing() const { return framing_; }
   /// As ChunkDecoder::next().
   Result<Step> next(std::string_view bytes);
-  /// Never so of a body that lasts to the end of its connection.
+  /// Never true for a body that ends with its connection.
   bool done() const;
   /// Bytes still to come, of a body with a length.
   std::uint64_t left() const { return left_; }
@@ -87,7 +87,7 @@ class Body {
 struct ParsedAnswer {
   Head head;
   Body body;
-  bool keep_alive = true;  ///< As far as the answer itself says.
+  bool keep_alive = true;  ///< According to the response's own headers.
 };
 /// `head` ends with its empty line. `to_head`: of a request HEAD, so that no body follows.
 Result<ParsedAnswer, BadHead> parse_answer(std::string_view head, bool to_head);

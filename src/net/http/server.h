@@ -15,11 +15,11 @@
 
 namespace muster::http {
 
-/// The head of a request that came. Its texts live as long as the exchange.
+/// The head of a request. Its texts are valid as long as the exchange.
 struct Incoming {
   std::string_view method;
-  std::string_view target;  ///< As it came: path and query, percent-encoded; begins with "/".
-  /// In the order they came, names as they came, values trimmed.
+  std::string_view target;  ///< As received: path and query, percent-encoded; starts with "/".
+  /// In the order of the request, with trimmed values.
   std::vector<std::pair<std::string_view, std::string_view>> headers;
   std::string_view peer;  ///< Numeric address, for messages.
   std::uint16_t peer_port = 0;
@@ -31,18 +31,18 @@ struct Incoming {
   std::optional<std::string_view> value(std::string_view name) const;
 };
 
-/// What is answered. Content-Length, Date and Connection are added; give none of them.
+/// A response. The server adds Content-Length, Date and Connection; do not set them.
 struct Reply {
   int status = 200;
   Headers headers{};
   std::string body{};
-  Fd file{};  ///< If one, its bytes are the body (sent by sendfile where there is no TLS).
+  Fd file{};  ///< If valid, its bytes are the body (sent with sendfile if TLS is not used).
   std::uint64_t file_offset = 0;
   std::uint64_t file_bytes = 0;
   bool close = false;  ///< End the connection after it.
 };
 
-/// One request and its answer. Belongs to the loop that calls the handler; see Server.
+/// One request and its response. Belongs to the loop that calls the handler; see Server.
 class Exchange {
  public:
   virtual ~Exchange() = default;
@@ -54,13 +54,14 @@ class Exchange {
   /// first call sends "100 Continue" if the client waits for it. Errors: `closed` (the client
   /// went, or the server stops), `timeout` (nothing came for idle_max), `protocol` (bad chunks).
   virtual loop::Task<Result<std::string_view>> read() = 0;
-  /// Answers; once, and not together with start(). For HEAD, the body is not sent, only its length.
-  /// The unread rest of the request's body is skipped, or the connection ends. An error (`closed`,
-  /// `timeout`, `system`) ends the connection automatically: a handler may ignore it.
+  /// Sends the response. Call it once, and not together with start(). For HEAD, the body is not
+  /// sent, only its length. The unread rest of the request's body is skipped, or the connection
+  /// ends. An error (`closed`, `timeout`, `system`) ends the connection automatically: a handler
+  /// may ignore it.
   virtual loop::Task<Result<void>> reply(Reply reply) = 0;
-  /// Answers with a body whose length is not known yet: `head` without body, then write() as
-  /// often as needed; its end is the handler's return. finish_broken() in between cuts the
-  /// connection, so that the client sees that something is missing.
+  /// Starts a response whose length is not known yet: pass `head` without a body, then call write()
+  /// as often as needed. The body ends when the handler returns. Call finish_broken() to cut the
+  /// connection, so that the client notices that the body is incomplete.
   virtual loop::Task<Result<void>> start(Reply head) = 0;
   virtual loop::Task<Result<void>> write(std::string_view bytes) = 0;
   virtual void finish_broken() = 0;
@@ -70,13 +71,13 @@ class Exchange {
   /// authenticated. Connections of one `party` (a job) share a limit; an empty party has none.
   /// False: the party has too many active requests; answer "later" and close the connection.
   virtual bool proved(std::string_view key, std::string_view party) = 0;
-  /// Tells, on any thread and also after the exchange, whether the client has hung up: what is
-  /// still read for it may stop.
+  /// Reports whether the client has disconnected, so that work for it can stop. Usable on any
+  /// thread, and after the exchange.
   virtual std::function<bool()> gone() const = 0;
-  /// For statistics: which service the request is for; a literal.
+  /// Sets the service of the request, for statistics. `name` must be a literal.
   virtual void is_for(std::string_view service) = 0;
-  /// The handler keeps so many bytes of the request, in all. False: strangers keep too much
-  /// together, and this one most; it is to be answered "later" and its connection closed.
+  /// Reports how many bytes of the request the handler holds in total. False if all strangers
+  /// together hold too much and this one holds the most; respond "later" and close the connection.
   virtual bool keeps(std::size_t bytes) = 0;
 };
 
@@ -84,7 +85,7 @@ class Exchange {
 /// strangers' bodies take too much memory together.
 loop::Task<Result<std::string>> read_whole(Exchange& exchange, std::size_t bytes_max);
 
-/// A request that was answered, for logs and counts.
+/// A finished request, for logs and statistics.
 struct Served {
   std::string_view method;
   std::string_view target;
@@ -97,8 +98,8 @@ struct Served {
   Duration took{};
 };
 
-/// Answers a request: co_returns when the answer is on its way. One that returns without an answer
-/// has answered 500. May not be destroyed while an exchange is under way.
+/// Handles a request, and returns when the response has been started. If it returns without a
+/// response, the server responds with 500. Must not be destroyed during an exchange.
 using Handler = std::function<loop::Task<void>(Exchange& exchange)>;
 
 /// An HTTP/1.1 server: keep-alive, pipelined requests one after another, chunked bodies in both
@@ -137,8 +138,8 @@ class Server {
   virtual std::uint16_t port() const = 0;
   /// Connections open at the moment.
   virtual std::size_t connections() const = 0;
-  /// Accepts no more, ends idle connections, lets exchanges under way come to their end; cuts
-  /// those that have not by `deadline`. Returns once all handlers have returned.
+  /// Accepts no more connections, closes idle ones, and waits for exchanges in progress; cuts those
+  /// that have not ended by `deadline`. Returns once all handlers have returned.
   virtual loop::Task<void> stop(TimePoint deadline) = 0;
 };
 

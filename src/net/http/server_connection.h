@@ -17,14 +17,14 @@ namespace muster::http {
 
 class ServerConnection;
 
-/// What all loops of a server share. Does not change once it listens, but for the quota.
+/// State that all loops of a server share. Constant once the server listens, except for the quota.
 struct ServerShared {
   Server::Options options;
   Handler handler;
   loop::SslContext tls{nullptr, SSL_CTX_free};
-  std::function<void(loop::ConnectionQuota::Id)> end{};  ///< Ends a connection, of whichever loop.
-  std::atomic<std::size_t> connections = 0;              ///< Open, those that are ending too.
-  std::mutex mutex{};                                    ///< Guards the quota.
+  std::function<void(loop::ConnectionQuota::Id)> end{};  ///< Ends a connection of any loop.
+  std::atomic<std::size_t> connections = 0;  ///< Open connections, including those that are ending.
+  std::mutex mutex{};                        ///< Guards the quota.
   loop::ConnectionQuota quota{loop::ConnectionQuota::Limits()};
 };
 
@@ -35,14 +35,14 @@ struct ServerHome {
   loop::Loop& loop;
   std::shared_ptr<ServerShared> shared;
   std::map<loop::ConnectionQuota::Id, ServerConnection*> connections{};
-  std::int64_t tick = 0;  ///< Seconds that connections were open: a clock for coarse limits.
+  std::int64_t tick = 0;  ///< A coarse clock: seconds in which connections were open.
   bool ticking = false;
   bool stopping = false;
   std::function<void()> emptied{};  ///< While stopping: the last connection has gone.
-  loop::Tasks tasks;                ///< One of each connection, and what ticks.
+  loop::Tasks tasks;                ///< One task per connection, and the clock.
 };
 
-/// Who has connected.
+/// The client of a connection.
 struct Peer {
   std::string address;  ///< Numeric.
   std::uint16_t port = 0;
@@ -50,7 +50,7 @@ struct Peer {
 
 class ServerConnection final : public Exchange {
  public:
-  /// Takes a connected socket over and serves it to its end.
+  /// Serves a connected socket until it closes.
   static void start(std::shared_ptr<ServerHome> home, loop::ConnectionQuota::Id id, Fd socket,
                     Peer peer);
 
@@ -76,7 +76,7 @@ class ServerConnection final : public Exchange {
   bool overdue() const { return home_->tick > deadline_; }
   bool idle() const { return state_.stage() == Stage::idle; }
   bool may_go() const { return state_.may_go(); }
-  /// Whatever waits for the socket ends, now and later.
+  /// Ends all current and later waits for the socket.
   void cut();
 
  private:
@@ -84,7 +84,7 @@ class ServerConnection final : public Exchange {
   using Stage = ConnectionState::Stage;
   using Standing = ConnectionState::Standing;
 
-  /// What is of one request alone, besides its head.
+  /// State of the current request, besides its head.
   struct Progress {
     Body body{};
     std::uint64_t body_came = 0;
@@ -131,7 +131,7 @@ class ServerConnection final : public Exchange {
   Peer peer_;
   std::unique_ptr<loop::Wire> wire_;
   loop::Watch watch_;
-  std::int64_t deadline_ = never;  ///< When the wait under way ends, in ticks of the home.
+  std::int64_t deadline_ = never;  ///< When the current wait ends, in ticks of the home.
   ConnectionState state_;
   std::size_t unbroken_ = 0;  ///< Bytes moved without letting others of the loop run.
 

@@ -9,7 +9,7 @@
 
 namespace muster::http {
 
-/// Whom to call.
+/// The server part of a URL.
 struct Origin {
   bool tls = true;
   std::string host;  ///< A name or a numeric address; IPv6 without brackets.
@@ -25,11 +25,11 @@ struct Url {
   Origin origin;
   std::string target;  ///< Path and query, unchanged; starts with "/".
 };
-/// "http://host:port/path?query". Error: `invalid_input`: no http(s) URL, or with a user, a
-/// fragment, or a character that no URL holds. The text does not repeat the URL: it may hold a
+/// "http://host:port/path?query". Error: `invalid_input`: not an http(s) URL, or a URL with a user,
+/// a fragment or an invalid character. The error text does not contain the URL, which may contain a
 /// secret.
 Result<Url> parse_url(std::string_view text);
-/// "localhost", 127.0.0.0/8 and ::1: bytes to there leave no machine.
+/// "localhost", 127.0.0.0/8 and ::1: bytes sent there never leave this machine.
 bool is_loopback(const std::string& host);
 
 }  // namespace muster::http

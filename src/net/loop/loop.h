@@ -1,6 +1,6 @@
 #pragma once
 
-// Others say loop::Task, loop::Timer and so on: Asio is known to this room's .cc files alone.
+// Other rooms use loop::Task, loop::Timer and so on: only .cc files of this room include Asio.
 
 #include <functional>
 #include <memory>
@@ -16,8 +16,8 @@ class io_context;
 namespace muster::loop {
 
 /// One event loop on one thread. All objects of this room belong to one loop and are used from its
-/// thread only. Destroying an object ends what waits on it with Errc::closed. Tasks are started in
-/// a group (net/loop/tasks.h), and in no other way.
+/// thread only. Destroying an object ends all waits on it with Errc::closed. Tasks can be started
+/// only in a group (net/loop/tasks.h).
 class Loop {
  public:
   Loop();
@@ -27,7 +27,7 @@ class Loop {
 
   /// Calls `function` from the loop, after what runs now. From any thread.
   void post(std::function<void()> function);
-  /// Lets what else is ready run first: for tasks that have much to do without waiting.
+  /// Lets other ready work run first, for tasks that compute for long without waiting.
   Task<void> turn();
   /// Runs until stop(), or until nothing waits any more and all tasks have ended.
   void run();

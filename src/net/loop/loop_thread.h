@@ -14,9 +14,9 @@ class LoopThread {
   LoopThread();
   LoopThread(const LoopThread&) = delete;
   LoopThread& operator=(const LoopThread&) = delete;
-  /// As stop(); what still waits there ends with it.
+  /// As stop(); tasks that are still waiting end with the loop.
   ~LoopThread();
-  /// Ends the thread. From then on what belongs to the loop may be destroyed from here.
+  /// Ends the thread. Afterwards, the caller may destroy objects that belong to the loop.
   void stop();
   Loop& loop() { return loop_; }
   std::thread::id id() const { return thread_.get_id(); }
@@ -24,7 +24,7 @@ class LoopThread {
  private:
   struct Busy;
   Loop loop_;
-  std::unique_ptr<Busy> busy_;  ///< The loop runs on when nothing waits.
+  std::unique_ptr<Busy> busy_;  ///< Keeps the loop running while nothing waits.
   std::thread thread_;
 };
 

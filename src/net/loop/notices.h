@@ -15,11 +15,11 @@ class Notices {
   /// Error: `system`.
   static Result<std::unique_ptr<Notices>> open(Loop& loop);
 
-  /// From now on also `path`; `events` as inotify_add_watch(2) takes them. Error: `system` with the
-  /// path.
+  /// Also watches `path` from now on; `events` as for inotify_add_watch(2). Error: `system` with
+  /// the path.
   Result<void> add(const std::string& path, std::uint32_t events);
-  /// Waits until something has happened since the last call. One waiter at a time. False once it
-  /// was cancelled, and where it cannot be known any more.
+  /// Waits until something has happened since the last call. One waiter at a time. False after a
+  /// cancel, and if changes can no longer be detected.
   Task<bool> happened();
   void cancel() { watch_.cancel(); }
 

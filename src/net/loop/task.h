@@ -19,8 +19,8 @@ class Task;
 /// innermost one runs or waits. Destroying it destroys all of them, innermost first, at the point
 /// where they wait.
 ///
-/// A coroutine that awaits another returns to resume(), which continues with the other one. So a
-/// loop that awaits values that are ready does not grow the thread's stack.
+/// A coroutine that awaits another returns to resume(), which continues with the other one. A loop
+/// that awaits ready values therefore does not grow the thread's stack.
 class TaskRun {
  public:
   /// `ended` is called when the task has run to its end; it destroys the TaskRun.
@@ -29,10 +29,10 @@ class TaskRun {
   TaskRun& operator=(const TaskRun&) = delete;
   ~TaskRun();
 
-  /// Runs from the beginning, or from `at`, to the next wait or the end.
+  /// Runs from the start, or from `at`, to the next wait or the end.
   void begin();
   void resume(std::coroutine_handle<> at);
-  /// Destroys it: now, or if it is what runs, as soon as it waits.
+  /// Destroys the task: now or, if it is running, as soon as it waits.
   static void end(std::unique_ptr<TaskRun> run);
 
   // Called by the coroutines.
@@ -89,8 +89,8 @@ struct Promise<void> : PromiseBase {
 
 }  // namespace detail
 
-/// A coroutine. It starts when awaited, or when given to Tasks (net/loop/tasks.h), and is gone with
-/// its Task. Parameters by value, or by a reference whose owner outlives it.
+/// A coroutine. It starts when it is awaited or passed to Tasks (net/loop/tasks.h), and is
+/// destroyed with its Task. Parameters by value, or by a reference whose owner outlives it.
 template <class T>
 class [[nodiscard]] Task {
  public:
@@ -107,7 +107,7 @@ class [[nodiscard]] Task {
     if (handle_) handle_.destroy();
   }
 
-  /// What co_await waits with; the Task stays the awaiting coroutine's.
+  /// The awaiter for co_await; the awaiting coroutine keeps the Task.
   class Awaiter {
    public:
     explicit Awaiter(Handle inner) : inner_(inner) {}
@@ -147,7 +147,7 @@ inline Task<void> detail::Promise<void>::get_return_object() {
 template <class Value>
 class Wait {
   struct State {
-    TaskRun* run = nullptr;  ///< Who waits; null before and after.
+    TaskRun* run = nullptr;  ///< The waiting task; null before and after.
     std::coroutine_handle<> at;
     std::optional<Value> value;
   };

@@ -7,12 +7,12 @@
 
 namespace muster::loop {
 
-/// The tasks of one object: they use what it owns, and are gone with it.
+/// The tasks of one object. They use the object's members, and are destroyed with it.
 ///
-/// Make it the last member, so that it is destroyed first. A task that is ended while it waits goes
-/// no further: its coroutines are destroyed where they wait, their variables with them. A task that
-/// ends its own group (destroys the object that it belongs to) runs on to its next wait, and no
-/// further; until then it must not touch what it destroyed.
+/// Make it the last member, so that it is destroyed first. A task that is ended while it waits does
+/// not continue: its coroutines are destroyed where they wait, together with their variables. A
+/// task that ends its own group (by destroying the object that it belongs to) runs until its next
+/// wait; until then, it must not use the destroyed objects.
 class Tasks {
  public:
   explicit Tasks(Loop& loop);
@@ -24,7 +24,7 @@ class Tasks {
   /// Starts `task` from the loop, after what runs now. An exception that leaves it (only bad_alloc
   /// may) ends the process.
   void start(Task<void> task);
-  /// Ends all, the latest first. Others may be started afterwards.
+  /// Ends all tasks, the latest first. New tasks can be started afterwards.
   void end();
   std::size_t size() const;
   /// From any thread.
@@ -33,7 +33,7 @@ class Tasks {
   /// Waits until no task is left, including tasks started meanwhile. Must not be called from one of
   /// these tasks. May outlive the group; the wait ends with the group.
   Task<void> join() const;
-  /// False if some are left at the deadline; they go on.
+  /// False if some tasks are left at the deadline; they continue.
   Task<bool> join_until(TimePoint deadline) const;
 
  private:

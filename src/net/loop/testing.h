@@ -9,7 +9,7 @@
 
 namespace muster::loop {
 
-/// Runs `task` to its end, and whatever else is in the loop meanwhile. Ends the process if that
+/// Runs `task` to its end, together with everything else in the loop. Ends the process if that
 /// takes longer than `guard`: a test hangs.
 inline void run_task(Loop& loop, Task<void> task, Duration guard = std::chrono::seconds(30)) {
   Tasks tested(loop);

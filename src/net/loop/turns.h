@@ -12,21 +12,21 @@
 
 namespace muster::loop {
 
-/// Lets only a few tasks work at once, and shares the places among parties in turn: a party with
-/// many requests waits behind its own, not in front of others'. Tasks wait without a thread, on any
-/// loops and threads. It outlives its turns, and the tasks that wait for one.
+/// Limits how many tasks work at the same time, and assigns the places to parties in turn, so that
+/// a party with many requests delays only its own. Tasks wait without blocking a thread, on any
+/// loop and thread. This object must outlive its turns and the waiting tasks.
 class Turns {
  public:
   struct Limits {
     std::size_t at_once = 1;
-    std::size_t of_party = 1;           ///< At once; fewer than all, so that others find a place.
-    std::size_t waiting_of_party = 64;  ///< More are refused.
+    std::size_t of_party = 1;           ///< Places of one party; fewer than all.
+    std::size_t waiting_of_party = 64;  ///< Further tasks of the party are refused.
   };
   explicit Turns(Limits limits) : limits_(limits) {}
   Turns(const Turns&) = delete;
   Turns& operator=(const Turns&) = delete;
 
-  /// A place, until it leaves scope.
+  /// Holds a place until it is destroyed.
   class Turn {
    public:
     Turn(Turns& turns, std::string party) : turns_(&turns), party_(std::move(party)) {}

@@ -14,7 +14,7 @@ class Timer {
   Timer(const Timer&) = delete;
   Timer& operator=(const Timer&) = delete;
   ~Timer();
-  /// True when `deadline` has come; false when cancel() came first.
+  /// True when `deadline` is reached; false if cancel() was called first.
   Task<bool> until(TimePoint deadline);
   Task<bool> after(Duration duration) { return until(Clock::now() + duration); }
   void cancel();
@@ -24,9 +24,9 @@ class Timer {
   std::unique_ptr<State> state_;
 };
 
-/// Something that others wait for. Not counted: notify() wakes those that wait at that moment, so
-/// a waiter checks its own condition before and after. Any number of waiters; destroying the
-/// Event wakes them too.
+/// A condition that tasks wait for. Notifications are not counted: notify() wakes only tasks that
+/// are waiting at that moment, so a waiter checks its own condition before and after. Any number of
+/// waiters; destroying the Event wakes them too.
 class Event {
  public:
   explicit Event(Loop& loop);
@@ -35,7 +35,7 @@ class Event {
   ~Event() { notify(); }
   void notify();
   Task<void> wait();
-  /// False when `deadline` came first.
+  /// False if `deadline` was reached first.
   Task<bool> wait_until(TimePoint deadline);
 
  private:
@@ -47,7 +47,8 @@ class Event {
   std::shared_ptr<State> state_;
 };
 
-/// Signals of the process as events. While one exists its signals have no other effect.
+/// Receives signals of the process as events. While the object exists, its signals have no other
+/// effect.
 class Signals {
  public:
   Signals(Loop& loop, const std::vector<int>& signals);

@@ -16,13 +16,13 @@ class Channel {
  public:
   virtual ~Channel() = default;
 
-  /// The next frame. Errors: `closed` at a clean end or after close(), `protocol` for bytes that
-  /// are no frame or a stream cut inside one, `system`. One receiver at a time.
+  /// The next frame. Errors: `closed` at a clean end or after close(), `protocol` for invalid
+  /// frames or a stream that ends inside a frame, `system`. One receiver at a time.
   virtual Task<Result<Frame>> receive() = 0;
-  /// Queues a frame; it is sent as the loop turns. After an error or close() it is dropped.
+  /// Queues a frame, which the loop sends. After an error or close(), the frame is dropped.
   virtual void post(std::uint8_t type, std::string_view payload) = 0;
-  /// Waits until at most `channel_queue_bytes_max` bytes are queued. Producers of bulk data
-  /// (lines) await this between posts: that is the back-pressure.
+  /// Waits until at most `channel_queue_bytes_max` bytes are queued. Producers of bulk data (lines)
+  /// await this between posts, which creates back-pressure.
   virtual Task<Result<void>> room() = 0;
   /// Waits until everything posted has been handed to the kernel.
   virtual Task<Result<void>> flushed() = 0;

@@ -12,8 +12,8 @@
 
 namespace muster::loop {
 
-/// The state of a channel. Whatever waits holds it too, so that a channel can be destroyed at any
-/// time; then what waited ends with `closed`.
+/// The state of a channel. Waiting tasks share it, so that a channel can be destroyed at any time;
+/// they then end with `closed`.
 class ChannelCore {
  public:
   ChannelCore(Loop& loop, Fd socket, std::unique_ptr<Wire> wire);
@@ -25,15 +25,15 @@ class ChannelCore {
   void close();
 
  private:
-  /// Bytes to send, of one or more frames; with descriptors always of exactly one, so that the
-  /// receiver knows whose they are.
+  /// Bytes to send, of one or more frames; with descriptors, always of exactly one frame, so that
+  /// the receiver can assign them.
   struct Piece {
     std::string bytes;
     std::size_t sent = 0;
     std::vector<Fd> fds;
-    bool sealed = false;  ///< Nothing is added any more.
+    bool sealed = false;  ///< No more frames are added.
   };
-  /// Descriptors that came while the stream's byte `end` - 1 was the last one read.
+  /// Descriptors that arrived when byte `end` - 1 of the stream was the last byte read.
   struct Arrived {
     std::uint64_t end;
     std::vector<Fd> fds;

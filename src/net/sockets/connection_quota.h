@@ -12,21 +12,21 @@
 
 namespace muster::loop {
 
-/// Pure: which connections a server keeps when there are more than it has room for.
+/// Pure: decides which connections a server keeps when a limit is exceeded.
 ///
-/// A connection is a stranger's until something on it was proved (a request signed by a known key,
-/// a handshake). At a limit the oldest stranger goes to make room, so a newcomer gets its chance
-/// however many sit there and say nothing, or trickle: age alone counts. What was proved goes only
-/// when no stranger is left, and then only while it is idle.
+/// A connection belongs to a stranger until its client has authenticated (by a request signed with
+/// a known key, or by a handshake). At a limit, the oldest stranger is closed, so newcomers get a
+/// chance even if many connections are silent or slow: only age counts. Authenticated connections
+/// are closed only if no stranger is left, and only while they are idle.
 class ConnectionQuota {
  public:
   using Id = std::uint64_t;  ///< Given by the caller, each once.
 
   struct Limits {
     std::size_t all = 4096;
-    std::size_t of_peer = 1024;                ///< Strangers of one address.
+    std::size_t of_peer = 1024;                ///< Strangers with the same address.
     std::size_t of_party = 1024;               ///< Proved connections of one named party.
-    std::uint64_t stranger_bytes = 64u << 20;  ///< What strangers' requests hold, all together.
+    std::uint64_t stranger_bytes = 64u << 20;  ///< Held by all strangers' requests.
     bool operator==(const Limits&) const = default;
   };
   /// A quarter of a process's descriptors: a connection that works holds a file besides its socket,
@@ -37,22 +37,23 @@ class ConnectionQuota {
 
   struct Verdict {
     bool stays = true;       ///< The connection that was asked about.
-    std::optional<Id> ends;  ///< Another one that has to be closed; it is forgotten already.
+    std::optional<Id> ends;  ///< Another connection to close; already forgotten.
     bool operator==(const Verdict&) const = default;
   };
-  /// A newcomer from the address `peer`, idle and a stranger. One that may not stay is forgotten.
+  /// Adds a new connection from the address `peer`: idle, and a stranger. If it must not stay, it
+  /// is forgotten.
   Verdict accepted(Id id, std::string_view peer);
   /// A peer proved its identity on this connection. Connections of one `party` share a limit; an
   /// empty party has none. A connection over the limit is counted until closed(): its owner answers
   /// "later" and closes it; one that is forgotten may not stay either.
   Verdict proved(Id id, std::string_view party);
-  /// The connection's request holds so many bytes now, in all. While strangers hold too much, the
-  /// one that holds most goes; what was proved is not counted. One that may not stay is remembered;
-  /// one that is forgotten may not stay.
+  /// Sets how many bytes the connection's request holds in total. While strangers hold too much,
+  /// the one that holds most is closed; authenticated connections are not counted. A connection
+  /// that must not stay is still remembered; a forgotten one must not stay.
   Verdict holds(Id id, std::uint64_t bytes);
   void busy(Id id);    ///< A request of it is being answered.
   void idle(Id id);    ///< The connection waits for a request.
-  void closed(Id id);  ///< An id that is not known (any more) is fine, here and above.
+  void closed(Id id);  ///< Unknown ids are ignored, here and above.
 
   std::size_t size() const { return connections_.size(); }
 
@@ -64,10 +65,10 @@ class ConnectionQuota {
     std::uint64_t since = 0;  ///< Strangers: when it came. Others: when it last became idle.
     bool is_proved = false;
     bool is_busy = false;
-    std::uint64_t bytes = 0;  ///< Held; of strangers only.
+    std::uint64_t bytes = 0;  ///< Bytes held; only for strangers.
     Rank rank() const;
   };
-  struct Place {  ///< In the order in which connections go.
+  struct Place {  ///< Sorted by the order in which connections are closed.
     Rank rank;
     std::uint64_t since;
     Id id;
@@ -75,7 +76,7 @@ class ConnectionQuota {
   };
   struct Group {
     std::size_t size = 0;
-    std::set<Place> places;  ///< The connections that may go.
+    std::set<Place> places;  ///< The connections that may be closed.
   };
   using Groups = std::map<std::string, Group, std::less<>>;
 
@@ -88,10 +89,10 @@ class ConnectionQuota {
   Limits limits_;
   std::uint64_t time_ = 0;  ///< Counts events.
   std::map<Id, Connection> connections_;
-  std::set<Place> places_;                          ///< All that may go.
+  std::set<Place> places_;                          ///< All connections that may be closed.
   Groups strangers_;                                ///< By peer.
   Groups parties_;                                  ///< Proved ones.
-  std::set<std::pair<std::uint64_t, Id>> holders_;  ///< Who holds how much.
+  std::set<std::pair<std::uint64_t, Id>> holders_;  ///< Bytes held, per connection.
   std::uint64_t held_ = 0;
 };
 

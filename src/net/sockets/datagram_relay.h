@@ -22,8 +22,8 @@ class DatagramRelay {
     std::vector<std::string> hosts;  ///< Numeric, asked in this order.
     std::uint16_t port = 0;
   };
-  /// `socket` is bound already. At most 128 questions at a time, others are dropped (who asks does
-  /// so again); longer than 4 KiB are neither questions nor answers.
+  /// `socket` is already bound. Relays at most 128 requests at a time and drops the others, because
+  /// clients repeat their requests. Drops requests and responses of more than 4 KiB.
   static std::unique_ptr<DatagramRelay> open(Loop& loop, Fd socket, Target target);
   virtual ~DatagramRelay() = default;
 };

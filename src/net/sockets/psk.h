@@ -26,7 +26,7 @@ class PskSession final : public SslWire {
   static std::unique_ptr<PskSession> server(SSL_CTX* context, int socket, const KeyFor* key_for);
   static std::unique_ptr<PskSession> client(SSL_CTX* context, int socket, std::string identity,
                                             std::string key);
-  /// Server: what the client claimed, proved after the handshake. Bytes as they came.
+  /// Server side: the identity that the client sent; authenticated after the handshake. Raw bytes.
   const std::string& identity() const { return identity_; }
 
   // Called by OpenSSL.

@@ -5,8 +5,8 @@
 
 namespace muster::loop {
 
-/// The channel's next frame. At `deadline` the channel is closed: `timeout`. Other errors: as
-/// Channel::receive().
+/// The channel's next frame. At `deadline`, the channel is closed and the result is `timeout`.
+/// Other errors: as Channel::receive().
 Task<Result<Frame>> receive_until(Loop& loop, Channel& channel, TimePoint deadline);
 
 }  // namespace muster::loop

@@ -15,14 +15,14 @@ using SslContext = std::unique_ptr<SSL_CTX, void (*)(SSL_CTX*)>;
 /// A context of `method` for TLS from `version_min` on; no configuration file is read (it may load
 /// modules, which a static program cannot). Null if OpenSSL refuses.
 SslContext make_ssl_context(const SSL_METHOD* method, int version_min);
-/// What OpenSSL says of the last thing that failed.
+/// OpenSSL's text for the last error.
 std::string ssl_reason();
 
 /// One side of a TLS session over a socket, before, during and after its handshake.
 class SslWire : public Wire {
  public:
   enum class Side { client, server };
-  /// `context` and the socket outlive it; it stays where it is.
+  /// `context` and the socket outlive it. It cannot be moved.
   SslWire(SSL_CTX* context, int socket, Side side);
   SslWire(const SslWire&) = delete;
   SslWire& operator=(const SslWire&) = delete;
@@ -38,11 +38,11 @@ class SslWire : public Wire {
 
  protected:
   SSL* ssl() { return ssl_.get(); }
-  /// After a handshake: whether the other side is who it has to be.
+  /// After a handshake: checks the identity of the other side.
   virtual Result<void> proved() { return {}; }
-  /// Why OpenSSL gave a handshake up; asked before anything else of OpenSSL.
+  /// Why the handshake failed. Call it before any other function of OpenSSL.
   virtual Error handshake_error();
-  /// An end that the other side did not announce is a cut: bytes may be missing.
+  /// An end without a close_notify counts as an error, because bytes may be missing.
   virtual bool end_is_announced() const { return false; }
 
  private:

@@ -1,6 +1,7 @@
 #pragma once
 
-// Inside loop/ only: TCP sockets below TLS. Asio's own are not close-on-exec from birth.
+// Inside loop/ only: TCP sockets below TLS. Asio's own sockets are not close-on-exec from their
+// creation.
 
 #include <sys/socket.h>
 
@@ -12,7 +13,7 @@
 
 namespace muster::loop {
 
-/// A TCP address of a family that the kernel has.
+/// A TCP address of a family that the kernel supports.
 struct TcpAddress {
   sockaddr_storage storage{};
   socklen_t size = 0;
@@ -28,18 +29,18 @@ std::uint16_t port_of(const TcpAddress& address);
 Task<Result<std::vector<TcpAddress>>> resolve(Loop& loop, std::string host, std::uint16_t port,
                                               TimePoint deadline);
 
-/// Connected, non-blocking, without delay for small writes. `from`: an address of 127.0.0.0/8 to
-/// come from, where `address` is one of those, too. Errors: `system`, `timeout`.
+/// Connected, non-blocking, with TCP_NODELAY. `from`: a source address in 127.0.0.0/8, if `address`
+/// is in this network too. Errors: `system`, `timeout`.
 Task<Result<Fd>> tcp_connect(Loop& loop, TcpAddress address, TimePoint deadline,
                              std::string from = {});
 
-/// Listens on a numeric address; without one on all of the machine, IPv4 and, where there is IPv6,
-/// both.
+/// Listens on a numeric address; without one, on all addresses of the machine: IPv4 and, if
+/// supported, IPv6.
 Result<Fd> tcp_listen(std::uint16_t port, const std::string& address = {});
 /// The address that the socket has on this machine.
 TcpAddress own_address(const Fd& socket);
 
-/// The next connection, if one waits. Error: EAGAIN or what else is in errno.
+/// The next waiting connection. Error: errno, EAGAIN if none is waiting.
 Fd tcp_accept(const Fd& listener, TcpAddress& from);
 
 }  // namespace muster::loop

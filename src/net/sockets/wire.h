@@ -25,18 +25,18 @@ class Wire {
     Error error = {};       ///< With `failed`.
   };
   virtual ~Wire() = default;
-  /// A step of what comes before the first byte. Never `end`.
+  /// A step of the handshake before the first byte. Never `end`.
   virtual Attempt handshake() { return {}; }
-  /// Descriptors that came with the bytes are added to `fds`, where there is one to add to.
+  /// Descriptors that arrived with the bytes are added to `fds`, if it is not null.
   virtual Attempt read(char* into, std::size_t bytes_max, std::vector<Fd>* fds) = 0;
-  /// Some of the pieces' bytes, of which there are some. `more`: others follow at once. `fds`,
-  /// which may be absent, go with the first byte; emptied once sent. Never `end`.
+  /// Sends some bytes of the pieces, which must not be empty. `more`: others follow immediately.
+  /// `fds`, which may be null, are sent with the first byte and then cleared. Never `end`.
   virtual Attempt write(const iovec* pieces, int count, bool more, std::vector<Fd>* fds) = 0;
-  /// Some bytes of a file. `end` if the file is shorter.
+  /// Sends some bytes of a file. `end` if the file is shorter.
   virtual Attempt send_file(int fd, std::uint64_t offset, std::size_t bytes) = 0;
   /// True if there may be bytes that poll() does not report.
   virtual bool buffers() const { return false; }
-  /// Says goodbye, if that can be done without waiting.
+  /// Sends a close notification, if this is possible without waiting.
   virtual void goodbye() {}
 
   Attempt read(char* into, std::size_t bytes_max) { return read(into, bytes_max, nullptr); }
@@ -46,7 +46,7 @@ class Wire {
   }
 };
 
-constexpr std::size_t wire_fds_max = 4;  ///< At a time; others that come are closed.
+constexpr std::size_t wire_fds_max = 4;  ///< Per frame; further descriptors that arrive are closed.
 
 /// Descriptors pass over unix sockets only.
 std::unique_ptr<Wire> plain_wire(int socket);

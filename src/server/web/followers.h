@@ -9,22 +9,23 @@
 
 namespace muster::web {
 
-/// The streams of events that are open. When there are as many as can be, a key with more than its
-/// share gives its oldest one up for a key with fewer. Any number of threads.
+/// The open event streams. At the limit, a key that has more streams than its share loses its
+/// oldest one to a key with fewer. Thread-safe.
 class Followers {
  public:
   using Id = std::uint64_t;
   struct Limits {
     std::size_t all = 1024;
-    /// A browser has six connections to one server; those that it has left are seen at the next
-    /// beat.
+    /// A browser opens at most six connections to one server. The server notices a closed one only
+    /// when it sends the next beat, so twice as many may seem to be open.
     std::size_t of_visit = 12;
   };
   explicit Followers(Limits limits) : limits_(limits) {}
 
-  /// None: the visit has too many, or all have, and no key has many more than this one.
+  /// None if the visit has too many streams, or if the limit for all is reached and no key has many
+  /// more streams than this one.
   std::optional<Id> begin(const std::string& key, const std::string& visit);
-  /// False once it was given up, or has ended.
+  /// False once the stream has ended, or was closed in favour of another key.
   bool stays(Id id) const;
   void end(Id id);
 

@@ -12,19 +12,19 @@
 
 namespace muster::web {
 
-/// A browser that was let in.
+/// A browser that is logged in.
 struct Visit {
-  std::string id;   ///< For people and to end it by; opens nothing.
+  std::string id;   ///< Identifies the visit to users; grants no access.
   std::string key;  ///< The access key that it represents.
   UnixMillis since{0};
   UnixMillis until{0};
-  std::string browser;  ///< What it says of itself; not believed, cut.
+  std::string browser;  ///< The User-Agent header, shortened; not trusted.
 };
 
-/// Who may look at the web page: passes, which let one browser in once, and visits, which they
-/// become. Both are known by the hash of their secret alone, and are gone with the process.
+/// Logins of the web page. A pass logs one browser in, once; the login is then a visit. Passes and
+/// visits are identified by the hash of their secret, and are lost when the process exits.
 ///
-/// Any number of threads; times come in.
+/// Thread-safe. The caller passes the current time.
 class Visits {
  public:
   static constexpr UnixMillis pass_lasts{60'000};
@@ -32,12 +32,12 @@ class Visits {
   static constexpr std::size_t passes_of_key_max = 20;  ///< The oldest goes.
   static constexpr std::size_t visits_of_key_max = 20;  ///< The oldest goes.
 
-  /// The secret of a fresh pass.
+  /// Creates a pass and returns its secret.
   std::string issue_pass(const std::string& key, UnixMillis now);
   /// Returns the key for the pass, once; none if the pass was used, is too old, or never existed.
   std::optional<std::string> use_pass(std::string_view secret, UnixMillis now);
 
-  /// The secret of a fresh visit: a cookie's value.
+  /// Creates a visit and returns its secret, the value of the cookie.
   std::string begin(const std::string& key, std::string_view browser, UnixMillis now);
   /// None if it does not exist, or has expired.
   std::optional<Visit> find(std::string_view secret, UnixMillis now);

@@ -4,7 +4,7 @@
 
 namespace muster::web {
 
-/// The web page's files, as web/ has them and `sm` carries them: each packed by gzip.
+/// The files of the web page, from web/, which are embedded in `sm` and compressed with gzip.
 ///
 /// Pure: bytes of the program. Source: tools/pack_web.py, which packs them.
 struct WebFile {
@@ -13,11 +13,11 @@ struct WebFile {
   std::string_view packed;  ///< gzip
 };
 
-/// Null if web/ has no such file. "index.html" is what every view begins with.
+/// Null if web/ has no such file. Every view loads "index.html" first.
 const WebFile* find_web_file(std::string_view name);
 
 /// 16 hex digits that change with any byte of any file. Files are served in a folder of this name,
-/// so that a browser may keep them for good.
+/// so that browsers can cache them forever.
 std::string_view web_edition();
 
 }  // namespace muster::web

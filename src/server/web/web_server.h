@@ -33,14 +33,13 @@ struct LogPart;
 struct LogWish;
 class UserKeys;
 
-/// What the page needs to know about a job's log, at this moment.
+/// The current state of a job's log, for the page.
 struct WebLog {
-  std::int64_t job = 0;                              ///< Another job of the same name has another.
-  std::vector<cloudwatch::MergedLog::Host> hosts{};  ///< Empty: no host has begun.
+  std::int64_t job = 0;  ///< A later job with the same name has another number.
+  std::vector<cloudwatch::MergedLog::Host> hosts{};  ///< Empty if no host has started.
   bool ended = false;
 };
-/// The page's requests for the server's state, in addition to the API's operations. On the main
-/// loop.
+/// Queries of the page that the API's operations do not cover. Called on the main loop.
 struct WebState {
   /// Jobs by status.
   std::function<Result<Json>()> counts;
@@ -54,10 +53,11 @@ struct WebState {
 };
 
 /// The web page below /ui/: its files, logins, and its calls. A call is a POST of a JSON object to
-/// /ui/call/NAME by the page itself, with the cookie of a visit; nothing else opens one, and the
-/// cookie opens nothing else. Source: docs/decisions/0056-browsers.md.
+/// /ui/call/NAME by the page itself, with the cookie of a visit. Calls accept no other credentials,
+/// and nothing else accepts the cookie. Source: docs/decisions/0056-browsers.md.
 ///
-/// On the loops of connections, any number of threads; `api` and `state` alone on the main loop.
+/// Runs on the loops of the connections, on any number of threads. `api` and `state` are used only
+/// on the main loop.
 class WebServer {
  public:
   struct Options {
@@ -66,20 +66,19 @@ class WebServer {
     ApiHandler api;
     WebState state;
     std::function<UnixMillis()> now;  ///< Wall clock; any thread.
-    std::string store;  ///< The store's file, of which metrics and what hosts use are read.
-    const bucket::BucketStore* buckets;  ///< None: S3 is elsewhere.
-    std::vector<std::string> names;      ///< By which others call the server, in small letters.
-    std::size_t followers_max;           ///< Streams of events at the same time.
+    std::string store;  ///< The store's file, from which metrics and hosts' resource use are read.
+    const bucket::BucketStore* buckets;  ///< Null if S3 is another service.
+    std::vector<std::string> names;      ///< Host names of this server, in lower case.
+    std::size_t followers_max;           ///< Limit of open event streams.
   };
   explicit WebServer(Options options)
       : options_(std::move(options)), followers_({.all = options_.followers_max}) {}
 
   /// Any request below /ui.
   loop::Task<void> answer(http::Exchange& exchange);
-  /// A link that opens the page once, as seen from the server: a path. For `key`, which has signed
-  /// for it.
+  /// Returns the path of a login link that can be used once. `key` signed the request for it.
   std::string link(const std::string& key);
-  /// Events end at once: they would be waited for.
+  /// Ends all event streams immediately, because stopping the server would otherwise wait for them.
   void stop() { stopping_ = true; }
 
  private:
@@ -101,7 +100,7 @@ class WebServer {
   loop::Task<Result<std::string>> log_news(http::Exchange& exchange, Followed& seen, bool changed);
   std::optional<web::Visit> visit_of(http::Exchange& exchange);
 
-  /// Asks the server's own API, on behalf of a visit's key, once the input is found valid.
+  /// Validates the input, then calls the server's own API with the key of the visit.
   loop::Task<Result<Json, aws::Refusal>> ask(http::Exchange& exchange, api::Request request);
   loop::Task<Result<Json, aws::Refusal>> operate(Call& call);
   loop::Task<Result<Json, aws::Refusal>> visit(Call& call);
@@ -121,7 +120,7 @@ class WebServer {
   static Result<cloudwatch::MergedLog::Found> find_in_view(Book& book, const LogWish& wish,
                                                            const re2::RE2& wanted,
                                                            std::uint64_t from, std::size_t most);
-  /// Reads in a thread, in turn with other keys.
+  /// Reads in a thread, when it is the key's turn.
   loop::Task<Result<Json, aws::Refusal>> read_metrics(
       Call& call, std::function<Result<Json>(store::MetricReader&)> read);
   loop::Task<void> download_csv(http::Exchange& exchange, std::string key,
@@ -151,7 +150,7 @@ class WebServer {
   web::Visits visits_;
   std::atomic<bool> stopping_ = false;
   web::Followers followers_;
-  // Keys take turns. A page with many charts asks for all of them at once.
+  // Keys take turns, because a page with many charts requests all of them at once.
   loop::Turns metric_reads_{{.at_once = 4, .of_party = 3, .waiting_of_party = 128}};
   loop::Turns log_reads_{{.at_once = 8, .of_party = 6, .waiting_of_party = 128}};
   loop::Turns object_reads_{{.at_once = 4, .of_party = 3, .waiting_of_party = 128}};

@@ -22,32 +22,33 @@ namespace muster::server {
 
 /// True if others cannot eavesdrop: the connection uses TLS, or stays on this machine.
 bool secrets_may_pass(const http::Incoming& incoming);
-/// Answers {"message"}.
+/// Responds with {"message"}.
 loop::Task<void> refuse(http::Exchange& exchange, int status, std::string text);
-/// A part of the query of a GET; empty: it has none.
+/// A parameter of a GET's query; empty if it is missing.
 std::string asked(const http::Exchange& exchange, std::string_view wanted);
-/// A file name about `job`; text that is not a valid job name is left out.
+/// A file name for `job`, which is "job" if `job` has characters other than those of a job name.
 std::string file_name(const std::string& job, std::string_view ending);
-/// The head of a file that a browser keeps.
+/// The response head of a file that the browser downloads.
 http::Reply file_head(const std::string& type, const std::string& name);
 
-/// Beyond any date; its milliseconds, and sums of two of them, are numbers still.
+/// Later than any real date, but its milliseconds, and the sum of two such values, still fit into
+/// the type.
 constexpr std::int64_t second_max = std::int64_t{1} << 40;
-/// What a chart shows: seconds since 1970 or steps, and in how many parts.
+/// The range of a chart, in seconds since 1970 or in steps, and its number of buckets.
 struct ChartRange {
   std::int64_t from = 0;
   std::int64_t to = 0;
   std::int64_t buckets = 0;
 };
-/// "from", "to" and "buckets" of a call. Error: one lies outside; `most_as_text` is `buckets_max`
-/// for people.
+/// Reads "from", "to" and "buckets" of a call. Error: a value is out of range. `most_as_text` is
+/// `buckets_max` in the error message.
 Result<ChartRange> chart_range(const Json& input, std::int64_t buckets_max,
                                const std::string& most_as_text, bool by_step = false);
 /// [number, least, most, mean, count] of each bucket that has values.
 Json chart_json(const cloudwatch::MetricBuckets& buckets, std::int64_t from);
 
-/// Runs `work` in a thread, when it is the turn of `key`. Error: `denied` if too many calls of it
-/// wait; otherwise the work's own.
+/// Runs `work` in a thread when it is the turn of `key`. Errors: `denied` if too many calls of this
+/// key are waiting; errors of `work`.
 template <class Work>
 loop::Task<std::invoke_result_t<Work&>> in_turn(loop::Turns& turns, http::Exchange& exchange,
                                                 std::string key, Work work) {
@@ -55,12 +56,12 @@ loop::Task<std::invoke_result_t<Work&>> in_turn(loop::Turns& turns, http::Exchan
   if (!turn) co_return turn.error();
   co_return co_await loop::in_thread(exchange.loop(), std::move(work));
 }
-/// Why something is not read: 503 for `denied`.
+/// The response to an error of a read: status 503 for `denied`.
 aws::Refusal unread(const Error& error);
-/// As unread(), for a log; a job without one is the caller's error.
+/// As unread(), for a log. A job without a log is an error of the caller.
 aws::Refusal no_book(const Error& error);
 
-/// Lives in the coroutine that answers the exchange, for as long as that.
+/// A local variable of the coroutine that responds to the exchange.
 struct WebServer::Call {
   http::Exchange& exchange;
   web::Visit visit;
@@ -79,7 +80,7 @@ struct LogWish {
 /// "rank", "stream", "level" and "fold", as `part` gives them; empty: not wanted.
 Result<LogWish, aws::Refusal> log_wish(const std::function<std::string(const char* name)>& part);
 
-/// A job's log as pages read it, all of them the same one. One thread at a time.
+/// A job's log, shared by all pages that read it. One thread at a time.
 struct WebServer::Book {
   Book(const std::vector<cloudwatch::MergedLog::Host>& of, std::uint64_t its_edition)
       : hosts(of), edition(its_edition), log(of) {}
@@ -90,21 +91,21 @@ struct WebServer::Book {
   };
   std::mutex mutex;
   std::vector<cloudwatch::MergedLog::Host> hosts;
-  /// Other books have other ones, of a job that was submitted again, too: numbers of lines and rows
-  /// mean nothing beyond a book.
+  /// Differs for each book, even for a job that was submitted again, because the numbers of lines
+  /// and rows are valid only for one book.
   const std::uint64_t edition;
   cloudwatch::MergedLog log;
   std::list<View> views;   ///< Most recently used first.
-  std::uint64_t used = 0;  ///< The higher the later; WebServer's mutex guards it.
+  std::uint64_t used = 0;  ///< Grows with each use; guarded by WebServer's mutex.
 
-  /// The view for a wish, which has looked on at the log for a while. Error: `system`; `denied` if
-  /// others are in use, and there is no room for one more.
+  /// The view for a wish, after it has read more of the log for a limited time. Errors: `system`;
+  /// `denied` if the limit of views in use is reached.
   Result<cloudwatch::LogView*> view(const LogWish& wish);
   Result<cloudwatch::LogView*> find_view(const LogWish& wish);
   bool makes_room(std::size_t more, TimePoint now);
 };
 
-/// What a page that follows a job's log knows of it.
+/// The last state of a job's log that was sent to a page that follows it.
 struct WebServer::Followed {
   std::string job;
   WebLog log{};
@@ -112,11 +113,11 @@ struct WebServer::Followed {
   std::optional<State> told{};  ///< The job's number, bytes, and whether they are all.
 };
 
-/// What of a log a page asks for.
+/// The part of a log that a page requests.
 struct LogPart {
   LogWish wish{};
-  std::optional<std::int64_t> from{};  ///< A line's number; in a view a row's. None: the last ones.
-  std::optional<std::int64_t> line{};  ///< A line's number whose row is looked for.
+  std::optional<std::int64_t> from{};  ///< A line or, in a view, a row. None: the last lines.
+  std::optional<std::int64_t> line{};  ///< The number of a line, to find its row.
   std::size_t count = 0;
   std::size_t line_bytes = 0;
 };
