@@ -18,7 +18,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* mount_folder = "/sys/fs/cgroup";
-/// Version 1 has the most that it can count, less a page, in place of a word.
+/// Version 1 reports the largest possible value, rounded down to a page, instead of a word for "no
+/// limit".
 constexpr std::int64_t no_limit = std::int64_t{1} << 60;
 
 std::vector<std::string> folders_in(const std::string& path) {
@@ -41,7 +42,7 @@ void collect(const std::string& folder, std::set<int>& pids) {
   for (const std::string& child : folders_in(folder)) collect(child, pids);
 }
 
-/// With version 2 a group may be without a controller: what it uses counts in the one above.
+/// With version 2, a group may lack a controller; the group above then accounts for its use.
 std::string counting_group(const std::string& root, std::string path, const char* file) {
   std::error_code code;
   if (!fs::exists(root + path, code)) return path;

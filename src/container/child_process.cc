@@ -24,7 +24,8 @@ bool Process::takes(int number) const {
   std::uint64_t taken = 0;
   for (const std::string& line : split(text, '\n')) {
     const std::vector<std::string> words = split_words(line);
-    // Not exec'ed yet: Go catches all signals, and drops those without a handler.
+    // Before the exec, the process is still runc: Go catches all signals, and drops those without a
+    // handler.
     if (words.size() == 2 && words[0] == "Name:" && words[1].starts_with("runc")) return false;
     if (words.size() == 3 && words[0] == "NSpid:" && words[2] != "1") return true;
     if (words.size() != 2 || (words[0] != "SigBlk:" && words[0] != "SigCgt:")) continue;

@@ -54,7 +54,8 @@ std::optional<Cpus> choose_cpus(const Cpus& all, const std::vector<Cpus>& taken,
 CpuShares cpu_shares() {
   CpuShares shares;
   for (const std::string& root : cgroup_roots()) {
-    // Version 1 has it in the root of its own hierarchy, version 2 the effective ones.
+    // Version 1 lists the processors in the root of its own hierarchy, version 2 in
+    // cpuset.cpus.effective.
     Cpus all = cpus_in(root + "/cpuset.cpus");
     if (all.empty()) all = cpus_in(root + "/cpuset.cpus.effective");
     if (all.empty()) continue;

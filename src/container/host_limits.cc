@@ -27,12 +27,12 @@ bool is_there(const std::string& path) {
   return ::access(path.c_str(), F_OK) == 0;
 }
 
-/// A file that some kernels do not have: of swap, for one.
+/// A file that some kernels lack, for example the one for swap.
 Result<void> set_if_there(const std::string& file, const std::string& value) {
   return is_there(file) ? tell_kernel(file, value) : Result<void>();
 }
 
-/// Version 2 hands a controller on from each group to those in it.
+/// With version 2, each group must enable its controllers for its child groups.
 Result<void> make_group(const std::string& root, const std::string& path, bool unified) {
   std::string at = root;
   for (const std::string& name : split(path.substr(1), '/')) {
@@ -91,7 +91,7 @@ Result<void> limit_cgroup(const std::string& path, const JobLimits& limits) {
   for (const std::string& root : cgroup_roots()) {
     const bool unified = is_there(root + "/cgroup.subtree_control");
     const std::string group = root + path;
-    // A hierarchy of version 2 beside those of version 1 has no controllers left.
+    // A hierarchy of version 2 that is mounted next to those of version 1 has no controllers left.
     if (unified &&
         read_file(root + "/cgroup.controllers").value_or("").find("memory") == std::string::npos)
       continue;
@@ -106,7 +106,7 @@ Result<void> limit_cgroup(const std::string& path, const JobLimits& limits) {
     } else if (of_memory) {
       TRY(tell_kernel(group + "/memory.limit_in_bytes", memory));
       TRY(set_if_there(group + "/memory.memsw.limit_in_bytes", memory));
-      // Where the kernel does not count swap this still keeps what jobs allocate out of it.
+      // If the kernel does not account for swap, this still keeps the jobs' memory out of it.
       TRY(set_if_there(group + "/memory.swappiness", "0"));
     }
     if (of_processes) TRY(tell_kernel(group + "/pids.max", processes));

@@ -55,7 +55,7 @@ class Holder {
     if (!fd) return fail_errno(file(name));
     return fd;
   }
-  /// The kernel takes a map in one write, or not at all.
+  /// The kernel accepts a map only in a single write.
   Result<void> write(const char* name, const std::string& text) const {
     return tell_kernel(file(name), text);
   }

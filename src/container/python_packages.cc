@@ -1,6 +1,6 @@
 #include "container/python_packages.h"
 
-// The archive's bytes. CMake packs it first and says where it is.
+// The archive, which CMake creates before it compiles this file.
 __asm__(
     ".pushsection .rodata\n"
     "muster_python_packages_begin:\n"

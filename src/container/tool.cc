@@ -22,7 +22,7 @@ constexpr const char* administrators_path = ":/usr/local/sbin:/usr/sbin:/sbin:/u
 constexpr std::size_t complaint_bytes_max = 4096;
 constexpr std::chrono::seconds time_max{20};
 
-/// Waits for the end of a child of ours; kills it when its time is over.
+/// Waits for a child process, and kills it at the time limit.
 Result<void> ended(pid_t pid, const std::string& name, const Fd& complaints) {
   const Fd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
   pollfd end{pidfd.get(), POLLIN, 0};

@@ -16,14 +16,14 @@
 namespace muster::container {
 namespace {
 
-/// Other processes take devices, too: the loser of a race asks for the next one.
+/// Other processes use loop devices too. If one of them is faster, try the next device.
 constexpr int attempts_max = 256;
-/// The volume is useless after a crash: no flush of the machine's disk when a program syncs its
-/// files.
+/// The volume is not used after a crash, so the machine's disk is not flushed when a program syncs
+/// its files.
 constexpr const char* options = "noinit_itable,nobarrier";
 
-/// A loop device over `image` that is gone when nothing uses it any more; by its path. `device`
-/// holds it until it is mounted.
+/// The path of a loop device for `image`, which the kernel removes when it is no longer used.
+/// `device` keeps it until it is mounted.
 Result<std::string> attach(const Fd& image, Fd& device) {
   const Fd control(::open("/dev/loop-control", O_RDWR | O_CLOEXEC));
   if (!control) return fail_errno("cannot open /dev/loop-control");
@@ -42,8 +42,8 @@ Result<std::string> attach(const Fd& image, Fd& device) {
   return fail(Errc::system, "no loop device is free");
 }
 
-/// No journal, nothing kept for root, tables zeroed when they are needed: what is in it is thrown
-/// away with it, and a sparse file reads as zeros anyway.
+/// No journal, no blocks reserved for root, lazily initialized tables: the volume is deleted with
+/// its host, and a sparse file reads as zeros anyway.
 Args make_file_system(const std::string& program, const std::string& image) {
   return {program,
           "-q",

@@ -18,8 +18,8 @@
 namespace muster::container {
 namespace {
 
-/// Below a tmpfs that covers `place` in a mount namespace of the calling thread's own: a lower and
-/// an upper folder, and both as one.
+/// Tests an overlay: in the calling thread's own mount namespace, mounts a tmpfs over `place`, with
+/// a lower and an upper folder in it.
 std::string why_no_overlay(const std::string& place) {
   if (::unshare(CLONE_FS | CLONE_NEWNS) != 0) return errno_text("cannot create a mount namespace");
   if (::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0)
@@ -35,7 +35,7 @@ std::string why_no_overlay(const std::string& place) {
   return {};
 }
 
-/// In a thread: a namespace of a thread's own goes with it.
+/// Runs in a thread, because the thread's namespace disappears with it.
 std::string try_mounts() {
   const Result<std::string> place = make_private_folder("/run/muster", "ability-");
   if (!place) return place.error().text;
@@ -46,7 +46,8 @@ std::string try_mounts() {
   return why;
 }
 
-/// The group that a process's memory counts in is the one whose limit must hold below it.
+/// Uses the group that accounts for the process's memory, because its limit must also apply to the
+/// new group.
 std::string try_group() {
   const std::string own = memory_cgroup(read_file("/proc/self/cgroup", 65536).value_or(""));
   const std::string path = cgroup_below(own, "muster-ability-" + std::to_string(::getpid()));

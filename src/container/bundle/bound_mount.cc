@@ -25,8 +25,8 @@ Result<Fd> open_without_links(const std::string& path) {
   return fd;
 }
 
-/// A mount of what is open and of all that is mounted in it, nowhere yet. `owners`: a user
-/// namespace that translates them; -1: none.
+/// A detached mount of an open folder or file with all mounts inside it. `owners`: a user namespace
+/// that translates owners; -1: none.
 Result<Fd> clone_tree(const Fd& source, const std::string& path, bool writable, int owners) {
   Fd tree(::open_tree(source.get(), "",
                       AT_EMPTY_PATH | AT_RECURSIVE | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC));
@@ -51,9 +51,9 @@ Result<void> make_target(const std::string& target, bool folder) {
 }
 
 Result<Fd> writable_tree(const Fd& source, const job::BoundPath& bound, const IdMap& ids) {
-  // What a host's root writes there is its user's then, as it should be.
+  // Files that the host's root creates there then belong to the user, as intended.
   if (ids.rootless) return clone_tree(source, bound.outside, true, -1);
-  // Root of a host without a user namespace of its own has rights over every owner's files.
+  // Without its own user namespace, a host's root could access the files of every owner.
   if (!ids)
     return fail(Errc::unsupported, bound.outside +
                                        ": rw requires hosts with user namespaces, which this "

@@ -28,21 +28,23 @@ constexpr const char* pip_conf_path = "/run/muster/pip.conf";
 constexpr const char* one_machine_lost_after = "60";  // Seconds.
 /// Source: sched-bwc of the kernel; its own default, and Docker's.
 constexpr std::int64_t cpu_period_us = 100000;
-/// Before anything else of the machine's when its memory runs out. Source: proc(5), oom_score_adj.
+/// Hosts are killed first when the machine's memory runs out. Source: proc(5), oom_score_adj.
 constexpr int oom_score = 500;
-/// Where pip puts what a user installs for himself, in an image that he may not change.
+/// The folder of pip's user installs, for images that the user cannot change.
 constexpr const char* user_packages_folder = "/tmp/.muster-image/python";
 constexpr const char* default_path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-/// What root in a container is used to and installers need; none that reaches the machine.
+/// The capabilities that root normally has in a container and that installers need; none of them
+/// affects the machine.
 const char* const capabilities[] = {"CAP_CHOWN",  "CAP_DAC_OVERRIDE", "CAP_FOWNER",
                                     "CAP_FSETID", "CAP_KILL",         "CAP_NET_BIND_SERVICE",
                                     "CAP_SETGID", "CAP_SETUID"};
-/// Besides, what an image's own sshd needs: it serves a stranger from an empty root.
+/// Also needed by an image's own sshd, which moves unauthenticated connections to an empty root.
 constexpr const char* image_capability = "CAP_SYS_CHROOT";
 
 /// Files that reveal facts about the whole machine or the kernel's memory only to root, which a
-/// host's root is: those that Docker masks, and similar ones. Paths that a kernel lacks do no harm.
+/// host's root is: those that Docker masks, and similar ones. Paths that a kernel does not have are
+/// ignored.
 const char* const masked_kernel_paths[] = {
     "/proc/acpi",          "/proc/allocinfo",     "/proc/asound",
     "/proc/dynamic_debug", "/proc/interrupts",    "/proc/iomem",
@@ -59,7 +61,7 @@ const char* const masked_kernel_paths[] = {
 const char* const readonly_kernel_paths[] = {"/proc/bus",      "/proc/fs",  "/proc/irq",
                                              "/proc/pressure", "/proc/sys", "/proc/sysrq-trigger"};
 
-/// tty, of Debian and most others.
+/// The group tty in Debian and most other distributions.
 constexpr std::uint32_t terminal_group = 5;
 
 /// False for an id that does not map to a user in the host's user namespace.
@@ -77,7 +79,7 @@ Json list(const char* const (&items)[count]) {
   return json;
 }
 
-/// The interface that hosts of the job have in common.
+/// The name of the network interface in all hosts of the job.
 std::string interface_of(const job::HostSpec& spec) {
   if (!spec.interface.empty()) return spec.interface;
   return spec.spec.network == job::Network::host ? "lo" : "eth0";
@@ -89,16 +91,16 @@ Json mount(const std::string& destination, const char* type, const char* source,
       {"destination", destination}, {"type", type}, {"source", source}, {"options", options}};
 }
 
-/// An ordinary user has what is mounted inside along, or nothing.
+/// An ordinary user can bind-mount only a complete mount tree.
 Json bind_mount(const Bind& bind, std::size_t number, bool rootless) {
   std::vector<std::string> options = {bind.bound || rootless ? "rbind" : "bind", "rprivate",
                                       bind.read_only ? "ro" : "rw", "nosuid"};
   options.emplace_back(bind.is_device ? "noexec" : "nodev");
-  if (bind.target == sys_path) options.emplace_back("noexec");  // As it is mounted.
+  if (bind.target == sys_path) options.emplace_back("noexec");  // As on the machine.
   return mount(bind.target, "bind", shown_place(number).c_str(), options);
 }
 
-/// True where a program of the user's is started in place of `train`.
+/// True if the user's own program is started instead of `train`.
 bool has_own_entry(const job::HostSpec& spec, const Facts& facts) {
   return facts.args.empty() && (spec.spec.image || !spec.spec.entrypoint.empty());
 }
@@ -121,7 +123,8 @@ std::string train_path(const job::HostSpec& spec) {
   return folder_of_programs(spec) + "/train";
 }
 
-/// File systems in memory at places where the machine has its own; an image brings these along.
+/// File systems in memory that replace folders of the machine; hosts with an image use the image's
+/// folders.
 void add_own_places(const job::HostSpec& spec, const HostLimits& limits, Json& all) {
   const auto size = [](std::int64_t bytes) { return "size=" + std::to_string(bytes); };
   if (spec.spec.image) {
@@ -149,7 +152,8 @@ Json mounts(const job::HostSpec& spec, const Facts& facts) {
             {"nosuid", "noexec", "nodev", "mode=1777", size(limits.shm_bytes)}),
       mount("/dev/mqueue", "mqueue", "mqueue", {"nosuid", "noexec", "nodev"}),
   });
-  // The machine's network is not the host's: its sysfs can be shown to it, not mounted by it.
+  // A host in the machine's network does not own this network, so it can only bind-mount the
+  // machine's sysfs.
   if (!job::shares_network(spec))
     all.push_back(mount(sys_path, "sysfs", "sysfs", {"nosuid", "noexec", "nodev", "ro"}));
   add_own_places(spec, limits, all);
@@ -159,7 +163,7 @@ Json mounts(const job::HostSpec& spec, const Facts& facts) {
   return all;
 }
 
-/// What PID 1 starts: the job's entry point, an image's, or `train`.
+/// The program that PID 1 starts: the job's entry point, the image's entry point, or `train`.
 Args host_command(const job::HostSpec& spec) {
   if (spec.spec.image)
     return job::command_of(*spec.spec.image, spec.spec.entrypoint, spec.spec.arguments);
@@ -179,7 +183,7 @@ Json limits_of_process(const job::HostSpec& spec, const Facts& facts) {
                                 {"soft", open_files(facts.open_files_max)},
                                 {"hard", facts.open_files_max}},
                            Json{{"type", "RLIMIT_CORE"}, {"soft", 0}, {"hard", 0}}});
-  // In place of a control group's limit: each user namespace counts its processes for itself.
+  // Replaces the limit of a control group, because each user namespace counts its own processes.
   if (facts.rootless)
     list.push_back({{"type", "RLIMIT_NPROC"},
                     {"soft", facts.limits.processes},
@@ -189,22 +193,23 @@ Json limits_of_process(const job::HostSpec& spec, const Facts& facts) {
   return list;
 }
 
-/// A host's limit, as programs count processors.
+/// A host's CPU limit as a number of processors for programs.
 std::int64_t cpus_of(std::int64_t millis) {
   return (millis + 999) / 1000;
 }
 
-/// How many processes the job's MPI starts on a host, 1 without it.
+/// The number of processes that MPI starts on a host; 1 without MPI.
 std::int64_t processes_of(const job::Spec& spec) {
   const auto found = spec.hyperparameters.find("sagemaker_mpi_num_of_processes_per_host");
   if (found == spec.hyperparameters.end()) return 1;
-  std::string text = found->second;  // The SDKs quote numbers or not.
+  std::string text = found->second;  // Some SDKs send numbers as quoted strings.
   std::erase(text, '"');
   return std::max<std::int64_t>(parse_integer(text).value_or(1), 1);
 }
 
-/// OpenMP starts a thread for each processor that it sees, in each process: those of a limited host
-/// would only wait for each other. Processors of its own a lone process sees by itself.
+/// OpenMP starts a thread for each processor that it sees, in each process; with a CPU limit, these
+/// threads would only wait for each other. A single process with its own processors sees the right
+/// number without this.
 void limit_threads(const job::HostSpec& spec, const Facts& facts, Env& env) {
   const std::int64_t millis = job::cpu_millis_of(spec.spec, spec.host);
   const std::int64_t processes = processes_of(spec.spec);
@@ -219,7 +224,8 @@ Json process(const job::HostSpec& spec, const Facts& facts) {
   Json env = Json::array();
   for (const auto& [name, value] : first.env) env.push_back(name + "=" + value);
   const Json held = held_capabilities(spec);
-  // A user that an image names has none, as in other engines; what it starts may have none either.
+  // As in other engines, a user that the image names has no capabilities, and neither do its child
+  // processes.
   const Json used = facts.user.uid == 0 ? held : Json::array();
   return Json{{"terminal", false},
               {"user", {{"uid", facts.user.uid}, {"gid", facts.user.gid}}},
@@ -232,7 +238,7 @@ Json process(const job::HostSpec& spec, const Facts& facts) {
               {"rlimits", limits_of_process(spec, facts)}};
 }
 
-/// Nothing but the host's own; the runtime adds what every container has, /dev/null and the like.
+/// Only the host's own devices; the runtime adds the standard ones, such as /dev/null.
 Json allowed_devices(const job::HostSpec& spec) {
   Json list = Json::array({Json{{"allow", false}, {"access", "rwm"}}});
   for (const job::DeviceNode& node : spec.devices.nodes)
@@ -258,8 +264,8 @@ Json resources(const job::HostSpec& spec, const Facts& facts) {
   return json;
 }
 
-/// Files that the host's root creates in a folder of the machine belong to a user there: one with a
-/// set-id bit would give that user's rights to any user who runs it.
+/// Files that the host's root creates in a bound folder belong to a user of the machine. A setuid
+/// file would give that user's rights to every user who runs it.
 bool may_set_ids(const job::HostSpec& spec) {
   return std::none_of(spec.spec.bound.begin(), spec.spec.bound.end(),
                       [](const job::BoundPath& bound) { return bound.writable; });
@@ -280,8 +286,8 @@ Json linux_part(const job::HostSpec& spec, const Facts& facts) {
              {"maskedPaths", masked},
              {"readonlyPaths", list(readonly_kernel_paths)},
              {"seccomp", seccomp_profile(may_set_ids(spec))}};
-  // If no group can be created, the runtime does without one, unless it is named. A path that does
-  // not begin with '/' is below the group of the runtime's caller.
+  // If no group can be created, the runtime continues without one, unless the bundle names one. A
+  // path that does not begin with '/' is below the group of the runtime's caller.
   if (!facts.rootless)
     linux["cgroupsPath"] = spec.in_step ? step_cgroup_name(spec) : cgroup_path(spec);
   if (facts.user_namespace.empty()) return linux;
@@ -317,7 +323,7 @@ bool has_driver_libraries(const job::HostSpec& spec) {
                      });
 }
 
-/// The lines of a hosts(5) file that name no host of the job.
+/// The lines of a hosts(5) file that do not name a host of the job.
 std::string without_hosts(const std::string& file, const job::HostSpec& spec) {
   std::string kept;
   for (const std::string& line : split(file, '\n')) {
@@ -331,7 +337,7 @@ std::string without_hosts(const std::string& file, const job::HostSpec& spec) {
   return kept;
 }
 
-/// After the existing ones: an image's own choice of a library has priority.
+/// Appended, so that the image's own libraries take precedence.
 void append_folder(std::string& folders, const std::string& folder) {
   folders += folders.empty() ? folder : ":" + folder;
 }
@@ -372,7 +378,7 @@ std::string step_cgroup_name(const job::HostSpec& spec) {
 
 std::vector<std::string> ml_places(const job::HostSpec& spec, const Facts& facts) {
   if (!spec.spec.image) return {""};
-  // An image may bring its code in /opt/ml/code, and more beside what SageMaker mounts.
+  // An image may contain code in /opt/ml/code, and other files next to SageMaker's mounts.
   std::vector<std::string> places = {"/input", "/model", "/output"};
   const bool staged =
       std::find(facts.staged.begin(), facts.staged.end(), "/code") != facts.staged.end();
@@ -429,11 +435,12 @@ Command first_process(const job::HostSpec& spec, const Facts& facts) {
   limit_threads(spec, facts, command.env);
   if (spec.spec.image && !spec.spec.image->environment.contains("HOME"))
     command.env["HOME"] = facts.user.home;
-  // A program of the user's sees nothing of ours; the operators that it may start find it.
+  // The user's own program does not get MUSTER_* variables; operators that it starts read them from
+  // the file.
   if (has_own_entry(spec, facts)) job::take_host_settings(command.env);
   if (!command.argv.empty()) return command;
   command.argv = {sm_path(spec), "init", "--lifeline", std::to_string(lifeline_fd)};
-  // `train` sees to its ranks itself; what else runs may not hand a stop on.
+  // `train` stops its ranks itself; other programs may not forward a stop signal.
   if (has_own_entry(spec, facts)) command.argv.push_back("--everyone");
   command.argv.push_back("--");
   const Args program = host_command(spec);
@@ -455,10 +462,11 @@ Command first_process_in(const job::HostSpec& spec, Command enter) {
 
 std::string host_variables(const job::HostSpec& spec, const Facts& facts, const Env& given) {
   Env env = given;
-  // Apart from the node's own packages: a user other than the image's may not install there.
+  // Separate from the node's user packages, because only the image's own user can install packages
+  // in the image.
   env["PYTHONUSERBASE"] = user_packages_folder;
   for (const auto& [name, value] : first_process(spec, facts).env) env[name] = value;
-  // Both are the image's where the job does not say more.
+  // Both come from the image, unless the job sets them.
   for (const char* name : {"PATH", "HOME"}) {
     env.erase(name);
     const Env::const_iterator own = spec.spec.environment.find(name);
@@ -484,7 +492,8 @@ std::map<std::string, std::string> etc_files(const job::HostSpec& spec,
   const Result<std::optional<Doorway>> s3 = doorway(spec.spec.s3);
   if (!spec.light && !spec.in_step && s3 && *s3 && !(*s3)->name.empty())
     hosts += (*s3)->address + " " + (*s3)->name + "\n";
-  // The job's network leads nowhere else: with no server named, a foreign name fails at once.
+  // The job's network has no outside connection. Without a name server, unknown names fail
+  // immediately.
   return {{"hosts", hosts},
           {"hostname", spec.host + "\n"},
           {"resolv.conf", "options timeout:1 attempts:1\n"}};
@@ -532,13 +541,13 @@ Env host_environment(const job::HostSpec& spec) {
       {"TRAINING_JOB_ARN", "arn:aws:sagemaker:local:000000000000:training-job/" + spec.spec.name},
       {"CURRENT_HOST", spec.host},
       {"DMLC_INTERFACE", interface_of(spec)},
-      // A host's root is the job's one user: an mpirun of the job's own may run as it.
+      // A host has only the root user, so the job's own mpirun must be allowed to run as root.
       {"OMPI_ALLOW_RUN_AS_ROOT", "1"},
       {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"},
       {"MUSTER_STOP_DEADLINE", seconds_text(spec.spec.grace)}};
   for (const auto& [name, value] : told) env[name] = value;
-  // The hosts of one machine have no network between them that could fail, and their stewards tell
-  // when one ends. One that is silent here is alive, and its `train` waits for a processor.
+  // The network between hosts on one machine cannot fail, and stewards report when a host ends. A
+  // silent host is therefore alive, but its `train` is waiting for a processor.
   if (!spec.light && !spec.in_step) env["MUSTER_LOST_AFTER"] = one_machine_lost_after;
   if (const std::int64_t millis = job::cpu_millis_of(spec.spec, spec.host); millis > 0)
     env["MUSTER_NUM_CPUS"] = std::to_string(cpus_of(millis));
@@ -567,8 +576,8 @@ Env host_environment(const job::HostSpec& spec) {
 
 std::string host_settings(const job::HostSpec& spec) {
   Env env = host_environment(spec);
-  // Programs that need the stream open init's end: a program between them may have closed its own,
-  // or use the number for something else.
+  // Programs open the stream through init's descriptor, because a program in between may have
+  // closed its own, or may use the number for another file.
   env["MUSTER_STEWARD_FD"] =
       spec.light ? light_stream_path : "/proc/1/fd/" + std::to_string(steward_stream_fd);
   return job::take_host_settings(env);

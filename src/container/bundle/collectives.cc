@@ -7,8 +7,8 @@ namespace muster::container {
 namespace {
 
 struct Pair {
-  const char* name;   ///< In newer versions of torch.
-  const char* older;  ///< In older ones, which newer ones read, too.
+  const char* name;   ///< The name in newer versions of torch.
+  const char* older;  ///< The name in older versions, which newer versions also read.
 };
 constexpr Pair buffer_size{"TORCH_FR_BUFFER_SIZE", "TORCH_NCCL_TRACE_BUFFER_SIZE"};
 constexpr Pair dump_file{"TORCH_FR_DUMP_TEMP_FILE", "TORCH_NCCL_DEBUG_INFO_TEMP_FILE"};
@@ -17,7 +17,7 @@ bool sets(const Env& env, const Pair& pair) {
   return env.contains(pair.name) || env.contains(pair.older);
 }
 
-/// Someone who sets one of the names means both.
+/// If one of the two names is set, the other is not added.
 void set_pair(const job::HostSpec& spec, const Pair& pair, const std::string& value, Env& env) {
   if (sets(env, pair) || sets(spec.spec.environment, pair)) return;
   env[pair.name] = value;
@@ -35,7 +35,7 @@ bool records_flights(const job::HostSpec& spec) {
 void set_collectives(const job::HostSpec& spec, const std::string& interface, Env& env) {
   // On the machine's own network NCCL's choice is better: it prefers InfiniBand.
   if (!job::shares_network(spec)) {
-    env.try_emplace("NCCL_SOCKET_IFNAME", "=" + interface);  // Else NCCL takes it as a prefix.
+    env.try_emplace("NCCL_SOCKET_IFNAME", "=" + interface);  // Without "=", it is a prefix.
     env.try_emplace("GLOO_SOCKET_IFNAME", interface);
   }
   if (spec.devices.gpus.empty()) return;

@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr unsigned masked_bits = 07022;  ///< What mkdir(2) leaves out under a steward's umask, 022.
+constexpr unsigned masked_bits = 07022;  ///< Removed by mkdir(2) or a steward's umask, 022.
 
 struct Folder {
   const char* path;
@@ -33,12 +33,12 @@ struct Link {
 constexpr Link links[] = {
     {"/var/run", "/run"}, {"/var/lock", "/run/lock"}, {"/etc/mtab", "/proc/self/mounts"}};
 
-/// The host's root as it grows.
+/// The host's root while it is being built.
 class Skeleton {
  public:
   Skeleton(const std::string& root, const IdMap& ids) : root_(root), ids_(ids) {}
 
-  /// With the folders above it.
+  /// Also creates the parent folders.
   Result<void> folder(const std::string& path, unsigned mode = 0755) {
     const std::string at = root_ + path;
     if (::mkdir(at.c_str(), mode) == 0) {
@@ -62,7 +62,7 @@ class Skeleton {
     TRY(write_file(at, text));
     return give(at, ids_);
   }
-  /// As it is on the machine, whose owner may be anybody; nothing if not everybody may read it.
+  /// Copies a file of the machine, regardless of its owner; skips it if not all users can read it.
   Result<void> copy(const std::string& path) {
     struct stat info {};
     if (::stat(path.c_str(), &info) != 0 || (info.st_mode & S_IROTH) == 0) return {};

@@ -7,7 +7,7 @@ bool is_path(const job::Image& image) {
   return image.name.starts_with('/');
 }
 
-/// Both programs' lists of mounts have characters that part their fields.
+/// Both tools use some characters as separators in their lists of mounts.
 Result<void> check_shown(const ToolPlace& place) {
   for (const std::string& path : place.shown)
     if (path.find_first_of(":, \t\n\\\"") != std::string::npos)
@@ -27,8 +27,8 @@ ToolPlan plan_apptainer(const job::Image& image, const ToolPlace& place) {
     plan.before.push_back(std::move(pull));
     file = place.inside + "/image.sif";
   }
-  // The image's variables and the job's own alone, not the node's; and without the set-uid program,
-  // which has no rights in a light host's user namespace.
+  // Only the variables of the image and of the job, not those of the node. Without the setuid
+  // program, which has no privileges in a light host's user namespace.
   Args argv = {place.program, "--quiet", "exec", "--userns", "--cleanenv"};
   for (const std::string& path : place.shown) {
     argv.emplace_back("--bind");
@@ -42,13 +42,15 @@ ToolPlan plan_apptainer(const job::Image& image, const ToolPlace& place) {
   return plan;
 }
 
-/// What enroot keeps goes with the host; what it has downloaded is the user's, as his settings say.
+/// enroot's containers are removed with the host; its download cache belongs to the user and
+/// follows the user's settings.
 Env enroot_env(const ToolPlace& place, const std::string& folder) {
   Env env = place.env;
   env["ENROOT_DATA_PATH"] = folder + "/data";
   env["ENROOT_RUNTIME_PATH"] = folder + "/run";
   env["ENROOT_TEMP_PATH"] = folder;
-  // Else the shell that it starts goes to the user's home, and reads his profile.
+  // Otherwise, the shell that enroot starts changes to the user's home and reads the user's
+  // profile.
   env["ENROOT_LOGIN_SHELL"] = "no";
   return env;
 }
@@ -72,7 +74,7 @@ ToolPlan plan_enroot(const job::Image& image, const ToolPlace& place) {
     argv.emplace_back("--mount");
     argv.push_back(path + ":" + path + ":none:x-create=auto,rbind");
   }
-  // A hook of enroot's goes by these; which GPUs those are the scheduler has said.
+  // A hook of enroot reads these variables; the scheduler sets which GPUs are visible.
   if (place.gives_gpus)
     argv.insert(argv.end(), {"--env", "NVIDIA_VISIBLE_DEVICES=all", "--env",
                              "NVIDIA_DRIVER_CAPABILITIES=compute,utility"});

@@ -30,7 +30,8 @@ constexpr std::size_t report_bytes_max = 64u << 10;
 constexpr const char* own_memory = "/dev/shm";
 constexpr const char* temporary = "/tmp";
 
-/// A name service's daemon knows the machine's hosts and not the job's; programs ask it first.
+/// The sockets of name service daemons, which programs query first, but which know only the
+/// machine's hosts and not the job's.
 const std::vector<std::string>& hidden_in_run() {
   static const std::vector<std::string> names = {"muster", "nscd"};
   return names;
@@ -46,10 +47,10 @@ std::string parent_of(const std::string& path) {
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
-/// Places for mounts, made where the machine has none: in folders that are covered for that.
+/// Mount points that the machine lacks, created in folders that are covered for this purpose.
 class MountPoints {
  public:
-  /// `folder` was covered, or is the host's own: entries can be made in it.
+  /// `folder` was covered, or belongs to the host, so entries can be created in it.
   void own(const std::string& folder) { own_.insert(folder); }
 
   Result<void> make(const std::string& path, bool folder) {
@@ -60,7 +61,7 @@ class MountPoints {
   }
 
  private:
-  /// A folder in which entries can be made.
+  /// A folder in which entries can be created.
   Result<void> make_room(const std::string& folder) {
     if (own_.contains(folder)) return {};
     if (is_folder(folder)) {
@@ -83,22 +84,22 @@ class MountPoints {
   std::set<std::string> own_;
 };
 
-/// With what is mounted in it.
+/// Includes the mounts inside it.
 Result<void> show_at(const std::string& source, const std::string& target) {
   if (::mount(source.c_str(), target.c_str(), nullptr, MS_BIND | MS_REC, nullptr) != 0)
     return fail_errno("cannot mount " + source + " at " + target);
   return {};
 }
 
-/// Before Linux 5.12 nothing can be made read-only in a user namespace without knowing all flags;
-/// what is shown so is the user's own anyway.
+/// Before Linux 5.12, a mount in a user namespace can be made read-only only if all of its flags
+/// are known. These files belong to the user anyway.
 void make_read_only(const std::string& target) {
   struct mount_attr change {};
   change.attr_set = MOUNT_ATTR_RDONLY;
   ::syscall(SYS_mount_setattr, AT_FDCWD, target.c_str(), AT_RECURSIVE, &change, sizeof(change));
 }
 
-/// What the job names in /tmp, held while that is covered.
+/// The job's paths in /tmp, kept open while /tmp is covered.
 struct Kept {
   std::string path;
   Fd fd;
@@ -125,7 +126,7 @@ Result<void> make_own_tmp(const LightHost& host, MountPoints& points) {
   return {};
 }
 
-/// A source may lie in a folder that is covered on the way: all are opened before.
+/// All sources are opened first, because a source may be in a folder that is covered later.
 Result<void> show_all(const LightHost& host) {
   std::vector<Fd> sources;
   for (const Bind& each : host.binds) {
@@ -150,7 +151,7 @@ Result<void> show_all(const LightHost& host) {
   return {};
 }
 
-/// How far the processes that make a host came: a line of JSON for each step.
+/// The progress of the processes that create a host: a line of JSON for each step.
 class Report {
  public:
   explicit Report(Fd fd) : fd_(std::move(fd)) {}
@@ -168,23 +169,25 @@ class Report {
   Fd fd_;
 };
 
-/// The first process of the host, until it is another program.
+/// The host's first process, until its exec.
 [[noreturn]] void become_first(const LightHost& host, const supervise::Stdio& stdio, bool own_pids,
                                Report& report) {
   constexpr unsigned long flags = MS_NOSUID | MS_NODEV | MS_NOEXEC;
   if (own_pids && ::mount("proc", "/proc", "proc", flags, nullptr) != 0) report.lack_pids();
   const std::string stream =
       "/proc/" + std::to_string(::getpid()) + "/fd/" + std::to_string(steward_stream_fd);
-  // A host in an image has a pipe with a name there: processes of other users see no descriptors.
+  // A host in an image uses a named pipe, because its processes cannot open the descriptors of
+  // other users' processes.
   if (::symlink(stream.c_str(), light_stream_path) != 0 && errno != EEXIST)
     report.give_up(errno_text(light_stream_path));
-  // The steward outlives others, its host does not (base/process/oom_score.h).
+  // Unlike its steward, a host should be killed early when memory runs out
+  // (base/process/oom_score.h).
   static_cast<void>(write_file("/proc/self/oom_score_adj", "0"));
   report.give_up(supervise::replace_self(host.command, stdio).text);
 }
 
-/// A process between the steward and the host's first process: enters the namespaces for the
-/// latter, and reports its pid as the steward sees it.
+/// A process between the steward and the host's first process. Enters the namespaces, and reports
+/// the pid of the first process as the steward sees it.
 [[noreturn]] void make_host(const LightHost& host, const supervise::Stdio& stdio, bool own_pids,
                             Report report) {
   const int spaces = CLONE_NEWNS | CLONE_NEWUTS | CLONE_NEWIPC;
@@ -206,7 +209,7 @@ Result<void> enter_own_mounts() {
   return keep_own_mounts();
 }
 
-/// Reads until all writers have gone: the first process by becoming another program.
+/// Reads until all writers have closed the pipe; the first process closes it with its exec.
 loop::Task<std::string> read_report(loop::Loop& loop, const Fd& fd) {
   std::string text;
   loop::Watch watch(loop, fd.get());
@@ -239,7 +242,7 @@ Told told_in(const std::string& report) {
   return told;
 }
 
-/// Reaps a child that has ended, or is about to.
+/// Reaps a child that has ended or is about to end.
 void reap(pid_t pid) {
   while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) continue;
 }

@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 
 constexpr int links_max = 40;
 
-/// "home = /usr/bin" of a virtual environment; empty if there is none.
+/// "home = /usr/bin" of a virtual environment; empty if it is missing.
 std::string venv_home(const fs::path& prefix) {
   const Result<std::string> text = read_file(prefix / "pyvenv.cfg", 65536);
   if (!text) return {};
@@ -56,8 +56,8 @@ void follow(fs::path program, std::vector<std::string>& folders) {
   if (!code) folders.push_back(prefix_of(real));
 }
 
-/// Without links; empty if it does not exist. By the kernel, in three calls: canonical() takes one
-/// for each folder above.
+/// The path without links; empty if it does not exist. The kernel resolves it in three calls, while
+/// canonical() needs one for each parent folder.
 std::string real_path(const std::string& path) {
   const Fd fd(::open(path.c_str(), O_PATH | O_CLOEXEC));
   if (!fd) return {};
@@ -65,14 +65,14 @@ std::string real_path(const std::string& path) {
   return fs::read_symlink("/proc/self/fd/" + std::to_string(fd.get()), code);
 }
 
-/// True for a path below a link at the machine's root, as /bin/x where /bin leads to /usr/bin:
-/// hosts have the link, and what it leads to.
+/// True for a path below a link in the machine's root folder, such as /bin/x if /bin is a link to
+/// /usr/bin. Hosts have both the link and its target.
 bool is_below_top_link(const fs::path& path) {
   std::error_code code;
   return fs::is_symlink("/" + (++path.begin())->string(), code);
 }
 
-/// What is to be seen of the machine, by its own name and by its real one.
+/// The paths of the machine to show, under their own names and their resolved names.
 class Wanted {
  public:
   void add(const std::string& path) {

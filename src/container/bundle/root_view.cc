@@ -12,31 +12,31 @@ namespace {
 constexpr std::int64_t people_from = 1000;  // Debian, Red Hat: UID_MIN of login.defs.
 constexpr std::int64_t nobody = 65534;
 
-/// A host has file systems of its own here.
+/// Paths at which a host has its own file systems.
 constexpr std::string_view own_folders[] = {"/tmp", "/run", "/var/run", "/dev/shm"};
-/// Nothing here is shown whole: they hold homes, secrets, other daemons' data or the kernel's
-/// files.
+/// Folders that are never shown as a whole, because they contain homes, secrets, data of other
+/// daemons or the kernel's files.
 constexpr std::string_view closed_folders[] = {"/boot", "/dev",  "/etc",  "/home",   "/media",
                                                "/mnt",  "/proc", "/root", "/run",    "/srv",
                                                "/sys",  "/tmp",  "/var",  "/var/lib"};
-/// The kernel's files: nothing in them is shown at all.
+/// Folders with the kernel's files, of which nothing is shown.
 constexpr std::string_view kernel_folders[] = {"/proc", "/sys", "/dev"};
 
 /// Settings that programs and libraries need and that contain no secrets. A name that ends in '*'
-/// matches all names that begin like that.
+/// matches all names with this prefix.
 constexpr std::string_view etc_names[] = {
     // The C library, the loader and the shells.
     "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "localtime", "timezone", "locale.alias",
     "locale.conf", "nsswitch.conf", "host.conf", "gai.conf", "protocols", "services", "rpc",
     "networks", "ethertypes", "profile", "profile.d", "bash.bashrc", "bashrc", "inputrc", "shells",
     "terminfo", "alternatives", "mime.types", "magic", "magic.mime",
-    // What system it is.
+    // The distribution.
     "os-release", "lsb-release", "debian_version", "redhat-release", "system-release",
     "centos-release", "alpine-release", "SuSE-release",
     // Roots of trust, without keys.
     "ssl/certs", "ssl/cert.pem", "ssl/openssl.cnf", "ca-certificates", "ca-certificates.conf",
     "pki/ca-trust", "pki/tls/certs", "pki/tls/cert.pem", "pki/tls/openssl.cnf", "crypto-policies",
-    // Languages.
+    // Programming languages.
     "python*", "perl", "java-*", "R", "julia", "fonts", "ImageMagick-*",
     // MPI, networks of clusters, accelerators.
     "openmpi*", "pmix*", "prte*", "mpich*", "mvapich*", "ucx*", "libibverbs.d", "libnl", "libnl-3",
@@ -62,7 +62,7 @@ bool is_too_wide(const std::string& path, const std::vector<std::string>& homes)
          std::any_of(homes.begin(), homes.end(), holds);
 }
 
-/// True if the view of `folder` shows `path`: it crosses no mount.
+/// True if the view of `folder` contains `path`, because there is no mount in between.
 bool shows(const std::string& folder, const std::string& path,
            const std::vector<std::string>& mount_points) {
   return is_in(path, folder) &&
@@ -71,7 +71,7 @@ bool shows(const std::string& folder, const std::string& path,
          });
 }
 
-/// `paths` without those that the view of another one shows.
+/// `paths` without those that are contained in the view of another one.
 std::vector<std::string> apart(std::vector<std::string> paths,
                                const std::vector<std::string>& mount_points) {
   std::sort(paths.begin(), paths.end());

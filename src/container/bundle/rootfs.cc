@@ -33,7 +33,8 @@ constexpr const char* host_place = "/run/muster/host";
 constexpr unsigned passable = 0711;
 constexpr std::string_view volatile_option = ",volatile";
 constexpr std::size_t overlay_layers_max = 500;  ///< The kernel's, OVL_MAX_STACK.
-/// What an overlay has to note on its files, in attributes that a user may set, too (Linux 5.11).
+/// Makes an overlay store its notes in extended attributes that ordinary users can set, too (Linux
+/// 5.11).
 constexpr std::string_view user_attributes = ",userxattr";
 constexpr std::size_t mount_options_bytes_max = 4095;  ///< Source: mount(2), one page with its NUL.
 
@@ -43,13 +44,14 @@ Result<Fd> open_folder(const std::string& path) {
   return fd;
 }
 
-/// The kernel takes ',' and ':' in an overlay's paths for separators: it gets descriptors instead.
+/// The kernel treats ',' and ':' in an overlay's paths as separators, so paths are passed as
+/// descriptors.
 std::string by_descriptor(const Fd& fd) {
   return "/proc/self/fd/" + std::to_string(fd.get());
 }
 
-/// The kernel takes an overlay's options by the page: paths that are numbers from here take a third
-/// of by_descriptor()'s, so that all the layers that it stacks fit.
+/// An overlay's options must fit into one page. Paths that are numbers, relative to this folder,
+/// need a third of the space of by_descriptor()'s, so the maximum number of layers fits.
 class InDescriptors {
  public:
   static Result<InDescriptors> enter() {
@@ -73,11 +75,12 @@ bool is_overlay(const std::string& path) {
   return ::statfs(path.c_str(), &info) == 0 && info.f_type == OVERLAYFS_SUPER_MAGIC;
 }
 
-/// A mount of `source` of its own, nowhere yet.
+/// A detached mount of `source`.
 Result<Fd> clone_mount(const std::string& source, const IdMap& ids, std::uint64_t attributes) {
   unsigned below = 0;
   Fd fd(::open_tree(AT_FDCWD, source.c_str(), OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC));
-  // An ordinary user has what is mounted inside along, or nothing: it may cover a secret.
+  // An ordinary user can mount only a complete mount tree, because an inner mount may hide a
+  // secret.
   if (!fd && errno == EINVAL && ids.rootless) {
     below = AT_RECURSIVE;
     fd = Fd(
@@ -112,8 +115,8 @@ std::string shown_machine() {
   return std::string(host_place) + "/machine";
 }
 
-/// `path` as show_machine() shows it; empty if that lies on another file system. One mount with
-/// translated owners that others are made from costs a tenth of one for each of them.
+/// `path` in the mount of show_machine(); empty if it is on another file system. Deriving mounts
+/// from one mount with translated owners costs a tenth of translating owners for each of them.
 Fd in_shown_machine(const std::string& path) {
   const Fd fd(::open(path.c_str(), O_PATH | O_CLOEXEC));
   if (!fd || ::access(shown_machine().c_str(), F_OK) != 0) return {};
@@ -122,7 +125,7 @@ Fd in_shown_machine(const std::string& path) {
   std::error_code code;
   const std::string real = std::filesystem::read_symlink(by_descriptor(fd), code);
   if (code) return {};
-  // The owner of a folder on the path may have replaced it since.
+  // The owner of a parent folder may have replaced it in the meantime.
   Fd shown(::open((shown_machine() + real).c_str(), O_PATH | O_CLOEXEC));
   struct stat there {
   }, wanted{};
@@ -135,9 +138,9 @@ std::string skeleton_place() {
   return std::string(host_place) + "/skeleton";
 }
 
-/// What an overlay may lie on for `lower`: something that is mounted. It keeps a mount of its own;
-/// this one goes with the host's place, for each unmount waits for all processors of the machine.
-/// `held` gets what has to stay open until then.
+/// The lower folder of an overlay for `lower`, which must be a mount. The overlay keeps its own
+/// mount; this one disappears with the host's root, because each unmount waits for all processors.
+/// `held` receives the descriptors that must stay open until then.
 Result<std::string> lower_place(const std::string& lower, const IdMap& ids, std::vector<Fd>& held) {
   if (Fd shown = in_shown_machine(lower)) {
     held.push_back(std::move(shown));
@@ -151,13 +154,13 @@ Result<std::string> lower_place(const std::string& lower, const IdMap& ids, std:
   return place;
 }
 
-/// Folders as an overlay's options name them from within InDescriptors, the uppermost first.
+/// The folders in an overlay's options, relative to InDescriptors, uppermost first.
 struct Stack {
   std::vector<Fd> opened;
   std::string numbers;
 };
 
-/// The folders are `places`, the lowest first.
+/// `places`: the folders, lowest first.
 Result<Stack> open_stack(const std::vector<std::string>& places) {
   Stack stack;
   for (std::size_t i = places.size(); i-- > 0;) {
@@ -168,9 +171,9 @@ Result<Stack> open_stack(const std::vector<std::string>& places) {
   return stack;
 }
 
-/// Where there are more layers than an overlay takes, the lowest of them as one, by an overlay that
-/// the other one lies on; the kernel has two such storeys. It has to be the lowest: what a layer
-/// hides of those below is not seen of an overlay that it is in.
+/// If there are more layers than an overlay supports, combines the lowest ones in a second overlay
+/// below the first; the kernel allows two levels. They must be the lowest ones, because a layer
+/// hides entries only of lower layers in the same overlay.
 Result<std::vector<std::string>> within_limit(std::vector<std::string> places, const IdMap& ids) {
   if (places.size() <= overlay_layers_max) return places;
   const auto rest = places.end() - static_cast<std::ptrdiff_t>(overlay_layers_max - 1);
@@ -188,7 +191,7 @@ Result<std::vector<std::string>> within_limit(std::vector<std::string> places, c
   return places;
 }
 
-/// An overlay of `lowers`, the lowest first, at `target`, which is made.
+/// Mounts an overlay of `lowers`, lowest first, at `target`, which is created.
 Result<void> mount_stack(const std::vector<std::string>& lowers, const std::string& layer,
                          const std::string& target, const IdMap& ids) {
   TRY(make_folders(target));
@@ -215,7 +218,7 @@ Result<void> mount_stack(const std::vector<std::string>& lowers, const std::stri
                 std::to_string(lowers.size()) + " layers exceed the limit of one mount");
   const InDescriptors here = TRY(InDescriptors::enter());
   constexpr unsigned long flags = MS_NODEV | MS_NOSUID;
-  // What a host writes there is thrown away at its end: no need to sync it (Linux 5.10 and later).
+  // A host's writes are deleted when it ends, so they need not be synced (Linux 5.10 and later).
   int made = ::mount("muster", target.c_str(), "overlay", flags,
                      (options + std::string(volatile_option)).c_str());
   if (made != 0 && errno == EINVAL)
@@ -270,7 +273,8 @@ Result<void> mount_image_root(const std::vector<std::string>& layers, const std:
 
 namespace {
 
-/// A file or folder below `root`, links followed as a process there would; empty if there is none.
+/// A file or folder below `root`; links are resolved as for a process in that root. Empty if it
+/// does not exist.
 Fd open_in_root(const Fd& root, const std::string& path, std::uint64_t flags) {
   struct open_how how {};
   how.flags = flags | O_CLOEXEC;
@@ -340,25 +344,27 @@ Result<void> mount_device(const job::DeviceNode& node, const std::string& target
 Result<void> mount_read_only(const std::string& source, const std::string& target,
                              const IdMap& ids) {
   Result<void> shown = mount_bind(source, target, ids, {});
-  // A file system whose owners cannot be translated: a host sees of it what anybody may read.
+  // The file system cannot translate owners, so the host can read only files that all users can
+  // read.
   if (!shown && ids) shown = mount_bind(source, target, ids, {.translated = false});
   return shown;
 }
 
 namespace {
 
-/// A rootless runtime can make no mount points in folders of the machine's root. One that is in the
-/// upper layer already is the host's own, with all that the machine has in it.
+/// A rootless runtime cannot create mount points in folders of the machine's root user. A folder
+/// that already exists in the upper layer belongs to the host, and contains all entries of the
+/// machine's folder.
 Result<void> own_programs_folder(const std::string& tree, const std::string& layer) {
   const std::string folder = programs_folder;
   return is_in(folder, tree) ? make_folders(layer + "/upper" + folder.substr(tree.size()))
                              : Result<void>();
 }
 
-/// Views of the machine's folders at their own path in the host, writable.
+/// Writable overlays of the machine's folders, at the same paths in the host.
 class Trees {
  public:
-  /// `points`: where the machine has something mounted. The constructor's arguments outlive this.
+  /// `points`: the machine's mount points. The constructor's arguments outlive this object.
   Trees(const std::vector<std::string>& points, const std::string& layers, const IdMap& ids)
       : points_(points), layers_(layers), ids_(ids) {}
 
@@ -368,8 +374,8 @@ class Trees {
     return mount_overlay(tree, layer, host_root() + tree, ids_);
   }
 
-  /// The folders in `tree`, which shows read-only, as far as nothing is mounted in them. An
-  /// ordinary user can lay no overlay over what is mounted inside: it may cover a secret.
+  /// Mounts overlays over the folders in the read-only `tree` that contain no mounts. An ordinary
+  /// user cannot mount an overlay over a folder with mounts, which may hide a secret.
   void mount_parts(const std::string& tree) {
     for (const std::string& name : names_in(tree).value_or(std::vector<std::string>())) {
       const std::string path = tree + "/" + name;
@@ -379,7 +385,7 @@ class Trees {
       if (has_mounts_inside(path, points_))
         mount_parts(path);
       else
-        static_cast<void>(mount(path));  // Without an overlay the folder stays read-only.
+        static_cast<void>(mount(path));  // If the overlay fails, the folder stays read-only.
     }
   }
 
@@ -390,8 +396,8 @@ class Trees {
   std::size_t number_ = 0;
 };
 
-/// The host's root, less what is mounted in it. In memory there is the skeleton alone: a file
-/// system takes longer for as many small files, and as long to remove them.
+/// The host's root without its mounts. Only the skeleton is in memory, because creating and
+/// removing its many small files on disk takes longer.
 Result<void> mount_skeleton(const std::string& layers, const IdMap& ids) {
   Result<void> mounted = mount_overlay(skeleton_place(), layers + "/top", host_root(), ids);
   if (mounted || ids) return mounted;
@@ -411,7 +417,8 @@ Result<std::vector<std::string>> mount_host_root(const RootView& view, const std
   for (const std::string& tree : view.trees) {
     const Result<void> mounted = trees.mount(tree);
     if (mounted) continue;
-    // Not one tree's fault then: no overlay of this kernel's lies on translated owners.
+    // The cause is then not a single tree: this kernel does not support overlays with translated
+    // owners.
     if (ids && tree == "/usr") return mounted.error();
     TRY(mount_read_only(tree, host_root() + tree, ids));
     if (ids.rootless && has_mounts_inside(tree, points)) {
@@ -442,7 +449,7 @@ Result<void> make_room(const std::string& target, const std::string& layer, cons
   if (code) return fail(Errc::system, target + ": " + code.message());
   if (::access(folder.c_str(), W_OK) == 0) return {};
   const std::vector<std::string> points = mount_points(TRY(read_file("/proc/self/mountinfo")));
-  const std::string own = folder.substr(host_root().size());  // What is read-only has its own path.
+  const std::string own = folder.substr(host_root().size());  // The path on the machine.
   Result<void> made;
   if (has_mounts_inside(folder, points) || !mount_overlay(own, layer, folder, ids))
     made = cover_folder(folder, {});
@@ -460,7 +467,7 @@ Result<void> mount_tmpfs(const std::string& target) {
 }
 
 void unmount(const std::string& target) {
-  // Private mounts below go along with a lazy unmount.
+  // A lazy unmount also removes the private mounts below.
   while (::umount2(target.c_str(), MNT_DETACH | UMOUNT_NOFOLLOW) == 0) continue;
 }
 

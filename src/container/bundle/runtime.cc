@@ -27,7 +27,7 @@ constexpr const char* system_path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/u
 constexpr std::chrono::seconds call_deadline{60};
 constexpr std::size_t log_bytes_max = 1u << 20;
 
-/// Kills `process` when `deadline` comes first.
+/// Kills `process` at `deadline`, unless it has ended.
 loop::Task<> kill_at(loop::Loop& loop, TimePoint deadline, const Process& process, bool& late) {
   loop::Timer timer(loop);
   co_await timer.until(deadline);
@@ -118,7 +118,7 @@ loop::Task<Result<void>> Runtime::remove(loop::Loop& loop, std::string id,
                                          std::string log_folder) const {
   std::error_code code;
   if (!fs::exists(fs::path(state_folder) / id, code)) co_return Result<void>();
-  // Named, not temporaries of the call: GCC 12 destroys those of a co_await twice.
+  // Named variables, because GCC 12 destroys temporaries in a co_await expression twice.
   Args args{"delete", "--force", id};
   std::string log = log_folder + "/runc-delete.log";
   ContainerStdio stdio;

@@ -20,9 +20,9 @@ namespace {
 /// CLONE_NEWNS, CGROUP, UTS, IPC, USER, PID, NET. (CLONE_NEWTIME is for unshare and clone3 only.)
 constexpr std::uint64_t namespace_flags[] = {0x00020000, 0x02000000, 0x04000000, 0x08000000,
                                              0x10000000, 0x20000000, 0x40000000};
-/// The kernel takes the low half alone of an argument that is an int; a filter compares all of it.
+/// The kernel uses only the low half of an int argument, but a filter compares the whole argument.
 constexpr std::uint64_t int_mask = 0xFFFFFFFF;
-/// A socket's type; the bits above these are its flags.
+/// The mask of a socket's type; the higher bits are flags.
 constexpr std::uint64_t type_mask = 0xF;
 
 // Calls by their names, with a space between.
@@ -70,7 +70,7 @@ constexpr std::string_view network =
     "accept accept4 bind connect getpeername getsockname getsockopt listen recvfrom recvmmsg "
     "recvmsg sendmmsg sendmsg sendto setsockopt shutdown";
 
-/// Refused with EPERM, which says more to a person than "not implemented".
+/// Refused with EPERM, which is clearer to users than "not implemented".
 constexpr std::string_view refused =
     "acct add_key adjtimex bpf clock_adjtime clock_settime delete_module fanotify_init "
     "finit_module fsconfig fsmount fsopen fspick init_module io_uring_enter io_uring_register "
@@ -95,13 +95,13 @@ Json refuse(const char* name, int code, Json args) {
               {"args", std::move(args)}};
 }
 
-/// The only comparison here that looks at no more of an argument than the kernel does.
+/// The only comparison that checks exactly the bits that the kernel uses.
 Json masked(int index, std::uint64_t mask, std::uint64_t value) {
   return Json{{"index", index}, {"value", mask}, {"valueTwo", value}, {"op", "SCMP_CMP_MASKED_EQ"}};
 }
 
-/// Processes and threads, but no new namespaces. The kernel takes the low half alone of the flags,
-/// too; here each bit is looked at by itself.
+/// Allows processes and threads, but no new namespaces. The kernel uses only the low half of the
+/// flags; the rules check each bit separately.
 void add_clone(Json& rules) {
   std::uint64_t all = 0;
   for (const std::uint64_t flag : namespace_flags) {
@@ -111,8 +111,9 @@ void add_clone(Json& rules) {
   rules.push_back(allow("clone", Json::array({masked(0, all, 0)})));
 }
 
-/// Every family but `allowed`, which are below 32. Rules are alternatives, and "not equal" looks at
-/// the high half too: so each bit that no allowed family has, and each number of the others.
+/// Matches every family except `allowed`, which are below 32. Rules are alternatives, and "not
+/// equal" also compares the high half. The rules therefore match each bit that no allowed family
+/// has, and each number of the other families.
 void refuse_other_families(Json& rules, const char* call, const std::set<std::uint64_t>& allowed) {
   constexpr int small_bits = 5;
   for (int bit = small_bits; bit < 32; ++bit) {
@@ -124,8 +125,9 @@ void refuse_other_families(Json& rules, const char* call, const std::set<std::ui
       rules.push_back(refuse(call, EAFNOSUPPORT, Json::array({masked(0, int_mask, family)})));
 }
 
-/// Netlink but routing's, as a kernel without that protocol refuses it: PAM, and with it an image's
-/// sshd, takes any other error of the audit's for a fault.
+/// Refuses all netlink protocols except routing with the error of a kernel that lacks the protocol,
+/// because PAM, and thus an image's sshd, treats any other error of the audit protocol as a
+/// failure.
 void refuse_other_netlink(Json& rules) {
   static_assert(NETLINK_ROUTE == 0);
   for (int bit = 0; bit < 32; ++bit) {
@@ -137,7 +139,7 @@ void refuse_other_netlink(Json& rules) {
 
 /// Families for talking within a machine and over IP, and those parts of netlink that list
 /// addresses. A request for an absent family or type would load the kernel's module for it,
-/// whichever process asks. SOCK_PACKET is another way to AF_PACKET.
+/// whichever process asks. SOCK_PACKET also opens AF_PACKET sockets.
 void add_sockets(Json& rules) {
   const auto add_types = [&](const char* call, int family, std::initializer_list<int> types) {
     for (const int type : types) {
@@ -157,8 +159,8 @@ void add_sockets(Json& rules) {
   refuse_other_families(rules, "socketpair", {AF_UNIX});
 }
 
-/// Calls that set a file's mode: the argument with the mode, and that with the flags for calls that
-/// may create no file.
+/// Calls that set a file's mode: the argument with the mode and, for calls that create a file only
+/// with certain flags, the argument with the flags.
 struct ModeCall {
   const char* name;
   int mode;
@@ -167,7 +169,7 @@ struct ModeCall {
 constexpr ModeCall mode_calls[] = {{"chmod", 1}, {"fchmod", 1},  {"fchmodat", 2}, {"creat", 1},
                                    {"mknod", 1}, {"mknodat", 2}, {"open", 2, 1},  {"openat", 3, 2}};
 
-/// Takes these calls out of `allowed`, and lets them through without set-id bits.
+/// Removes these calls from `allowed`, and allows them only without setuid and setgid bits.
 void refuse_set_ids(Json& allowed, Json& rules) {
   constexpr std::uint64_t makes = O_CREAT | (O_TMPFILE & ~O_DIRECTORY);
   const auto take_out = [&allowed](const std::string& name) {
@@ -177,7 +179,7 @@ void refuse_set_ids(Json& allowed, Json& rules) {
   for (const ModeCall& call : mode_calls) {
     take_out(call.name);
     rules.push_back(allow(call.name, Json::array({masked(call.mode, S_ISUID | S_ISGID, 0)})));
-    if (call.flags >= 0)  // What makes no file has no mode: anything may stand there.
+    if (call.flags >= 0)  // Without a new file, the kernel ignores the mode.
       rules.push_back(allow(call.name, Json::array({masked(call.flags, makes, 0)})));
     for (const std::uint64_t bit : {std::uint64_t{S_ISUID}, std::uint64_t{S_ISGID}}) {
       if (call.flags < 0) {

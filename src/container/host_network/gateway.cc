@@ -16,7 +16,8 @@ namespace muster::container {
 namespace {
 
 constexpr const char* notes_folder = "/run/muster/gateways";
-/// The interface that was set to forward packets, although the machine forwards none otherwise.
+/// The interface on which muster enabled forwarding, on a machine that otherwise does not forward
+/// packets.
 constexpr const char* forwarding_note = "/run/muster/forwarding";
 
 Result<Fd> lock_notes() {
@@ -36,14 +37,15 @@ bool is_on(const std::string& name) {
   return trim(read_file(setting(name)).value_or("")) == "1";
 }
 
-/// Has the machine hand on what comes in by `uplink`, where it does not anyway: answers do.
+/// Makes the machine forward packets that arrive on `uplink`, unless it already does, because
+/// replies arrive there.
 Result<void> hand_on(const Outside& outside) {
   if (is_on(outside.uplink)) return {};
   TRY(write_file(forwarding_note, outside.uplink + "\n", 0600));
   return tell_kernel(setting(outside.uplink), "1");
 }
 
-/// Undoes hand_on() if no gateway is left and the machine was not made a router meanwhile.
+/// Undoes hand_on() if no gateway is left and the machine was not made a router in the meantime.
 Result<void> stop_handing_on() {
   const Result<std::vector<std::string>> left = names_in(notes_folder);
   if (left && !left->empty()) return {};
@@ -67,7 +69,7 @@ Result<void> make_gateway(const Outside& outside, int inner) {
   return hand_on(outside);
 }
 
-/// With the lock of the notes.
+/// The caller holds the lock of the notes.
 Result<void> take_away(const std::string& bridge, const Env& env) {
   TRY(remove_link(bridge + "-gw"));
   // Deleting a missing table is an error, so it is created first, which is not an error if it
@@ -105,7 +107,7 @@ std::vector<std::string> dead_gateways(
     const std::function<bool(const std::string& job_folder)>& is_living) {
   const Result<std::vector<std::string>> noted = names_in(notes_folder);
   if (!noted || noted->empty()) return {};
-  const Result<Fd> lock = lock_notes();  // Who makes one has noted it before.
+  const Result<Fd> lock = lock_notes();  // A gateway is recorded before it is created.
   std::vector<std::string> dead;
   for (const std::string& bridge : *noted) {
     const Result<std::string> folder = read_file(note_of(bridge));

@@ -21,7 +21,7 @@
 namespace muster::container {
 namespace {
 
-/// A netlink request as it grows: header, link header, attributes (which may nest).
+/// A netlink request that is being built: header, link header, attributes (which may be nested).
 class Request {
  public:
   Request(std::uint16_t type, std::uint16_t flags) {
@@ -42,7 +42,7 @@ class Request {
     bytes_ += value;
     pad();
   }
-  /// A name as the kernel wants it, with its NUL.
+  /// A name with its NUL, as the kernel expects.
   void text(int type, const std::string& value) {
     attribute(type, std::string_view(value.c_str(), value.size() + 1));
   }
@@ -55,7 +55,7 @@ class Request {
     const std::uint16_t length = static_cast<std::uint16_t>(bytes_.size() - at);
     std::memcpy(bytes_.data() + at, &length, sizeof(length));
   }
-  /// Sends it and reads the kernel's answer: 0 or an errno.
+  /// Sends the request and reads the kernel's response: 0 or an errno.
   Result<int> send();
 
  private:
@@ -207,7 +207,7 @@ Result<void> add_route(int socket, const std::string& destination, int prefix_le
 Result<void> add_neighbour(int socket, const std::string& address, const std::string& name) {
   rtentry route = TRY(route_to(address, 32));
   route.rt_flags |= RTF_HOST;
-  std::string device = name;  // The kernel's structure has no const.
+  std::string device = name;  // The kernel's structure requires a non-const name.
   route.rt_dev = device.data();
   if (::ioctl(socket, SIOCADDRT, &route) != 0)
     return fail_errno("cannot add a route to " + address);

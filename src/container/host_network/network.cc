@@ -30,8 +30,8 @@ namespace {
 
 constexpr std::string_view loopback_start = "127.";
 
-/// Does `work` in another network namespace: in a thread that ends there, for a rootless steward
-/// may leave the machine's and cannot come back.
+/// Runs `work` in another network namespace, in a thread that ends there, because a rootless
+/// steward can leave the machine's namespace but not return to it.
 template <class Work>
 std::invoke_result_t<Work> visit(const Fd& name_space, const Work& work) {
   std::optional<std::invoke_result_t<Work>> done;
@@ -51,7 +51,7 @@ bool is_link_in(const Fd& name_space, const std::string& name) {
   return found && *found;
 }
 
-/// Any socket of a namespace: requests through it are about that namespace's interfaces.
+/// A socket in a namespace; requests through it refer to the interfaces of that namespace.
 Result<Fd> any_socket() {
   Fd socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   if (!socket) return fail_errno("cannot open a socket");
@@ -68,7 +68,7 @@ Result<void> make_bridge_here(const job::HostSpec& spec, const Env& env) {
   return routed ? routed : routed.error().in("VpcConfig");
 }
 
-/// In a VPC nothing hangs on the bridge: by its name the namespace is known.
+/// In a VPC, nothing is connected to the bridge, but its name identifies the namespace.
 Result<Fd> namespace_with_bridge(const job::HostSpec& spec, const Env& env) {
   HostNamespaces alone = TRY(open_namespaces({}));
   TRY(visit(alone.network, [&] { return make_bridge_here(spec, env); }));
@@ -85,7 +85,8 @@ Result<void> route_outside(const job::HostSpec& spec, const Outside& outside) {
   return add_route(socket.get(), "0.0.0.0", 0, outside.outer_address);
 }
 
-/// First the rules: they go by the name of what is not there yet.
+/// Loads the rules first: they match interfaces by name, so they apply to interfaces that do not
+/// exist yet.
 Result<void> route_to_slirp(const job::HostSpec& spec, const std::vector<std::string>& closed,
                             const Env& env) {
   TRY(run_nft(slirp_rules(closed), env));
@@ -95,14 +96,15 @@ Result<void> route_to_slirp(const job::HostSpec& spec, const std::vector<std::st
   return forward_ipv4();
 }
 
-/// What an ordinary user has in place of a gateway: what holds it, see start_slirp().
+/// Replaces the gateway without root. Returns the descriptor that keeps slirp4netns running; see
+/// start_slirp().
 Result<Fd> lead_outside_as_user(const job::HostSpec& spec, const Fd& bridge, const Env& env) {
   const std::vector<std::string> closed = TRY(machine_addresses());
   TRY(visit(bridge, [&] { return route_to_slirp(spec, closed, env); }));
   return start_slirp(bridge, env);
 }
 
-/// Error: why the job reaches nothing outside; it can do all else.
+/// Error: why the job cannot reach the outside. The job can run nevertheless.
 Result<void> lead_outside(const job::HostSpec& spec, const Fd& bridge, const Env& env) {
   const Outside outside = TRY(open_gateway(spec, bridge.get(), env));
   Result<void> made = visit(bridge, [&] { return route_outside(spec, outside); });
@@ -116,7 +118,7 @@ Result<void> connect_to_bridge(int socket, const job::HostSpec& spec) {
   return set_up(socket, cable);
 }
 
-/// The network settings that a host on a bridge gets.
+/// The network settings of a host on a bridge.
 Result<void> set_addresses(int socket, const job::HostSpec& spec, bool is_outside) {
   TRY(set_address(socket, "eth0", job::own_address(spec), spec.prefix_length));
   TRY(set_up(socket, "eth0"));
@@ -125,9 +127,8 @@ Result<void> set_addresses(int socket, const job::HostSpec& spec, bool is_outsid
   return add_route(socket, "0.0.0.0", 0, outside.bridge_address);
 }
 
-/// What `path` opens, if that is a network namespace with the job's bridge: the descriptor that a
-/// steward wrote down may have been closed and its number used again. The name of the bridge is
-/// random.
+/// Opens `path` if it is a network namespace with the job's bridge. A recorded descriptor may have
+/// been closed and its number reused; the name of the bridge is random.
 Fd bridge_at(const std::string& path, const std::string& bridge) {
   Fd found(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct statfs info {};
@@ -136,19 +137,19 @@ Fd bridge_at(const std::string& path, const std::string& bridge) {
   return found;
 }
 
-/// Where the job's stewards write down how others open the bridge's namespace.
+/// The file in which the job's stewards record how others can open the bridge's namespace.
 std::string holders_file(const job::HostSpec& spec) {
   return spec.job_folder + "/network";
 }
 
 struct Joined {
   Fd bridge;
-  Fd slirp;             ///< An ordinary user's: holds the way outside.
-  std::string why_not;  ///< The hosts reach nothing outside, though they should.
+  Fd slirp;             ///< Without root: keeps slirp4netns running.
+  std::string why_not;  ///< Why the hosts cannot reach the outside, although they should.
 };
 
-/// What the steward holds that wrote `line`: the path of its bridge, and that of its slirp's pipe
-/// if it has one. Both opened again: they last until the last steward has gone.
+/// Opens the descriptors of the steward that wrote `line`: the bridge's namespace and, if it
+/// exists, the pipe of slirp4netns. Both stay alive until the last steward exits.
 Joined join_holder(const std::string& line, const std::string& bridge) {
   const std::vector<std::string> paths = split_words(line);
   Joined joined;
@@ -165,8 +166,8 @@ Result<void> lead(Joined& joined, const job::HostSpec& spec, const Env& env) {
   return {};
 }
 
-/// The namespace of the job's bridge, as a descriptor that this process has written down for the
-/// stewards that come later.
+/// The namespace of the job's bridge, as a descriptor that this process has recorded for later
+/// stewards.
 Result<Joined> join_bridge(const job::HostSpec& spec, const Env& env) {
   const std::string file = holders_file(spec);
   const Fd lock = TRY(wait_for_lock(file + ".lock"));
@@ -185,7 +186,7 @@ Result<Joined> join_bridge(const job::HostSpec& spec, const Env& env) {
   return joined;
 }
 
-/// In the calling thread's network.
+/// Works in the calling thread's network namespace.
 Result<Fd> bind_here(const std::string& host_address, std::uint16_t port, int type) {
   Fd socket(::socket(AF_INET, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!host_address.starts_with(loopback_start) && socket)
@@ -205,7 +206,7 @@ Result<Fd> bind_here(const std::string& host_address, std::uint16_t port, int ty
                     " in the host");
 }
 
-/// From the network of the job's bridge to that of the host.
+/// Connects the namespace of the job's bridge with that of the host.
 Result<void> lay_cable(const job::HostSpec& spec, const Fd& host) {
   const Fd socket = TRY(any_socket());
   const std::string cable = cable_name(spec.bridge, spec.host);
@@ -214,7 +215,7 @@ Result<void> lay_cable(const job::HostSpec& spec, const Fd& host) {
                        : connect_to_bridge(socket.get(), spec);
 }
 
-/// The host's own end of it.
+/// Configures the host's end of the connection.
 Result<void> connect_here(const job::HostSpec& spec, bool is_outside) {
   const Fd socket = TRY(any_socket());
   TRY(set_up(socket.get(), "lo"));
@@ -229,7 +230,7 @@ std::string path_of(const Fd& fd) {
 }
 
 Result<HostNetwork> HostNetwork::open(const job::HostSpec& spec, Fd host, const Env& env) {
-  // Hosts have IPv4 alone, and ::1: before there is an interface that could have more.
+  // Hosts have only IPv4 and ::1. IPv6 must be disabled before an interface exists.
   TRY(visit(host, [] { return disable_ipv6("default"); }));
   Joined joined = TRY(join_bridge(spec, env));
   HostNetwork network(std::move(host), std::move(joined.bridge));

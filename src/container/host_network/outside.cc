@@ -42,14 +42,14 @@ std::string rules(const Outside& outside) {
   const std::string from_job = "iifname \"" + outside.gateway + "\" ";
   const std::string to_job = "oifname \"" + outside.gateway + "\" ";
   const std::string uplink = "\"" + outside.uplink + "\"";
-  // Before anybody gives a packet another destination, and before it is kept in mind.
+  // Before other rules change a packet's destination, and before connection tracking.
   const std::vector<std::string> arriving = {
       from_job + "meta nfproto != ipv4 drop",
       from_job + "ip saddr != " + outside.subnet + " drop",
       from_job + "fib daddr type != unicast drop",
       from_job + "ip daddr { " + forbidden_outside + " } drop",
   };
-  // The kernel's errors about a job's own connections (too large, unreachable) may pass.
+  // Allows the kernel's errors about a job's own connections (too large, unreachable).
   const std::vector<std::string> from_machine = {
       to_job + "ct state established,related accept",
       to_job + "drop",
@@ -62,7 +62,7 @@ std::string rules(const Outside& outside) {
       to_job + "ct state established,related accept",
       to_job + "drop",
   };
-  // The machine does not route for strangers: only jobs' gateways have such names
+  // The machine forwards only for jobs, whose gateways have such names
   // (engine/local/job_network.h).
   if (outside.guards_uplink) passing.push_back("iifname " + uplink + " oifname != \"mu*\" drop");
   return "table inet " + outside.table + " {\n" +

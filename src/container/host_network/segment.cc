@@ -10,11 +10,11 @@
 namespace muster::container {
 namespace {
 
-/// Connections of one job between its hosts that the kernel keeps in mind: a job that opens them
-/// without end takes no more of the machine's memory than 20 MB or so.
+/// Limit of tracked connections between the hosts of one job, so that a job that opens connections
+/// endlessly uses at most about 20 MB of the machine's memory.
 constexpr int connections_max = 65536;
 
-/// "tcp dport 80-443": what of a packet's own a rule asks for, with a space behind it.
+/// "tcp dport 80-443 ": the part of a rule that matches the packet itself, with a trailing space.
 std::string kind_of(const job::Passage& passage) {
   const std::string from = std::to_string(passage.from_port);
   const std::string to = std::to_string(passage.to_port);
@@ -43,7 +43,7 @@ std::string chain(const std::string& name, const std::string& head,
   return text + "  }\n";
 }
 
-/// Where `spec.host` is.
+/// The position of `spec.host`.
 job::PlacedAddress place_of(const job::HostSpec& spec) {
   const std::string& own = job::own_address(spec);
   const Result<std::vector<job::PlacedAddress>> all =
@@ -69,7 +69,7 @@ std::string segment_rules(const job::HostSpec& spec) {
   std::vector<std::string> coming_in = {"oifname " + outside + " accept"};
   for (const job::Passage& passage : place.in)
     coming_in.push_back(end_of(passage, "saddr") + kind_of(passage) + "accept");
-  // A host has its own address alone, and no IPv6.
+  // A host uses only its own address, and no IPv6.
   const std::vector<std::string> arriving = {
       "meta nfproto != ipv4 drop",
       "iifname != " + outside + " iifname . ip saddr != @cables drop",
@@ -113,7 +113,8 @@ Result<void> connect_host(int socket, const job::HostSpec& spec, bool outside) {
   const int prefix_length = place.subnet.prefix_length;
   TRY(set_address(socket, "eth0", place.address, prefix_length));
   TRY(set_up(socket, "eth0"));
-  // No neighbour answers on the cable: those of the subnet are reached by the router, too.
+  // The veth pair has no other neighbours, so the hosts in the same subnet are also reached through
+  // the router.
   TRY(remove_own_route(socket, address_in(place.subnet, 0), prefix_length, "eth0"));
   TRY(add_neighbour(socket, place.router, "eth0"));
   TRY(add_route(socket, address_in(all, 0), all.prefix_length, place.router));

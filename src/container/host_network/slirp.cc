@@ -17,7 +17,7 @@
 namespace muster::container {
 namespace {
 
-/// Where slirp4netns puts itself; as rare as addresses go (RFC 2544), so that few sites miss it.
+/// The subnet of slirp4netns; reserved for benchmarks (RFC 2544), so few sites use it.
 constexpr const char* slirp_subnet = "198.18.0.0/24";
 constexpr int ready_number = 3;
 constexpr int exit_number = 4;
@@ -25,7 +25,7 @@ constexpr int namespace_number = 5;
 constexpr int ready_ms = 10'000;
 constexpr std::size_t complaint_bytes_max = 4096;
 
-/// True if a byte came; false at an end of file, or too late.
+/// True if a byte arrived; false at the end of the file or at the time limit.
 bool is_ready(const Fd& from) {
   pollfd ready{from.get(), POLLIN, 0};
   int polled = 0;

@@ -18,8 +18,8 @@ using job::Message;
 constexpr std::uint64_t result_bytes_max = std::uint64_t{1} << 40;
 constexpr std::uint64_t result_entries_max = 10'000'000;
 constexpr std::size_t questions_max = 10'000;
-/// A node that does not know the field takes it for a stop with a longer grace than the
-/// scheduler's, which changes nothing.
+/// A node that does not support the field treats it as a stop with a longer grace period than the
+/// scheduler's, which has no effect.
 constexpr job::NodeStop preemption{job::stop_grace_max, true};
 constexpr std::chrono::seconds look_max{18};  ///< A node gives up earlier.
 constexpr std::chrono::seconds measure_max{5};
@@ -39,7 +39,8 @@ bool exists(const std::string& path) {
   return ::access(path.c_str(), F_OK) == 0;
 }
 
-/// Blocks. `result` has its name once it is whole; what an earlier try left goes first.
+/// Blocks. `result` gets its name once it is complete. First removes the leftovers of an earlier
+/// attempt to unpack.
 Result<void> unpack_result(const std::string& host_folder, const std::string& host) {
   const std::string fresh = host_folder + "/.result";
   TRY(remove_tree(fresh));
@@ -56,7 +57,7 @@ Result<void> unpack_result(const std::string& host_folder, const std::string& ho
   return {};
 }
 
-/// Held, for the connection may end before this begins.
+/// Owned, because the connection may end before this coroutine starts.
 loop::Task<> flush(std::shared_ptr<loop::Channel> channel) {
   static_cast<void>(co_await channel->flushed());
 }
@@ -148,13 +149,13 @@ loop::Task<> LinkedAttempt::converse(Host& host, std::shared_ptr<loop::Channel> 
     host.heard_time = wall_time();
     fine = host.state.link() == Link::greeted ? hear(host, *frame) : greet(host, *frame);
     if (!fine) break;
-    // A node that reads no answers is heard no more, and silent soon.
+    // A node that does not read responses is ignored, and soon counts as silent.
     const Result<void> room = co_await channel->room();
     if (!room) break;
   }
   if (host.channel == channel) {
     hang_up(host);
-    if (host.state.order() == Order::end) tell_silent(host);  // A node that has heard it goes.
+    if (host.state.order() == Order::end) tell_silent(host);  // The node exits.
   }
   if (!fine && trouble_) trouble_(host.name + ": " + fine.error().text);
   channel->close();
@@ -206,14 +207,14 @@ void LinkedAttempt::post_all_asked(Host& host) {
   if (host.state.results() == Results::wanted) post(host, Message::node_give);
 }
 
-/// Beats, and what has become silent.
+/// Sends heartbeats, and detects silent nodes.
 loop::Task<> LinkedAttempt::watch() {
   loop::Timer timer(loop_);
   TimePoint last = Clock::now();
   while (true) {
     if (!co_await timer.after(timing_.beat)) co_return;
     const TimePoint now = Clock::now();
-    // Who did not run did not listen.
+    // If this process itself did not run, it could not receive anything.
     if (now - last > 3 * timing_.beat)
       for (auto& [name, host] : hosts_) host.heard = now;
     last = now;
@@ -232,10 +233,10 @@ void LinkedAttempt::tell_silent(Host& host) {
   if (host.state.falls_silent()) tell(host, {.kind = Kind::silent, .time = host.heard_time});
 }
 
-// What nodes say.
+// Messages from nodes.
 
 Result<void> LinkedAttempt::hear(Host& host, const Frame& frame) {
-  if (!host.state.is_heeded()) return {};  // Until it has read that.
+  if (!host.state.is_heeded()) return {};  // Ignored until the node has received the order.
   switch (static_cast<Message>(frame.type)) {
     case Message::node_beat:
       return {};
@@ -302,7 +303,7 @@ Result<void> LinkedAttempt::hear_result(Host& host, const Frame& frame) {
   }
   const TimePoint now = Clock::now();
   if (!host.no_room_since) host.no_room_since = now;
-  // The node keeps it, and goes on with it by its next connection.
+  // The node keeps the result, and continues the transfer on its next connection.
   if (now - *host.no_room_since < attempt_.room_max) return written;
   tell_given(host, written.error().text);
   return {};
@@ -337,14 +338,14 @@ void LinkedAttempt::tell_given(Host& host, const std::string& error) {
   tell(host, {.kind = Kind::given, .text = error});
 }
 
-/// A node that cannot be gone on with.
+/// A node that cannot be used any more.
 void LinkedAttempt::give_up(Host& host, const std::string& why) {
   if (host.state.steward_ends())
     tell(host, {.kind = Kind::ended, .outcome = job::Outcome::failed(why)});
   end(host.name, why);
 }
 
-// What is told to who runs the job.
+// Events for the engine.
 
 void LinkedAttempt::tell(Host& host, LinkEvent event) {
   event.host = host.name;
@@ -373,7 +374,7 @@ loop::Task<Result<LinkEvent>> LinkedAttempt::next_event() {
   co_return next;
 }
 
-// What is asked of nodes.
+// Requests to nodes.
 
 void LinkedAttempt::post(Host& host, Message message, std::string_view payload) {
   if (host.state.link() == Link::greeted) host.channel->post(job::type_of(message), payload);
@@ -458,7 +459,7 @@ loop::Task<Result<engine::Answer>> LinkedAttempt::ask(std::string name, engine::
     post(*host, Message::node_measure, job::encode(job::NodeMeasure{id}));
   else
     post(*host, Message::node_look, job::encode(job::NodeLook{id, engine::calls_of(question)}));
-  // From here on this object may go: only the question itself is used.
+  // From here on, this object may be destroyed, so only the question itself is used.
   const TimePoint deadline = Clock::now() + (is_usage ? measure_max : look_max);
   while (!asked->answer && Clock::now() < deadline) co_await asked->answered.wait_until(deadline);
   if (!asked->answer) co_return fail(Errc::timeout, asked->host + ": its node does not respond");
@@ -483,7 +484,7 @@ Result<void> LinkedAttempt::hear_usage(Host& host, const Frame& frame) {
   return {};
 }
 
-/// One that nobody waits for any more is passed over.
+/// Skips a question whose caller no longer waits.
 void LinkedAttempt::answer(Host& host, std::uint64_t id, Message by,
                            Result<engine::Answer> answer) {
   const auto found = asked_.find(id);
@@ -495,7 +496,7 @@ void LinkedAttempt::answer(Host& host, std::uint64_t id, Message by,
   asked->answered.notify();
 }
 
-/// The host's steward runs, and its node can be asked about it.
+/// True if the host's steward is running and its node can be queried.
 bool LinkedAttempt::runs(const Host& host) {
   return host.state.link() == Link::greeted && host.state.steward() == Steward::running;
 }

@@ -13,7 +13,7 @@ namespace muster::cluster {
 namespace {
 
 constexpr int troubles_max = 50;
-constexpr int farewells_max = 64;  ///< Fenced nodes that are told so at the same time.
+constexpr int farewells_max = 64;  ///< Limit of fenced nodes that are notified at the same time.
 constexpr std::chrono::seconds farewell_max{5};
 constexpr std::chrono::seconds handshake_max{10};
 constexpr const char* fenced_text = "its attempt has ended";
@@ -103,7 +103,7 @@ std::optional<std::string> ListeningLinks::key_for(const std::string& identity) 
   return attempt->key();
 }
 
-/// Who has proved the key may have done so for an attempt that nobody expects any more by now.
+/// A peer may have authenticated for an attempt that has ended in the meantime.
 loop::Task<> ListeningLinks::accept_all() {
   while (true) {
     Result<loop::TlsPeer> peer = co_await listener_->accept();
@@ -119,7 +119,8 @@ loop::Task<> ListeningLinks::accept_all() {
   }
 }
 
-/// The node closes when it has read it: if we did, what it sends meanwhile could take it away.
+/// The node closes the connection when it has read the message. If this side closed it, data that
+/// the node sends in the meantime could make the kernel discard the message.
 loop::Task<> ListeningLinks::say_farewell(std::shared_ptr<loop::Channel> channel) {
   ++farewells_;
   const auto hear_out = [](std::shared_ptr<loop::Channel> from) -> loop::Task<> {

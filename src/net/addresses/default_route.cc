@@ -16,7 +16,7 @@ std::string default_route_interface(std::string_view routes) {
     const std::vector<std::string> fields = split_words(line);
     if (fields.size() < 8 || fields[1] != anywhere || fields[7] != anywhere) continue;
     const std::optional<std::int64_t> metric = parse_integer(fields[6]);
-    const bool leads_nowhere = fields[0] == "*";  // As unreachable and blackhole routes do.
+    const bool leads_nowhere = fields[0] == "*";  // For unreachable and blackhole routes.
     if (leads_nowhere || !metric || (lowest && *metric >= *lowest)) continue;
     lowest = metric;
     found = fields[0];

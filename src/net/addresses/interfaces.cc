@@ -29,7 +29,7 @@ std::string numeric_address(const sockaddr* address) {
 
 namespace {
 
-/// The leading ones of a mask.
+/// The number of leading ones in a mask.
 int bits_of(const sockaddr* mask) {
   if (mask == nullptr) return 0;
   std::array<unsigned char, 16> bytes{};

@@ -23,7 +23,7 @@ Store store_of(const std::string& roots) {
     X509_STORE_add_cert(store.get(), root);
     X509_free(root);
   }
-  ERR_clear_error();  // The end of the text is an error, too.
+  ERR_clear_error();  // OpenSSL reports the end of the text as an error.
   return store;
 }
 

@@ -67,7 +67,7 @@ ClientTls::ClientTls(SSL_CTX* context, int socket, const std::string& host)
             SSL_ctrl(ssl(), SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name,
                      const_cast<char*>(host.c_str())) == 1;
   }
-  CHECK_THAT(named, "a host that no certificate can name");  // parse_url lets none pass.
+  CHECK_THAT(named, "a host that no certificate can name");  // parse_url() rejects such hosts.
 }
 
 Error ClientTls::handshake_error() {

@@ -41,7 +41,7 @@ Result<std::string> head_text(const Origin& origin, const Request& request) {
   return text + "\r\n";
 }
 
-/// Reads one response off a connection.
+/// Reads one response from a connection.
 class Response {
  public:
   Response(ClientConnection& connection, const Client::Options& options, TimePoint deadline)
@@ -61,7 +61,7 @@ class Response {
   const Client::Options& options_;
   TimePoint deadline_;
   Head head_;
-  bool started_ = false;  ///< Anything came at all.
+  bool started_ = false;  ///< True once any byte has arrived.
   bool keep_alive_ = false;
 };
 
@@ -121,7 +121,7 @@ loop::Task<Result<void>> Response::read(bool without_body, const OnBody& on_body
     Result<ParsedAnswer> answer = co_await read_head(without_body);
     if (!answer) co_return answer.error();
     head_ = std::move(answer->head);
-    if (head_.status / 100 == 1) continue;  // 100 Continue and its like: the answer follows.
+    if (head_.status / 100 == 1) continue;  // An interim response, such as 100 Continue.
     Result<void> read = co_await read_body(answer->body, on_body);
     if (!read) co_return read.error();
     keep_alive_ = answer->keep_alive && connection_.unread().empty();
@@ -167,7 +167,7 @@ struct Client::State {
   State(loop::Loop& on, Options with)
       : loop(on), options(std::move(with)), context(nullptr, nullptr) {}
 
-  /// A kept connection that is still quiet, or null.
+  /// An idle connection on which nothing has arrived, or null.
   std::unique_ptr<ClientConnection> kept(const Origin& origin) {
     while (true) {
       const auto at = idle.find(origin);
@@ -219,10 +219,10 @@ loop::Task<Result<Head>> Client::exchange(Origin origin, Request request, OnBody
       co_return sent.error();
     Response response(*connection, options, request.deadline);
     Result<void> read = fail(Errc::closed, "");
-    // What the server said before it closed is more useful than the fact that it closed.
+    // The server's response explains more than the closed connection.
     read = co_await response.read(request.method == "HEAD", on_body);
     const bool gave_up = !read && read.error().code != Errc::timeout;
-    if (gave_up && reused && !response.started()) continue;  // The server closed the kept one.
+    if (gave_up && reused && !response.started()) continue;  // Closed while idle.
     if (!read && !sent && !response.started()) co_return sent.error();
     if (!read) co_return read.error();
     const bool whole = sent && *sent;

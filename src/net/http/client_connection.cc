@@ -10,7 +10,7 @@ namespace muster::http {
 namespace {
 
 constexpr std::size_t read_bytes = 64u << 10;
-constexpr std::size_t turn_bytes = 1u << 20;  ///< Then others of the loop get their turn.
+constexpr std::size_t turn_bytes = 1u << 20;  ///< Then other tasks of the loop run.
 
 loop::Task<Result<void>> shake(loop::Loop& loop, loop::Wire& wire, int socket, TimePoint deadline) {
   while (true) {
@@ -27,7 +27,7 @@ loop::Task<Result<void>> shake(loop::Loop& loop, loop::Wire& wire, int socket, T
   }
 }
 
-/// One address that is not public is too many: which one counts is the name server's choice.
+/// Rejects the name if any address is not public, because the name server chooses their order.
 Result<void> check_public(const Origin& origin, const std::vector<loop::TcpAddress>& addresses) {
   for (const loop::TcpAddress& address : addresses) {
     const std::string text = loop::numeric(address);
@@ -60,7 +60,7 @@ loop::Task<Result<std::unique_ptr<ClientConnection>>> ClientConnection::open(
   Error last = fail(Errc::not_found, origin.host + ": the name has no address");
   for (std::size_t i = 0; i < addresses->size(); ++i) {
     const loop::TcpAddress address = (*addresses)[i];
-    const TimePoint now = Clock::now();  // A silent address leaves time for those after it.
+    const TimePoint now = Clock::now();  // Leaves time for the other addresses if one is silent.
     const auto left = static_cast<Duration::rep>(addresses->size() - i);
     Result<Fd> socket = co_await loop::tcp_connect(loop, address, now + (deadline - now) / left);
     if (!socket) {
@@ -114,7 +114,7 @@ bool ClientConnection::quiet() {
 loop::Task<Result<bool>> ClientConnection::send(std::string_view bytes, Duration idle_max,
                                                 TimePoint deadline) {
   while (!bytes.empty()) {
-    // An answer before all was sent is a refusal: the rest is not wanted.
+    // A response before everything was sent is a refusal, so the rest is not sent.
     const loop::Wire::Attempt early = read_some();
     if (early.kind == loop::Wire::Kind::done || early.kind == loop::Wire::Kind::end)
       co_return false;

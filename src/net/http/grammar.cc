@@ -43,7 +43,7 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-/// Whether the comma-separated list holds `word`, which is in lower case.
+/// True if the comma-separated list contains `word`, which is in lower case.
 bool lists(std::string_view list, std::string_view word) {
   while (!list.empty()) {
     const std::size_t comma = std::min(list.find(','), list.size());
@@ -59,7 +59,7 @@ BadHead bad_head(std::string_view why) {
   return {.status = 400, .why = why};
 }
 
-/// What the fields say that decides how the message is read.
+/// The header fields that determine how the message is read.
 struct Known {
   int hosts = 0;
   int lengths = 0;
@@ -92,7 +92,7 @@ Result<void, BadHead> read_known(std::string_view name, std::string_view value, 
   return {};
 }
 
-/// `lines`: those between the first and the empty one, each with its end.
+/// `lines`: the lines between the first and the empty one, each with its end.
 Result<void, BadHead> read_fields(std::string_view lines, bool http11, Fields& fields,
                                   Known& known) {
   while (!lines.empty()) {
@@ -116,7 +116,7 @@ Result<void, BadHead> read_fields(std::string_view lines, bool http11, Fields& f
   return {};
 }
 
-/// The lines behind the first one, each with its end but the empty one, which is the last.
+/// The lines after the first one, each with its end, without the empty line at the end.
 std::string_view lines_behind(std::string_view text, std::size_t first) {
   CHECK_THAT(text.ends_with("\r\n\r\n"), "a head ends with its empty line");
   return text.substr(first + 2, text.size() - first - 4);
@@ -142,12 +142,12 @@ Result<void, BadHead> read_request_line(std::string_view line, ParsedRequest& he
   return {};
 }
 
-/// "http://host/path", which proxies get, becomes "/path"; `authority` is what stood before it.
+/// Converts "http://host/path", as sent to proxies, to "/path"; `authority` is the part before it.
 Result<void, BadHead> strip_origin(std::string_view& target, std::string_view& authority) {
   if (target.front() == '/' || target == "*") return {};
   const std::size_t scheme = target.find("://");
   if (scheme > scheme_bytes_max)
-    return bad_head("invalid request target");  // Also where there is none.
+    return bad_head("invalid request target");  // Also if it is missing.
   const std::size_t slash = target.find('/', scheme + 3);
   if (slash == std::string_view::npos) return bad_head("invalid request target");
   authority = target.substr(scheme + 3, slash - scheme - 3);
@@ -206,7 +206,7 @@ Result<ParsedRequest, BadHead> parse_request(std::string_view text) {
   Known known;
   TRY(read_fields(lines_behind(text, line), head.http11, incoming.headers, known));
   if (known.hosts == 0 && head.http11) return bad_head("the Host header is missing");
-  // Others may see the other of the two as the one that counts; the Host header alone is signed.
+  // Other readers may prefer the other one, and only the Host header is signed.
   if (!authority.empty() && !same_letters(authority, incoming.value("host").value_or("")))
     return bad_head("the request target names another host");
   incoming.body_bytes = known.body_bytes;
@@ -252,7 +252,7 @@ Result<ChunkDecoder::Step> ChunkDecoder::next(std::string_view bytes) {
   return Step{.data = count};
 }
 
-/// One line of the framing, if it is there.
+/// One line of the framing, if it is complete.
 Result<ChunkDecoder::Step> ChunkDecoder::line(std::string_view bytes) {
   const std::size_t end = bytes.substr(0, chunk_line_bytes_max).find("\r\n");
   if (end == std::string_view::npos) {
@@ -262,7 +262,7 @@ Result<ChunkDecoder::Step> ChunkDecoder::line(std::string_view bytes) {
   }
   const std::string_view text = bytes.substr(0, end);
   const Step step{.skipped = end + 2};
-  // A bare line feed would end the line for others.
+  // Other readers would treat a bare line feed as the end of the line.
   if (std::any_of(text.begin(), text.end(), is_control))
     return fail(Errc::protocol, "there is a control character between chunks");
   if (state_ == State::data_end) {

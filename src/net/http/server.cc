@@ -15,8 +15,9 @@
 namespace muster::http {
 namespace {
 
-constexpr int accepts_per_turn = 32;  ///< Then others of the loop get their turn.
-/// Connections that have to end and have not: beyond so many, newcomers wait to be accepted.
+constexpr int accepts_per_turn = 32;  ///< Then other tasks of the loop run.
+/// Limit of connections that must end but have not ended yet; above it, new connections are not
+/// accepted.
 constexpr std::size_t ending_max = 64;
 constexpr Duration ending_pause = std::chrono::milliseconds(5);
 
@@ -67,7 +68,7 @@ struct Serving {
   std::shared_ptr<ServerShared> shared;
   Fd socket;
   loop::Watch watch;
-  loop::Event emptied;  ///< A home lost its last connection while stopping.
+  loop::Event emptied;  ///< Notified when a home loses its last connection while stopping.
   std::vector<std::shared_ptr<ServerHome>> homes;
   loop::ConnectionQuota::Id next = 0;
   bool closed = false;
@@ -77,7 +78,8 @@ const std::shared_ptr<ServerHome>& home_of(const Serving& serving, loop::Connect
   return serving.homes[id % serving.homes.size()];
 }
 
-/// Any thread. Behind the connection's start in the queue of its loop.
+/// Callable on any thread. Runs after the connection's start, because both are in the queue of its
+/// loop.
 void end_connection(const Serving& serving, loop::ConnectionQuota::Id id) {
   const std::shared_ptr<ServerHome>& home = home_of(serving, id);
   home->loop.post([home, id] {
@@ -95,7 +97,7 @@ void hand_out(Serving& serving, loop::ConnectionQuota::Id id, Fd socket, Peer pe
     ServerConnection::start(std::move(home), id, std::move(socket), std::move(peer));
     return;
   }
-  const auto carried = std::make_shared<Fd>(std::move(socket));  // std::function wants copies.
+  const auto carried = std::make_shared<Fd>(std::move(socket));  // std::function is copyable.
   loop::Loop& loop = home->loop;
   loop.post([home, id, carried, peer = std::move(peer)]() mutable {
     ServerConnection::start(home, id, std::move(*carried), std::move(peer));
@@ -130,7 +132,7 @@ loop::Task<void> accept_all(Serving& serving) {
       if (++in_a_row % accepts_per_turn == 0) co_await pause.after(Duration(0));
     } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
       co_await serving.watch.readable();
-    } else {  // Out of descriptors or memory: others may free some.
+    } else {  // Out of descriptors or memory: retry when others have freed some.
       co_await pause.after(std::chrono::milliseconds(100));
     }
   }
@@ -148,10 +150,10 @@ void end_connections(const std::shared_ptr<Serving>& serving, bool all) {
     home->loop.post([home, serving, all] {
       home->stopping = true;
       home->emptied = [weak = std::weak_ptr<Serving>(serving)] {
-        const std::shared_ptr<Serving> whole = weak.lock();  // The owner of this home.
+        const std::shared_ptr<Serving> whole = weak.lock();  // Keeps the owner of this home alive.
         if (whole) whole->main.post([whole] { whole->emptied.notify(); });
       };
-      if (home->connections.empty()) home->emptied();  // The last one ended before this was called.
+      if (home->connections.empty()) home->emptied();  // The last connection had already ended.
       for (const auto& [id, connection] : home->connections)
         if (all || connection->idle()) connection->cut();
     });

@@ -16,14 +16,14 @@ namespace {
 
 constexpr std::size_t inbox_bytes = 16 << 10;
 constexpr std::size_t inbox_bytes_max = 256 << 10;    ///< For long bodies.
-constexpr std::uint64_t passed_over_max = 256 << 10;  ///< The part of a body that no handler read.
-/// Bytes that no handler read, before closing.
+constexpr std::uint64_t passed_over_max = 256 << 10;  ///< Skipped body bytes.
+/// Bytes that no handler read and that are skipped before closing.
 constexpr std::uint64_t linger_bytes_max = 16 << 20;
 constexpr std::size_t unbroken_bytes_max = 2 << 20;
 constexpr std::size_t file_piece_bytes = 512 << 10;
 constexpr Duration linger_max = std::chrono::seconds(3);
 
-/// "Sun, 06 Nov 1994 08:49:37 GMT", made once a second.
+/// "Sun, 06 Nov 1994 08:49:37 GMT", updated once a second.
 std::string_view date_now() {
   thread_local std::time_t made_for = -1;
   thread_local std::string text;
@@ -35,7 +35,7 @@ std::string_view date_now() {
   return text;
 }
 
-/// A header; what would end its line is made a space.
+/// Writes a header; characters that would end its line become spaces.
 void add_header(std::string& head, std::string_view name, std::string_view value) {
   head.append(name).append(": ");
   const std::size_t from = head.size();
@@ -132,7 +132,7 @@ bool ServerConnection::keeps(std::size_t bytes) {
 }
 
 std::function<bool()> ServerConnection::gone() const {
-  // The function has a descriptor of its own, because the connection may end before it.
+  // The function has its own descriptor, because the connection may end first.
   const auto socket = std::make_shared<const Fd>(::fcntl(socket_.get(), F_DUPFD_CLOEXEC, 0));
   return [socket] {
     pollfd asked{socket->get(), POLLRDHUP, 0};
@@ -182,7 +182,7 @@ loop::Task<bool> ServerConnection::handshake() {
   }
 }
 
-/// False once the deadline has come or the connection was cut.
+/// False once the deadline is reached or the connection was cut.
 loop::Task<bool> ServerConnection::wait(loop::Wire::Kind kind, std::int64_t deadline) {
   if (state_.is_cut()) co_return false;
   deadline_ = deadline;
@@ -196,7 +196,7 @@ loop::Task<bool> ServerConnection::wait(loop::Wire::Kind kind, std::int64_t dead
   co_return ready && !state_.is_cut();
 }
 
-/// Lets others of the loop have their turn after much was moved at once.
+/// Lets other tasks of the loop run after many bytes were moved.
 loop::Task<void> ServerConnection::breathe(std::size_t bytes) {
   unbroken_ += bytes;
   if (unbroken_ < unbroken_bytes_max) co_return;
@@ -204,7 +204,7 @@ loop::Task<void> ServerConnection::breathe(std::size_t bytes) {
   co_await home_->loop.turn();
 }
 
-/// Reads something behind what is unread; false at the end of the stream.
+/// Appends received bytes to the unread ones; false at the end of the stream.
 loop::Task<Result<bool>> ServerConnection::fill(std::int64_t deadline) {
   if (begin_ == end_) begin_ = end_ = 0;
   if (end_ == inbox_.size()) {
@@ -230,8 +230,8 @@ loop::Task<Result<bool>> ServerConnection::fill(std::int64_t deadline) {
   }
 }
 
-/// A body has a deadline as a whole: what trickles comes to its end. Time that the handler takes is
-/// not the client's.
+/// A whole body has a deadline, so a slow client cannot send it endlessly. The handler's time does
+/// not count.
 loop::Task<Result<bool>> ServerConnection::fill_body() {
   const Server::Options& options = home_->shared->options;
   const std::int64_t allowed =
@@ -258,7 +258,7 @@ void ServerConnection::begin_exchange() {
   }
 }
 
-/// One request and its answer. False if the connection has to end.
+/// Handles one request and its response. False if the connection must end.
 loop::Task<bool> ServerConnection::serve_one() {
   begin_exchange();
   const bool came = co_await receive_head();
@@ -291,7 +291,7 @@ void ServerConnection::tell_served() const {
              .took = Clock::now() - progress_.begun});
 }
 
-/// False: the connection is done with, or a refusal was sent.
+/// False if the connection has ended, or a refusal was sent.
 loop::Task<bool> ServerConnection::receive_head() {
   const Server::Options& options = home_->shared->options;
   std::size_t size = 0;
@@ -305,7 +305,7 @@ loop::Task<bool> ServerConnection::receive_head() {
     const bool ready = co_await wait(loop::Wire::Kind::want_read, deadline);
     if (!ready) co_return false;
   }
-  if (inbox_.empty()) inbox_.resize(inbox_bytes);  // Now: a client that sends nothing costs little.
+  if (inbox_.empty()) inbox_.resize(inbox_bytes);  // Only now: silent clients cost little.
   while (true) {
     while (begin_ < end_ && seen == 0 && (inbox_[begin_] == '\r' || inbox_[begin_] == '\n'))
       ++begin_;  // RFC 9112 section 2.2: empty lines before a request.
@@ -364,7 +364,7 @@ loop::Task<bool> ServerConnection::refuse(BadHead bad) {
   co_return false;
 }
 
-/// Takes framing off and finds the next piece of the body in what is unread, if it is there.
+/// Removes framing, and finds the next piece of the body in the unread bytes, if it has arrived.
 Result<void> ServerConnection::take_body(std::string_view& piece) {
   while (true) {
     const Body::Step step = TRY(progress_.body.next(unread()));
@@ -406,9 +406,9 @@ loop::Task<Result<std::string_view>> ServerConnection::read() {
   }
 }
 
-/// True if what is left of the body is not worth ending the connection.
+/// True if the rest of the body is small enough to skip it and keep the connection.
 bool ServerConnection::body_may_stay() const {
-  if (state_.stage() == Stage::held_back) return false;  // The client may send it or not.
+  if (state_.stage() == Stage::held_back) return false;  // The client may or may not send the body.
   if (head_.incoming.chunked) return progress_.body.done() || unread().size() > progress_.piece;
   return progress_.body.left() <= passed_over_max;
 }
@@ -514,7 +514,7 @@ loop::Task<Result<void>> ServerConnection::write(std::string_view bytes) {
   co_return sent;
 }
 
-/// Ends the answer and passes over what is left of the request. True if another may follow.
+/// Ends the response and skips the rest of the request. True if another request can follow.
 loop::Task<bool> ServerConnection::finish() {
   if (state_.stage() == Stage::streaming && state_.fate() < Fate::broken && head_.http11) {
     const std::string_view last = "0\r\n\r\n";
@@ -535,7 +535,7 @@ loop::Task<bool> ServerConnection::finish() {
   co_return false;
 }
 
-/// Closing with bytes unread would make the kernel take our answer back.
+/// If the socket were closed with unread bytes, the kernel would discard the response.
 loop::Task<void> ServerConnection::linger() {
   wire_->goodbye();
   ::shutdown(socket_.get(), SHUT_WR);

@@ -69,7 +69,7 @@ Result<Url> parse_url(std::string_view text) {
 }
 
 bool is_loopback(const std::string& host) {
-  in_addr v4{};  // Not by the text's beginning: a name may begin like that, too.
+  in_addr v4{};  // Compares addresses, because a name may start with the same text.
   if (::inet_pton(AF_INET, host.c_str(), &v4) == 1) return ntohl(v4.s_addr) >> 24 == 127;
   return host == "localhost" || host == "::1";
 }

@@ -39,14 +39,14 @@ void TaskRun::resume(std::coroutine_handle<> at) {
   if (disowned_) {
     delete this;
   } else if (task_->handle_.done()) {
-    const std::function<void()> ended = std::move(ended_);  // The call destroys this.
+    const std::function<void()> ended = std::move(ended_);  // The call destroys this object.
     ended();
   }
 }
 
 void TaskRun::end(std::unique_ptr<TaskRun> run) {
   run->disowned_ = true;
-  if (run->running_) static_cast<void>(run.release());  // resume() is below us, and deletes it.
+  if (run->running_) static_cast<void>(run.release());  // resume() is the caller, and deletes it.
 }
 
 }  // namespace muster::loop

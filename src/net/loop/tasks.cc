@@ -26,12 +26,12 @@ struct Tasks::State {
   Loop& loop;
   std::map<std::uint64_t, std::unique_ptr<TaskRun>> runs;  ///< In the order they were started.
   std::uint64_t next = 0;
-  /// While there are tasks the loop runs on, whatever they wait for: another thread, say.
+  /// Keeps the loop running while there are tasks, even if they wait for another thread.
   std::optional<Work> work;
   Event emptied;
 };
 
-/// What a task owned may own this group: its variables are destroyed last.
+/// A task's variables may own this group, so they are destroyed last.
 void Tasks::State::forget(const std::weak_ptr<State>& weak, std::uint64_t id) {
   const std::shared_ptr<State> state = weak.lock();
   const auto ended = state->runs.extract(id);
@@ -71,7 +71,7 @@ void Tasks::start(Task<void> task) {
 }
 
 void Tasks::end() {
-  const std::shared_ptr<State> state = state_;  // What a task owned may own this group.
+  const std::shared_ptr<State> state = state_;  // A task's variables may own this group.
   while (!state->runs.empty())
     TaskRun::end(std::move(state->runs.extract(--state->runs.end()).mapped()));
   state->work.reset();

@@ -19,9 +19,9 @@ namespace {
 constexpr std::uint32_t watched =
     IN_CLOSE_WRITE | IN_CREATE | IN_MOVED_TO | IN_MOVED_FROM | IN_ONLYDIR;
 
-/// All of a user's programs share the kernel's watches: one job's folders must not take them all.
+/// All programs of a user share the kernel's watches, so one job must not use all of them.
 constexpr std::size_t folders_max = 4096;
-/// Any writer there chooses the length of its paths.
+/// Untrusted writers choose the length of the paths.
 constexpr std::size_t paths_bytes_max = 4u << 20;
 
 bool is_below(const std::string& path, const std::string& folder) {
@@ -46,7 +46,7 @@ struct TreeWatch::State {
   Watch watch;
   const Tell tell;
   std::map<int, std::string> folders;  ///< By watch descriptor; relative.
-  std::size_t paths_bytes = 0;         ///< The paths' sum.
+  std::size_t paths_bytes = 0;         ///< The total size of the paths.
   Tasks tasks;
 };
 

@@ -11,7 +11,7 @@ struct Turns::Waiter {
   explicit Waiter(Loop& home) : here(home), woken(home) {}
   Loop& here;
   bool has_place = false;  ///< Guarded by the mutex.
-  bool is_awake = false;   ///< As has_place, on the waiter's own loop.
+  bool is_awake = false;   ///< Like has_place, but used only on the waiter's own loop.
   Event woken;
 };
 
@@ -73,7 +73,8 @@ void Turns::leave(const std::string& party) {
   give_places();
 }
 
-/// The first party after the last one that may have a place and waits for one; none: the end.
+/// The next party, after the last one served, that waits for a place and may get one; end() if
+/// none.
 Turns::Parties::iterator Turns::next_party() {
   const auto may = [this](const auto& each) {
     return !each.second.waiting.empty() && each.second.running < limits_.of_party;
@@ -85,7 +86,8 @@ Turns::Parties::iterator Turns::next_party() {
   return before == middle ? parties_.end() : before;
 }
 
-/// With the mutex held. A waiter's loop exists, because its task leaves the queue before that ends.
+/// The caller holds the mutex. A waiter's loop exists, because its task leaves the queue before
+/// that ends.
 void Turns::give_places() {
   while (running_ < limits_.at_once) {
     const auto party = next_party();

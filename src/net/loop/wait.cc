@@ -132,7 +132,7 @@ Task<bool> Watch::State::ready(Way way) {
   co_return co_await over;
 }
 
-/// If the deadline comes first, the descriptor's own wait remains, and resumes no waiter.
+/// If the deadline is reached first, the descriptor's wait remains, but does not resume a waiter.
 Task<bool> Watch::State::ready_until(Way way, TimePoint deadline) {
   asio::steady_timer timer(descriptor.get_executor(), deadline);
   const Wait<bool> over;
@@ -144,7 +144,7 @@ Task<bool> Watch::State::ready_until(Way way, TimePoint deadline) {
 }
 
 Watch::Watch(Loop& loop, int fd) : state_(std::make_unique<State>(loop)) {
-  ErrorCode ignored;  // Waits on a descriptor that could not be taken give false.
+  ErrorCode ignored;  // If the descriptor cannot be used, waits return false.
   state_->descriptor.assign(fd, ignored);
 }
 

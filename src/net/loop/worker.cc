@@ -17,7 +17,7 @@ struct Job {
   Event done;
 };
 
-/// False if the machine starts no thread now: a limit of processes or of memory.
+/// False if no thread can be started, because of a limit on processes or memory.
 bool start(std::jthread& thread, const std::function<void()>& work) try {
   thread = std::jthread(work);
   return true;
@@ -39,7 +39,7 @@ Task<> run_in_thread(Loop& loop, std::function<void()> work) {
   };
   Timer timer(loop);
   std::jthread thread;
-  // Other threads end, so waiting is enough. Ending the process would end everybody's work.
+  // Other threads will end, so waiting is enough. Ending the process would end all other work.
   while (!start(thread, run)) co_await timer.after(thread_again);
   while (!job->posted) co_await job->done.wait();
 }

@@ -4,9 +4,9 @@ namespace muster::loop {
 namespace {
 
 constexpr std::size_t read_bytes = 128u << 10;
-constexpr std::size_t turn_bytes = 1u << 20;  ///< Then others of the loop get their turn.
+constexpr std::size_t turn_bytes = 1u << 20;  ///< Then other tasks of the loop run.
 constexpr std::size_t piece_bytes = 64u << 10;
-constexpr std::size_t arrived_max = 64;  ///< Frames with descriptors read but not yet taken.
+constexpr std::size_t arrived_max = 64;  ///< Frames with descriptors not returned yet.
 constexpr std::size_t frame_header_bytes = 5;
 
 Error closed_error() {
@@ -137,7 +137,7 @@ Task<void> ChannelCore::pump() {
       continue;
     }
     Piece& piece = queue_.front();
-    piece.sealed = true;  // TLS wants a write that could not be done repeated as it was.
+    piece.sealed = true;  // TLS requires that an incomplete write is repeated with the same bytes.
     const Wire::Attempt attempt =
         wire_->write(std::string_view(piece.bytes).substr(piece.sent), &piece.fds);
     if (attempt.kind == Wire::Kind::want_read || attempt.kind == Wire::Kind::want_write) {
@@ -159,7 +159,7 @@ Task<void> ChannelCore::pump() {
   pumping_ = false;
 }
 
-// Reading goes on: what the other side said before it went still counts.
+// Reading continues, because frames that the other side sent before it closed are still valid.
 void ChannelCore::stop_writing(Error error) {
   write_ended_ = std::move(error);
   queue_.clear();

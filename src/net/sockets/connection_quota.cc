@@ -7,10 +7,11 @@ namespace {
 
 constexpr std::uint64_t all_max = 4096;
 constexpr std::uint64_t all_min = 16;
-/// So few connections no address is asked to give up for its own newcomers while others hold more:
-/// clients open some at once.
+/// An address with at most this many connections does not lose one to its own newcomers, because
+/// clients open several connections at once.
 constexpr std::size_t few = 16;
-/// For a connection that an earlier verdict ends: its thread may not have noticed yet.
+/// The answer for a connection that was already closed by an earlier decision, which its thread may
+/// not have noticed yet.
 constexpr ConnectionQuota::Verdict ended{.stays = false, .ends = {}};
 
 }  // namespace

@@ -18,7 +18,7 @@ constexpr std::size_t bytes_max = 4096;
 constexpr Duration server_max = std::chrono::seconds(3);
 constexpr Duration question_max = std::chrono::seconds(10);
 
-/// Nothing if there is none, or one that is too long.
+/// None if no datagram is waiting, or if it is too long.
 struct Datagram {
   std::string bytes;
   TcpAddress from;
@@ -63,7 +63,7 @@ class OpenDatagramRelay final : public DatagramRelay {
   Tasks taking_;
 };
 
-/// The answer of one server; none in time: nothing.
+/// The response of one server; none if it does not arrive in time.
 Task<std::string> OpenDatagramRelay::ask(std::string host, const Datagram& question,
                                          TimePoint deadline) {
   Result<std::vector<TcpAddress>> found = co_await resolve(loop_, host, target_.port, deadline);

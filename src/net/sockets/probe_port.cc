@@ -39,7 +39,7 @@ Task<Result<void>> port_answers(Loop& loop, std::string host, std::uint16_t port
 }
 
 Result<std::vector<std::uint16_t>> free_ports(int count) {
-  std::vector<Fd> held;  // All at once, or the kernel might give one of them twice.
+  std::vector<Fd> held;  // All stay open, so that no port is returned twice.
   std::vector<std::uint16_t> ports;
   for (int i = 0; i < count; ++i) {
     Fd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));

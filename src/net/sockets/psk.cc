@@ -15,7 +15,7 @@ PskSession& session_of_ssl(SSL* ssl) {
 }
 
 int find_session(SSL* ssl, const unsigned char* identity, std::size_t size, SSL_SESSION** session) {
-  *session = nullptr;  // Without one the handshake ends: there is no certificate to fall back to.
+  *session = nullptr;  // Without a session, the handshake fails, because there is no certificate.
   if (size <= identity_bytes_max)
     *session = session_of_ssl(ssl).found({reinterpret_cast<const char*>(identity), size});
   return 1;
@@ -32,7 +32,7 @@ SslContext make_context(const SSL_METHOD* method) {
   if (!context) return context;
   SSL_CTX* raw = context.get();
   const bool usable = SSL_CTX_set_max_proto_version(raw, TLS1_3_VERSION) == 1 &&
-                      // With other suites beside it OpenSSL 3.0 does not find the key's.
+                      // With additional suites, OpenSSL 3.0 does not select the one of the key.
                       SSL_CTX_set_ciphersuites(raw, "TLS_AES_128_GCM_SHA256") == 1 &&
                       SSL_CTX_set1_groups_list(raw, "X25519:P-256") == 1;
   if (!usable) context.reset();
@@ -53,7 +53,7 @@ SslContext psk_client_context() {
   SslContext context = make_context(TLS_client_method());
   if (!context) return context;
   SSL_CTX_set_psk_use_session_callback(context.get(), use_session);
-  // No certificate is trusted, so a server that shows one in place of the key is refused.
+  // No certificate is trusted, so a server with a certificate instead of the key is rejected.
   SSL_CTX_set_verify(context.get(), SSL_VERIFY_PEER, nullptr);
   return context;
 }

@@ -15,14 +15,14 @@ struct Network {
   int bits;
 };
 
-/// What is not global in the registries, and what is for all hosts at once.
+/// Addresses that are not global in the registries, and multicast addresses.
 constexpr Network private_v4[] = {
     {"0.0.0.0", 8},      {"10.0.0.0", 8},     {"100.64.0.0", 10}, {"127.0.0.0", 8},
     {"169.254.0.0", 16}, {"172.16.0.0", 12},  {"192.0.0.0", 24},  {"192.0.2.0", 24},
     {"192.88.99.0", 24}, {"192.168.0.0", 16}, {"198.18.0.0", 15}, {"198.51.100.0", 24},
     {"203.0.113.0", 24}, {"224.0.0.0", 3},
 };
-/// Within 2000::/3, which is all that is given out.
+/// Within 2000::/3, the only range that is assigned.
 constexpr Network private_v6[] = {
     {"2001::", 23},
     {"2001:db8::", 32},
@@ -58,7 +58,7 @@ bool is_public_address(const std::string& address) {
 
 bool is_own_address(const std::string& address) {
   const Result<std::vector<InterfaceAddress>> own = interface_addresses();
-  if (!own) return true;  // Not known to be another's.
+  if (!own) return true;  // Treated as its own if the addresses cannot be read.
   return std::any_of(own->begin(), own->end(),
                      [&](const InterfaceAddress& each) { return each.address == address; });
 }

@@ -56,7 +56,7 @@ Task<bool> write_on(const Crossing& crossing, int fd, Watch& watch, const char* 
   co_return count == 0;
 }
 
-/// One direction, to the end of what comes.
+/// Copies one direction until the end of the stream.
 Task<bool> copy(Crossing& crossing, bool outward) {
   const int from = outward ? crossing.near.get() : crossing.far.get();
   const int to = outward ? crossing.far.get() : crossing.near.get();
@@ -113,8 +113,7 @@ class OpenRelay final : public Relay {
   Tasks accepting_;
 };
 
-/// If the target of a connection is not reached, the connection is closed, and the caller sees
-/// that.
+/// If the target cannot be reached, the connection is closed, so that the client notices it.
 Task<void> OpenRelay::serve(Fd near) {
   const TimePoint deadline = Clock::now() + connect_max;
   Result<std::vector<TcpAddress>> addresses =

@@ -103,8 +103,8 @@ Error SslWire::handshake_error() {
   return fail(Errc::protocol, "TLS: " + ssl_reason());
 }
 
-/// What a call on the SSL that did not succeed means. `failed` without a text: OpenSSL gave up for
-/// a reason of its own, in its error queue.
+/// The meaning of a failed call on the SSL object. `failed` without a text: the reason is in
+/// OpenSSL's error queue.
 Wire::Attempt SslWire::outcome_of(int result) {
   switch (SSL_get_error(ssl_.get(), result)) {
     case SSL_ERROR_WANT_READ:
@@ -162,7 +162,7 @@ Wire::Attempt SslWire::write(const iovec* pieces, int count, bool, std::vector<F
 }
 
 Wire::Attempt SslWire::send_file(int fd, std::uint64_t offset, std::size_t bytes) {
-  std::array<char, 16 << 10> piece;  // One record. Read again if it could not be sent.
+  std::array<char, 16 << 10> piece;  // One record, read again if it could not be sent.
   const std::size_t want = std::min(bytes, piece.size());
   const ssize_t count = ::pread(fd, piece.data(), want, static_cast<off_t>(offset));
   if (count < 0) return {.kind = Kind::failed, .error = fail_errno("cannot read the file")};

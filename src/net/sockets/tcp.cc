@@ -26,7 +26,8 @@ bool is_loopback(const TcpAddress& address) {
   return address.family() == AF_INET && ntohl(v4.sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
 }
 
-/// The kernel chooses the port when it connects. One that cannot be bound comes from any address.
+/// The kernel chooses the port on connect. If the address cannot be bound, the connection uses any
+/// address.
 void bind_to(const Fd& socket, const std::string& from) {
   set_option(socket, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1);
   sockaddr_in v4{};
@@ -35,11 +36,11 @@ void bind_to(const Fd& socket, const std::string& from) {
   static_cast<void>(::bind(socket.get(), reinterpret_cast<const sockaddr*>(&v4), sizeof v4));
 }
 
-/// A look-up under way. The thread and who asked hold it both, so that either may go first.
+/// A lookup in progress. The thread and the caller share it, so that either may end first.
 struct Lookup {
   std::string host;
   std::uint16_t port = 0;
-  Fd done;  ///< Closed by the thread at the end: the reader's wake-up.
+  Fd done;  ///< Closed by the thread at the end, which wakes the reader.
   std::mutex mutex;
   std::vector<TcpAddress> addresses;
   std::string failure;
@@ -92,7 +93,7 @@ std::string numeric(const TcpAddress& address) {
 }
 
 std::uint16_t port_of(const TcpAddress& address) {
-  sockaddr_in v4{};  // The port lies at the same place for both families.
+  sockaddr_in v4{};  // The port is at the same offset for both families.
   std::memcpy(&v4, &address.storage, sizeof v4);
   return ntohs(v4.sin_port);
 }
@@ -160,7 +161,7 @@ Result<Fd> tcp_listen(std::uint16_t port, const std::string& address) {
     if (!socket) return fail(Errc::system, errno_text("cannot listen on " + where));
     std::memcpy(&at.storage, &v4, at.size = sizeof v4);
   }
-  set_option(socket, SOL_SOCKET, SO_REUSEADDR, 1);  // The last job's closed sessions linger.
+  set_option(socket, SOL_SOCKET, SO_REUSEADDR, 1);  // Closed sessions of the last job linger.
   if (::bind(socket.get(), reinterpret_cast<const sockaddr*>(&at.storage), at.size) != 0 ||
       ::listen(socket.get(), SOMAXCONN) != 0)
     return fail(Errc::system, errno_text("cannot listen on " + where));

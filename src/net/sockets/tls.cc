@@ -17,11 +17,12 @@
 namespace muster::loop {
 namespace {
 
-/// Peers that were not accepted yet. Who proved its key is kept; the oldest of the others goes.
+/// Limit of peers that were not accepted yet. Authenticated peers are kept; the oldest of the
+/// others is closed.
 constexpr ConnectionQuota::Limits pending_limits{.all = 256, .of_peer = 32, .of_party = 256};
-constexpr int accepts_per_turn = 32;  ///< Then others of the loop get their turn.
+constexpr int accepts_per_turn = 32;  ///< Then other tasks of the loop run.
 
-/// What a stranger sent, fit for a message.
+/// Bytes of a stranger, escaped for a message.
 std::string printable(const std::string& bytes) {
   std::string text = to_utf8(bytes.substr(0, 100));
   std::replace_if(
@@ -29,7 +30,7 @@ std::string printable(const std::string& bytes) {
   return text;
 }
 
-/// `given_up` may be set while it waits, with a cancel() of the watch.
+/// `given_up` may be set during the wait, together with a cancel() of the watch.
 Task<Result<void>> shake(PskSession& session, Watch& watch, TimePoint deadline,
                          const bool& given_up) {
   while (true) {
@@ -51,7 +52,7 @@ std::unique_ptr<Channel> channel_of(Loop& loop, Fd socket, std::unique_ptr<PskSe
       std::make_shared<ChannelCore>(loop, std::move(socket), std::move(session)));
 }
 
-/// A connection that has not proved anything yet.
+/// A connection that has not authenticated yet.
 struct Handshake {
   Handshake(Loop& loop, Fd newcomer, std::string from)
       : socket(std::move(newcomer)), address(std::move(from)) {
@@ -96,7 +97,7 @@ struct Listening {
   Tasks tasks;
 };
 
-/// Makes room: ends a handshake, begun or not.
+/// Makes room: ends a handshake, even if it has not started.
 void crowd_out(Listening& listening, ConnectionQuota::Id id) {
   const auto found = listening.shaking.find(id);
   if (found == listening.shaking.end()) return;
@@ -125,7 +126,7 @@ Task<void> admit(std::shared_ptr<Listening> listening, ConnectionQuota::Id id,
   std::string identity = session->identity();
   std::unique_ptr<Channel> channel =
       channel_of(listening->loop, std::move(newcomer->socket), std::move(session));
-  listening->quota.busy(id);  // With what was proved it makes it stay.
+  listening->quota.busy(id);  // A busy connection that has authenticated is not closed.
   listening->quota.proved(id, {});
   listening->ready.push_back(
       {id, {std::move(channel), std::move(identity), std::move(newcomer->address)}});
@@ -161,7 +162,7 @@ Task<void> serve(std::shared_ptr<Listening> listening) {
       if (++in_a_row % accepts_per_turn == 0) co_await pause.after(Duration(0));
     } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
       co_await listening->watch.readable();
-    } else {  // Out of descriptors or memory: others may free some.
+    } else {  // Out of descriptors or memory: retry when others have freed some.
       co_await pause.after(std::chrono::milliseconds(100));
     }
   }
@@ -248,7 +249,7 @@ Task<Result<TlsPeer>> tls_connect(Loop& loop, std::string host, std::uint16_t po
   Error last = fail(Errc::not_found, host + ": the name has no address");
   for (std::size_t i = 0; i < addresses->size(); ++i) {
     const TcpAddress address = (*addresses)[i];
-    const TimePoint now = Clock::now();  // A silent address leaves time for those after it.
+    const TimePoint now = Clock::now();  // Leaves time for the other addresses if one is silent.
     const auto left = static_cast<Duration::rep>(addresses->size() - i);
     Result<Fd> socket = co_await tcp_connect(loop, address, now + (deadline - now) / left);
     if (!socket) {

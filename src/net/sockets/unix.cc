@@ -36,7 +36,7 @@ ucred peer_of(int socket) {
   return peer;
 }
 
-/// A socket's address. A path too long for one is reached through its folder's descriptor.
+/// The address of a socket. If the path is too long, uses the folder's descriptor.
 struct Address {
   sockaddr_un name{};
   Fd folder;
@@ -100,7 +100,7 @@ Task<Result<std::unique_ptr<UnixChannel>>> accept_next(std::shared_ptr<Listening
       co_await listening->watch.readable();
       continue;
     }
-    Timer pause(listening->loop);  // Out of descriptors or memory: others may free some.
+    Timer pause(listening->loop);  // Until others have freed descriptors or memory.
     co_await pause.after(std::chrono::milliseconds(100));
   }
   co_return fail(Errc::closed, "no longer listening");
@@ -154,7 +154,7 @@ Result<std::unique_ptr<UnixChannel>> unix_connect(Loop& loop, const std::string&
 Result<std::unique_ptr<UnixListener>> UnixListener::open(Loop& loop, const std::string& path) {
   const Address address = TRY(Address::of(path));
   Fd socket = TRY(open_socket());
-  ::fchmod(socket.get(), 0600);  // Linux makes the path with the socket's own mode.
+  ::fchmod(socket.get(), 0600);  // Linux creates the path with the socket's mode.
   int bound = ::bind(socket.get(), address.get(), sizeof address.name);
   if (bound != 0 && errno == EADDRINUSE && abandoned(path, address)) {
     ::unlink(path.c_str());

@@ -88,7 +88,7 @@ class PlainWire final : public Wire {
       for (std::size_t i = 0; i < count; ++i) {
         int number = -1;
         std::memcpy(&number, CMSG_DATA(header) + i * sizeof(int), sizeof number);
-        Fd fd(number);  // What is beyond the limit is closed here.
+        Fd fd(number);  // Closes descriptors beyond the limit.
         if (fds.size() < wire_fds_max) fds.push_back(std::move(fd));
       }
     }

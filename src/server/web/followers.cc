@@ -17,7 +17,8 @@ std::optional<Followers::Id> Followers::begin(const std::string& key, const std:
     const auto most =
         std::max_element(of_key.begin(), of_key.end(),
                          [](const auto& a, const auto& b) { return a.second < b.second; });
-    // With one more only, the two would take the place from each other again and again.
+    // If a difference of one were enough, the two keys would take the place from each other
+    // repeatedly.
     if (most == of_key.end() || most->second < of_key[key] + 2) return std::nullopt;
     streams_.erase(std::find_if(streams_.begin(), streams_.end(),
                                 [&](const auto& each) { return each.second.key == most->first; }));

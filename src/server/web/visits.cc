@@ -22,7 +22,7 @@ std::string hash_of(std::string_view secret) {
   return std::string(aws::view_of(bytes));
 }
 
-/// Removes the key's oldest one where it has `most`. All last for the same time.
+/// Removes the key's oldest entry if it has `most`. All entries are valid for the same time.
 template <class All>
 void make_room(All& all, const std::string& key, std::size_t most) {
   auto oldest = all.end();

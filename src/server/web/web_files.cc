@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <iterator>
 
-// The files' bytes, one behind the other. CMake packs them first and says where they are.
+// The concatenated files, which CMake packs before it compiles this file.
 __asm__(
     ".pushsection .rodata\n"
     "muster_web_begin:\n"

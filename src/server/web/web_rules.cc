@@ -16,7 +16,7 @@ bool is_name_letter(char c) {
   return is_letter_or_digit(c) || c == '-';
 }
 
-/// "train-1", "log": names of jobs, and of what a view shows of one.
+/// "train-1", "log": names of jobs and of their views.
 bool is_name(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), is_name_letter);
 }

@@ -22,16 +22,16 @@ using aws::RequestHead;
 using loop::Task;
 
 constexpr std::size_t call_bytes_max = 64u << 10;
-/// Before an IPv4 address that came to a socket of IPv6 (RFC 4291, 2.5.5.2).
+/// The prefix of an IPv4 address on an IPv6 socket (RFC 4291, 2.5.5.2).
 constexpr std::string_view mapped_v4 = "::ffff:";
 constexpr const char* forever = "public, max-age=31536000, immutable";
 
-/// What a browser gets by GET, with a cookie.
+/// GET requests with a cookie.
 constexpr std::array<std::string_view, 5> files_and_events = {"events", "download", "metric-csv",
                                                               "host-csv", "object"};
 constexpr std::string_view timeline_call = "DescribeTrainingJobTimeline";
 constexpr std::string_view usage_call = "DescribeTrainingJobUsage";
-/// SageMaker's operations that the page calls as they are.
+/// SageMaker operations that the page calls unchanged.
 constexpr std::string_view operations[] = {
     "DescribeTrainingJob", timeline_call,    usage_call, "ListTags",
     "ListTrainingJobs",    "StopTrainingJob"};
@@ -55,7 +55,7 @@ Task<void> send_json(http::Exchange& exchange, int status, Json json, std::strin
   reply.headers.emplace_back("Content-Type", "application/json");
   if (!cookie.empty()) reply.headers.emplace_back("Set-Cookie", std::move(cookie));
   reply.body = to_text(json);
-  reply.close = status == 503;  // There is too little of something: a connection makes room.
+  reply.close = status == 503;  // A resource is exhausted, so closing the connection helps.
   (void)co_await exchange.reply(std::move(reply));
 }
 
@@ -79,7 +79,7 @@ std::string cookie_text(const http::Incoming& incoming, const std::string& secre
          (incoming.tls ? "; Secure" : "");
 }
 
-/// Why a request is not looked at any further; empty: it is.
+/// Why a request is rejected; empty if it is accepted.
 std::string strangeness(const http::Incoming& incoming, const std::vector<std::string>& names) {
   if (!web::is_own_host(host_of(incoming), names))
     return "this server does not use this host name; page_names in its config lists its names";
@@ -259,7 +259,7 @@ Task<Result<Json, aws::Refusal>> WebServer::operate(Call& call) {
                        .access_key = call.visit.key};
   if (call.name == timeline_call) request.own = api::Own::timeline;
   if (call.name == usage_call) request.own = api::Own::usage;
-  // Read as AWS's operation that it is like.
+  // Parsed like the similar AWS operation.
   if (request.own != api::Own::none) request.operation = "DescribeTrainingJob";
   co_return co_await ask(call.exchange, std::move(request));
 }
@@ -305,7 +305,7 @@ Task<Result<Json, aws::Refusal>> WebServer::counts(Call& call) {
   co_return *std::move(counted);
 }
 
-/// {"job"}: {"job"}, the one to compare it with; empty: there is none.
+/// {"job"}: {"job"}, the job to compare it with; empty if none exists.
 Task<Result<Json, aws::Refusal>> WebServer::last_run(Call& call) {
   std::function<Task<Result<std::string>>()> work =
       [this, job = api::text_of(call.input, "job")]() -> Task<Result<std::string>> {

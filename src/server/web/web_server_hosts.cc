@@ -1,5 +1,5 @@
-// The web page's view of what a job's hosts use of their machines: in as many buckets as its charts
-// have pixels, or as CSV.
+// The web page's view of the resource use of a job's hosts: in one bucket per pixel of a chart, or
+// as CSV.
 
 #include <algorithm>
 #include <cmath>
@@ -19,7 +19,7 @@ using loop::Task;
 using store::HostSample;
 using store::MetricReader;
 
-/// As many as a chart has colours.
+/// The number of colours in a chart.
 constexpr std::size_t hosts_max = 8;
 
 struct Wanted {
@@ -43,10 +43,10 @@ Result<Wanted> wanted_in(const Json& input) {
   return wanted;
 }
 
-/// Takes a value, of one of the host's GPUs or, by -1, of the whole host.
+/// Adds a value of one of the host's GPUs or, with -1, of the whole host.
 using Take = std::function<void(UnixMillis time, double value, std::int64_t gpu)>;
 
-/// Hands over the host's values, each at the end of the time that it is of.
+/// Passes on the host's values, each with the end of its time span.
 Result<void> read_values(MetricReader& reader, const std::string& job, const std::string& host,
                          const std::string& name, UnixMillis from, UnixMillis to,
                          const Take& take) {
@@ -58,7 +58,7 @@ Result<void> read_values(MetricReader& reader, const std::string& job, const std
   const cloudwatch::Measure measure = *cloudwatch::measure_named(name);
   std::optional<HostSample> before;
   const auto sample = [&](const HostSample& now) {
-    // A first sample says what is there, but not what passed.
+    // Rates need two samples: the first one contains only counters.
     const std::optional<double> value =
         cloudwatch::value_between(before.value_or(now), now, measure);
     before = now;
@@ -111,17 +111,17 @@ Result<std::string> csv_of(MetricReader& reader, const std::string& job, const s
 
 }  // namespace
 
-/// {"job"}: its hosts of which it is known what they use, since when, until when, and whether GPUs
-/// are among that.
+/// {"job"}: the hosts with samples, the time of the first and the last sample, and whether the
+/// samples include GPUs.
 Task<Result<Json, aws::Refusal>> WebServer::hosts(Call& call) {
   return read_metrics(call, [&call](MetricReader& reader) {
     return spans_of(reader, api::text_of(call.input, "job"));
   });
 }
 
-/// {"job", "measure", "skip", "from", "to", "buckets"}: of up to eight hosts, behind so many that
-/// are left out, [number, least, most, mean, count] of each bucket that has values. Of GPUs all
-/// that a host has lie in its buckets.
+/// {"job", "measure", "skip", "from", "to", "buckets"}: for up to eight hosts after the first
+/// "skip", [number, least, most, mean, count] of each bucket with values. A host's buckets combine
+/// all of its GPUs.
 Task<Result<Json, aws::Refusal>> WebServer::host_usage(Call& call) {
   return read_metrics(call, [&call](MetricReader& reader) -> Result<Json> {
     const Wanted wanted = TRY(wanted_in(call.input));
@@ -129,7 +129,7 @@ Task<Result<Json, aws::Refusal>> WebServer::host_usage(Call& call) {
   });
 }
 
-/// `job` and `measure` of the query: the values of all hosts as CSV, a host at a time.
+/// `job` and `measure` in the query: the values of all hosts as CSV, one host after the other.
 Task<void> WebServer::download_usage(http::Exchange& exchange, std::string key) {
   std::function<Result<std::string>(MetricReader&)> piece =
       [job = asked(exchange, "job"), measure = asked(exchange, "measure"),

@@ -1,4 +1,4 @@
-// Access keys by the web page: listed, made, deleted, as `sm key` does.
+// Lists, creates and deletes access keys for the web page, as `sm key` does.
 
 #include "aws/api/inputs.h"
 #include "net/loop/other_loop.h"
@@ -31,8 +31,8 @@ Task<Result<Json, aws::Refusal>> WebServer::with_keys(Call& call,
   co_return *std::move(done);
 }
 
-/// {"keys": [{"id", "created", "comment", "config", "own"}], "may_make"}: users' keys, which may
-/// all do all. Never a secret.
+/// {"keys": [{"id", "created", "comment", "config", "own"}], "may_make"}: users' keys, without
+/// secrets. Every user's key has full access.
 Task<Result<Json, aws::Refusal>> WebServer::keys(Call& call) {
   std::function<Result<Json>()> work = [this] { return options_.state.keys->list(); };
   Result<Json, aws::Refusal> list = co_await with_keys(call, std::move(work));
@@ -59,7 +59,7 @@ Task<Result<Json, aws::Refusal>> WebServer::make_key(Call& call) {
   co_return co_await with_keys(call, std::move(work));
 }
 
-/// {"id"}. Visits of that key are over at once, this one too if it is its own.
+/// {"id"}. Ends all visits of the key immediately, including this one if it uses the same key.
 Task<Result<Json, aws::Refusal>> WebServer::delete_key(Call& call) {
   std::function<Result<Json>()> work = [this,
                                         id = api::text_of(call.input, "id")]() -> Result<Json> {

@@ -1,4 +1,4 @@
-// The web page's view of a job's log, and the events that tell it to look again.
+// The web page's view of a job's log, and the event stream that reports changes.
 
 #include <re2/re2.h>
 #include <sys/stat.h>
@@ -24,7 +24,7 @@ constexpr std::int64_t lines_max = 500;
 constexpr std::size_t line_bytes = 2000;
 constexpr std::size_t whole_line_bytes = 256u << 10;
 constexpr std::size_t hits_max = 1000;
-constexpr std::size_t searched_bytes = 64u << 20;  ///< A call's; the page calls again.
+constexpr std::size_t searched_bytes = 64u << 20;  ///< Per call; the page repeats the call.
 constexpr std::size_t pattern_bytes_max = 1000;
 constexpr std::int64_t pattern_memory = 8 << 20;
 constexpr std::size_t books_max = 8;
@@ -32,7 +32,7 @@ constexpr Duration look_every = std::chrono::milliseconds(250);
 constexpr Duration events_last = std::chrono::minutes(10);
 constexpr int looks_between_beats = 4;
 
-/// The bytes of all journals by now.
+/// The current size of all journals.
 std::uint64_t bytes_of(const WebLog& log) {
   std::uint64_t bytes = 0;
   for (const cloudwatch::MergedLog::Host& host : log.hosts) {
@@ -102,11 +102,12 @@ Task<Result<std::shared_ptr<WebServer::Book>>> WebServer::open_book(http::Exchan
   std::shared_ptr<Book> book;
   {
     const std::lock_guard lock(mutex_);
-    // The name does not include the state of the hosts: a book may have begun without hosts.
+    // The name does not depend on the hosts, because a book may have been created before they
+    // existed.
     std::shared_ptr<Book>& kept =
         books_[std::to_string(found.job) + "/" + host + "/" + std::to_string(found.hosts.size())];
     if (!kept) {
-      // Also higher than those of a server before: pages outlive it.
+      // Higher than the numbers of an earlier server process, because pages outlive it.
       edition_ = std::max(edition_ + 1, static_cast<std::uint64_t>(options_.now().count()));
       kept = std::make_shared<Book>(found.hosts, edition_);
     }
@@ -128,8 +129,8 @@ Task<Result<std::shared_ptr<WebServer::Book>>> WebServer::open_book(http::Exchan
   co_return book;
 }
 
-/// {"job", "host", "from", "count", "whole"}: lines from a number on, or, without it, the last
-/// ones. With "rank", "stream", "level" or "fold": as view_answer().
+/// {"job", "host", "from", "count", "whole"}: lines from the number "from" on or, without it, the
+/// last ones. With "rank", "stream", "level" or "fold": as view_answer().
 Task<Result<Json, aws::Refusal>> WebServer::log(Call& call) {
   const auto part = [&call](const char* name) { return api::text_of(call.input, name); };
   const Result<LogWish, aws::Refusal> wish = log_wish(part);
@@ -153,8 +154,8 @@ Task<Result<Json, aws::Refusal>> WebServer::log(Call& call) {
   co_return *std::move(answer);
 }
 
-/// {"job", "host", "pattern", "from"}, and what log() takes of filters: numbers of lines that
-/// match, and how far was looked.
+/// {"job", "host", "pattern", "from"} and the filters of log(): the numbers of matching lines, and
+/// the line up to which the log was searched.
 Task<Result<Json, aws::Refusal>> WebServer::search_log(Call& call) {
   const std::string pattern = api::text_of(call.input, "pattern");
   if (pattern.empty() || pattern.size() > pattern_bytes_max)
@@ -189,8 +190,8 @@ Task<Result<Json, aws::Refusal>> WebServer::search_log(Call& call) {
   co_return *std::move(answer);
 }
 
-/// Says that something has changed, never what: the page asks for what it shows. `job` of the
-/// query: also when its log grows.
+/// Reports only that something has changed; the page then requests the data that it shows. With
+/// `job` in the query, also reports that its log has grown.
 Task<void> WebServer::events(http::Exchange& exchange, web::Visit visit) {
   const std::optional<web::Followers::Id> begun = followers_.begin(visit.key, visit.id);
   if (!begun)
@@ -205,8 +206,8 @@ Task<void> WebServer::events(http::Exchange& exchange, web::Visit visit) {
   co_await tell_events(exchange, asked(exchange, "job"), follower.id);
 }
 
-/// The event of a log that has grown, or is another one; empty: neither. `changed`: some job has.
-/// The log itself is not read: a thousand pages may follow as many logs.
+/// The event for a log that has grown or was replaced; empty otherwise. `changed`: a job has
+/// changed. Does not read the log itself, because a thousand pages may follow a thousand logs.
 Task<Result<std::string>> WebServer::log_news(http::Exchange& exchange, Followed& seen,
                                               bool changed) {
   if (seen.job.empty()) co_return std::string();

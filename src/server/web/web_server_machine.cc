@@ -1,4 +1,5 @@
-// The web page's view of the machine: what there is, what running jobs use of it, who waits.
+// The web page's view of the machine: its resources, the running jobs that use them, and the
+// waiting jobs.
 
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -24,7 +25,7 @@ using store::MetricReader;
 
 constexpr std::int64_t block_bytes = 512;  ///< The unit of st_blocks in stat(2).
 
-/// What a host used between its last two samples, added to `used`.
+/// Adds a host's use between its last two samples to `used`.
 Result<void> add_use(MetricReader& reader, const std::string& job, const store::HostSpan& host,
                      Json& used) {
   std::optional<store::HostSample> before;
@@ -40,7 +41,7 @@ Result<void> add_use(MetricReader& reader, const std::string& job, const store::
   };
   TRY(reader.usage(job, host.host, host.last, end, take));
   if (!host.has_gpus) return {};
-  // The GPUs' samples of one moment may be a little older than the host's.
+  // The GPUs' samples may be slightly older than the host's.
   std::map<std::int64_t, store::GpuSample> cards;
   TRY(reader.gpus(job, host.host, host.last - UnixMillis(60'000), end,
                   [&cards](const store::GpuSample& sample) { cards[sample.gpu] = sample; }));
@@ -50,7 +51,7 @@ Result<void> add_use(MetricReader& reader, const std::string& job, const store::
 }
 
 /// {"cpu", "memory"} of all hosts, as jobs::Amounts; "gpus": [number, host, percent, bytes] of each
-/// card. Without what is not known yet.
+/// GPU. Omits unknown values.
 Result<Json> use_of(MetricReader& reader, const std::string& job) {
   Json used = Json::object();
   for (const store::HostSpan& host : TRY(reader.hosts(job))) TRY(add_use(reader, job, host, used));
@@ -70,7 +71,7 @@ std::optional<std::int64_t> volume_bytes(const WebLog& log) {
   return bytes;
 }
 
-/// What the machine has, and what of it no program uses, as jobs::Amounts.
+/// The machine's resources, and those that no program uses, as jobs::Amounts.
 void measure_machine(Json& view) {
   view["machine"] = {{"cpu", 1000 * std::max(1L, ::sysconf(_SC_NPROCESSORS_ONLN))}};
   const Result<MachineMemory> memory = machine_memory();

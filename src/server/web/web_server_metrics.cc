@@ -1,4 +1,4 @@
-// The web page's view of a job's metrics: in as many buckets as its charts have pixels, or as CSV.
+// The web page's view of a job's metrics: in one bucket per pixel of a chart, or as CSV.
 
 #include <algorithm>
 
@@ -17,7 +17,7 @@ using loop::Task;
 using store::MetricReader;
 using store::MetricSecond;
 
-/// Seconds and minutes with samples that one call looks at.
+/// Limit of the seconds and minutes with samples that one call reads.
 constexpr std::int64_t rows_max = 20'000'000;
 constexpr std::size_t name_bytes_max = 255;
 constexpr std::size_t csv_piece_bytes = 256u << 10;
@@ -29,7 +29,7 @@ struct Wanted {
   ChartRange range{};
 };
 
-/// What a call's "by" says.
+/// The value of a call's "by".
 Result<bool> is_by_step(const std::string& by) {
   if (by == "step") return true;
   if (by.empty() || by == "time") return false;
@@ -49,8 +49,9 @@ Error too_many_rows() {
   return fail(Errc::unsupported, "more than 20,000,000 rows of a metric; choose a shorter range");
 }
 
-/// Fills the buckets from minutes where one lies in a bucket whole, else from its seconds: as
-/// exact as from seconds alone, and 10,000,000 of them are read as 170,000 minutes.
+/// Fills the buckets from minutes that are completely inside a bucket, and from seconds otherwise.
+/// The result is as exact as from seconds alone, but 10,000,000 seconds are read as 170,000
+/// minutes.
 Result<void> fill(MetricReader& reader, const Wanted& wanted, cloudwatch::MetricBuckets& buckets) {
   std::int64_t rows = 0;
   std::vector<std::int64_t> divided;
@@ -143,7 +144,7 @@ Task<Result<Json, aws::Refusal>> WebServer::read_metrics(
   co_return *std::move(answer);
 }
 
-/// {"job"}: its metrics, after reading its log up to now, and the span of times and of steps of
+/// {"job"}: its metrics, after reading its current log, with the range of times and of steps of
 /// each.
 Task<Result<Json, aws::Refusal>> WebServer::metrics(Call& call) {
   const std::string job = api::text_of(call.input, "job");
@@ -169,8 +170,8 @@ Task<Result<Json, aws::Refusal>> WebServer::metric(Call& call) {
   });
 }
 
-/// A file in pieces, as the browser takes them, each of which one reader reads. An empty piece is
-/// the end; if it is the first one, there is no such file.
+/// Sends a file in pieces, at the browser's pace. Each piece is read by one reader. An empty piece
+/// is the end; if it is the first one, the file does not exist.
 Task<void> WebServer::download_csv(http::Exchange& exchange, std::string key,
                                    std::function<Result<std::string>(MetricReader&)> piece) {
   const auto work = [this, &piece, gone = exchange.gone()]() -> Result<std::string> {

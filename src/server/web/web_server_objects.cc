@@ -1,4 +1,4 @@
-// The web page's view of what a job has left in the server's own S3: its outputs, its checkpoints.
+// The web page's view of a job's outputs and checkpoints in the server's own S3.
 
 #include <algorithm>
 #include <array>
@@ -18,12 +18,12 @@ namespace {
 using loop::Task;
 using s3wire::S3Url;
 
-constexpr std::uint64_t objects_max = 500;  ///< Shown of each place.
-/// How long to read an archive.
+constexpr std::uint64_t objects_max = 500;  ///< Shown per place.
+/// The time limit for reading an archive.
 constexpr Duration contents_last = std::chrono::seconds(10);
 
 struct Place {
-  std::string name;  ///< As the page shows it.
+  std::string name;  ///< The name on the page.
   S3Url at;          ///< The key ends with a slash.
 };
 
@@ -34,8 +34,8 @@ std::optional<Place> place_at(std::string name, const std::string& url) {
   return Place{std::move(name), *std::move(at)};
 }
 
-/// Where a job's objects lie, by its description. A folder of the job's own name, and the one that
-/// it has checkpoints in: never a bucket as a whole.
+/// The places of a job's objects, from its description: the folder with the job's name, and its
+/// checkpoint folder. Never a whole bucket.
 std::vector<Place> places_of(const Json& description) {
   std::vector<Place> places;
   std::string output = api::text_of(api::inside(description, {"OutputDataConfig"}), "S3OutputPath");
@@ -93,7 +93,8 @@ Json contents_json(const packing::Contents& contents) {
   return {{"members", std::move(members)}, {"more", contents.more}};
 }
 
-/// The last part of a key as a file's name: what could end a header or mean a folder is a `_`.
+/// The last part of a key as a file name. Characters that could end a header or separate folders
+/// become `_`.
 std::string plain_name(const std::string& key) {
   std::string name = key.substr(key.rfind('/') + 1);
   for (char& c : name) {
@@ -116,7 +117,7 @@ Task<Result<Json, aws::Refusal>> WebServer::describe(http::Exchange& exchange, s
   co_return co_await ask(exchange, std::move(request));
 }
 
-/// {"job"}: its objects, at most 500 of each place, and whether there are more.
+/// {"job"}: its objects, at most 500 per place, and whether there are more.
 Task<Result<Json, aws::Refusal>> WebServer::objects(Call& call) {
   Result<Json, aws::Refusal> description =
       co_await describe(call.exchange, api::text_of(call.input, "job"), call.visit.key);

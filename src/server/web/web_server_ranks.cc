@@ -1,5 +1,5 @@
-// The web page's view of a metric by rank and time. The store keeps metrics without ranks, so they
-// come straight from the lines of the log, a piece of it a call.
+// The web page's view of a metric by rank and time. The store keeps metrics without ranks, so each
+// call reads the values from a part of the log.
 
 #include <algorithm>
 
@@ -15,14 +15,14 @@ namespace {
 
 using loop::Task;
 
-/// Longer lines hold no metric.
+/// Longer lines are not searched for metrics.
 constexpr std::size_t line_bytes = 64u << 10;
 constexpr std::size_t lines_at_once = 1000;
-// What one call looks at, at most; the page calls again.
+// The limits of one call; the page repeats it.
 constexpr std::size_t bytes_max = 16u << 20;
 constexpr std::uint64_t work_max = cloudwatch::MetricAllowance::a_second;
 
-/// The job's definition of a metric, alone.
+/// The job's definition of one metric.
 Result<job::MetricDefinitions, aws::Refusal> definition_of(const Json& description,
                                                            const std::string& name) {
   const Json algorithm = description.value("AlgorithmSpecification", Json::object());
@@ -46,7 +46,7 @@ Json rows_of(const cloudwatch::RankCells& cells) {
   return rows;
 }
 
-/// Takes the values of one line; what that costs.
+/// Adds the values of one line, and returns the cost.
 std::uint64_t take_line(const cloudwatch::MergedLog::Line& line, const std::string& host,
                         const job::MetricDefinitions& definition, cloudwatch::RankCells& cells) {
   const std::int64_t second = line.time.count() / 1000;
@@ -84,8 +84,8 @@ Result<Json> WebServer::read_ranks(Book& book, const job::MetricDefinitions& def
   return Json{{"next", next}, {"count", count}, {"width", cells.width()}, {"rows", rows_of(cells)}};
 }
 
-/// {"job", "name", "first", "from", "to", "buckets"}: of each rank [number, sum, count] of the
-/// buckets that have values in the lines from `first` on, as far as one call goes.
+/// {"job", "name", "first", "from", "to", "buckets"}: for each rank, [number, sum, count] of the
+/// buckets with values in the lines from `first` on, up to the limits of one call.
 Task<Result<Json, aws::Refusal>> WebServer::ranks(Call& call) {
   const std::string job = api::text_of(call.input, "job");
   const std::int64_t first = api::integer_of(call.input, "first").value_or(0);

@@ -1,4 +1,4 @@
-// The web page's view of where a job's processes stand.
+// The web page's view of the stacks of a job's processes.
 
 #include "aws/api/inputs.h"
 #include "job/wire/stacks.h"

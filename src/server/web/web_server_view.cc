@@ -1,4 +1,4 @@
-// The web page's log as it is filtered and folded, and as a file.
+// The filtered and folded log of the web page, and its download.
 
 #include <algorithm>
 #include <utility>
@@ -17,12 +17,12 @@ namespace {
 
 using loop::Task;
 
-constexpr std::size_t views_max = 16;  ///< A job's; all jobs' are bounded by the books.
-/// What they take before one more begins, or one grows.
+constexpr std::size_t views_max = 16;  ///< Per job; the number of books limits the total.
+/// The size of all views above which none is created and none grows.
 constexpr std::size_t views_bytes_max = 3 * cloudwatch::LogView::bytes_max;
-/// A page that makes a view, or follows one, asks for it more often.
+/// A page that creates or follows a view requests it more often than this.
 constexpr Duration view_lives = std::chrono::seconds(10);
-/// What a call looks at for its view, whose lines are matched with three expressions.
+/// The bytes that a call reads for its view, whose lines are matched against three expressions.
 constexpr std::size_t view_bytes = 16u << 20;
 constexpr std::size_t file_part_bytes = 1u << 20;
 
@@ -51,14 +51,14 @@ Json line_json(cloudwatch::MergedLog::Line& line) {
 /// [ranges of ranks, ranges of hosts].
 Json writers_json(const cloudwatch::Writers& writers) {
   Json ranks = Json::array(), hosts = Json::array();
-  for (const auto& [first, last] : writers) {  // One range may hold both: -1 and 0 are neighbours.
+  for (const auto& [first, last] : writers) {  // A range may contain both -1 and 0.
     if (first < 0) hosts.push_back({-1 - std::min(last, -1), -1 - first});
     if (last >= 0) ranks.push_back({std::max(first, 0), last});
   }
   return {std::move(ranks), std::move(hosts)};
 }
 
-/// One line of a file: the line, or all that is known of it as JSON.
+/// One line of the download: the text, or all its properties as JSON.
 std::string file_line(const std::string& host, const cloudwatch::LogEvent& event, bool is_json) {
   if (!is_json) return event.message + "\n";
   const Json json{{"time", iso_date(event.time)},
@@ -91,8 +91,8 @@ Result<LogWish, aws::Refusal> log_wish(const std::function<std::string(const cha
   return wish;
 }
 
-/// Removes unused views, the oldest first, until there is room. A view in use is kept: of two that
-/// displaced each other, neither would ever be complete. False: there is no room.
+/// Removes unused views, the oldest first, until there is room. Keeps views in use, because two
+/// views that displaced each other would never be complete. False if there is no room.
 bool WebServer::Book::makes_room(std::size_t more, TimePoint now) {
   while (true) {
     std::size_t bytes = 0;
@@ -112,7 +112,7 @@ Result<cloudwatch::LogView*> WebServer::Book::find_view(const LogWish& wish) {
   if (!is_new) views.splice(views.begin(), views, kept);
   const TimePoint before = is_new ? now : std::exchange(views.front().used, now);
   if (grows && !makes_room(is_new ? 1 : 0, now)) {
-    if (!is_new) views.front().used = before;  // Else those that wait would wait for each other.
+    if (!is_new) views.front().used = before;  // Otherwise, waiting calls would block each other.
     return fail(Errc::denied, "too many different views of this log are open; try again later");
   }
   if (is_new) views.push_front({wish, cloudwatch::LogView(wish.filter, wish.folds), now});
@@ -130,8 +130,8 @@ Result<cloudwatch::LogView*> WebServer::Book::view(const LogWish& wish) {
   return &view;
 }
 
-/// {"edition", "count", "lines", "hosts"}: how many lines there are, and those that are wanted.
-/// Numbers of another "edition" are other lines'.
+/// {"edition", "count", "lines", "hosts"}: the number of lines, and the requested ones. Line
+/// numbers are valid only for one "edition".
 Result<Json> WebServer::plain_answer(Book& book, const LogPart& wanted) {
   const std::uint64_t all = book.log.count();
   const std::uint64_t last = all > wanted.count ? all - wanted.count : 0;
@@ -176,7 +176,7 @@ Result<Json> WebServer::view_answer(Book& book, const LogPart& wanted) {
   return answer;
 }
 
-/// What matches of the lines that a view shows, as far as it has come.
+/// The matching lines of a view, as far as it has been built.
 Result<cloudwatch::MergedLog::Found> WebServer::find_in_view(Book& book, const LogWish& wish,
                                                              const re2::RE2& wanted,
                                                              std::uint64_t from, std::size_t most) {
@@ -188,8 +188,8 @@ Result<cloudwatch::MergedLog::Found> WebServer::find_in_view(Book& book, const L
   return found;
 }
 
-/// The log as a file, of all hosts or of `host`, what the page's filters let through: as text, or
-/// as `form` "jsonl" with all that is known of each line. What is folded is a page's matter.
+/// The log of all hosts or of `host` as a download, with the page's filters: as text or, with the
+/// `form` "jsonl", with all properties of each line. Never folded.
 Task<void> WebServer::download(http::Exchange& exchange, std::string key) {
   const auto part = [&exchange](const char* name) { return asked(exchange, name); };
   const bool is_json = part("form") == "jsonl";
