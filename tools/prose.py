@@ -56,7 +56,9 @@ HEADING = re.compile(r"(?m)^#{1,6} .*$|(?s:<!--.*?-->)")
 USAGE = re.compile(r"(?:--[\w-]+|[][| A-Z.])+$")
 BLOCK = re.compile(r"\s*(?:#{1,6} |[-*] |\d+\. |\||>|!!! |:)")
 # A sentence may also start with the lower-case name of a program, or end in a bracket.
-DRAWN_END = re.compile(r"(?:(?<=[.!?])|(?<=[.!?]\)))(?<!e\.g\.)(?<!i\.e\.)\s+(?=[\w`*(])")
+DRAWN_END = re.compile(r"\n|(?:(?<=[.!?])|(?<=[.!?]\)))(?<!e\.g\.)(?<!i\.e\.)\s+(?=[\w`*(])")
+# A sentence in bold, unlike a label of a few words.
+BOLD = re.compile(r"^((?:- )?\*\*(?:\S+ ){4,}[^\s*]+[.!?]\*\*) ")
 SENTENCE_END = re.compile(r"(?<=[.!?:;])[\")*]*\s+(?=[\"(*…]*[A-Z…])|\s\|\s|\|$")
 FLAG_HELP = re.compile(
     r'"--[\w-]+",\s*"[^"]*",\s*((?:"(?:[^"\\]|\\.)*"\s*)+)|\.help =\s*((?:"(?:[^"\\]|\\.)*"\s*)+)'
@@ -182,7 +184,7 @@ def sentences(root: pathlib.Path) -> dict[str, list[str]]:
                 text = re.sub(r"\s+", " ", LINK.sub("", LINK_TEXT.sub(r"\1", paragraph))).strip()
                 if text.startswith("|"):
                     continue
-                found[kind] += DRAWN_END.split(text)
+                found[kind] += DRAWN_END.split(BOLD.sub(r"\1\n", text))
     return {
         kind: [each.strip() for each in texts if len(each.split()) >= 5]
         for kind, texts in found.items()

@@ -104,7 +104,9 @@ class Draw(unittest.TestCase):
             "One whole sentence of [six words](b.md#c). Short one.\n\n"
             "```text\nNot this line of a block.\n```\n\n- Another sentence of the same page.\n",
             "docs_decisions_b__md": "Here is a sentence about a decision. "
-            "pip needs one, e.g. this one. (It has five words here.)\n",
+            "pip needs one, e.g. this one. (It has five words here.)\n\n"
+            "**Bold.** A label belongs to it.\n\n"
+            "- **One bold sentence is enough.** A second sentence follows the first.\n",
         }
         with tempfile.TemporaryDirectory() as folder:
             write(pathlib.Path(folder), pages)
@@ -114,7 +116,10 @@ class Draw(unittest.TestCase):
             sorted(first),
             [
                 "(It has five words here.)",
+                "**Bold.** A label belongs to it.",
+                "- **One bold sentence is enough.**",
                 "- Another sentence of the same page.",
+                "A second sentence follows the first.",
                 "Here is a sentence about a decision.",
                 "One whole sentence of six words.",
                 "This one is directly under its heading.",
