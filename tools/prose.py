@@ -50,7 +50,7 @@ HELP_MAX = 2 * 48
 FENCE = re.compile(r"\s*(?:>\s*)*(```|~~~)")
 CODE = re.compile(r"`+[^`]*`+")
 LINK = re.compile(r"\]\([^)\s]*\)|\{#[\w-]+\}|<https?:[^>]*>")
-LINK_TEXT = re.compile(r"!?\[([^]]*)\]\([^)\s]*\)")
+LINK_TEXT = re.compile(r" \(\[[^]]*\]\([^)\s]*\)\)|!?\[([^]]*)\]\([^)\s]*\)")  # Without "([more](page))".
 HEADING = re.compile(r"(?m)^#{1,6} .*$|(?s:<!--.*?-->)")
 # The flags of a usage line.
 USAGE = re.compile(r"(?:--[\w-]+|[][| A-Z.])+$")
@@ -58,7 +58,7 @@ BLOCK = re.compile(r"\s*(?:#{1,6} |[-*] |\d+\. |\||>|!!! |:)")
 # A sentence may also start with the lower-case name of a program, or end in a bracket.
 DRAWN_END = re.compile(r"\n|(?:(?<=[.!?])|(?<=[.!?]\)))(?<!e\.g\.)(?<!i\.e\.)\s+(?=[\w`*(])")
 # A sentence in bold, unlike a label of a few words.
-BOLD = re.compile(r"^((?:- )?\*\*(?:\S+ ){4,}[^\s*]+[.!?]\*\*) ")
+BOLD = re.compile(r"^((?:- )?\*\*(?:\S+ ){9,}[^\s*]+[.!?]\*\*) ")
 SENTENCE_END = re.compile(r"(?<=[.!?:;])[\")*]*\s+(?=[\"(*…]*[A-Z…])|\s\|\s|\|$")
 FLAG_HELP = re.compile(
     r'"--[\w-]+",\s*"[^"]*",\s*((?:"(?:[^"\\]|\\.)*"\s*)+)|\.help =\s*((?:"(?:[^"\\]|\\.)*"\s*)+)'

@@ -106,7 +106,8 @@ class Draw(unittest.TestCase):
             "docs_decisions_b__md": "Here is a sentence about a decision. "
             "pip needs one, e.g. this one. (It has five words here.)\n\n"
             "**Bold.** A label belongs to it.\n\n"
-            "- **One bold sentence is enough.** A second sentence follows the first.\n",
+            "- **One bold sentence of ten words or more is drawn alone.** "
+            "A second sentence follows here.\n",
         }
         with tempfile.TemporaryDirectory() as folder:
             write(pathlib.Path(folder), pages)
@@ -117,9 +118,9 @@ class Draw(unittest.TestCase):
             [
                 "(It has five words here.)",
                 "**Bold.** A label belongs to it.",
-                "- **One bold sentence is enough.**",
+                "- **One bold sentence of ten words or more is drawn alone.**",
                 "- Another sentence of the same page.",
-                "A second sentence follows the first.",
+                "A second sentence follows here.",
                 "Here is a sentence about a decision.",
                 "One whole sentence of six words.",
                 "This one is directly under its heading.",
