@@ -50,7 +50,8 @@ HELP_MAX = 2 * 48
 FENCE = re.compile(r"\s*(?:>\s*)*(```|~~~)")
 CODE = re.compile(r"`+[^`]*`+")
 LINK = re.compile(r"\]\([^)\s]*\)|\{#[\w-]+\}|<https?:[^>]*>")
-LINK_TEXT = re.compile(r" \(\[[^]]*\]\([^)\s]*\)\)|!?\[([^]]*)\]\([^)\s]*\)")  # Without "([more](page))".
+# A cross-reference in brackets, "([more](page))", is left out.
+LINK_TEXT = re.compile(r" \(\[[^]]*\]\([^)\s]*\)\)|!?\[([^]]*)\]\([^)\s]*\)")
 HEADING = re.compile(r"(?m)^#{1,6} .*$|(?s:<!--.*?-->)")
 # The flags of a usage line.
 USAGE = re.compile(r"(?:--[\w-]+|[][| A-Z.])+$")

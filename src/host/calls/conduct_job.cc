@@ -64,7 +64,7 @@ Result<std::optional<int>> steward_stream(const Env& env) {
   const std::optional<std::int64_t> number = parse_integer(found->second);
   if (!number || *number < 3 || ::fcntl(static_cast<int>(*number), F_SETFD, FD_CLOEXEC) != 0)
     return fail(Errc::invalid_input, "MUSTER_STEWARD_FD is \"" + found->second +
-                                         "\", expected the number of an open file descriptor");
+                                         "\"; expected the number of an open file descriptor");
   return std::optional<int>(static_cast<int>(*number));
 }
 

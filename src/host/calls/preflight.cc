@@ -75,7 +75,7 @@ Result<PreflightOptions> preflight_options(const Env& env, bool has_steward) {
     options.mode = PreflightMode::full;
   else
     return fail(Errc::invalid_input,
-                "MUSTER_PREFLIGHT is \"" + to_utf8(word) + "\", expected off, light, full or json");
+                "MUSTER_PREFLIGHT is \"" + to_utf8(word) + "\"; expected off, light, full or json");
   return options;
 }
 

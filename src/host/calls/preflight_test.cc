@@ -41,7 +41,7 @@ TEST_CASE("preflight: the variable selects the mode, and a steward's hosts have 
   for (const char* wrong : {"", "on", "FULL"})
     CHECK_FALSE(preflight_options({{"MUSTER_PREFLIGHT", wrong}}, false));
   CHECK(preflight_options({{"MUSTER_PREFLIGHT", "yes"}}, false).error().text ==
-        "MUSTER_PREFLIGHT is \"yes\", expected off, light, full or json");
+        "MUSTER_PREFLIGHT is \"yes\"; expected off, light, full or json");
   CHECK_FALSE(preflight_options({{"MUSTER_PREFLIGHT_DISK_GIB", "much"}}, false));
 }
 

@@ -47,7 +47,7 @@ Result<launch::Transport> transport_from(const Env& env) {
   if (found == env.end() || found->second == "sessions") return launch::Transport::sessions;
   if (found->second == "ssh") return launch::Transport::ssh;
   return fail(Errc::invalid_input, "MUSTER_MPI_TRANSPORT is \"" + to_utf8(found->second) +
-                                       "\", expected \"sessions\" or \"ssh\"");
+                                       "\"; expected \"sessions\" or \"ssh\"");
 }
 
 Result<Command> sshd_command(const Env& env, const std::string& socket_path) {

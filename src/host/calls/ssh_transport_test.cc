@@ -51,7 +51,7 @@ TEST_CASE("ssh: the transport is chosen by its name, and by no other") {
   const Result<launch::Transport> other = transport_from({{"MUSTER_MPI_TRANSPORT", "rsh"}});
   REQUIRE_FALSE(other);
   CHECK(other.error().code == Errc::invalid_input);
-  CHECK(other.error().text == "MUSTER_MPI_TRANSPORT is \"rsh\", expected \"sessions\" or \"ssh\"");
+  CHECK(other.error().text == "MUSTER_MPI_TRANSPORT is \"rsh\"; expected \"sessions\" or \"ssh\"");
 }
 
 TEST_CASE("ssh: the server hands its host's socket on, or is said to be missing") {

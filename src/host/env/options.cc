@@ -22,7 +22,7 @@ Result<Duration> seconds_from(const std::string& name, const std::string& text, 
   const bool whole = error == std::errc() && end == text.data() + text.size();
   if (!whole || !(value >= 0) || value > 31536000)
     return fail(Errc::invalid_input,
-                name + " is \"" + text + "\", expected a number of seconds from 0 to 31536000");
+                name + " is \"" + text + "\"; expected a number of seconds from 0 to 31536000");
   const Duration duration =
       std::chrono::duration_cast<Duration>(std::chrono::duration<double>(value));
   if (duration < least)
@@ -56,7 +56,7 @@ Result<void> set_port(TrainOptions& options, const std::string& name, const std:
   const std::optional<std::uint16_t> port = parse_port(text);
   if (!port)
     return fail(Errc::invalid_input,
-                name + " is \"" + text + "\", expected a port from 1 to 65535");
+                name + " is \"" + text + "\"; expected a port from 1 to 65535");
   options.port = *port;
   return {};
 }

@@ -40,11 +40,11 @@ TEST_CASE("train options: the error names the invalid option and the expected va
     Env env;
     const char* says;
   } cases[] = {
-      {{"--port", "0"}, {}, "--port is \"0\", expected a port"},
+      {{"--port", "0"}, {}, "--port is \"0\"; expected a port"},
       {{"--port"}, {}, "--port: expected a value"},
       {{"--prot", "1"}, {}, "unknown flag \"--prot\"; did you mean --port?"},
       {{"train", "x"}, {}, "unexpected argument \"x\""},
-      {{"--grace", "soon"}, {}, "--grace is \"soon\", expected a number of seconds"},
+      {{"--grace", "soon"}, {}, "--grace is \"soon\"; expected a number of seconds"},
       {{"--grace", "-1"}, {}, "expected a number of seconds"},
       {{"--grace", "nan"}, {}, "expected a number of seconds"},
       {{"--heartbeat", "0"}, {}, "--heartbeat is 0, which is too short"},

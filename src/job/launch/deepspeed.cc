@@ -187,7 +187,7 @@ Result<Request> request_of(OperatorLine line) {
     return fail(Errc::invalid_input, "--module and --no_python cannot be combined");
   if (request.port > port_max)
     return fail(Errc::invalid_input, "--master_port is " + std::to_string(request.port) +
-                                         ", expected a number from 1 to " +
+                                         "; expected a number from 1 to " +
                                          std::to_string(port_max));
   TRY(check_script(line.command.argv));
   request.python = std::move(line.python);

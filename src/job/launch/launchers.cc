@@ -70,7 +70,7 @@ Result<Runner> runner_named(std::string_view name) {
     if (row.plan != nullptr) names.emplace_back(row.name);
   const std::string last = names.back();
   names.pop_back();
-  return fail(Errc::invalid_input, "\"" + to_utf8(std::string(name)) + "\", expected " +
+  return fail(Errc::invalid_input, "\"" + to_utf8(std::string(name)) + "\"; expected " +
                                        join(names, ", ") + " or " + last);
 }
 

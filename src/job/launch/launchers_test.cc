@@ -64,7 +64,7 @@ TEST_CASE("launchers: a runner is one with a plan, by its name") {
     REQUIRE(!runner);
     CHECK(runner.error().code == Errc::invalid_input);
     CHECK(runner.error().text.starts_with("\"" + std::string(name) +
-                                          "\", expected process, mpi, smdataparallel, "));
+                                          "\"; expected process, mpi, smdataparallel, "));
   }
 }
 

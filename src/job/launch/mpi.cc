@@ -30,12 +30,12 @@ Result<void> check_counts(const Inputs& inputs, const CustomOptions& custom) {
   const int slots = inputs.processes_per_host;
   if (slots < 1 || slots > job::processes_per_host_max)
     return fail(Errc::invalid_input, "sagemaker_mpi_num_of_processes_per_host is " +
-                                         std::to_string(slots) + ", expected a number from 1 to " +
+                                         std::to_string(slots) + "; expected a number from 1 to " +
                                          std::to_string(job::processes_per_host_max));
   const int total = ranks_total(inputs);
   if (total < 1 || total > job::ranks_max)
     return fail(Errc::invalid_input, "sagemaker_mpi_num_processes is " + std::to_string(total) +
-                                         ", expected a number from 1 to " +
+                                         "; expected a number from 1 to " +
                                          std::to_string(job::ranks_max));
   const std::size_t all = inputs.hosts.size() * static_cast<std::size_t>(slots);
   if (static_cast<std::size_t>(total) > all && !custom.oversubscribes)

@@ -393,7 +393,7 @@ TEST_CASE("mpi: an impossible job is refused in one clear line") {
     const char* part;  ///< What the error's text has in it.
   } const cases[] = {
       {"no slots", [](Inputs& i, Options&) { i.processes_per_host = 0; },
-       "sagemaker_mpi_num_of_processes_per_host is 0, expected a number from 1 to 1024"},
+       "sagemaker_mpi_num_of_processes_per_host is 0; expected a number from 1 to 1024"},
       {"negative", [](Inputs& i, Options&) { i.processes_per_host = -1; }, "is -1"},
       {"far too many", [](Inputs& i, Options&) { i.processes_per_host = 2000000000; }, "expected"},
       {"no ranks", [](Inputs& i, Options&) { i.processes = 0; },

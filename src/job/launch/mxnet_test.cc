@@ -195,13 +195,13 @@ TEST_CASE("mxnet: an invalid request is refused in one line") {
     const char* want;
   } const cases[] = {
       {"negative servers", hosts_of(2), program(-1, 1),
-       "--num-servers is -1, expected a number from 1 to 2048"},
+       "--num-servers is -1; expected a number from 1 to 2048"},
       {"negative workers", hosts_of(1), program(1, -5),
-       "--num-workers is -5, expected a number from 1 to 1024"},
+       "--num-workers is -5; expected a number from 1 to 1024"},
       {"too many servers", hosts_of(1), program(1025, 1),
-       "--num-servers is 1025, expected a number from 1 to 1024"},
+       "--num-servers is 1025; expected a number from 1 to 1024"},
       {"too many workers", hosts_of(2), program(1, 2049),
-       "--num-workers is 2049, expected a number from 1 to 2048"},
+       "--num-workers is 2049; expected a number from 1 to 2048"},
       {"no program", hosts_of(2), program(0, 0, {}), "expected a program to run"},
       {"an empty program", hosts_of(2), program(0, 0, {""}), "expected a program to run"},
       {"no port", no_port, program(),

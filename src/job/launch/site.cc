@@ -40,7 +40,7 @@ Result<void> check_count(const std::string& flag, int number, std::size_t hosts)
   const std::size_t most = hosts * static_cast<std::size_t>(job::processes_per_host_max);
   if (number >= 1 && static_cast<std::size_t>(number) <= most) return {};
   return fail(Errc::invalid_input, flag + " is " + std::to_string(number) +
-                                       ", expected a number from 1 to " + std::to_string(most));
+                                       "; expected a number from 1 to " + std::to_string(most));
 }
 
 Result<int> even_processes(const Site& site, const std::string& flag) {

@@ -181,7 +181,7 @@ TEST_CASE("smdataparallel: an impossible job is refused in one clear line") {
     const char* part;  ///< What the error's text has in it.
   } const cases[] = {
       {"no slots", [](Inputs& i, Options&) { i.processes_per_host = 0; },
-       "sagemaker_mpi_num_of_processes_per_host is 0, expected a number from 1 to 1024"},
+       "sagemaker_mpi_num_of_processes_per_host is 0; expected a number from 1 to 1024"},
       {"a custom option", [](Inputs& i, Options&) { i.custom_options = "-np 7"; },
        "sagemaker_distributed_dataparallel_custom_mpi_options: \"-np\""},
       {"MPICH", [](Inputs&, Options& o) { o.mpi.kind = MpiFlavour::Kind::mpich; },

@@ -56,7 +56,7 @@ Result<HostPlan> plan_torchrun(const Inputs& inputs, const Options& options) {
   if (inputs.processes_per_host < 1)
     return fail(Errc::invalid_input, "sagemaker_mpi_num_of_processes_per_host is " +
                                          std::to_string(inputs.processes_per_host) +
-                                         ", expected a number of 1 or more");
+                                         "; expected a number of 1 or more");
   HostPlan result;
   result.launcher = Launcher::direct;
   result.rank = TRY(script_command(inputs, options, "torchrun", ""));

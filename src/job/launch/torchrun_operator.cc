@@ -49,7 +49,7 @@ Result<int> process_count(const std::string& text) {
   if (number && *number >= 1 && *number <= job::processes_per_host_max)
     return static_cast<int>(*number);
   return fail(Errc::invalid_input, std::string(processes_flag) + " is \"" + to_utf8(text) +
-                                       "\", expected a number from 1 to " +
+                                       "\"; expected a number from 1 to " +
                                        std::to_string(job::processes_per_host_max));
 }
 

@@ -213,7 +213,7 @@ TEST_CASE("torchrun: an impossible job is refused in one clear line") {
       {"missing", [](Inputs&, Options& o) { o.entry_exists = false; },
        "sagemaker_program \"train.py\" is not in /opt/ml/code"},
       {"no processes", [](Inputs& i, Options&) { i.processes_per_host = 0; },
-       "sagemaker_mpi_num_of_processes_per_host is 0, expected a number of 1 or more"},
+       "sagemaker_mpi_num_of_processes_per_host is 0; expected a number of 1 or more"},
   };
   for (const auto& c : cases) {
     CAPTURE(c.name);

@@ -395,7 +395,7 @@ Result<Thresholds> thresholds_from(const Env& env) {
                       value <= setting.most;
     if (!fits)
       return fail(Errc::invalid_input, std::string(setting.variable) + " is \"" + to_utf8(text) +
-                                           "\", expected a number from 0 to " +
+                                           "\"; expected a number from 0 to " +
                                            number_text(setting.most, 0));
     thresholds.*setting.value = value;
   }

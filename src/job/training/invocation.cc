@@ -188,7 +188,7 @@ Result<int> log_level(const Training& training) {
   return fail(
       Errc::invalid_input,
       "hyperparameter sagemaker_container_log_level is " + python_dumps(level) +
-          ", expected a number such as 20, or one of DEBUG, INFO, WARNING, ERROR, CRITICAL");
+          "; expected a number such as 20, or one of DEBUG, INFO, WARNING, ERROR, CRITICAL");
 }
 
 }  // namespace muster::job

@@ -258,7 +258,7 @@ Result<std::optional<int>> count_of(const Training& training, std::string_view n
   const std::optional<std::int64_t> number = digits ? parse_integer(value->text) : std::nullopt;
   if (!number || *number < 1 || *number > 1000000)
     return fail(Errc::invalid_input, "hyperparameter " + std::string(name) + " is " +
-                                         python_dumps(*value) + ", expected a whole number >= 1");
+                                         python_dumps(*value) + "; expected a whole number >= 1");
   return std::optional<int>(static_cast<int>(*number));
 }
 
@@ -290,7 +290,7 @@ Result<std::string> custom_mpi_options(const Training& training, std::string_vie
   if (value == nullptr || value->is_null()) return std::string();
   if (value->is_text()) return value->text;
   return fail(Errc::invalid_input, "hyperparameter " + std::string(name) + " is " +
-                                       python_dumps(*value) + ", expected a string");
+                                       python_dumps(*value) + "; expected a string");
 }
 
 }  // namespace muster::job

@@ -204,7 +204,7 @@ TEST_CASE("training: counts of processes are whole numbers") {
   }
   // As text: that is how an operator's flag comes.
   CHECK(of(R"(\"0\")").error().text ==
-        "hyperparameter sagemaker_mpi_num_of_processes_per_host is \"0\", expected a whole number "
+        "hyperparameter sagemaker_mpi_num_of_processes_per_host is \"0\"; expected a whole number "
         ">= 1");
 }
 

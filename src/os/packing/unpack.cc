@@ -198,7 +198,7 @@ Result<UnpackLimits> limits_from(const Env& env) {
   const std::optional<std::int64_t> bytes = parse_integer(set->second);
   if (!bytes || *bytes < 1)
     return fail(Errc::invalid_input,
-                "MUSTER_CODE_BYTES_MAX is '" + set->second + "', expected a number of bytes");
+                "MUSTER_CODE_BYTES_MAX is '" + set->second + "'; expected a number of bytes");
   limits.bytes_max = static_cast<std::uint64_t>(*bytes);
   limits.ratio_max = 0;
   return limits;

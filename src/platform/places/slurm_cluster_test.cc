@@ -57,7 +57,7 @@ TEST_CASE("slurm cluster: an unknown setting is refused by name") {
       {R"({"preflight": "loud"})", "preflight: expected off, light or full, got 'loud'"},
       {R"({"preflight_mood": 1})", "preflight_mood: unknown threshold"},
       {R"({"preflight_bandwidth_ratio": 7})",
-       "MUSTER_PREFLIGHT_BANDWIDTH_RATIO is \"7\", expected a number from 0 to 1"},
+       "MUSTER_PREFLIGHT_BANDWIDTH_RATIO is \"7\"; expected a number from 0 to 1"},
       {R"({"spares": "many"})", "spares: expected a number from 0 to 16"},
       {R"({"instance_types": []})", "instance_types: expected an object"},
       {R"({"instance_types": {"a": {"uid": "0"}}})", "instance_types.a.uid: option --uid"},
