@@ -50,11 +50,13 @@ HELP_MAX = 2 * 48
 FENCE = re.compile(r"\s*(?:>\s*)*(```|~~~)")
 CODE = re.compile(r"`+[^`]*`+")
 LINK = re.compile(r"\]\([^)\s]*\)|\{#[\w-]+\}|<https?:[^>]*>")
-# A cross-reference in brackets, "([more](page))", is left out.
-LINK_TEXT = re.compile(r" \(\[[^]]*\]\([^)\s]*\)\)|!?\[([^]]*)\]\([^)\s]*\)")
+# A cross-reference in brackets, "([more](page))", and a picture are left out.
+LINK_TEXT = re.compile(r" \(\[[^]]*\]\([^)\s]*\)\)|!\[[^]]*\]\([^)\s]*\)|\[([^]]*)\]\([^)\s]*\)")
 HEADING = re.compile(r"(?m)^#{1,6} .*$|(?s:<!--.*?-->)")
 # The flags of a usage line.
 USAGE = re.compile(r"(?:--[\w-]+|[][| A-Z.])+$")
+# An error that follows the name of a file.
+PREDICATE = re.compile(r"(?:is|has|contains|did|uses|reports) ")
 BLOCK = re.compile(r"\s*(?:#{1,6} |[-*] |\d+\. |\||>|!!! |:)")
 # A sentence may also start with the lower-case name of a program, or end in a bracket.
 DRAWN_END = re.compile(r"\n|(?:(?<=[.!?])|(?<=[.!?]\)))(?<!e\.g\.)(?<!i\.e\.)\s+(?=[\w`*(])")
@@ -175,7 +177,8 @@ def sentences(root: pathlib.Path) -> dict[str, list[str]]:
     for table in sorted((root / "src/command").glob("table_*.cc")):
         texts = [each.text for each in passages_of_help(table, table.read_text())]
         found["help"] += [each for each in texts if not USAGE.match(each)]
-    found["errors"] = [each.text for each in error_texts.error_texts(root)]
+    texts = [each.text for each in error_texts.error_texts(root)]
+    found["errors"] = [f"…: {each}" if PREDICATE.match(each) else each for each in texts]
     for kind, files in pages.items():
         found[kind] = []
         for file in sorted(each for each in files if each.exists()):

@@ -374,7 +374,7 @@ Page stop() {
                 {"--json", "", "print one JSON object with the job's name and status"}},
       .examples = {{"sm stop JOB"},
                    {"sm stop JOB --wait", "wait until the job has ended"},
-                   {"sm stop JOB --now", "for a job that does not exit on SIGTERM"}},
+                   {"sm stop JOB --now", "kill a job that does not exit on SIGTERM"}},
       .notes = {own_note, endpoint_note},
       .exits = exits_of("the stop was requested; with --wait: the job has ended, with any result",
                         "job not found or already ended, or invalid key"),
@@ -444,7 +444,7 @@ Page delete_page() {
       .operands = {job},
       .flags = {{"--json", "", "print one JSON object with the job's name and status"}},
       .examples = {{"sm delete JOB"},
-                   {"sm stop --wait JOB && sm delete JOB", "for a job that is still running"}},
+                   {"sm stop --wait JOB && sm delete JOB", "stop a running job, then delete it"}},
       .notes = {own_note, endpoint_note},
       .exits = exits_of("deleted", "job not found or still running"),
   };

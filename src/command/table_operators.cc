@@ -53,7 +53,7 @@ Page mpirun() {
                      "python train.py"},
                     {"sm mpirun --print-plan ./solver input.txt"},
                     {"sm mpirun --hosts node1,node2 --key-file job.key -n 4 python train.py",
-                     "run this by hand on each of two machines"}},
+                     "run the same command by hand on each of two machines"}},
        .notes = {"Run the same command line on every host in the job. The leader runs mpirun once; "
                  "the other hosts join and wait. Every host exits with the program's exit code. On "
                  "a single host, sm mpirun runs mpirun on that host.",
@@ -79,7 +79,7 @@ Page torchrun() {
                   "", false, "agent direct"}},
        .examples = {{"sm torchrun train.py --epochs 3"},
                     {"sm torchrun --hosts node1,node2 --key-file job.key train.py",
-                     "run this by hand on each of two machines"},
+                     "run the same command by hand on each of two machines"},
                     {"sm torchrun --nproc-per-node 4 --max-restarts 2 train.py"},
                     {"sm torchrun --launcher direct --nproc-per-node 2 train.py"}},
        .notes = {"Run the same command line on every host in the job. Each host runs one torchrun "
@@ -194,7 +194,7 @@ Page run() {
        .examples = {{"sm run -- ./prepare.sh"},
                     {"sm run -- python check_network.py"},
                     {"sm run --hosts node[1-3] --key-file job.key -- hostname",
-                     "run this by hand on each of three machines"}},
+                     "run the same command by hand on each of three machines"}},
        .notes = {"Run the same command line on every host in the job. The command runs once on "
                  "each host. If it fails on one host, muster stops it on all the others."}});
 }
@@ -213,7 +213,7 @@ Page preflight() {
           "round-trip times and bandwidth. The leader reports outliers.",
       .flags = std::move(flags),
       .examples = {{"sm preflight --hosts node[1-3] --key-file job.key",
-                    "run this by hand on each of three machines"},
+                    "run the same command by hand on each of three machines"},
                    {"srun --ntasks-per-node 1 sm preflight",
                     "run on the nodes of a Slurm job, with MUSTER_JOB_KEY_FILE set"}},
       .notes = {"Run the same command line on every host in the job. The documentation page "
