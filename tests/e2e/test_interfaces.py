@@ -1,6 +1,7 @@
 """Machines whose network interfaces have different names, several, or no IPv4 address."""
 
 import json
+import os
 import subprocess
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from mpi_environment import NAMES, mpi_environment
 from test_by_hand import Hands
 from test_preflight import CALM, findings
+from test_ssh import prepare_ssh
 
 HOSTS = ["--hosts", "algo-[1-3]", "--key-file", "/etc/job.key"]
 SHOW = """
@@ -70,16 +72,70 @@ def test_interfaces_of_other_names_in_one_subnet(hands):
     assert all(each["total"] == 111 and each["big"] == 1 << 20 for each in ranks.values())
 
 
+def path_with(flavour: str) -> dict[str, str]:
+    """The variables that put this MPI in front of the system's, which has no name here."""
+    if not flavour:
+        return {}
+    path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+    return {"PATH": f"{mpi_environment(flavour)}/bin:{path}"}
+
+
 @pytest.mark.parametrize("flavour", NAMES)
 def test_interfaces_of_other_names_under_other_mpis(hands, flavour):
-    folder = mpi_environment(flavour)
+    env = path_with(flavour)
     job = hands(3)
     for host in job.hosts[1:]:
         rename(host, OTHER[host.name])
-    path = f"{folder}/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-    ranks = seen(mpirun(job, env={"PATH": path}))
+    ranks = seen(mpirun(job, env=env))
     variable = "btl" if flavour == "openmpi" else "fi"
     assert {name: each[variable] for name, each in ranks.items()} == OTHER
+
+
+needs_ssh = pytest.mark.skipif(
+    not (os.path.exists("/usr/sbin/sshd") and os.path.exists("/usr/bin/ssh")),
+    reason="no ssh server and client: apt-get install openssh-server openssh-client",
+)
+BY_SSH = {"MUSTER_MPI_TRANSPORT": "ssh"}
+
+
+@needs_ssh
+@pytest.mark.parametrize("flavour", ["", *NAMES])
+def test_interfaces_of_other_names_by_ssh(hands, folder, flavour):
+    env = {**BY_SSH, **path_with(flavour)}
+    job = hands(3)
+    prepare_ssh(job.hosts, folder)
+    for host in job.hosts[1:]:
+        rename(host, OTHER[host.name])
+    ranks = seen(mpirun(job, env=env))
+    variable = "btl" if flavour in ("", "openmpi") else "fi"
+    assert {name: each[variable] for name, each in ranks.items()} == OTHER
+    assert all(each["total"] == 111 and each["big"] == 1 << 20 for each in ranks.values())
+
+
+@needs_ssh
+def test_a_users_own_interfaces_win_by_ssh_too(hands, folder):
+    job = hands(3)
+    prepare_ssh(job.hosts, folder)
+    second_network(job)
+    for host in job.hosts[1:]:
+        rename(host, OTHER[host.name])
+    own = "-mca btl_tcp_if_include eth1 -mca oob_tcp_if_include 10.98.0.0/24"
+    ranks = seen(mpirun(job, "--custom_mpi_options", own, env=BY_SSH))
+    assert {each["btl"] for each in ranks.values()} == {"eth1"}
+
+
+@needs_ssh
+def test_a_users_own_interface_that_a_host_lacks_fails_by_ssh(hands, folder):
+    job = hands(2)
+    prepare_ssh(job.hosts, folder)
+    rename(job.hosts[1], "ens5")
+    own = "-mca oob_tcp_if_include eth0"
+    hosts = ["--hosts", "algo-[1-2]", "--key-file", "/etc/job.key"]
+    job.start("mpirun", *hosts, "-n", 2, "--custom_mpi_options", own, "python", "show.py",
+              env=BY_SSH)
+    codes = job.wait()
+    assert 0 not in codes.values(), job.story()
+    assert "exit code 213 (sm explain network-interface)" in job.runs["algo-1"].text, job.story()
 
 
 def second_network(job: Hands) -> None:

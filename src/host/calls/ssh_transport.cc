@@ -7,6 +7,7 @@
 
 #include "base/backoff.h"
 #include "base/text.h"
+#include "job/launch/mpi_flavour.h"
 #include "net/loop/tasks.h"
 #include "net/loop/wait.h"
 #include "net/sockets/probe_port.h"
@@ -60,10 +61,10 @@ Result<Command> sshd_command(const Env& env, const std::string& socket_path) {
   if (socket_path.empty() || socket_path.find_first_of(" \t\n\"'\\#=") != std::string::npos)
     return fail(Errc::invalid_input,
                 "sshd cannot use the socket path \"" + to_utf8(socket_path) + "\"");
-  return Command{
-      {sshd, "-D", "-e", "-o", "LogLevel=ERROR", "-o", "SetEnv=MUSTER_SOCKET=" + socket_path},
-      env,
-      "/"};
+  std::string session = "SetEnv=MUSTER_SOCKET=" + socket_path;
+  for (const auto& [name, value] : launch::ssh_session_variables(launch::launcher_environment(env)))
+    session += " " + name + "=" + value;
+  return Command{{sshd, "-D", "-e", "-o", "LogLevel=ERROR", "-o", session}, env, "/"};
 }
 
 Result<void> start_sshd(ranks::HostRun& host_run, const Env& env, ranks::HostRun::Sink sink,

@@ -22,10 +22,11 @@ Result<launch::Transport> transport_from(const Env& env);
 inline constexpr std::uint16_t ssh_port = 22;
 
 /// The host's ssh server, in the foreground. A rank that it starts finds its host's `train` by
-/// MUSTER_SOCKET, which the server sets in each session's environment. It precedes any SetEnv of
-/// the image's own configuration, which then has no effect. Keys, users and everything else are the
-/// image's. `env` is the server's environment. Errors: `not_found`, naming the package to install;
-/// `invalid_input` for a path that sshd does not accept.
+/// MUSTER_SOCKET, which the server sets in each session's environment, and mpirun's daemon finds
+/// there the host's own network interfaces and other MCA parameters of `env`, the server's
+/// environment. This precedes any SetEnv of the image's own configuration, which then has no
+/// effect. Keys, users and everything else are the image's. Errors: `not_found`, naming the package
+/// to install; `invalid_input` for a path that sshd does not accept.
 Result<Command> sshd_command(const Env& env, const std::string& socket_path);
 
 /// Starts it as a part of the host's call; `on_end` is called if it ends before the call does.

@@ -55,7 +55,7 @@ TEST_CASE("ssh: the transport is chosen by its name, and by no other") {
 }
 
 TEST_CASE("ssh: the server hands its host's socket on, or is said to be missing") {
-  const Env env{{"PATH", "/usr/bin"}};
+  const Env env{{"PATH", "/usr/bin"}, {"OMPI_MCA_oob_tcp_if_include", "ens5"}};
   const Result<Command> command = sshd_command(env, "/tmp/muster-1/socket");
   if (::access("/usr/sbin/sshd", X_OK) != 0) {
     CHECK(command.error().code == Errc::not_found);
@@ -63,7 +63,9 @@ TEST_CASE("ssh: the server hands its host's socket on, or is said to be missing"
     return;
   }
   REQUIRE(command);
-  CHECK(command->argv.back() == "SetEnv=MUSTER_SOCKET=/tmp/muster-1/socket");
+  CHECK(command->argv.back() ==
+        "SetEnv=MUSTER_SOCKET=/tmp/muster-1/socket OMPI_MCA_oob_tcp_if_include=ens5 "
+        "PMIX_MCA_gds=hash");
   CHECK(command->env == env);
   for (const char* path : {"", "/tmp/a b", "/tmp/a#b", "/tmp/a=b", "/tmp/\"a\""}) {
     CAPTURE(path);

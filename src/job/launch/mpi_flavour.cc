@@ -75,4 +75,22 @@ bool told_to_ranks(std::string_view name) {
                      [&](std::string_view prefix) { return name.starts_with(prefix); });
 }
 
+Env ssh_session_variables(const Env& launcher) {
+  constexpr std::array<std::string_view, 3> prefixes = {"OMPI_MCA_", "PRTE_MCA_", "PMIX_MCA_"};
+  const auto is_parameter = [&](std::string_view name) {
+    return std::any_of(prefixes.begin(), prefixes.end(),
+                       [&](std::string_view prefix) { return name.starts_with(prefix); });
+  };
+  const auto is_word = [](std::string_view value) {
+    return std::all_of(value.begin(), value.end(), [](char sign) {
+      return sign > ' ' && sign <= '~' &&
+             std::string_view("\"'\\#").find(sign) == std::string::npos;
+    });
+  };
+  Env env;
+  for (const auto& [name, value] : launcher)
+    if (is_parameter(name) && is_word(name) && is_word(value)) env.emplace(name, value);
+  return env;
+}
+
 }  // namespace muster::launch

@@ -30,4 +30,9 @@ inline bool is_hydra(const MpiFlavour& flavour) {
 /// docs/decisions/0004-mpirun.md and 0010-mpi-flavours.md.
 bool told_to_ranks(std::string_view name);
 
+/// The variables of `launcher` (launcher_environment()) that Open MPI's daemon needs in an ssh
+/// session: MCA parameters, this host's interfaces among them. Left out: values that sshd_config
+/// cannot hold as one word.
+Env ssh_session_variables(const Env& launcher);
+
 }  // namespace muster::launch

@@ -67,5 +67,24 @@ TEST_CASE("mpi flavour: launchers' variables for ranks are known, and users' are
     CHECK_MESSAGE(!told_to_ranks(name), name);
 }
 
+TEST_CASE("mpi flavour: an ssh session gets this host's MCA parameters, each as one plain word") {
+  const Env launcher = {{"OMPI_MCA_oob_tcp_if_include", "ens5"},
+                        {"OMPI_MCA_btl_tcp_if_include", "ens5,ib0"},
+                        {"PRTE_MCA_prte_if_include", "10.0.0.0/16"},
+                        {"PMIX_MCA_gds", "hash"},
+                        {"OMPI_MCA_two", "a b"},
+                        {"OMPI_MCA_quoted", "\"a\""},
+                        {"OMPI_MCA_line", "a\nPermitRootLogin yes"},
+                        {"OMPI_MCA_comment", "a#b"},
+                        {"OMPI_MCA_no word", "a"},
+                        {"HYDRA_IFACE", "ens5"},
+                        {"AWS_SECRET_ACCESS_KEY", "secret"},
+                        {"PATH", "/usr/bin"}};
+  CHECK(ssh_session_variables(launcher) == Env{{"OMPI_MCA_oob_tcp_if_include", "ens5"},
+                                               {"OMPI_MCA_btl_tcp_if_include", "ens5,ib0"},
+                                               {"PRTE_MCA_prte_if_include", "10.0.0.0/16"},
+                                               {"PMIX_MCA_gds", "hash"}});
+}
+
 }  // namespace
 }  // namespace muster::launch

@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 
 #include "base/text.h"
+#include "job/launch/mpi_flavour.h"
 #include "job/launch/plan_inputs.h"
 
 namespace muster::launch {
@@ -129,6 +130,25 @@ TEST_CASE("mpi: over ssh no flavour gets an agent") {
   }
   CHECK(line_of(two_by_three(), under({}, Transport::ssh)).find("plm_rsh_no_tree_spawn 1") !=
         std::string::npos);
+}
+
+TEST_CASE("mpi: over ssh the line names no interface, unless the user chose one") {
+  for (const MpiFlavour& flavour : {MpiFlavour{}, open_mpi_5, mpich, intel}) {
+    const bool hydra = is_hydra(flavour);
+    CAPTURE(name_of(flavour));
+    Inputs inputs = two_by_three();
+    const std::string line = line_of(inputs, under(flavour, Transport::ssh));
+    CAPTURE(line);
+    for (const char* part : {"-iface", "if_include"}) CHECK(line.find(part) == std::string::npos);
+    CHECK((line.find("-localhost algo-1") != std::string::npos) == hydra);
+    CHECK((line.find("_pass_environ_mca_params 0") != std::string::npos) == !hydra);
+    const HostPlan got = plan_of(inputs, under(flavour, Transport::ssh));
+    if (!hydra) CHECK(got.launcher_command->env.at("OMPI_MCA_btl_tcp_if_include") == "eth0");
+    inputs.custom_options = hydra ? "-iface ib0" : "-mca oob_tcp_if_include ib0";
+    const std::string own = line_of(inputs, under(flavour, Transport::ssh));
+    CHECK(own.find(inputs.custom_options) != std::string::npos);
+    CHECK(own.find("-localhost") == std::string::npos);
+  }
 }
 
 TEST_CASE("mpi: a secret that hydra's line carries is not shown") {

@@ -91,6 +91,10 @@ class OpenMpiLine {
     if (!prrte_ && line_.options.transport == Transport::sessions)
       add_daemon_mca("plm_rsh_agent", line_.options.agent);
     add_daemon_mca("plm_" + shell + "_no_tree_spawn", "1");
+    // mpirun would put its own variables on the command line of every daemon, the leader's
+    // interfaces among them. Over ssh, each host's sshd sets its own: ssh_session_variables().
+    if (line_.options.transport == Transport::ssh)
+      add_daemon_mca("plm_" + shell + "_pass_environ_mca_params", "0");
     // Open MPI starts 128 agents at a time. Ours stay, so with more hosts it waited for ever.
     if (line_.inputs.hosts.size() > 128)
       add_daemon_mca("plm_" + shell + "_num_concurrent", std::to_string(line_.inputs.hosts.size()));
@@ -100,8 +104,10 @@ class OpenMpiLine {
       add({"-mca", "orte_leave_session_attached", "1"});
   }
 
-  void add_defaults() {
-    // The leader's; each other host puts its own in its place: set_open_mpi_interfaces().
+  /// The leader's interfaces. A member's `train` puts its own in their place; sshd cannot, so over
+  /// ssh mpirun and its daemons have them in their environments only.
+  void add_interfaces() {
+    if (line_.options.transport == Transport::ssh) return;
     for (const InterfaceVariable& each : interface_variables(line_.options)) {
       const Env::const_iterator set = line_.launcher_env.find(each.variable);
       if (set == line_.launcher_env.end()) continue;
@@ -110,6 +116,10 @@ class OpenMpiLine {
       else
         add_mca(each.parameter + "include", set->second);
     }
+  }
+
+  void add_defaults() {
+    add_interfaces();
     if (!line_.custom.binds) add({prrte_ ? "--bind-to" : "-bind-to", "none"});
     if (!line_.custom.mapping) add({prrte_ ? "--map-by" : "-map-by", "slot"});
     add_mca("pml", "ob1");
