@@ -149,8 +149,8 @@ GATE = [
 ]
 
 
-def write_source(machine, form: Form, seconds: float, ends: str) -> None:
-    rank = RANK.replace("SECONDS", str(seconds)).replace("ENDS", ends)
+def write_source(machine, form: Form, seconds: float, ends: str, script: str = RANK) -> None:
+    rank = script.replace("SECONDS", str(seconds)).replace("ENDS", ends)
     (machine.source / "rank.py").write_text(rank)
     if form.name != "rank.py":
         (machine.source / form.name).write_text(form.text)
