@@ -422,6 +422,45 @@ TEST_CASE("link: options that cannot work are refused when opened") {
   CHECK(Leader::open(loop, std::move(taken), quiet()).error().code == Errc::system);
 }
 
+TEST_CASE("link: a member that sends but never reads is lost at a bound, and others go on") {
+  Loop loop;
+  auto leader = *Leader::open(loop, leader_options(), quiet());
+  auto third = make_member(loop, *leader, "algo-3");
+  Told at_leader;
+  Told at_third;
+  listen_to(*leader, at_leader);
+  listen_to(*third, at_third);
+  const auto test = [&]() -> Task<void> {
+    const Result<loop::TlsPeer> deaf = co_await loop::tls_connect(
+        loop, "127.0.0.1", leader->port(), "job/algo-2", key, Clock::now() + 20s);
+    REQUIRE(deaf);
+    coordinate::Join join;
+    join.muster = MUSTER_VERSION;
+    join.host = "algo-2";
+    deaf->channel->post(type_of(Message::join), encode(join));
+    Joining joining(loop, *third);
+    REQUIRE(co_await leader->gather());
+    loop::Timer pause(loop);
+    std::size_t posted = 0;
+    for (; at_leader.lost.empty() && posted < 64; ++posted) {
+      deaf->channel->post(type_of(Message::heartbeat), "{}");
+      leader->post("algo-2", type_of(Message::exec), std::string(1u << 20, 'x'));
+      leader->post("algo-3", type_of(Message::exec), "run");
+      co_await pause.after(1ms);
+    }
+    CHECK(posted < 32);
+    co_await until(loop, [&] { return at_third.frames.size() == posted + 1; });
+    leader->post("algo-2", type_of(Message::exec), "dropped");
+    leader->post("algo-3", type_of(Message::exec), "more");
+    co_await until(loop, [&] { return at_third.frames.size() == posted + 2; });
+  };
+  run_task(loop, test());
+  CHECK(at_leader.lost ==
+        std::vector<std::string>{"algo-2: its session ended: the other side does not read: 16 MiB "
+                                 "of messages are waiting"});
+  CHECK(at_third.lost.empty());
+}
+
 TEST_CASE("link: a job of one host gathers at once") {
   Loop loop;
   auto leader = *Leader::open(loop, leader_options({"algo-1"}), quiet());

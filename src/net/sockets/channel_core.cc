@@ -1,5 +1,7 @@
 #include "net/sockets/channel_core.h"
 
+#include <sys/socket.h>
+
 namespace muster::loop {
 namespace {
 
@@ -15,11 +17,12 @@ Error closed_error() {
 
 }  // namespace
 
-ChannelCore::ChannelCore(Loop& loop, Fd socket, std::unique_ptr<Wire> wire)
+ChannelCore::ChannelCore(Loop& loop, Fd socket, std::unique_ptr<Wire> wire, std::size_t backlog_max)
     : loop_(loop),
       socket_(std::move(socket)),
       wire_(std::move(wire)),
       buffer_(read_bytes),
+      backlog_max_(backlog_max),
       drained_(loop),
       tasks_(loop) {
   watch_.emplace(loop, socket_.get());
@@ -110,6 +113,7 @@ void ChannelCore::read_some() {
 
 void ChannelCore::post(std::uint8_t type, std::string_view payload, std::vector<Fd> fds) {
   if (closed_ || write_ended_) return;
+  if (queued_bytes_ + payload.size() > backlog_max_) return give_up_on_reader();
   const bool with_fds = !fds.empty();
   if (queue_.empty() || with_fds || queue_.back().sealed ||
       queue_.back().bytes.size() >= piece_bytes)
@@ -165,6 +169,16 @@ void ChannelCore::stop_writing(Error error) {
   queue_.clear();
   queued_bytes_ = 0;
   drained_.notify();
+}
+
+/// A peer may send and never read. The shutdown wakes whatever waits on the socket.
+void ChannelCore::give_up_on_reader() {
+  const Error error =
+      fail(Errc::closed, "the other side does not read: " + std::to_string(backlog_max_ >> 20) +
+                             " MiB of messages are waiting");
+  read_ended_ = error;
+  stop_writing(error);
+  ::shutdown(socket_.get(), SHUT_RDWR);
 }
 
 Task<Result<void>> ChannelCore::queue_below(std::shared_ptr<ChannelCore> core, std::size_t bytes) {

@@ -3,6 +3,7 @@
 // Inside loop/ only: what the channels over TLS and over unix sockets share.
 
 #include <deque>
+#include <limits>
 #include <optional>
 
 #include "net/loop/tasks.h"
@@ -16,7 +17,9 @@ namespace muster::loop {
 /// they then end with `closed`.
 class ChannelCore {
  public:
-  ChannelCore(Loop& loop, Fd socket, std::unique_ptr<Wire> wire);
+  /// `backlog_max`: with more bytes to send than that, the channel ends.
+  ChannelCore(Loop& loop, Fd socket, std::unique_ptr<Wire> wire,
+              std::size_t backlog_max = std::numeric_limits<std::size_t>::max());
 
   static Task<Result<Frame>> receive(std::shared_ptr<ChannelCore> core);
   static Task<Result<void>> queue_below(std::shared_ptr<ChannelCore> core, std::size_t bytes);
@@ -42,6 +45,7 @@ class ChannelCore {
   void pump_soon();
   Task<void> pump();
   void stop_writing(Error error);
+  void give_up_on_reader();
   Result<std::optional<Frame>> next_frame();
   void read_some();
   Task<bool> ready(Wire::Kind kind);
@@ -64,6 +68,7 @@ class ChannelCore {
 
   std::deque<Piece> queue_;
   std::size_t queued_bytes_ = 0;
+  std::size_t backlog_max_;
   std::optional<Error> write_ended_;
   bool pumping_ = false;
   Event drained_;

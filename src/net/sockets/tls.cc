@@ -47,9 +47,10 @@ Task<Result<void>> shake(PskSession& session, Watch& watch, TimePoint deadline,
   }
 }
 
-std::unique_ptr<Channel> channel_of(Loop& loop, Fd socket, std::unique_ptr<PskSession> session) {
+std::unique_ptr<Channel> channel_of(Loop& loop, Fd socket, std::unique_ptr<PskSession> session,
+                                    std::size_t backlog_max) {
   return std::make_unique<CoreChannel<Channel>>(
-      std::make_shared<ChannelCore>(loop, std::move(socket), std::move(session)));
+      std::make_shared<ChannelCore>(loop, std::move(socket), std::move(session), backlog_max));
 }
 
 /// A connection that has not authenticated yet.
@@ -124,8 +125,8 @@ Task<void> admit(std::shared_ptr<Listening> listening, ConnectionQuota::Id id,
   }
   newcomer->watch.reset();
   std::string identity = session->identity();
-  std::unique_ptr<Channel> channel =
-      channel_of(listening->loop, std::move(newcomer->socket), std::move(session));
+  std::unique_ptr<Channel> channel = channel_of(listening->loop, std::move(newcomer->socket),
+                                                std::move(session), channel_backlog_bytes_max);
   listening->quota.busy(id);  // A busy connection that has authenticated is not closed.
   listening->quota.proved(id, {});
   listening->ready.push_back(
@@ -213,7 +214,9 @@ Task<Result<TlsPeer>> prove(Loop& loop, Fd socket, SslContext context, std::stri
     if (!shaken) co_return shaken.error();
   }
   TlsPeer peer;
-  peer.channel = channel_of(loop, std::move(socket), std::move(session));
+  // The client chose its peer, and its many producers of lines may exceed the room together.
+  peer.channel = channel_of(loop, std::move(socket), std::move(session),
+                            std::numeric_limits<std::size_t>::max());
   co_return peer;
 }
 

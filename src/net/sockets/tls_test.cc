@@ -299,6 +299,41 @@ TEST_CASE("tls: a session cut inside a frame is a protocol error") {
   run_task(loop, test(loop, server));
 }
 
+TEST_CASE("tls: a client that never reads ends at the listener's bound, whatever it sends") {
+  Loop loop;
+  Server server(loop);
+  const auto test = [](Loop& on, Server& with) -> Task<void> {
+    Result<TlsPeer> client = co_await connect(on, with.listener->port(), "job/algo-2", right_key);
+    Result<TlsPeer> accepted = co_await with.listener->accept();
+    REQUIRE(accepted);
+    Tasks tasks(on);
+    std::optional<Error> ended;
+    const auto receiver = [](loop::Channel& of, std::optional<Error>& end) -> Task<void> {
+      Result<Frame> frame = co_await of.receive();
+      while (frame) frame = co_await of.receive();
+      end = frame.error();
+    };
+    tasks.start(receiver(*accepted->channel, ended));
+    const std::size_t in_sockets = 8u << 20;  // More than what the kernel takes.
+    std::size_t posted = 0;
+    while (!ended && posted < 4 * loop::channel_backlog_bytes_max) {
+      accepted->channel->post(10, std::string(1u << 20, 'x'));
+      posted += 1u << 20;
+      client->channel->post(4, "beat");
+      co_await on.turn();
+    }
+    co_await tasks.join();
+    CHECK(posted >= loop::channel_backlog_bytes_max);
+    CHECK(posted <= loop::channel_backlog_bytes_max + in_sockets);
+    CHECK(ended->code == Errc::closed);
+    CHECK(ended->text == "the other side does not read: 16 MiB of messages are waiting");
+    CHECK((co_await accepted->channel->room()).error().text == ended->text);
+    CHECK((co_await accepted->channel->flushed()).error().text == ended->text);
+    accepted->channel->post(10, "nothing more");
+  };
+  run_task(loop, test(loop, server));
+}
+
 TEST_CASE("tls: room waits for a peer that does not read, destroying the channel ends the wait") {
   Loop loop;
   Server server(loop);
