@@ -6,6 +6,7 @@
 #include "server/front/machine_view.h"
 #include "server/front/usage_exposition.h"
 #include "server/operations/describe.h"
+#include "server/operations/job_search.h"
 #include "server/operations/sessions.h"
 
 namespace muster::server {
@@ -20,6 +21,7 @@ Service::Service(loop::Loop& loop, engine::Engine& engine, store::Store& store,
                  access::KeyRing& keys, registry::RegistryServer& registry, const Log& log,
                  Options options)
     : loop_(loop),
+      stepwise_(loop),
       log_(log),
       store_(store),
       now_(options.runner.now),
@@ -78,17 +80,22 @@ loop::Task<api::Answer> Service::operate(api::Request request) {
     co_return lend_key(request, realm_, user_keys_, now_());
   if (request.service == "ecr") co_return co_await ecr_.operate(std::move(request));
   if (request.operation == "DeleteTrainingJob") co_return co_await remove(std::move(request));
+  if (request.operation == "Search") co_return co_await search(std::move(request));
   co_return operations_.operate(request);
 }
 
-/// One step of all deletions at a time: a thousand of them delay others no more than one does.
 loop::Task<api::Answer> Service::remove(api::Request request) {
-  for (bool has_more = true; has_more;) {
-    const Result<loop::Turns::Turn> turn = co_await removals_.take(loop_, request.access_key);
-    if (!turn) co_return aws::Refusal{"ThrottlingException", turn.error().text};
-    has_more = operations_.remove_some(request);
-  }
-  co_return operations_.operate(request);
+  Stepwise::Step step = [&]() -> std::optional<api::Answer> {
+    if (operations_.remove_some(request)) return std::nullopt;
+    return operations_.operate(request);
+  };
+  co_return co_await stepwise_.run(request.access_key, std::move(step));
+}
+
+loop::Task<api::Answer> Service::search(api::Request request) {
+  JobSearch search(store_, runner_, std::move(request.input));
+  Stepwise::Step step = [&search] { return search.step(); };
+  co_return co_await stepwise_.run(request.access_key, std::move(step));
 }
 
 loop::Task<api::Answer> Service::describe_stacks(const api::Request& request) {

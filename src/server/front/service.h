@@ -4,8 +4,8 @@
 #include <memory>
 
 #include "aws/access/keyring.h"
-#include "net/loop/turns.h"
 #include "server/exposition.h"
+#include "server/front/stepwise.h"
 #include "server/jobs/runner.h"
 #include "server/operations/ecr.h"
 #include "server/operations/keys.h"
@@ -49,9 +49,10 @@ class Service {
   loop::Task<api::Answer> describe_stacks(const api::Request& request);
   loop::Task<api::Answer> describe_usage(const api::Request& request);
   loop::Task<api::Answer> remove(api::Request request);
+  loop::Task<api::Answer> search(api::Request request);
 
   loop::Loop& loop_;
-  loop::Turns removals_{{.at_once = 1, .of_party = 1, .waiting_of_party = 1000}};
+  Stepwise stepwise_;
   const Log& log_;
   store::Store& store_;
   std::function<UnixMillis()> now_;

@@ -162,7 +162,7 @@ api::Answer Operations::operate(const api::Request& request) {
       {"ListTrainingJobs", &Operations::list},    {"StopTrainingJob", &Operations::stop},
       {"UpdateTrainingJob", &Operations::update}, {"DeleteTrainingJob", &Operations::remove},
       {"AddTags", &Operations::add_tags},         {"ListTags", &Operations::list_tags},
-      {"DeleteTags", &Operations::delete_tags},   {"Search", &Operations::search},
+      {"DeleteTags", &Operations::delete_tags},
   };
   const auto handler = handlers.find(request.operation);
   if (handler == handlers.end())

@@ -15,8 +15,8 @@
 namespace muster::server {
 
 /// Handles every validated API request: training jobs, tags and search here; logs, monitoring,
-/// stacks and identities in their own classes. The model's constraints have been checked
-/// (aws/api/validate.h); this checks the state.
+/// stacks, identities and Search (job_search.h) in their own classes. The model's constraints have
+/// been checked (aws/api/validate.h); this checks the state.
 ///
 /// Times are numbers: epoch seconds, in logs epoch milliseconds. Belongs to the store's thread.
 class Operations {
@@ -46,7 +46,6 @@ class Operations {
   api::Answer add_tags(const api::Request& request);
   api::Answer list_tags(const api::Request& request);
   api::Answer delete_tags(const api::Request& request);
-  api::Answer search(const api::Request& request);
   /// The ARN of the job whose tags the request is about.
   Result<std::string, aws::Refusal> tagged(const api::Request& request);
 
