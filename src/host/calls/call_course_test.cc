@@ -470,5 +470,29 @@ TEST_CASE_FIXTURE(Course, "call course: a rank that its launcher starts again en
   }
 }
 
+TEST_CASE("call: at most 64 ranks that restart are remembered as the cause of a later failure") {
+  for (const int others : {63, 64, 1000}) {
+    CAPTURE(others);
+    Course world;
+    world.run(Call::Kind::direct);
+    const auto restarts = [&](int rank, Outcome outcome, bool blames) {
+      job::Verdict verdict = end_of("algo-1", std::move(outcome), rank);
+      verdict.blames_peer = blames;
+      world.course.restarts(std::move(verdict), world.now);
+    };
+    for (int rank = 0; rank < others; ++rank) restarts(rank, Outcome::exited(1), true);
+    restarts(others, Outcome::exited(10), false);
+    job::Verdict last = end_of("algo-2", Outcome::exited(11), 0);
+    last.blames_peer = true;
+    world.course.ended(std::move(last), world.now);
+    world.step_to(seconds(6));
+    static_cast<void>(world.course.take_actions());
+    world.course.drained("algo-1");
+    world.course.drained("algo-2");
+    const job::Verdict verdict = world.only().result.verdict;
+    CHECK((verdict.outcome == Outcome::exited(10)) == (others < 64));
+  }
+}
+
 }  // namespace
 }  // namespace muster::calls
