@@ -157,3 +157,64 @@ def test_a_server_that_cannot_start_is_reported_with_its_own_error(by_ssh, lab):
     assert "sshd on algo-2: exit code 255" in job.leader.text, job.story()
     assert "NoSuchOption" in job.story()
     job.assert_quiet()
+
+
+ANSWERS_FIRST = """
+import socket
+server = socket.create_server(("", 22))
+print("answers first", flush=True)
+while True:
+    peer, _ = server.accept()
+    peer.sendall(b"SSH-2.0-stranger\\r\\n")
+    peer.close()
+"""
+
+
+def test_a_program_that_has_the_port_already_is_reported(by_ssh):
+    job = by_ssh(2, 1, SCRIPT)
+    stranger = job.hosts[1].start(["python3", "-c", ANSWERS_FIRST])
+    stranger.wait_for_output(b"answers first")
+    job.start()
+    assert set(job.wait().values()) == {1}
+    assert "sshd on algo-2: exit code 255" in job.leader.text, job.story()
+    assert "Address already in use" in job.story()
+    stranger.end()
+    job.assert_quiet()
+
+
+STRICT = """
+set -e
+cd /run/lab/home/.ssh
+echo "algo-1,algo-2 $(cut -d' ' -f1,2 authorized_keys)" > known_hosts
+sed -i 's/StrictHostKeyChecking no/StrictHostKeyChecking yes/; /UserKnownHostsFile/d' config
+"""
+STRANGERS_SSHD = """
+set -e
+rm /run/lab/home/host_key
+ssh-keygen -q -t ed25519 -N "" -f /run/lab/home/host_key
+sed -i 's|^|command="touch /run/got-in" |' /run/lab/home/.ssh/authorized_keys
+exec /usr/sbin/sshd -D -e
+"""
+
+
+@pytest.mark.parametrize("is_strict", [True, False])
+def test_a_neighbour_in_a_hosts_place_gets_no_daemon_of_a_strict_ssh(
+    by_ssh, lab, folder, is_strict
+):
+    """The hosts' own ssh configuration decides: one that knows no keys trusts everybody."""
+    job = by_ssh(2, 1, SCRIPT)
+    neighbour = lab.hosts(3)[2]
+    neighbour.check("sh", "-c", PREPARE, "ssh", folder)
+    server = neighbour.start(["sh", "-c", STRANGERS_SSHD])
+    wait_until("its port", lambda: b":22 " in neighbour.check("ss", "-Hltn"), GUARD_SECONDS)
+    if is_strict:
+        for host in job.hosts:
+            host.check("sh", "-c", STRICT)
+    job.hosts[0].check("sed", "-i", "s/^10.99.0.2 /10.99.0.3 /", "/etc/hosts")
+    job.start()
+    assert set(job.wait().values()) == {1}, job.story()
+    assert neighbour.path("/run/got-in").exists() == (not is_strict), job.story()
+    if is_strict:
+        assert "Host key verification failed" in job.story()
+    server.end()
+    job.assert_quiet()

@@ -18,6 +18,7 @@ namespace {
 constexpr const char* sshd = "/usr/sbin/sshd";  // sshd starts itself again by its path.
 /// A complete greeting: after it, the server does not log a hang-up as an error.
 constexpr const char* greeting = "SSH-2.0-muster\r\n";
+constexpr const char* any_servers = "SSH-";  ///< Source: RFC 4253, 4.2.
 constexpr Duration one_try = std::chrono::seconds(5);
 
 /// The hosts that have not answered, with the last reason.
@@ -29,7 +30,9 @@ loop::Task<> wait_for_one(loop::Loop& loop, Missing& missing, std::string host, 
   loop::Timer timer(loop);
   while (Clock::now() < deadline) {
     const TimePoint until = std::min(deadline, Clock::now() + one_try);
-    const Result<void> answer = co_await loop::port_answers(loop, host, port, greeting, until);
+    loop::Greetings greetings{greeting, any_servers};
+    const Result<void> answer =
+        co_await loop::port_answers(loop, host, port, std::move(greetings), until);
     if (answer) {
       missing.erase(host);
       co_return;

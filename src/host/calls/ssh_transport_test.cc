@@ -17,7 +17,8 @@ using namespace std::chrono_literals;
 /// A server on 127.0.0.1 that greets every client, as sshd does, once it is opened.
 class Server {
  public:
-  explicit Server(loop::Loop& loop) : loop_(loop), tasks_(loop) {}
+  explicit Server(loop::Loop& loop, std::string greeting = "SSH-2.0-test\r\n")
+      : loop_(loop), greeting_(std::move(greeting)), tasks_(loop) {}
   void open(std::uint16_t port) {
     socket_ = Fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
     sockaddr_in address{};
@@ -36,10 +37,13 @@ class Server {
       const bool came = co_await watch.readable();
       if (!came) co_return;
       const Fd peer(::accept4(self.socket_.get(), nullptr, nullptr, SOCK_CLOEXEC));
-      if (peer) CHECK(::send(peer.get(), "SSH-2.0-test\r\n", 14, MSG_NOSIGNAL) == 14);
+      if (!peer) continue;
+      for (const char sign : self.greeting_)  // In pieces, as a network may deliver it.
+        CHECK(::send(peer.get(), &sign, 1, MSG_NOSIGNAL) == 1);
     }
   }
   loop::Loop& loop_;
+  std::string greeting_;
   Fd socket_;
   loop::Tasks tasks_;
 };
@@ -92,6 +96,28 @@ TEST_CASE("ssh: the wait ends when every host's server answers, even a late one"
     CHECK(Clock::now() - begun >= 100ms);
   };
   loop::run_task(loop, test(loop, server, port));
+}
+
+TEST_CASE("ssh: another program that answers at the port is not taken for an ssh server") {
+  for (const char* said : {"HTTP/1.1 400\r\n", "SS\33[31m", "S"}) {
+    CAPTURE(said);
+    loop::Loop loop;
+    const std::uint16_t port = loop::free_ports(1)->front();
+    Server server(loop, said);
+    server.open(port);
+    const auto test = [](loop::Loop& on, std::uint16_t at) -> loop::Task<> {
+      Args hosts{"127.0.0.1"};
+      const Result<void> done =
+          co_await wait_for_ssh(on, std::move(hosts), at, Clock::now() + 300ms);
+      REQUIRE_FALSE(done);
+      CHECK(done.error().code == Errc::timeout);
+      const std::string& text = done.error().text;
+      CHECK((text.find("responds with \"") != std::string::npos ||
+             text.find("closed immediately") != std::string::npos));
+      CHECK(text.find('\33') == std::string::npos);
+    };
+    loop::run_task(loop, test(loop, port));
+  }
 }
 
 TEST_CASE("ssh: hosts whose server does not answer are named at the deadline, with the reason") {

@@ -4,17 +4,43 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <memory>
 
 #include "base/fd.h"
+#include "base/terminal.h"
 #include "net/sockets/tcp.h"
 
 namespace muster::loop {
+namespace {
+
+/// Errors: `timeout`, `closed`, `protocol`.
+Task<Result<void>> read_greeting(Loop& loop, const Fd& socket, const std::string& expected,
+                                 TimePoint deadline) {
+  Watch watch(loop, socket.get());
+  std::string said;
+  while (said.size() < expected.size()) {
+    const bool readable = co_await watch.readable(deadline);
+    if (!readable) co_return fail(Errc::timeout, "no response");
+    std::array<char, 16> part{};
+    const ssize_t count =
+        ::recv(socket.get(), part.data(), std::min(part.size(), expected.size() - said.size()), 0);
+    if (count < 0) co_return fail(Errc::closed, errno_text("cannot receive"));
+    if (count == 0) co_return fail(Errc::closed, "the connection was closed immediately");
+    said.append(part.data(), static_cast<std::size_t>(count));
+    if (!expected.starts_with(said))
+      co_return fail(Errc::protocol, "it responds with \"" + visible_line(said) +
+                                         "\", expected \"" + expected + "\"");
+  }
+  co_return Result<void>();
+}
+
+}  // namespace
 
 Task<Result<void>> port_answers(Loop& loop, std::string host, std::uint16_t port,
-                                std::string greeting, TimePoint deadline) {
+                                Greetings greetings, TimePoint deadline) {
   Result<std::vector<TcpAddress>> addresses = co_await resolve(loop, host, port, deadline);
   if (!addresses) co_return addresses.error();
   Error last = fail(Errc::not_found, host + ": the name has no address");
@@ -24,16 +50,9 @@ Task<Result<void>> port_answers(Loop& loop, std::string host, std::uint16_t port
       last = socket.error();
       continue;
     }
-    if (::send(socket->get(), greeting.data(), greeting.size(), MSG_NOSIGNAL) < 0)
+    if (::send(socket->get(), greetings.ours.data(), greetings.ours.size(), MSG_NOSIGNAL) < 0)
       co_return fail(Errc::closed, errno_text("cannot send"));
-    Watch watch(loop, socket->get());
-    const bool readable = co_await watch.readable(deadline);
-    if (!readable) co_return fail(Errc::timeout, "no response");
-    char byte = 0;
-    const ssize_t count = ::recv(socket->get(), &byte, 1, 0);
-    if (count < 0) co_return fail(Errc::closed, errno_text("cannot receive"));
-    if (count == 0) co_return fail(Errc::closed, "the connection was closed immediately");
-    co_return Result<void>();
+    co_return co_await read_greeting(loop, *socket, greetings.theirs, deadline);
   }
   co_return last;
 }
