@@ -29,10 +29,10 @@ def head_of(name: str, size: int, kind: bytes = tarfile.REGTYPE) -> bytes:
     return info.tobuf(tarfile.GNU_FORMAT)
 
 
-def large_layer(file: pathlib.Path, name: str, gib: int) -> Packed:
-    """A layer with one file: of every 16 MiB 1 MiB is noise, the rest zeros. Made in seconds, since
-    each 16 MiB are the same gzip member."""
-    part = random.Random(1).randbytes(1 << 20) + bytes(MEMBER_BYTES - (1 << 20))
+def large_layer(file: pathlib.Path, name: str, gib: int, noise: int = 1 << 20) -> Packed:
+    """A layer with one file: so much of every 16 MiB is noise, the rest zeros. Made in seconds,
+    since each 16 MiB are the same gzip member."""
+    part = random.Random(1).randbytes(noise) + bytes(MEMBER_BYTES - noise)
     pieces = [(head_of(name, gib << 30), 1), (part, (gib << 30) // len(part)), (bytes(1024), 1)]
     tar = hashlib.sha256()
     with open(file, "wb") as out:
@@ -94,6 +94,23 @@ def test_an_image_of_30_gib_is_unpacked(images, tmp_path):
         for part in (0, 1, gib * 64 - 1):
             file.seek(part * MEMBER_BYTES)
             assert file.read((1 << 20) + 1) == noise + b"\0"
+
+
+@pytest.mark.deep
+def test_an_image_of_6_gib_without_holes_is_unpacked(images, tmp_path):
+    """Packed it is as large, so that every byte is read, unpacked, hashed and written."""
+    gib = 6
+    packed = large_layer(tmp_path / "packed", "weights", gib, MEMBER_BYTES)
+    write_layout(tmp_path / "box", [packed])
+    images.run("import", f"oci:{tmp_path}/box:v1", seconds=SECONDS)
+    [path] = images.inspect("localhost/box:v1")["Layers"]
+    status = pathlib.Path(path, "weights").stat()
+    assert status.st_size == gib << 30 <= status.st_blocks * 512
+    noise = random.Random(1).randbytes(MEMBER_BYTES)
+    with open(pathlib.Path(path, "weights"), "rb") as file:
+        for part in (0, 1, gib * 64 - 1):
+            file.seek(part * MEMBER_BYTES)
+            assert file.read(MEMBER_BYTES) == noise
 
 
 @pytest.mark.deep

@@ -36,6 +36,8 @@ NETWORKS = {
     "Vpcs": [
         {"VpcId": "vpc-1", "CidrBlock": "10.0.0.0/16"},
         {"VpcId": "vpc-2", "CidrBlock": "10.0.0.0/16"},
+        {"VpcId": "vpc-3", "CidrBlock": "10.5.0.0/16"},
+        {"VpcId": "vpc-home", "CidrBlock": "192.0.2.0/24"},  # The machine's own network.
     ],
     "Subnets": [
         {"SubnetId": "subnet-1", "VpcId": "vpc-1", "CidrBlock": "10.0.1.0/24"},
@@ -43,6 +45,8 @@ NETWORKS = {
         {"SubnetId": "subnet-3", "VpcId": "vpc-1", "CidrBlock": "10.0.3.0/24"},
         {"SubnetId": "subnet-4", "VpcId": "vpc-1", "CidrBlock": "10.0.4.0/28"},
         {"SubnetId": "subnet-9", "VpcId": "vpc-2", "CidrBlock": "10.0.1.0/24"},
+        {"SubnetId": "subnet-far", "VpcId": "vpc-3", "CidrBlock": "10.5.1.0/24"},
+        {"SubnetId": "subnet-home", "VpcId": "vpc-home", "CidrBlock": "192.0.2.0/25"},
     ],
     "SecurityGroups": [
         {
@@ -76,6 +80,14 @@ NETWORKS = {
             "IpPermissions": [rule("tcp", 9730, 9730, group="sg-roll-call")],
         },
         {"GroupId": "sg-other", "VpcId": "vpc-2"},
+        *[
+            {
+                "GroupId": f"sg-wide-{vpc}",
+                "VpcId": f"vpc-{vpc}",
+                "IpPermissions": [rule("-1", cidr="0.0.0.0/0")],
+            }
+            for vpc in ("1", "2", "3", "home")
+        ],
     ],
 }
 
@@ -206,7 +218,8 @@ def by_ipv6(where):
         own.connect((where, 6000, 0, socket.if_nametoindex("eth0")))
     return "connected"
 own6 = [line.split()[0] for line in open("/proc/net/if_inet6") if line.split()[-1] == "eth0"]
-tell(ready=True, network=os.readlink("/proc/self/ns/net"), own6=own6)
+tell(ready=True, address=socket.gethostbyname(host),
+     network=os.readlink("/proc/self/ns/net"), own6=own6)
 todo = task()
 threads = [threading.Thread(target=work, args=each) for each in todo["flows"]]
 for thread in threads:
@@ -241,8 +254,9 @@ class Placed(Job):
     """A job in a VPC whose hosts wait for what to do."""
 
     def __init__(self, server, hosts: int, subnets: list[str], group: str):
-        where = {"Subnets": subnets, "SecurityGroupIds": [group]}
-        super().__init__(server, HOST, hosts, VpcConfig=where)
+        """Without subnets: in no VPC."""
+        where = {"VpcConfig": {"Subnets": subnets, "SecurityGroupIds": [group]}}
+        super().__init__(server, HOST, hosts, **(where if subnets else {}))
         self.hosts = hosts
 
     def told(self) -> list[dict]:
@@ -373,6 +387,55 @@ def test_a_job_that_means_harm_changes_nothing(server):
         "tcp 8000": True,
         "tcp 8002": False,
     }
+    job.stop()
+
+
+def test_jobs_of_two_vpcs_never_meet(server):
+    """Though all groups let everything in and out, and two of the VPCs have the same addresses."""
+    jobs = [
+        Placed(server, 2, ["subnet-1", "subnet-3"], "sg-wide-1"),
+        Placed(server, 2, ["subnet-9"], "sg-wide-2"),
+        Placed(server, 1, ["subnet-far"], "sg-wide-3"),
+        Placed(server, 1, [], ""),
+    ]
+    addresses = [[each["address"] for each in job.wait("ready")] for job in jobs]
+    assert sorted(addresses[0]) == ["10.0.1.4", "10.0.3.4"]
+    assert sorted(addresses[1]) == ["10.0.1.4", "10.0.1.5"]
+    assert addresses[2] == ["10.5.1.4"]
+    everywhere = sorted({address for each in addresses for address in each})
+    for job in jobs:
+        for host in range(1, job.hosts + 1):
+            flows = [(where, flow) for where in everywhere for flow in ("tcp 8000", "udp 9000")]
+            job.do(host, flows=flows)
+    for job, own in zip(jobs, addresses):
+        job.wait("done")
+        got = [each for each in job.told() if "flow" in each]
+        assert len(got) == job.hosts * len(everywhere) * 2
+        wrong = [each for each in got if each["passes"] != (each["where"] in own)]
+        assert not wrong, wrong
+    for job in jobs:
+        job.stop()
+
+
+def test_a_vpc_over_the_machines_own_network_hides_it_and_changes_nothing(server, outside):
+    job = Placed(server, 2, ["subnet-home"], "sg-wide-home")
+    assert sorted(each["address"] for each in job.wait("ready")) == ["192.0.2.4", "192.0.2.5"]
+    want = {
+        ("192.0.2.5", "tcp 8000"): True,
+        (UPLINK, f"tcp {SERVICE_PORT}"): False,
+        (OUTSIDE, "tcp 80"): False,  # An address of the VPC, which no host has.
+        (OUTSIDE, f"udp {SERVICE_PORT}"): False,
+        (BEYOND, "tcp 80"): True,
+    }
+    job.do(1, flows=list(want), names=[NAME])
+    job.do(2)
+    job.wait("done")
+    told = [each for each in job.told() if each["host"] == "algo-1"]
+    got = {(each["where"], each["flow"]): each["passes"] for each in told if "flow" in each}
+    assert got == want
+    assert [each["address"] for each in told if "name" in each] == [OUTSIDE]
+    assert outside.inside.reaches(OUTSIDE) and outside.inside.reaches(BEYOND)
+    assert not outside.inside.reaches("192.0.2.4")
     job.stop()
 
 
