@@ -266,6 +266,8 @@ def test_a_sick_card_goes_to_no_job(machine, standins, tmp_path, monkeypatch):
     other = machine.folder / "other"
     text = finish(machine.fit(SEES, "--gpus", "4", output=other), 3)
     assert "3 of 4 GPUs on this machine are free (example.com/gpu=0 is out of use: it needs" in text
+    own = ("--env", "MUSTER_SICK_GPUS=use")  # Only `sm`'s own decides.
+    finish(machine.fit(SEES, "--gpus", "4", *own, output=other), 3)
     monkeypatch.setenv("MUSTER_SICK_GPUS", "use")
     text = finish(machine.fit(SEES, "--gpus", "4", "--verbose", output=other))
     assert "jobs can still use it, as configured" in text, text

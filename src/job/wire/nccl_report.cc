@@ -16,6 +16,7 @@ namespace {
 using Collectives = NcclReport::Collectives;
 
 constexpr std::size_t communicators_max = 256;
+constexpr std::size_t hash_bytes_max = 32;  ///< NCCL's has 18; the name is copied for each line.
 constexpr int rank_max = 1'000'000;
 constexpr const char* collectives_names[] = {"unknown", "none", "open"};
 
@@ -75,9 +76,10 @@ std::string text_of(const Started& started) {
 
 void read_communicator(const Json& json, NcclReport& report, bool& any_started) {
   const Json& hash = member(json, "hash");
-  const std::string name = "communicator " + (hash.is_string() ? hash.get<std::string>() : "") +
-                           " of " + std::to_string(whole(member(json, "size")).value_or(0)) +
-                           " ranks: ";
+  const std::string number =
+      hash.is_string() ? hash.get_ref<const std::string&>().substr(0, hash_bytes_max) : "";
+  const std::string name = "communicator " + number + " of " +
+                           std::to_string(whole(member(json, "size")).value_or(0)) + " ranks: ";
   const std::set<int> missing = ranks_in(member(json, "missing_ranks"));
   if (!missing.empty()) {
     add_line(report,

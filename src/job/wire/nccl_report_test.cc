@@ -127,5 +127,27 @@ TEST_CASE("nccl report: many and long lines are cut off, also on the way") {
   CHECK(nccl_report_from_json(7).error().code == Errc::protocol);
 }
 
+TEST_CASE("nccl report: a communicator's endless name costs no line its room, and no time") {
+  std::string operations;
+  for (int number = 0; number < 20'000; ++number)
+    operations += (number == 0 ? "\"" : ",\"") + std::to_string(number) + "\":";
+  const auto rank = [&](int number, char count) {
+    std::string counts = operations;
+    for (std::size_t at = counts.find("\":"); at != std::string::npos;
+         at = counts.find("\":", at + 2))
+      counts.insert(at + 2, 1, count);
+    return R"({"rank": )" + std::to_string(number) + R"(, "collective_counts": {)" + counts + "}}";
+  };
+  const std::string answer = "SERVER PROTOCOL 2\nOK\nOK\n{\"communicators\": [{\"hash\": \"" +
+                             std::string(500'000, 'x') + R"(", "size": 2, "ranks": [)" +
+                             rank(0, '1') + "," + rank(1, '2') + "]}]}";
+  REQUIRE(answer.size() < nccl_answer_bytes_max);
+  const NcclReport report = nccl_report_from(answer);
+  CHECK(report.collectives == Collectives::open);
+  REQUIRE(report.lines.size() == nccl_lines_max);
+  CHECK(report.lines.front() == "communicator " + std::string(32, 'x') +
+                                    " of 2 ranks: 0: rank 1 started 2, rank 0 started 1");
+}
+
 }  // namespace
 }  // namespace muster::job

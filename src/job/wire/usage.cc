@@ -2,6 +2,7 @@
 
 #include <array>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <utility>
 
 #include "job/spec_fields.h"
@@ -64,6 +65,7 @@ Result<std::vector<GpuUse>> gpus_from(const char* message, const Json& all) {
   if (!all.is_array() || all.size() > gpus_max)
     return invalid_message(message, "gpus is not a list, or too long");
   std::vector<GpuUse> gpus;
+  std::set<int> numbers;  // With a number twice, /metrics would be invalid.
   for (const Json& each : all) {
     if (!each.is_object())
       return invalid_message(message, "gpus contains an item that is not an object");
@@ -71,6 +73,8 @@ Result<std::vector<GpuUse>> gpus_from(const char* message, const Json& all) {
                     static_cast<int>(TRY(integer_at(message, each, "percent", -1, 100))),
                     TRY(integer_at(message, each, "memory", 0, used_max)),
                     TRY(gpu_state_from(message, each))});
+    if (!numbers.insert(gpus.back().number).second)
+      return invalid_message(message, "gpus contains a number twice");
   }
   return gpus;
 }

@@ -64,6 +64,12 @@ TEST_CASE("usage: malformed answers are errors") {
                R"([{"number":1,"percent":1,"memory":1,"watts":-2}]}})",
            R"({"host":"a","time":1,)" + good +
                R"([{"number":1,"percent":1,"memory":1,"watts":"x"}]}})",
+           R"({"host":"a","time":1,)" + good +
+               R"([{"number":1,"percent":1,"memory":1},{"number":1,"percent":2,"memory":1}]}})",
+           R"({"host":"a","time":1,)" + good + R"([{"number":10000,"percent":1,"memory":1}]}})",
+           R"({"host":"a","time":1,)" + good + R"([{"number":1,"percent":101,"memory":1}]}})",
+           R"({"host":"a","time":1,)" + good + R"([{"number":1,"percent":1,"memory":1e30}]}})",
+           R"({"host":")" + std::string(256, 'a') + R"(","time":1,)" + good + "[]}}",
        }) {
     CAPTURE(text);
     CHECK(!host_usage_from(text));
@@ -72,6 +78,19 @@ TEST_CASE("usage: malformed answers are errors") {
     CAPTURE(text);
     CHECK(!job_usage_from_json(*parse_json(text)));
   }
+}
+
+TEST_CASE("usage: a host has at most 64 cards, and an answer at most 10,000 hosts") {
+  HostUsage host{.host = "algo-1", .usage = {}};
+  for (int number = 0; number < 64; ++number) host.usage.gpus.push_back({.number = number});
+  CHECK(host_usage_from_json(to_json(host)));
+  host.usage.gpus.push_back({.number = 64});
+  CHECK(!host_usage_from_json(to_json(host)));
+  host.usage.gpus.clear();
+  std::vector<HostUsage> hosts(10'000, host);
+  CHECK(job_usage_from_json(to_json("demo", hosts)));
+  hosts.push_back(host);
+  CHECK(!job_usage_from_json(to_json("demo", hosts)));
 }
 
 }  // namespace

@@ -31,5 +31,15 @@ TEST_CASE("metrics: hosts and GPUs of running jobs, without what is not known") 
   CHECK(to.text().find("gpu=\"4\"") == std::string::npos);
 }
 
+TEST_CASE("metrics: no name of a job or a host begins a line, or ends a label") {
+  const std::string name = "x\"} 1\nmuster_up 0\n# TYPE muster_host_memory_bytes \\";
+  Exposition to;
+  write_usage(to, {{name, {{.host = name, .usage = {.memory_bytes = 7}}}}});
+  const std::string label = R"(x\"} 1\nmuster_up 0\n# TYPE muster_host_memory_bytes \\)";
+  CHECK(to.text().find("muster_host_memory_bytes{job=\"" + label + "\",host=\"" + label +
+                       "\"} 7\n") != std::string::npos);
+  CHECK(to.text().find("\nmuster_up") == std::string::npos);
+}
+
 }  // namespace
 }  // namespace muster::server
