@@ -15,7 +15,6 @@
 namespace muster::steward {
 namespace {
 
-constexpr std::chrono::seconds one_list{1};   ///< The lines of a list arrive together.
 constexpr std::chrono::seconds list_age{12};  ///< Two lists; an empty one has no line.
 constexpr std::size_t proc_file_bytes_max = 512u << 10;
 constexpr std::size_t held_max = 1024;
@@ -55,13 +54,15 @@ CardMemory::CardMemory(std::map<std::string, int> places,
                        std::function<std::string(std::int64_t)> name)
     : places_(std::move(places)), name_(std::move(name)) {}
 
-void CardMemory::take(std::string_view line, TimePoint now) {
-  const auto app = devices::compute_app_from(line);
-  if (!app) return;
-  if (now - last_.time > one_list) last_ = {now, {}};
-  const auto place = places_.find(app->bus);
-  if (place == places_.end() || last_.held.size() >= held_max) return;
-  last_.held.push_back({place->second, app->memory_bytes, name_(app->pid)});
+void CardMemory::take(std::string_view list, TimePoint time) {
+  List read{time, {}};
+  for (const std::string& line : split(list, '\n')) {
+    const auto app = devices::compute_app_from(line);
+    const auto place = app ? places_.find(app->bus) : places_.end();
+    if (place == places_.end() || read.held.size() >= held_max) continue;
+    read.held.push_back({place->second, app->memory_bytes, name_(app->pid)});
+  }
+  if (!read.held.empty()) last_ = std::move(read);
 }
 
 void CardMemory::keep(TimePoint now) {

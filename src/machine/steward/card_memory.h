@@ -27,8 +27,9 @@ class CardMemory {
   /// `places`: the numbers of the host's cards, by bus_name(). `name`: holder_name() of the host.
   CardMemory(std::map<std::string, int> places, std::function<std::string(std::int64_t)> name);
 
-  /// A line of devices::compute_apps_command(). `now` must not go back.
-  void take(std::string_view line, TimePoint now);
+  /// Lines of devices::compute_apps_command(), which replace the earlier list unless none of them
+  /// is about the host's cards.
+  void take(std::string_view list, TimePoint time);
   /// A program reports a lack of memory: keeps the current list, because the program's end changes
   /// the next one.
   void keep(TimePoint now);

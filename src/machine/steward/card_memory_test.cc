@@ -23,11 +23,13 @@ CardMemory memory() {
 
 TEST_CASE("card memory: the holders of the failed rank's card are named, with the list's age") {
   CardMemory of = memory();
-  of.take("00000000:0A:00.0, 1, 1024", start);
-  of.take("00000000:0B:00.0, 11, 512", start);
-  of.take("00000000:0B:00.0, 2, 61440", start);
-  of.take("00000000:0C:00.0, 2, 99999", start);  // Another host's card.
-  of.take("garbage", start);
+  of.take(
+      "00000000:0A:00.0, 1, 1024\n"
+      "00000000:0B:00.0, 11, 512\n"
+      "00000000:0B:00.0, 2, 61440\n"
+      "00000000:0C:00.0, 2, 99999\n"  // Another host's card.
+      "garbage\n",
+      start);
   CHECK(of.lines().empty());
   of.keep(start + 3s);
   of.take("00000000:0A:00.0, 1, 1024", start + 5s);  // Rank 2 has ended.
@@ -39,8 +41,7 @@ TEST_CASE("card memory: the holders of the failed rank's card are named, with th
 
 TEST_CASE("card memory: if the rank is unknown, all cards are named, the fullest first") {
   CardMemory of = memory();
-  of.take("00000000:0A:00.0, 11, 1536", start);
-  of.take("00000000:0B:00.0, 2, 61440", start);
+  of.take("00000000:0A:00.0, 11, 1536\n00000000:0B:00.0, 2, 61440\n", start);
   of.blame(-1, start + 2s);
   CHECK(of.lines() == Lines{"memory of GPU 3, 2 s before: 60 GiB by rank 2",
                             "memory of GPU 0, 2 s before: 1.5 GiB by another user's process"});
@@ -60,7 +61,9 @@ TEST_CASE("card memory: a new list replaces the old one, and an old one explains
 
 TEST_CASE("card memory: of many processes, some are named") {
   CardMemory of = memory();
-  for (int i = 0; i < 3000; ++i) of.take("00000000:0B:00.0, 2, 1024", start);
+  std::string list;
+  for (int i = 0; i < 3000; ++i) list += "00000000:0B:00.0, 2, 1024\n";
+  of.take(list, start);
   of.blame(2, start);
   REQUIRE(of.lines().size() == 1);
   CHECK(of.lines().front().ends_with("1 GiB by rank 2, 1016 more processes"));

@@ -29,8 +29,6 @@ constexpr std::chrono::seconds kill_margin{2};
 constexpr std::chrono::milliseconds look_interval{250};
 /// Streams end with the host's last process; this guards against one that does not die.
 constexpr std::chrono::seconds drain_deadline{5};
-constexpr std::chrono::seconds tool_pause{30};
-constexpr std::size_t tool_line_bytes_max = 4096;
 constexpr Duration init_poll = std::chrono::milliseconds(5);
 
 std::optional<job::Verdict> verdict_in(job::Message kind, const std::string& word) {
@@ -82,7 +80,7 @@ loop::Task<> HostRun::run() {
     outcome = co_await init_->ended(loop_);
     running_ = false;
   }
-  if (memory_tool_) memory_tool_->signal(SIGKILL);
+  if (card_list_) card_list_->end();
   kill_timer_.cancel();
   co_await drained();
   const bool out_of_memory = prepared && housing_->out_of_memory();
@@ -318,7 +316,9 @@ void HostRun::follow_cards() {
   if (gpus.empty()) return;
   memory_.emplace(gpu_places_of(gpus),
                   [init = init_->pid()](std::int64_t pid) { return holder_name(pid, init); });
-  tasks_.start(watch_card_memory());
+  card_list_.emplace(
+      loop_, env_, card_list_folder(spec_.job_folder),
+      [this](const std::string& list, TimePoint time) { memory_->take(list, time); });
   Result<CardFaults> cards = CardFaults::follow(gpus, env_);
   if (cards) cards_ = *std::move(cards);
   if (!cards)
@@ -329,50 +329,10 @@ void HostRun::follow_cards() {
 
 void HostRun::heed_card_memory(job::Message kind, const std::string& word) {
   if (!memory_ || !devices::tells_of_card_memory(word)) return;
+  card_list_->catch_up();
   const std::optional<job::Verdict> verdict = verdict_in(kind, word);
   if (!verdict) return memory_->keep(Clock::now());
   if (verdict->host == spec_.host) memory_->blame(verdict->rank, Clock::now());
-}
-
-/// A tool that ends is restarted: the driver may be loaded later, or a card may have failed.
-loop::Task<> HostRun::watch_card_memory() {
-  loop::Timer pause(loop_);
-  while (running_) {
-    const Fd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
-    Result<Pipe> out = make_pipe();
-    if (!null || !out) co_return;
-    const supervise::Stdio stdio{null.get(), out->write.get(), null.get(), {}};
-    const Command command{.argv = devices::compute_apps_command(), .env = env_, .cwd = "/"};
-    const Result<pid_t> pid = supervise::spawn(command, stdio, {.death_signal = SIGKILL});
-    if (!pid) co_return;  // Not NVIDIA's cards.
-    Result<container::Process> tool = container::Process::open(*pid);
-    if (!tool) co_return;
-    memory_tool_ = *std::move(tool);
-    out->write.reset();
-    co_await read_card_memory(std::move(out->read));
-    memory_tool_->signal(SIGKILL);
-    static_cast<void>(co_await memory_tool_->ended(loop_));
-    memory_tool_.reset();
-    if (running_) co_await pause.after(tool_pause);
-  }
-}
-
-/// To the end of the tool's output.
-loop::Task<> HostRun::read_card_memory(Fd out) {
-  loop::Watch watch(loop_, out.get());
-  std::array<char, 4096> buffer;
-  std::string line;
-  while (running_) {
-    const bool is_readable = co_await watch.readable();
-    if (!is_readable) co_return;
-    const ssize_t count = ::read(out.get(), buffer.data(), buffer.size());
-    if (count < 0 && (errno == EAGAIN || errno == EINTR)) continue;
-    if (count <= 0) co_return;
-    for (const char c : std::string_view(buffer.data(), static_cast<std::size_t>(count))) {
-      if (c == '\n') memory_->take(std::exchange(line, {}), Clock::now());
-      if (c != '\n' && line.size() < tool_line_bytes_max) line += c;
-    }
-  }
 }
 
 // The steps from the host's end to its removal.

@@ -17,6 +17,7 @@
 #include "machine/housing/overruns.h"
 #include "machine/housing/staging.h"
 #include "machine/steward/card_faults.h"
+#include "machine/steward/card_list.h"
 #include "machine/steward/card_memory.h"
 #include "machine/steward/checkpoint_sync.h"
 #include "machine/steward/host_word.h"
@@ -75,8 +76,6 @@ class HostRun {
   void heed(std::string_view words);
   void follow_cards();
   void heed_card_memory(job::Message kind, const std::string& word);
-  loop::Task<> watch_card_memory();
-  loop::Task<> read_card_memory(Fd out);
   loop::Task<> watch_places();
   void flush();
 
@@ -112,11 +111,11 @@ class HostRun {
   int readers_ = 0;                  ///< Streams of the host that have not ended.
   std::uint64_t brought_bytes_ = 0;  ///< From S3.
   FullPlaces places_;
-  bool lacked_files_ = false;                      ///< A program reported too many open files.
-  std::optional<CardFaults> cards_;                ///< Set for a host with GPUs.
-  std::optional<CardMemory> memory_;               ///< Likewise.
-  std::optional<container::Process> memory_tool_;  ///< The driver's tool, while it runs.
-  std::vector<std::string> staged_;                ///< Separate file systems in /opt/ml: "/code".
+  bool lacked_files_ = false;          ///< A program reported too many open files.
+  std::optional<CardFaults> cards_;    ///< Set for a host with GPUs.
+  std::optional<CardMemory> memory_;   ///< Likewise.
+  std::optional<CardList> card_list_;  ///< Likewise; uses `memory_`.
+  std::vector<std::string> staged_;    ///< Separate file systems in /opt/ml: "/code".
   std::optional<container::Process> init_;
   std::optional<container::Process> copy_;  ///< A copy, or a program that runs before the host.
   std::shared_ptr<s3client::S3Client> s3_;  ///< Set for a job that uses S3.
