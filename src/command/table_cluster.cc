@@ -43,10 +43,11 @@ Page nodes() {
           "node does not accept jobs.",
       .flags = {{"--json", "", "print one JSON object"}},
       .examples = {{"sm nodes"}},
-      .notes =
-          {source_note,
-           "PREFLIGHT shows the node's last result from sm preflight, or from a job with "
-           "--preflight, if the leader of that run used this state folder (env MUSTER_STATE)."},
+      .notes = {source_note,
+                "PREFLIGHT shows the node's last result from sm preflight, or from a job with "
+                "--preflight, if the leader of that run used this state folder (env MUSTER_STATE); "
+                "or the "
+                "GPU error because of which a job of sm fit failed there later."},
       .exits = exits_of_slurm(),
   };
 }

@@ -13,6 +13,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "base/time.h"
+#include "job/preflight/health.h"
 #include "net/loop/tasks.h"
 #include "net/loop/worker.h"
 #include "platform/hang.h"
@@ -80,6 +81,7 @@ class JobRun {
   bool read_journals();
   void take(std::size_t host, const job::Record& record);
   void take_health(const job::Record& record);
+  void keep_card_failure(const std::string& host, const job::Record& record);
   void take(const engine::Event& event);
   void act(const Actions& actions);
   Actions wished();
@@ -302,6 +304,7 @@ void JobRun::take(std::size_t host, const job::Record& record) {
     return;
   }
   if (record.kind == job::Message::preflight_facts) return take_health(record);
+  if (record.kind == job::Message::outcome) keep_card_failure(name, record);
   if (record.kind == job::Message::log) {
     const Result<job::LogLine> line = job::log_from(record.payload);
     if (line) sink_.log(name, record.time, *line);
@@ -318,6 +321,21 @@ void JobRun::take_health(const job::Record& record) {
   if (!has_form) return;
   const auto node = nodes_.find((*json)["host"].get<std::string>());
   if (node != nodes_.end()) sink_.health(node->second, to_text((*json)["record"]) + "\n");
+}
+
+/// A GPU that has to be reset, or worse, becomes the last known state of its node.
+void JobRun::keep_card_failure(const std::string& host, const job::Record& record) {
+  const Result<std::optional<job::HostEnd>> end = job::host_end_from(record.payload);
+  const auto node = nodes_.find(host);
+  if (!end || !*end || (*end)->card != job::Card::broken || node == nodes_.end()) return;
+  std::vector<preflight::Finding> findings;
+  for (const std::string& line : (*end)->overruns)
+    if (line.find(" (Xid ") != std::string::npos)
+      findings.push_back(
+          {preflight::Finding::Level::error, preflight::gpu_health_kind, {host}, line});
+  preflight::HostFacts facts;
+  facts.host = host;
+  sink_.health(node->second, preflight::health_text(facts, findings, record.time));
 }
 
 void JobRun::take(const engine::Event& event) {

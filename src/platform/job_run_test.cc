@@ -7,6 +7,7 @@
 
 #include "base/fd.h"
 #include "base/json.h"
+#include "job/preflight/health.h"
 #include "platform/test_run.h"
 
 namespace muster::platform {
@@ -51,6 +52,34 @@ TEST_CASE("job run: records of health stand under the names of nodes") {
   });
   CHECK(bench.sink.text.find("node9 is {\"time\":1}\n") != std::string::npos);
   CHECK(bench.sink.text.find(" is {}") == std::string::npos);
+}
+
+TEST_CASE("job run: a GPU that failed is kept as the state of its node") {
+  Bench bench(2);
+  bench.cluster.queues = true;
+  bench.run([&]() -> loop::Task<> {
+    co_await bench.sink.until("Waiting");
+    bench.host("algo-1").starts("node7");
+    bench.host("algo-2").starts("node9");
+    for (const auto& [host, card] :
+         {std::pair("algo-1", job::Card::memory_error), std::pair("algo-2", job::Card::broken)}) {
+      job::HostEnd end{host, Outcome::exited(1)};
+      end.overruns = {"memory: 2 GiB", "GPU 3 fell off the bus (Xid 79): not your code"};
+      end.card = card;
+      bench.host(host).phase(Phase::training);
+      bench.host(host).record(job::Message::outcome, encode(end));
+      bench.host(host).phase(Phase::failed).ends();
+    }
+  });
+  CHECK(bench.sink.text.find("node7 is ") == std::string::npos);
+  const std::size_t at = bench.sink.text.find("node9 is {");
+  REQUIRE(at != std::string::npos);
+  const std::string record =
+      bench.sink.text.substr(at + 9, bench.sink.text.find('\n', at) - at - 9);
+  const Result<preflight::Health> health = preflight::health_from(record);
+  REQUIRE(health);
+  CHECK(health->findings ==
+        std::vector<std::string>{"GPU 3 fell off the bus (Xid 79): not your code"});
 }
 
 TEST_CASE("job run: hosts are asked again and again what they use, those that can tell") {

@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::size_t record_bytes_max = 1u << 20;
 constexpr std::size_t findings_max = 100;  ///< More of one host say nothing new.
+constexpr std::size_t shown_max = 4;       ///< Findings about GPUs.
 constexpr std::size_t name_bytes_max = 200;
 constexpr std::string_view suffix = ".json";
 
@@ -45,8 +46,11 @@ Result<Health> health_from(std::string_view text) {
   health.at = *at;
   for (const Json& each : json["findings"]) {
     if (!each.is_object() || !each.contains("text") || !each["text"].is_string()) return invalid();
-    if (health.findings.size() < findings_max)
-      health.findings.push_back(each["text"].get<std::string>());
+    if (health.findings.size() >= findings_max) continue;
+    const bool is_gpu = each.value("kind", Json()) == gpu_health_kind;
+    const std::size_t place = is_gpu ? health.gpu_findings++ : health.findings.size();
+    health.findings.insert(health.findings.begin() + static_cast<std::ptrdiff_t>(place),
+                           each["text"].get<std::string>());
   }
   return health;
 }
@@ -97,8 +101,10 @@ std::string health_words(const Health& health) {
   const std::string minute = utc_text(health.at).substr(0, 16);
   const std::size_t count = health.findings.size();
   if (count == 0) return "ok, " + minute;
+  const std::size_t shown = std::clamp<std::size_t>(health.gpu_findings, 1, shown_max);
+  const auto end = health.findings.begin() + static_cast<std::ptrdiff_t>(std::min(shown, count));
   return std::to_string(count) + (count == 1 ? " finding, " : " findings, ") + minute + ": " +
-         health.findings.front();
+         join({health.findings.begin(), end}, "; ");
 }
 
 }  // namespace muster::preflight

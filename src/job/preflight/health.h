@@ -16,7 +16,8 @@ namespace muster::preflight {
 /// Source: docs/protocols/preflight.md.
 struct Health {
   UnixMillis at{0};
-  std::vector<std::string> findings;  ///< About the host; none: it was well.
+  std::vector<std::string> findings;  ///< About the host, its GPUs first; none: it was well.
+  std::size_t gpu_findings = 0;       ///< How many of them are of gpu_health_kind.
 
   bool operator==(const Health&) const = default;
 };
@@ -41,7 +42,8 @@ Result<void> keep_record(const std::string& folder, const std::string& name,
 /// By host; unreadable or malformed records are ignored. Blocks.
 std::map<std::string, Health> kept_health(const std::string& folder);
 
-/// "well, 2026-11-23 02:10"; "1 finding, 2026-11-23 02:10: MTU: 1400 on node1, 1500 on the others".
+/// "ok, 2026-11-23 02:10"; "1 finding, 2026-11-23 02:10: MTU: 1400 on node1, 1500 on the others":
+/// the findings about GPUs, else the first one.
 std::string health_words(const Health& health);
 
 }  // namespace muster::preflight

@@ -25,6 +25,15 @@ TEST_CASE("a record holds the findings that name its host") {
   const Result<Health> well = health_from(health_text(named("node1"), {finding}, at));
   REQUIRE(well);
   CHECK(health_words(*well) == "ok, 2026-11-23 02:10");
+  const Result<Health> sick = health_from(health_text(
+      named("node2"),
+      {finding,
+       {Finding::Level::warning, gpu_health_kind, {"node2"}, "GPU 3 needs recovery: Reset"},
+       {Finding::Level::warning, gpu_health_kind, {"node2"}, "GPU 5: slowed down: too hot"}},
+      at));
+  REQUIRE(sick);
+  CHECK(health_words(*sick) ==
+        "3 findings, 2026-11-23 02:10: GPU 3 needs recovery: Reset; GPU 5: slowed down: too hot");
   for (const char* wrong :
        {"", "[]", "{}", R"({"time":"soon","findings":[]})", R"({"time":1,"findings":[]})",
         R"({"time":"2026-11-23T02:10:00Z"})", R"({"time":"2026-11-23T02:10:00Z","findings":[1]})"})

@@ -152,7 +152,8 @@ class Judge {
     alike("gpu", "GPU driver", [](const HostFacts& host) { return host.gpu_driver; });
     for (const HostFacts& host : hosts_)
       for (std::size_t i = 0; i < std::min(host.gpu_troubles.size(), troubles_max); ++i)
-        add(Level::warning, "gpu", {host.host}, name_of(host) + ": " + host.gpu_troubles[i]);
+        add(Level::warning, gpu_health_kind, {host.host},
+            name_of(host) + ": " + host.gpu_troubles[i]);
   }
 
   void clocks() {

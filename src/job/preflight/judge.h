@@ -36,6 +36,8 @@ struct Finding {
   std::vector<std::string> hosts;  ///< Who is odd.
   std::string text;                ///< One line for a person, which names them.
 };
+/// The kind of findings about the state of a host's GPUs.
+inline constexpr const char* gpu_health_kind = "gpu_health";
 
 /// The unusual values, errors first. The majority defines what is usual; without a majority, all
 /// are named.
