@@ -114,7 +114,10 @@ JobFacts job_facts(const Env& env, const std::string& python) {
     facts.gpus = *gpus;
   else
     facts.gpu_trouble = gpus.error().text;
-  if (facts.gpus > 0) facts.health = places::gpu_health(env);
+  if (facts.gpus > 0) {
+    facts.health = places::gpu_health(env);
+    facts.surroundings = places::gpu_surroundings(env);
+  }
   facts.neurons = env::count_neurons(env);
   facts.port_trouble = trouble_at_port(server_port);
   return facts;

@@ -43,6 +43,7 @@ struct JobFacts {
   int gpus = 0;
   std::string gpu_trouble{};  ///< Why hosts can be given none; or empty.
   places::GpuHealth health{};
+  places::GpuSurroundings surroundings{};
   int neurons = 0;
   std::string port_trouble;  ///< Why `sm server` cannot listen where it does by default; or empty.
 };

@@ -18,6 +18,7 @@
 #include "cli/on_path.h"
 #include "command/line.h"
 #include "job/launch/launchers.h"
+#include "os/devices/kernel_log.h"
 #include "platform/places/rootless_user.h"
 
 namespace muster::cli {
@@ -30,9 +31,10 @@ std::string purpose_of(const std::string& module) {
   return {};
 }
 
-Finding health_finding(const places::GpuHealth& health) {
+Finding health_finding(const places::GpuHealth& health, const places::GpuSurroundings& around) {
   std::vector<std::string> lines = health.unfit_lines;
   lines.insert(lines.end(), health.remarks.begin(), health.remarks.end());
+  lines.insert(lines.end(), around.remarks.begin(), around.remarks.end());
   if (!health.unknown.empty()) lines.push_back("unknown: " + health.unknown);
   return {.what = "gpu health",
           .purpose = "for training on GPUs",
@@ -43,6 +45,16 @@ Finding health_finding(const places::GpuHealth& health) {
                         ? "jobs do not get unhealthy GPUs; reset them (nvidia-smi --gpu-reset), "
                           "reboot, or replace them"
                         : "nvidia-smi -q must work; install the driver's tools, or check dmesg"};
+}
+
+Finding kernel_log_finding(const places::GpuSurroundings& around) {
+  return {.what = "gpu errors",
+          .purpose = "for failures that name the GPU",
+          .good = around.kernel_log.empty(),
+          .needed = false,
+          .found = around.kernel_log,
+          .advice =
+              std::string(devices::kernel_log_advice) + "; or run sysctl kernel.dmesg_restrict=0"};
 }
 
 }  // namespace
@@ -70,7 +82,10 @@ std::vector<Finding> findings(const JobFacts& facts) {
                 : facts.gpus > 0  ? std::to_string(facts.gpus)
                                   : facts.gpu_trouble,
        .advice = "if this machine has GPUs, install their driver; nvidia-smi must list them"});
-  if (facts.gpus > 0) all.push_back(health_finding(facts.health));
+  if (facts.gpus > 0) {
+    all.push_back(health_finding(facts.health, facts.surroundings));
+    all.push_back(kernel_log_finding(facts.surroundings));
+  }
   all.push_back({.what = "port",
                  .purpose = "for sm server to listen on",
                  .good = facts.port_trouble.empty(),

@@ -59,8 +59,17 @@ TEST_CASE("doctor: a sick card is shown, and the machine runs jobs all the same"
   CHECK(text().find(
             "absent  gpu health   for training on GPUs: unknown: nvidia-smi -q: no response") !=
         std::string::npos);
+  facts.health = {};
+  facts.surroundings.remarks = {"mlx5_1/1 is down (Polling)"};
+  CHECK(text().find("ok      gpu health   for training on GPUs: mlx5_1/1 is down (Polling)\n") !=
+        std::string::npos);
+  CHECK(text().find("ok      gpu errors   for failures that name the GPU\n") != std::string::npos);
+  facts.surroundings.kernel_log = "cannot open /dev/kmsg: Permission denied";
+  CHECK(text().find("absent  gpu errors   for failures that name the GPU: cannot open /dev/kmsg: "
+                    "Permission denied -> reading them requires root") != std::string::npos);
   facts.gpus = 0;
   CHECK(text().find("gpu health") == std::string::npos);
+  CHECK(text().find("gpu errors") == std::string::npos);
 }
 
 TEST_CASE("doctor: an ordinary user can run jobs, and sees the limits") {

@@ -135,8 +135,9 @@ loop::Task<> LocalEngine::ask_health(GpuAnswers& answers) {
     answers.cards = *std::move(cards);
     devices::add_numbers(answers.cards, devices::gpu_places(options_.devices.driver));
   } else {
+    const bool said_why = done->outcome.success() || !trim(done->out + done->err).empty();
     answers.health_trouble =
-        done->outcome.success() ? cards.error().text : name + ": " + job::describe(done->outcome);
+        said_why ? cards.error().text : name + ": " + job::describe(done->outcome);
   }
 }
 

@@ -21,8 +21,10 @@
 #include "base/text.h"
 #include "base/time.h"
 #include "base/variables.h"
+#include "job/host_devices.h"
 #include "net/addresses/interfaces.h"
 #include "os/devices/find.h"
+#include "os/devices/kernel_log.h"
 
 namespace muster::preflight {
 namespace {
@@ -34,6 +36,8 @@ constexpr Duration look_up_max = std::chrono::seconds(1);
 constexpr const char* gpus_folder = "/proc/driver/nvidia/gpus";
 const char* const packages_of_interest[] = {"numpy",   "torch",     "tensorflow", "mxnet",
                                             "horovod", "deepspeed", "mpi4py"};
+/// NVIDIA's libraries, whose packages end in the version of CUDA: nvidia_nccl_cu12.
+const char* const libraries_of_interest[] = {"nvidia_nccl", "nvidia_cudnn", "nvidia_cuda_runtime"};
 
 /// A program's path on PATH; empty if it is not found.
 std::string program_on_path(const Env& env, const std::string& name) {
@@ -135,16 +139,45 @@ void read_gpus(int counted, HostFacts& facts) {
       nvidia_version_in(read_file("/proc/driver/nvidia/version", file_bytes_max).value_or(""));
 }
 
+/// The driver's library that the job's programs find. muster's own folder comes first, because it
+/// has the machine's library in a container.
+std::string cuda_library() {
+  for (const char* folder : {job::driver_libraries_path, "/usr/lib/x86_64-linux-gnu", "/usr/lib64",
+                             "/usr/local/nvidia/lib64"}) {
+    std::string version = devices::cuda_library_version(names_in(folder).value_or({}));
+    if (!version.empty()) return version;
+  }
+  return {};
+}
+
 /// A tool that takes longer, because it loads the driver first, counts as silent.
 void ask_driver(const Env& env, HostFacts& facts) {
   const auto cards = devices::ask_cards(env, devices::Places(), driver_wait);
-  if (!cards) return;
-  for (const devices::CardHealth& card : *cards) {
+  if (!cards && cards.error().code == Errc::invalid_input)
+    facts.gpu_troubles.push_back(cards.error().text);
+  std::vector<std::string> remarks;
+  for (const devices::CardHealth& card : cards.value_or({})) {
     if (!card.sickness.empty())
       facts.gpu_troubles.push_back(devices::name_of(card) + " " + card.sickness);
-    for (std::string& line : devices::remarks_on(card))
-      facts.gpu_troubles.push_back(std::move(line));
+    for (std::string& line : devices::remarks_on(card)) remarks.push_back(std::move(line));
   }
+  facts.gpu_troubles.insert(facts.gpu_troubles.end(), remarks.begin(), remarks.end());
+}
+
+/// Only where the host sees the machine's devices: a container has no kernel log.
+void read_kernel_log(const Env& env, HostFacts& facts) {
+  if (::access(devices::kernel_log, F_OK) != 0) return;
+  const auto xids = devices::past_xids(env, driver_wait);
+  if (!xids) facts.kernel_log = xids.error().text;
+  for (std::string& line : devices::history_of(xids.value_or({}), devices::gpu_places(gpus_folder)))
+    facts.gpu_troubles.push_back("since the machine started: " + std::move(line));
+}
+
+void read_gpu_health(const Env& env, HostFacts& facts) {
+  ask_driver(env, facts);
+  for (std::string& line : devices::rdma_troubles(devices::rdma_ports(), facts.kernel))
+    facts.gpu_troubles.push_back(std::move(line));
+  read_kernel_log(env, facts);
 }
 
 void read_network(const std::string& interface, HostFacts& facts) {
@@ -234,7 +267,11 @@ HostFacts collect(const Collecting& asked) {
   read_disk(asked.folder, facts);
   read_memory(facts);
   read_gpus(asked.gpus, facts);
-  if (asked.asks_driver && asked.gpus > 0) ask_driver(asked.env, facts);
+  if (asked.gpus > 0) {
+    facts.gpu_library = cuda_library();
+    facts.rdma = devices::rdma_summary(devices::rdma_ports());
+    if (asked.asks_driver) read_gpu_health(asked.env, facts);
+  }
   read_network(asked.interface, facts);
   const TimePoint enough = Clock::now() + look_up_max;
   for (const std::string& name : asked.names)
@@ -273,7 +310,9 @@ void add_packages(const std::vector<std::string>& names,
     if (dash == std::string::npos || dash + 1 >= end) continue;
     const std::string package = lower_case(name.substr(0, dash));
     const bool is_wanted =
-        std::count(std::begin(packages_of_interest), std::end(packages_of_interest), package) > 0;
+        std::count(std::begin(packages_of_interest), std::end(packages_of_interest), package) > 0 ||
+        std::any_of(std::begin(libraries_of_interest), std::end(libraries_of_interest),
+                    [&package](const char* start) { return package.starts_with(start); });
     // An egg's version is followed by that of its interpreter.
     const std::string version = name.substr(dash + 1, end - dash - 1);
     if (is_wanted) packages.emplace(package, version.substr(0, version.find("-py")));

@@ -15,12 +15,12 @@ struct Collecting {
   std::string interface;  ///< The interface to the other hosts.
   std::vector<std::string> names;  ///< The hosts to look up.
   int gpus = 0;                    ///< The number of GPUs; their models may be unknown.
-  bool asks_driver = false;        ///< Also runs the driver's tool, for the GPUs' health.
+  bool asks_driver = false;        ///< Also looks for the GPUs' health.
 };
 
 /// Collects facts about this machine; unknown facts stay empty. Starts no process except the
-/// driver's tool, for at most one second. Blocks while it looks up names one by one, and stops
-/// after one second in total.
+/// driver's tool and journalctl, for at most one second each. Blocks while it looks up names one by
+/// one, and stops after one second in total.
 HostFacts collect(const Collecting& asked);
 
 /// Pure. The version in a virtual environment's pyvenv.cfg; empty if it has none.

@@ -23,7 +23,10 @@ const TextField texts[] = {{"node", &HostFacts::node},
                            {"mpi", &HostFacts::mpi},
                            {"kernel", &HostFacts::kernel},
                            {"interface", &HostFacts::interface},
-                           {"gpu_driver", &HostFacts::gpu_driver}};
+                           {"gpu_driver", &HostFacts::gpu_driver},
+                           {"gpu_library", &HostFacts::gpu_library},
+                           {"rdma", &HostFacts::rdma},
+                           {"kernel_log", &HostFacts::kernel_log}};
 
 struct NumberField {
   const char* name;

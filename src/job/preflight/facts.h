@@ -31,10 +31,13 @@ struct HostFacts {
   std::string kernel;
   std::string interface;  ///< The one that the host is to use; it may not be there.
   std::string gpu_driver;
-  std::int64_t mtu = 0;                         ///< 0: not known.
-  std::vector<std::string> addresses;           ///< Numeric: of `interface` first, then the others.
-  std::vector<std::string> gpus;                ///< One a GPU: its model.
-  std::vector<std::string> gpu_troubles;        ///< "GPU 3 needs recovery: Reset"
+  std::string gpu_library{};              ///< The version of libcuda; empty: not known.
+  std::string rdma{};                     ///< Ports that are up: "8 x 400 Gb/sec (4X NDR)".
+  std::string kernel_log{};               ///< Why GPU errors in it cannot be read; empty: they can.
+  std::int64_t mtu = 0;                   ///< 0: not known.
+  std::vector<std::string> addresses;     ///< Numeric: of `interface` first, then the others.
+  std::vector<std::string> gpus;          ///< One a GPU: its model.
+  std::vector<std::string> gpu_troubles;  ///< "GPU 3 needs recovery: Reset"
   std::map<std::string, std::string> packages;  ///< Name to version.
   /// Each interface that is up, the loopback too: its addresses, as "10.0.0.1/24".
   std::map<std::string, std::vector<std::string>> interfaces;

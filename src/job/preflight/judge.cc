@@ -150,10 +150,29 @@ class Judge {
       return join(parts, " + ");
     });
     alike("gpu", "GPU driver", [](const HostFacts& host) { return host.gpu_driver; });
-    for (const HostFacts& host : hosts_)
+    alike("gpu", "libcuda", [](const HostFacts& host) { return host.gpu_library; });
+    alike("rdma", "InfiniBand and RoCE ports", [](const HostFacts& host) { return host.rdma; });
+    gpu_health();
+  }
+
+  void gpu_health() {
+    std::vector<std::string> unreadable;
+    for (const HostFacts& host : hosts_) {
+      if (!host.kernel_log.empty()) unreadable.push_back(host.host);
+      if (!host.gpu_driver.empty() && !host.gpu_library.empty() &&
+          host.gpu_driver != host.gpu_library)
+        add(Level::warning, gpu_health_kind, {host.host},
+            name_of(host) + ": the GPU driver has version " + host.gpu_driver +
+                ", but libcuda has version " + host.gpu_library);
       for (std::size_t i = 0; i < std::min(host.gpu_troubles.size(), troubles_max); ++i)
         add(Level::warning, gpu_health_kind, {host.host},
             name_of(host) + ": " + host.gpu_troubles[i]);
+    }
+    if (unreadable.empty()) return;
+    const std::string text = "GPU errors (Xid) cannot be read on " + listed(named(unreadable)) +
+                             ": add the user to the group systemd-journal, or run sysctl "
+                             "kernel.dmesg_restrict=0 there";
+    add(Level::warning, "kernel_log", std::move(unreadable), text);
   }
 
   void clocks() {

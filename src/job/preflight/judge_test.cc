@@ -103,6 +103,21 @@ TEST_CASE("the outlier is named, with the usual value") {
        "W GPUs: 1 x A100 on algo-2 (node2), 2 x A100 on the others\n"},
       {"a sick card", 3, [](Hosts& h) { h[1].gpu_troubles = {"GPU 3 needs recovery: Reset"}; },
        "W algo-2 (node2): GPU 3 needs recovery: Reset\n"},
+      {"a library of another driver", 3,
+       [](Hosts& h) { h[1].gpu_driver = "535", h[1].gpu_library = "470"; },
+       "W libcuda: 470 on algo-2 (node2), none on the others\n"
+       "W algo-2 (node2): the GPU driver has version 535, but libcuda has version 470\n"},
+      {"a port less", 3,
+       [](Hosts& h) {
+         for (HostFacts& host : h) host.rdma = "8 x 400 Gb/sec (4X NDR)";
+         h[1].rdma = "7 x 400 Gb/sec (4X NDR)";
+       },
+       "W InfiniBand and RoCE ports: 7 x 400 Gb/sec (4X NDR) on algo-2 (node2), 8 x 400 Gb/sec (4X "
+       "NDR) on the others\n"},
+      {"a kernel log that cannot be read", 3,
+       [](Hosts& h) { h[0].kernel_log = h[2].kernel_log = "cannot open /dev/kmsg"; },
+       "W GPU errors (Xid) cannot be read on algo-1 (node1), algo-3 (node3): add the user to the "
+       "group systemd-journal, or run sysctl kernel.dmesg_restrict=0 there\n"},
       {"another driver", 3, [](Hosts& h) { h[1].gpu_driver = "470"; },
        "W GPU driver: 470 on algo-2 (node2), 535 on the others\n"},
       {"disk", 3, [](Hosts& h) { h[1].disk_free_bytes = gib / 2; },

@@ -9,21 +9,19 @@
 #include <cerrno>
 #include <csignal>
 
-#include "base/files/folder.h"
 #include "base/text.h"
 #include "os/devices/find.h"
 #include "os/devices/gpu_figures.h"
+#include "os/devices/kernel_log.h"
 #include "os/supervise/spawn.h"
 
 namespace muster::steward {
 namespace {
 
-constexpr const char* kernel_log = "/dev/kmsg";
 constexpr const char* driver_folder = "/proc/driver/nvidia/gpus";
 constexpr std::size_t record_bytes_max = 16 << 10;  ///< The kernel's own limit is 8 KiB.
 constexpr std::size_t line_bytes_max = 64 << 10;
 constexpr int records_at_once = 1000;
-constexpr std::array<const char*, 2> journal_folders = {"/run/log/journal", "/var/log/journal"};
 constexpr std::size_t kept_max = 64;
 constexpr std::size_t lines_max = 8;
 constexpr std::chrono::seconds explains_for{30};
@@ -60,29 +58,19 @@ Follower::~Follower() {
   ::waitpid(pid_, nullptr, 0);
 }
 
-bool may_read_journal(const std::vector<std::string>& folders) {
-  for (const std::string& folder : folders)
-    for (const std::string& machine : names_in(folder).value_or(std::vector<std::string>())) {
-      const std::string file = folder + "/" + machine + "/system.journal";
-      if (::faccessat(AT_FDCWD, file.c_str(), R_OK, AT_EACCESS) == 0) return true;
-    }
-  return false;
-}
-
 Result<CardFaults> CardFaults::follow(const std::vector<int>& gpus, const Env& env) {
   std::map<std::string, int> places;
   for (const auto& [place, number] : gpu_places_of(gpus))
     places.emplace(place.substr(0, place.rfind('.')), number);
-  Fd log(::open(kernel_log, O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  Result<Fd> log = devices::open_kernel_log();
   if (log) {
-    ::lseek(log.get(), 0, SEEK_END);  // Earlier faults are not the job's.
-    return CardFaults(std::move(log), std::move(places));
+    ::lseek(log->get(), 0, SEEK_END);  // Earlier faults are not the job's.
+    return CardFaults(*std::move(log), std::move(places));
   }
-  const Error why = fail_errno(std::string("cannot open ") + kernel_log);
+  const Error why = log.error();
   const Fd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
   Result<Pipe> out = make_pipe();
-  if (!null || !out || !may_read_journal({journal_folders.begin(), journal_folders.end()}))
-    return why;
+  if (!null || !out || !devices::may_read_journal()) return why;
   ::fcntl(out->read.get(), F_SETFL, O_NONBLOCK);
   const Command command{
       .argv = {"journalctl", "-k", "-f", "-n", "0", "-o", "json"}, .env = env, .cwd = "/"};

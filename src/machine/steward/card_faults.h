@@ -41,10 +41,6 @@ class Follower {
   pid_t pid_;  ///< 0: none.
 };
 
-/// True if this process may read the kernel's messages in the journal: a member of systemd-journal
-/// or adm, as a rule. `folders`: /run/log/journal, /var/log/journal.
-bool may_read_journal(const std::vector<std::string>& folders);
-
 /// Follows the kernel log's messages from the driver of a host's GPUs. They can explain a failure
 /// of the host, but never cause one.
 class CardFaults {

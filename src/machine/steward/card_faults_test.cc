@@ -112,14 +112,3 @@ TEST_CASE("card faults: the journal's lines are read whole, however they arrive"
   faults.look(start);  // journalctl has ended.
   CHECK(faults.explaining(start).lines.size() == 1);
 }
-
-TEST_CASE("card faults: the journal is read by those who may read the system's file") {
-  const Result<std::string> top = make_private_folder("/tmp", "muster-journal-");
-  REQUIRE(top);
-  CHECK_FALSE(steward::may_read_journal({*top, *top + "/missing"}));
-  REQUIRE(make_folders(*top + "/0a1b", 0700));
-  CHECK_FALSE(steward::may_read_journal({*top}));
-  REQUIRE(write_file(*top + "/0a1b/system.journal", "", 0600));
-  CHECK(steward::may_read_journal({*top + "/missing", *top}));
-  REQUIRE(remove_tree(*top));
-}

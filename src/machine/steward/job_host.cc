@@ -16,6 +16,7 @@
 #include "machine/housing/folders.h"
 #include "machine/steward/host_stacks.h"
 #include "os/devices/compute_apps.h"
+#include "os/devices/kernel_log.h"
 #include "os/supervise/failure_file.h"
 #include "os/supervise/output_pipe.h"
 #include "os/supervise/spawn.h"
@@ -322,9 +323,8 @@ void HostRun::follow_cards() {
   Result<CardFaults> cards = CardFaults::follow(gpus, env_);
   if (cards) cards_ = *std::move(cards);
   if (!cards)
-    log("info",
-        "GPU errors (Xid) cannot be read here: " + cards.error().text +
-            "; reading them requires root, CAP_SYSLOG, or the group systemd-journal or adm");
+    log("info", "GPU errors (Xid) cannot be read here: " + cards.error().text + "; " +
+                    devices::kernel_log_advice);
 }
 
 void HostRun::heed_card_memory(job::Message kind, const std::string& word) {

@@ -13,6 +13,7 @@ constexpr std::int64_t mib = 1 << 20;
 constexpr std::int64_t numbers_max = std::int64_t{1} << 40;
 constexpr std::size_t cards_max = 1024;
 constexpr std::size_t processes_max = 64;
+constexpr std::size_t first_bytes_max = 200;
 constexpr std::size_t indent = 4;  ///< Spaces of each level below a card.
 constexpr std::string_view lost_start = "Unable to determine the device handle for GPU";
 constexpr std::string_view processes = "Processes";
@@ -132,6 +133,7 @@ std::optional<CardHealth> lost_in(const std::string& line) {
 class Reader {
  public:
   void take(const std::string& text) {
+    if (first_.empty()) first_ = visible_line(trim(text.substr(0, first_bytes_max)));
     if (std::optional<CardHealth> lost = lost_in(text)) lost_.push_back(*std::move(lost));
     const Line line = line_of(text);
     if (line.name.empty()) return;
@@ -161,9 +163,11 @@ class Reader {
     std::sort(places.begin(), places.end());
     const bool is_twice = std::adjacent_find(places.begin(), places.end()) != places.end();
     const bool is_count = blocks_.empty() || attached_ == static_cast<std::int64_t>(blocks_.size());
-    if (cards.empty() || is_twice || !is_count)
-      return fail(Errc::invalid_input, "nvidia-smi -q: unexpected output");
-    return cards;
+    if (!cards.empty() && !is_twice && is_count) return cards;
+    // Without a head, the first line is the tool's own word on why it has none.
+    const bool is_error = !attached_ && blocks_.empty() && !first_.empty();
+    return fail(Errc::invalid_input,
+                "nvidia-smi -q: " + (is_error ? first_ : std::string("unexpected output")));
   }
 
  private:
@@ -171,6 +175,7 @@ class Reader {
   std::vector<Block> blocks_;
   std::vector<CardHealth> lost_;
   std::vector<std::string> path_;
+  std::string first_;  ///< The first line with text.
 };
 
 }  // namespace
@@ -189,6 +194,15 @@ void add_numbers(std::vector<CardHealth>& cards, const std::map<std::string, int
   for (CardHealth& card : cards)
     if (const auto found = places.find(card.bus); !card.number && found != places.end())
       card.number = found->second;
+}
+
+void add_remarks(std::vector<CardHealth>& cards,
+                 const std::map<int, std::vector<std::string>>& remarks) {
+  for (const auto& [index, lines] : remarks)
+    if (index >= 0 && static_cast<std::size_t>(index) < cards.size()) {
+      std::vector<std::string>& all = cards[static_cast<std::size_t>(index)].remarks;
+      all.insert(all.end(), lines.begin(), lines.end());
+    }
 }
 
 const CardHealth* card_of(const Gpu& gpu, const std::vector<CardHealth>& cards) {

@@ -35,11 +35,14 @@ struct CardHealth {
 /// Reads what card_health_command() printed. Names of processes in it are jobs' own text, which may
 /// look like lines of the driver; text in which a card occurs twice, or more cards than it says at
 /// its head, is not believed. A driver that lost a card prints one line about it and nothing else.
-/// Error: `invalid_input`.
+/// Error: `invalid_input`, with the tool's own message if it printed one instead.
 /// Source: NVIDIA's "GPU Memory Error Management" (docs.nvidia.com/deploy/a100-gpu-mem-error-mgmt)
 /// on which flags allow new work, read 2026-11-27; nvidia-smi(1) of drivers 418 and 580.
 Result<std::vector<CardHealth>> card_health_in(std::string_view text);
 
+/// Adds remarks by the tool's numbers of the cards, which are their places in the list.
+void add_remarks(std::vector<CardHealth>& cards,
+                 const std::map<int, std::vector<std::string>>& remarks);
 /// Adds the numbers of lost cards. `places`: gpu_places().
 void add_numbers(std::vector<CardHealth>& cards, const std::map<std::string, int>& places);
 /// The card of `gpu`, or of which it is a part; null: the driver does not speak of it.

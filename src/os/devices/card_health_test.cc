@@ -165,6 +165,22 @@ TEST_CASE("card health: a card is found by its device file, a lost one by its pl
                                       "GPU 1: 3 MiB of its memory are in use by process 7, 8"});
 }
 
+TEST_CASE("card health: a tool that cannot answer says why") {
+  const std::string mismatch = "Failed to initialize NVML: Driver/library version mismatch\n";
+  CHECK(card_health_in("\n" + mismatch + "NVML library version: 580.159\n").error().text ==
+        "nvidia-smi -q: Failed to initialize NVML: Driver/library version mismatch");
+  CHECK(card_health_in("\x1b[2J" + std::string(9000, 'x')).error().text.size() < 300);
+  CHECK(card_health_in("").error().text == "nvidia-smi -q: unexpected output");
+}
+
+TEST_CASE("card health: remarks on links are added by the tool's number") {
+  std::vector<CardHealth> cards = {{.bus = ":0b:00.0", .number = 1, .remarks = {"slowed down"}},
+                                   {.bus = ":0c:00.0", .number = 0}};
+  add_remarks(cards, {{0, {"1 of 2 NVLinks is down"}}, {2, {"nobody's"}}, {-1, {"nobody's"}}});
+  CHECK(cards[0].remarks == Texts{"slowed down", "1 of 2 NVLinks is down"});
+  CHECK(cards[1].remarks.empty());
+}
+
 TEST_CASE("card health: a process whose name looks like another card is not believed") {
   const std::string forged =
       "Process ID : 7\n            Name : x\nGPU 00000000:00:07.0\n"

@@ -157,12 +157,48 @@ std::map<std::string, int> gpu_places(const std::string& told) {
 }
 
 Result<std::vector<CardHealth>> ask_cards(const Env& env, const Places& places, Duration limit) {
+  const TimePoint deadline = Clock::now() + limit;
   const Command command{.argv = card_health_command(), .env = env, .cwd = "/"};
   const std::optional<std::string> said = env::output_of(command, limit);
   if (!said) return fail(Errc::not_found, "nvidia-smi -q: no response");
   std::vector<CardHealth> cards = TRY(card_health_in(*said));
   add_numbers(cards, gpu_places(places.driver));
+  const Command ask_links{.argv = nvlink_command(), .env = env, .cwd = "/"};
+  const std::optional<std::string> links = env::output_of(ask_links, deadline - Clock::now());
+  if (links) add_remarks(cards, nvlink_remarks(*links));
   return cards;
+}
+
+std::vector<RdmaPort> rdma_ports(const std::string& folder) {
+  const auto text_in = [](const std::string& path) {
+    return trim(read_file(path, information_bytes_max).value_or(""));
+  };
+  std::vector<RdmaPort> ports;
+  for (const std::string& adapter : names_in(folder).value_or(std::vector<std::string>())) {
+    const std::string base = folder + "/" + adapter;
+    for (const std::string& port : names_in(base + "/ports").value_or(std::vector<std::string>())) {
+      const std::string path = base + "/ports/" + port;
+      const std::string layer = text_in(path + "/link_layer");
+      if (layer != "InfiniBand" && layer != "Ethernet") continue;  // AWS's EFA has other rules.
+      ports.push_back({.name = adapter + "/" + port,
+                       .model = layer + " " + text_in(base + "/board_id"),
+                       .state = text_in(path + "/state"),
+                       .physical = text_in(path + "/phys_state"),
+                       .rate = text_in(path + "/rate")});
+    }
+  }
+  return ports;
+}
+
+std::vector<std::string> rdma_troubles(const std::vector<RdmaPort>& ports,
+                                       const std::string& kernel) {
+  constexpr const char* version = "/proc/driver/nvidia/version";
+  std::vector<std::string> lines = rdma_remarks(ports);
+  const bool has_peermem = ::access("/sys/module/nvidia_peermem", F_OK) == 0;
+  std::string trouble = direct_access_trouble(
+      has_peermem, read_file(version, information_bytes_max).value_or(""), kernel);
+  if (!rdma_summary(ports).empty() && !trouble.empty()) lines.push_back(std::move(trouble));
+  return lines;
 }
 
 Result<std::vector<Gpu>> find_given(const Places& places, const std::vector<int>& numbers) {

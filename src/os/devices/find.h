@@ -9,6 +9,7 @@
 #include "base/time.h"
 #include "os/devices/card_health.h"
 #include "os/devices/gpu.h"
+#include "os/devices/links.h"
 
 namespace muster::devices {
 
@@ -40,9 +41,15 @@ Result<std::vector<Gpu>> find_gpus(const Places& places);
 /// `told`/*/information; empty without such files.
 std::map<std::string, int> gpu_places(const std::string& told);
 
-/// What the driver's tool, on PATH of `env`, says within `limit` about the machine's cards. Blocks.
-/// Errors: `not_found`: no tool, or no answer; card_health_in()'s.
+/// What the driver's tool, on PATH of `env`, says within `limit` about the machine's cards and
+/// their NVLinks. Blocks. Errors: `not_found`: no tool, or no answer; card_health_in()'s.
 Result<std::vector<CardHealth>> ask_cards(const Env& env, const Places& places, Duration limit);
+
+/// The machine's InfiniBand and RoCE ports. `folder`: /sys/class/infiniband.
+std::vector<RdmaPort> rdma_ports(const std::string& folder = "/sys/class/infiniband");
+/// rdma_remarks() on them, and why GPUs cannot use them directly. `kernel`: its release.
+std::vector<std::string> rdma_troubles(const std::vector<RdmaPort>& ports,
+                                       const std::string& kernel);
 
 /// GPUs that a scheduler gave to this step of its, by its numbers. Those are places in a list: as
 /// the vendor's tool counts, which is by place on the bus. Errors: as find_gpus() and numbered();

@@ -181,6 +181,31 @@ TEST_CASE("complete: a library is found by every name that leads to it on the ma
                       "/run/muster/gpu/lib/libcuda.so.1", "/run/muster/gpu/lib/libcuda.so.535.1"});
 }
 
+TEST_CASE("rdma: ports are read from the adapters' files") {
+  const Result<std::string> top = make_private_folder("/tmp", "muster-rdma-");
+  REQUIRE(top);
+  const auto port = [&top](const std::string& adapter, const std::string& layer) {
+    const std::string folder = *top + "/" + adapter + "/ports/1";
+    REQUIRE(make_folders(folder));
+    for (const auto& [name, text] : {std::pair<std::string, std::string>("state", "4: ACTIVE\n"),
+                                     {"phys_state", "5: LinkUp\n"},
+                                     {"rate", "400 Gb/sec (4X NDR)\n"},
+                                     {"link_layer", layer + "\n"}})
+      REQUIRE(write_file(folder + "/" + name, text));
+    REQUIRE(write_file(*top + "/" + adapter + "/board_id", "MT_0838\n"));
+  };
+  port("mlx5_0", "InfiniBand");
+  port("rdmap0s1", "Unspecified");
+  const std::vector<RdmaPort> ports = rdma_ports(*top);
+  REQUIRE(ports.size() == 1);
+  CHECK(ports.front().name == "mlx5_0/1");
+  CHECK(ports.front().model == "InfiniBand MT_0838");
+  CHECK(rdma_remarks(ports).empty());
+  CHECK(rdma_summary(ports) == "1 x 400 Gb/sec (4X NDR)");
+  CHECK(rdma_ports(*top + "/missing").empty());
+  static_cast<void>(remove_tree(*top));
+}
+
 TEST_CASE("rdma: nodes that anybody may use are given, and memory may be pinned") {
   using Names = std::vector<std::string>;
   const Place place;

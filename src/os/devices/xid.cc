@@ -17,6 +17,7 @@ constexpr int recovery_action = 154;
 constexpr std::int64_t numbers_max = 9999;
 constexpr std::size_t bus_bytes_max = 32;
 constexpr std::size_t action_bytes_max = 64;
+constexpr std::size_t history_max = 16;
 
 struct Row {
   int number;
@@ -81,6 +82,17 @@ std::optional<std::int64_t> number_at(const Json& json, const char* name) {
   return number_up_to(found->get_ref<const std::string&>(), numbers_max);
 }
 
+/// Without whose fault it is.
+std::string event_of(int gpu, const Xid& xid) {
+  std::string text = "GPU " + std::to_string(gpu);
+  const Row* row = row_of(xid.number);
+  if (row != nullptr) text += row->what;
+  if (!xid.action.empty()) text += " needs recovery: " + xid.action;
+  return text + (row == nullptr && xid.action.empty()
+                     ? ": Xid " + std::to_string(xid.number)
+                     : " (Xid " + std::to_string(xid.number) + ")");
+}
+
 }  // namespace
 
 std::optional<std::string> record_in_journal(std::string_view line) {
@@ -122,13 +134,24 @@ XidBlame blame_of(const Xid& xid) {
 }
 
 std::string describe(int gpu, const Xid& xid) {
-  std::string text = "GPU " + std::to_string(gpu);
-  const Row* row = row_of(xid.number);
-  if (row != nullptr) text += row->what;
-  if (!xid.action.empty()) text += " needs recovery: " + xid.action;
-  text += row == nullptr && xid.action.empty() ? ": Xid " + std::to_string(xid.number)
-                                               : " (Xid " + std::to_string(xid.number) + ")";
-  return text + (blame_of(xid) >= XidBlame::memory ? ": not your code" : "");
+  return event_of(gpu, xid) + (blame_of(xid) >= XidBlame::memory ? ": not your code" : "");
+}
+
+std::vector<std::string> history_of(const std::vector<Xid>& xids,
+                                    const std::map<std::string, int>& places) {
+  std::map<std::string, int> numbers;
+  for (const auto& [place, number] : places) numbers[place.substr(0, place.rfind('.'))] = number;
+  std::map<std::pair<int, std::string>, int> counts;  // By blame, the worst first.
+  for (const Xid& xid : xids) {
+    const auto card = numbers.find(xid.bus);
+    if (card != numbers.end())
+      ++counts[{-static_cast<int>(blame_of(xid)), event_of(card->second, xid)}];
+  }
+  std::vector<std::string> lines;
+  for (const auto& [event, count] : counts)
+    if (lines.size() < history_max)
+      lines.push_back(event.second + (count > 1 ? ", " + std::to_string(count) + " times" : ""));
+  return lines;
 }
 
 }  // namespace muster::devices

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 // Pure: what NVIDIA's driver says of its cards in the kernel's log.
 
@@ -43,5 +45,10 @@ XidBlame blame_of(const Xid& xid);
 /// "GPU 3: illegal memory access by the program (Xid 31)", "GPU 3 fell off the bus (Xid 79): not
 /// your code".
 std::string describe(int gpu, const Xid& xid);
+
+/// What happened to a machine's cards since it started, each event once, the worst first, at most
+/// sixteen: "GPU 3 fell off the bus (Xid 79), 2 times". `places`: the cards' numbers by bus_name().
+std::vector<std::string> history_of(const std::vector<Xid>& xids,
+                                    const std::map<std::string, int>& places);
 
 }  // namespace muster::devices

@@ -75,6 +75,22 @@ TEST_CASE("xid: the kind of error, and whose fault it is") {
   }
 }
 
+TEST_CASE("xid: what happened to a machine's cards, the worst first") {
+  const std::map<std::string, int> places = {{":0a:00.0", 0}, {":0b:00.0", 3}};
+  const Xid illegal{31, ":0a:00", ""};
+  const Xid lost{79, ":0b:00", ""};
+  CHECK(devices::history_of(
+            {illegal, illegal, lost, {63, ":0b:00", ""}, {79, ":ff:00", ""}, illegal}, places) ==
+        std::vector<std::string>{
+            "GPU 3 fell off the bus (Xid 79)",
+            "GPU 0: illegal memory access by the program (Xid 31), 3 times",
+            "GPU 3: a row of its memory will be replaced at the next reset (Xid 63)"});
+  std::vector<Xid> many;
+  for (int number = 1000; number < 1100; ++number) many.push_back({number, ":0a:00", ""});
+  CHECK(devices::history_of(many, places).size() == 16);
+  CHECK(devices::history_of({}, places).empty());
+}
+
 TEST_CASE("xid: a line of the journal stands for a record of the kernel's log") {
   struct {
     const char* line;

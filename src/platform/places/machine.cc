@@ -1,5 +1,6 @@
 #include "platform/places/machine.h"
 
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <nlohmann/json.hpp>
@@ -14,6 +15,7 @@
 #include "engine/local/outside_check.h"
 #include "engine/local/stewards.h"
 #include "os/devices/find.h"
+#include "os/devices/kernel_log.h"
 #include "os/supervise/programs.h"
 #include "platform/places/bring_image.h"
 #include "platform/places/find_interpreter.h"
@@ -23,6 +25,7 @@ namespace {
 
 /// Without persistence mode the driver is loaded for it, for a second or more for each card.
 constexpr std::chrono::seconds gpu_health_wait{30};
+constexpr std::chrono::seconds kernel_log_wait{10};
 
 constexpr const char* own_program_link = "/proc/self/exe";
 
@@ -60,6 +63,28 @@ cluster::SlurmEngine::Options slurm_options(const Env& env, const Machine::Optio
   return options;
 }
 
+std::vector<devices::Gpu> gpus_at(const devices::Places& places) {
+  return devices::find_gpus(places).value_or(std::vector<devices::Gpu>());
+}
+
+GpuHealth judged(const std::vector<devices::Gpu>& gpus,
+                 const Result<std::vector<devices::CardHealth>>& cards, bool gives_sick) {
+  GpuHealth health{.gpus = static_cast<int>(gpus.size())};
+  if (!cards) {
+    health.unknown = cards.error().text;
+    return health;
+  }
+  for (const devices::Gpu& gpu : gpus) {
+    const devices::CardHealth* const card = devices::card_of(gpu, *cards);
+    if (card == nullptr || card->sickness.empty()) continue;
+    if (!gives_sick) ++health.unfit;
+    health.unfit_lines.push_back(gpu.name + " " + card->sickness);
+  }
+  for (const devices::CardHealth& card : *cards)
+    for (std::string& line : devices::remarks_on(card)) health.remarks.push_back(std::move(line));
+  return health;
+}
+
 }  // namespace
 
 std::string why_no_outside(const Env& env) {
@@ -77,25 +102,22 @@ Result<int> count_gpus(const Env& env) {
 
 GpuHealth gpu_health(const Env& env) {
   const devices::Places places = devices::places_of(env);
-  const std::vector<devices::Gpu> gpus =
-      devices::find_gpus(places).value_or(std::vector<devices::Gpu>());
-  GpuHealth health;
-  if (gpus.empty()) return health;
-  const Result<std::vector<devices::CardHealth>> cards =
-      devices::ask_cards(env, places, gpu_health_wait);
-  if (!cards) {
-    health.unknown = cards.error().text;
-    return health;
-  }
-  for (const devices::Gpu& gpu : gpus) {
-    const devices::CardHealth* const card = devices::card_of(gpu, *cards);
-    if (card == nullptr || card->sickness.empty()) continue;
-    if (!places.gives_sick) ++health.unfit;
-    health.unfit_lines.push_back(gpu.name + " " + card->sickness);
-  }
-  for (const devices::CardHealth& card : *cards)
-    for (std::string& line : devices::remarks_on(card)) health.remarks.push_back(std::move(line));
-  return health;
+  const std::vector<devices::Gpu> gpus = gpus_at(places);
+  if (gpus.empty()) return {};
+  return judged(gpus, devices::ask_cards(env, places, gpu_health_wait), places.gives_sick);
+}
+
+GpuSurroundings gpu_surroundings(const Env& env) {
+  GpuSurroundings all;
+  utsname names{};
+  if (::uname(&names) == 0)
+    all.remarks = devices::rdma_troubles(devices::rdma_ports(), names.release);
+  const Result<std::vector<devices::Xid>> xids = devices::past_xids(env, kernel_log_wait);
+  if (!xids) all.kernel_log = xids.error().text;
+  const std::map<std::string, int> cards = devices::gpu_places(devices::places_of(env).driver);
+  for (const std::string& line : devices::history_of(xids.value_or({}), cards))
+    all.remarks.push_back("since the machine started: " + line);
+  return all;
 }
 
 Machine::Machine(loop::Loop& loop, const Env& env, const Options& options)
@@ -122,6 +144,19 @@ loop::Task<Result<Swept>> Machine::sweep(bool kept_too) {
 loop::Task<Swept> Machine::sweep_cluster(bool kept_too) {
   cluster::Slurm slurm(*programs_, env_);
   co_return co_await cluster::sweep(slurm, state_folder(env_), kept_too);
+}
+
+loop::Task<GpuHealth> Machine::gpu_health() {
+  const devices::Places places = devices::places_of(env_);
+  const std::vector<devices::Gpu> gpus = gpus_at(places);
+  if (gpus.empty()) co_return GpuHealth();
+  Command command{.argv = devices::card_health_command(), .env = env_, .cwd = "/"};
+  Result<supervise::Programs::Done> done =
+      co_await programs_->run(std::move(command), gpu_health_wait);
+  Result<std::vector<devices::CardHealth>> cards =
+      done ? devices::card_health_in(done->out + done->err) : done.error();
+  if (cards) devices::add_numbers(*cards, devices::gpu_places(places.driver));
+  co_return judged(gpus, cards, places.gives_sick);
 }
 
 loop::Task<Result<UsedImage>> Machine::image(job::ImageWish wish, std::function<void()> on_pull) {

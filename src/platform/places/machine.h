@@ -30,6 +30,15 @@ class Programs;
 
 namespace muster::places {
 
+/// The health of the machine's cards, for people.
+struct GpuHealth {
+  int gpus = 0;                            ///< All of them.
+  int unfit = 0;                           ///< GPUs that no job gets.
+  std::vector<std::string> unfit_lines{};  ///< "nvidia.com/gpu=0 needs recovery: Reset"
+  std::vector<std::string> remarks{};
+  std::string unknown{};  ///< Why nothing is known; empty: it is, or the machine has no GPUs.
+};
+
 /// Places for jobs, seen from this machine: the one room that knows which engine it is. One exists
 /// in a process.
 class Machine {
@@ -57,6 +66,8 @@ class Machine {
   loop::Task<Result<platform::Interpreter>> interpreter(std::string python);
   /// See bring_image().
   loop::Task<Result<UsedImage>> image(job::ImageWish wish, std::function<void()> on_pull);
+  /// Asks the driver's tool, as the function of this name below, without blocking.
+  loop::Task<GpuHealth> gpu_health();
   /// See local::LocalEngine::clear_halves().
   void clear_halves();
   /// MusterSlurm of the job's description (docs/protocols/job-record.md); null: it is not on Slurm.
@@ -79,14 +90,15 @@ std::map<std::string, pid_t> stewards_of(const std::string& state, const std::st
 
 /// GPUs that hosts can be given. Errors: devices::find_gpus()'s.
 Result<int> count_gpus(const Env& env);
-/// The health of the machine's cards, for people.
-struct GpuHealth {
-  int unfit = 0;                           ///< GPUs that no job gets.
-  std::vector<std::string> unfit_lines{};  ///< "nvidia.com/gpu=0 needs recovery: Reset"
-  std::vector<std::string> remarks{};
-  std::string unknown{};  ///< Why nothing is known; empty: it is, or the machine has no GPUs.
-};
 /// Asks the driver's tool, which takes a moment. Blocks.
 GpuHealth gpu_health(const Env& env);
+
+/// What else a machine with GPUs knows about their health, for people.
+struct GpuSurroundings {
+  std::vector<std::string> remarks{};  ///< On network adapters, and past errors of GPUs.
+  std::string kernel_log{};            ///< Why the kernel's log cannot be read; empty: it can.
+};
+/// Reads the kernel's log. Blocks.
+GpuSurroundings gpu_surroundings(const Env& env);
 
 }  // namespace muster::places
