@@ -9,13 +9,16 @@ import json
 import os
 import pathlib
 import re
+import signal
 import stat
 import subprocess
 
 import pytest
-from fit import GUARD_SECONDS
+from fit import GUARD_SECONDS, in_host
+from page import Served
 from process import wait_until
-from test_gpus import StandIns
+from sm_server import SmServer
+from test_gpus import StandIns, driver_tool
 
 FAILS = """
 import os, select, sys
@@ -146,6 +149,50 @@ read -r forever <{said}
         other.communicate()
     want = r"; algo-1: memory of GPU 1, \d+ s before: 60 GiB by rank 3, 512 MiB by another user's"
     assert re.search(rf"CUDA out of memory{want} process\n", job.text), job.text
+
+
+WAITS = """
+import signal, sys
+signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1})
+print("runs", flush=True)
+signal.sigwait({signal.SIGUSR1})
+sys.exit("CUDA error: unspecified launch failure")
+"""
+
+
+def test_a_servers_queue_notices_a_card_that_falls_sick(kernel_log, tmp_path, monkeypatch):
+    """The server counted the card when it started; the next job does not get it."""
+    tools = driver_tool(tmp_path / "tools", 2)
+    monkeypatch.setenv("PATH", f"{tools}:{os.environ['PATH']}")
+    (tmp_path / "waits.py").write_text(WAITS)
+    jobs = {"instance_types": {"ml.p3.8xlarge": {"gpus": 2}}, "network": "none"}
+    with SmServer(tmp_path / "server", jobs=jobs) as server:
+        served = Served(server, tmp_path)
+        for name in ("first", "second"):
+            served.sm("submit", "waits.py", "--name", name, "--instance-type", "ml.p3.8xlarge")
+
+        def waiting() -> list[int]:
+            return in_host("algo-1", lambda words: words[-1].endswith("waits.py"))
+
+        def runs() -> bool:
+            return "runs" in served.sm("logs", "first", code=None)
+
+        wait_until("the job to run", runs, GUARD_SECONDS)
+        said = (tools / "said").read_text()
+        sick = re.sub(r"(GPU Recovery Action +: )None", r"\1Reset", said, count=1)
+        (tools / "said").write_text(sick)
+        kernel_log.write(LOST.encode())
+        os.kill(waiting()[0], signal.SIGUSR1)
+        client = server.client("sagemaker")
+
+        def describe(name: str) -> dict:
+            return client.describe_training_job(TrainingJobName=name)
+
+        reason = "gpus: 2 requested, 1 available (example.com/gpu=0 needs recovery: Reset)"
+        wait_until("a reason", lambda: reason in str(describe("second")), GUARD_SECONDS)
+        assert "GPU 1 fell off the bus (Xid 79)" in describe("first")["FailureReason"]
+        assert describe("second")["SecondaryStatus"] == "Pending"
+        served.sm("stop", "--wait", "second")
 
 
 def test_a_log_that_cannot_be_read_is_said_once(machine, gpus, tmp_path):

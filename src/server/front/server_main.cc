@@ -487,6 +487,7 @@ Result<void> open(Server& server, const Env& env) {
   jobs.open_elsewhere = [&server](const job::ImageWish& wish, const std::string& type) {
     return places::image_on_nodes(server.config.slurm, type, wish);
   };
+  if (is_here) jobs.fit_gpus = [&server] { return fit_gpus(*server.machine); };
   jobs.in_slurm = [&server](const std::string& job) { return server.machine->in_slurm(job); };
   if (server.buckets)
     jobs.sweep_uploads = [&server] {

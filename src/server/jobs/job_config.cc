@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -21,6 +22,7 @@ constexpr std::chrono::seconds pull_limit_max = std::chrono::hours(7 * 24);
 constexpr const char* local_type = "local";
 constexpr const char* all_gpus_type = "local_gpu";
 constexpr std::size_t unfit_gpus_named = 4;
+constexpr std::int64_t no_limit = std::numeric_limits<std::int64_t>::max();
 
 Error expected_key(const std::string& key, const std::string& want) {
   return expected("jobs." + key, want);
@@ -462,9 +464,12 @@ Result<JobConfig> job_config_from(const Json& json, int processors) {
 
 void count_in_gpus(JobConfig& config, int gpus, const std::vector<std::string>& unfit) {
   config.machine_gpus = gpus;
+  config.notes.erase("gpu");
+  const auto limit = config.capacity.find("gpu");
+  const bool has_limit = limit != config.capacity.end();
+  if (!config.gpus_max) config.gpus_max = has_limit ? limit->second : no_limit;
   if (gpus == 0 && unfit.empty()) return;
-  std::int64_t& limit = config.capacity.try_emplace("gpu", gpus).first->second;
-  limit = std::min<std::int64_t>(limit, gpus);
+  config.capacity["gpu"] = std::min<std::int64_t>(*config.gpus_max, gpus);
   if (unfit.empty()) return;
   const std::size_t named = std::min(unfit.size(), unfit_gpus_named);
   config.notes["gpu"] =

@@ -70,6 +70,7 @@ struct JobConfig {
   Amounts capacity;                           ///< As server/queue/schedule.h names them.
   Notes notes;                                ///< On `capacity`: which GPUs no job gets, and why.
   int machine_gpus = 0;                       ///< See count_in_gpus().
+  std::optional<std::int64_t> gpus_max{};     ///< The config's own limit; see count_in_gpus().
   bool uses_sick_gpus = false;                ///< Jobs also get GPUs that their driver calls unfit.
   struct PriorityMax {
     std::string pattern;  ///< Access keys' ids, as above.
@@ -103,8 +104,14 @@ Result<void> check_gpus(const JobConfig& config, const std::function<Result<int>
 
 /// Sets the number of GPUs that jobs can get: the GPUs of "local_gpu", and the limit for all jobs
 /// together unless the config has a lower one. `unfit`: a line for each of the machine's other
-/// GPUs.
+/// GPUs. Each call replaces the numbers of the one before.
 void count_in_gpus(JobConfig& config, int gpus, const std::vector<std::string>& unfit = {});
+
+/// The machine's GPUs that jobs can get, and a line for each other one.
+struct FitGpus {
+  int count = 0;
+  std::vector<std::string> unfit{};
+};
 
 /// A line for each interpreter path in the config at which `is_program` finds no program. It may be
 /// installed later; until then, jobs that use it fail.

@@ -43,8 +43,8 @@ class JobPreparation {
     std::function<loop::Task<Result<std::string>>(s3wire::S3Url url)> read_object;
     ReadManifest read_manifest{};  ///< None with an outside S3, which does not know jobs' keys.
   };
-  /// `keys` outlives this.
-  JobPreparation(JobKeys& keys, Options options) : keys_(keys), options_(std::move(options)) {}
+  /// Both outlive this.
+  JobPreparation(JobKeys& keys, const Options& options) : keys_(keys), options_(options) {}
 
   /// If the job runs its own image, the spec lacks that image: it may have to be pulled. Errors:
   /// `invalid_input` (also for an image that the config no longer lists), `not_found` (a Python),
@@ -62,7 +62,7 @@ class JobPreparation {
   Result<void> give_outside_s3(JobPlaces& places) const;
 
   JobKeys& keys_;
-  Options options_;
+  const Options& options_;
 };
 
 }  // namespace muster::jobs

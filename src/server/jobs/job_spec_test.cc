@@ -424,8 +424,12 @@ TEST_CASE("job config: GPUs of an instance type are its hosts', and local_gpu ha
   CHECK(mixed.groups[0].gpus == 0);
   CHECK(mixed.groups[1].gpus == 1);
   JobConfig few = config_of(R"({"capacity": {"gpus": 2}, "instance_types": {"local_gpu": {}}})");
-  count_in_gpus(few, 4);
+  count_in_gpus(few, 1, {"gpu=0 needs recovery: Reset"});
+  CHECK(few.capacity.at("gpu") == 1);
+  CHECK(few.notes.at("gpu") == "gpu=0 needs recovery: Reset");
+  count_in_gpus(few, 4);  // The GPUs recovered.
   CHECK(few.capacity.at("gpu") == 2);
+  CHECK(few.notes.empty());
   CHECK(few.instance("local_gpu")->gpus == 0);  // The config's own word for it.
   JobConfig plain = *job_config_from(*parse_json("{}"), 2);
   count_in_gpus(plain, 4);

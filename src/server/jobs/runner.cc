@@ -72,6 +72,7 @@ Result<void> Runner::start() {
   if (is_reading_) tasks_.start(read_on());
   tasks_.start(clean_up());
   tasks_.start(watch_waits());
+  if (options_.fit_gpus) tasks_.start(watch_gpus());
   if (options_.sweep_uploads) options_.sweep_uploads();
   return {};
 }
@@ -414,6 +415,10 @@ loop::Task<> Runner::carry(std::string name, bool resumed) {
     co_await finish(name, std::move(end));
   }
   keys_.remove_files(name);
+  // Before other jobs can get its GPUs.
+  const auto active = active_.find(name);
+  if (active != active_.end() && active->second->card_broke && options_.fit_gpus)
+    co_await look_at_gpus();
   queue_.end(name, options_.now());
   active_.erase(name);
   if (auto next = after_.extract(name))
@@ -498,6 +503,7 @@ loop::Task<Result<void>> Runner::run(std::string name, bool resumed) {
     co_return anew;
   }
   if (!report) co_return report.error();
+  active.card_broke = report->end.taken == platform::JobEnd::Taken::card_broken;
   if (!report->trouble.empty()) log_.error(name + ": " + report->trouble);
   co_return Result<void>();
 }

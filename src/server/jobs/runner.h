@@ -61,6 +61,11 @@ class Runner final : public Jobs {
     std::function<Json(const std::string& job)> in_slurm{};
     /// How long start() reads jobs before calls are answered.
     std::chrono::milliseconds read_at_start{200};
+    /// Asks the machine which of its GPUs jobs can get now; none: unknown. Not set: the GPUs of
+    /// this machine are not this server's.
+    std::function<loop::Task<std::optional<FitGpus>>()> fit_gpus{};
+    /// How often it asks while jobs wait for GPUs, or some GPUs are unfit.
+    Duration gpu_look = std::chrono::minutes(5);
     /// Called at the start and when a job is over: aborts uploads that such jobs left open in S3.
     /// Does not wait.
     std::function<void()> sweep_uploads{};
@@ -118,6 +123,7 @@ class Runner final : public Jobs {
     Active(loop::Loop& loop, api::JobRequest asked) : request(std::move(asked)), requests(loop) {}
     api::JobRequest request;
     platform::Requests requests;
+    bool card_broke = false;  ///< The failure names a GPU that has to be reset, or worse.
   };
 
   Result<Turn> turn_of(const store::Job& job);
@@ -132,6 +138,8 @@ class Runner final : public Jobs {
   loop::Task<> end_unreadable(std::string name, Error why);
   loop::Task<> clean_up();
   loop::Task<> watch_waits();
+  loop::Task<> watch_gpus();
+  loop::Task<> look_at_gpus();
   void schedule_soon();
   void schedule();
   loop::Task<> carry(std::string name, bool resumed);

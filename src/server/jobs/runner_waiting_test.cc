@@ -62,5 +62,60 @@ TEST_CASE(
   world.run(story(world));
 }
 
+/// A machine with two GPUs, all of which each job gets.
+void use_gpus(World& world) {
+  world.config = R"({"instance_types": {"ml.one": {"gpus": 2}}, "registries": ["*"]})";
+  world.fit = FitGpus{.count = 2};
+}
+
+TEST_CASE("runner: a GPU that broke under a job is not promised to the next one") {
+  World world;
+  use_gpus(world);
+  world.serve();
+  const auto story = [](World& w) -> loop::Task<> {
+    w.submit("first");
+    w.submit("second");
+    co_await w.until_begun("first");
+    w.fit = FitGpus{.count = 1, .unfit = {"gpu=0 needs recovery: Reset"}};
+    job::HostEnd end{"algo-1", Outcome::exited(1)};
+    end.overruns = {"GPU 0 fell off the bus (Xid 79): not your code"};
+    end.card = job::Card::broken;
+    auto& host = w.job("first").hosts.begin()->second;
+    host.phase(Phase::training).record(job::Message::outcome, encode(end));
+    host.phase(Phase::failed).ends();
+    co_await w.until_ended("first");
+    co_await w.until([&w] { return w.looks == 1; });
+    co_await w.until([&w] { return w.runner->queue().capacity().at("gpu") == 1; });
+    CHECK(!w.cluster.has("second"));
+    CHECK(w.runner->why_waiting("second") ==
+          "place 1 of 1; cannot start: gpus: 2 requested, 1 available (gpu=0 needs recovery: "
+          "Reset)");
+    const auto refused = w.runner->check(*api::job_request(input_of("third", 1, "host")));
+    CHECK(refused.error().message.find("gpu=0 needs recovery: Reset") != std::string::npos);
+  };
+  world.run(story(world));
+  CHECK(world.looks == 1);
+}
+
+TEST_CASE("runner: while jobs wait for GPUs, one that recovered is given out again") {
+  World world;
+  use_gpus(world);
+  world.gpu_look = std::chrono::milliseconds(1);
+  world.fit = FitGpus{.count = 1, .unfit = {"gpu=0 needs recovery: Reset"}};
+  world.serve();
+  const auto story = [](World& w) -> loop::Task<> {
+    REQUIRE(w.runner->start());
+    w.submit("waits");
+    co_await w.until([&w] { return w.looks > 1; });
+    CHECK(!w.cluster.has("waits"));
+    w.fit = FitGpus{.count = 2};
+    co_await w.until_begun("waits");
+    CHECK(w.runner->queue().notes().empty());
+    complete(w.job("waits"));
+    co_await w.until_ended("waits");
+  };
+  world.run(story(world));
+}
+
 }  // namespace
 }  // namespace muster::jobs

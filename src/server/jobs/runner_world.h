@@ -58,8 +58,10 @@ struct World {
       return key;
     };
     JobPreparation::Options& preparation = options.preparation;
-    preparation.config =
-        *job_config_from(Json::parse(R"({"capacity": {"ml.one": 2}, "registries": ["*"]})"));
+    preparation.config = *job_config_from(Json::parse(config));
+    if (fit) options.fit_gpus = [this] { return look(*this); };
+    if (fit) count_in_gpus(preparation.config, fit->count, fit->unfit);
+    options.gpu_look = gpu_look;
     preparation.config.waiting_max = waiting_max;
     options.read_at_start = read_at_start;
     preparation.endpoint = "http://127.0.0.1:1";
@@ -72,6 +74,10 @@ struct World {
       return bring(*this, std::move(wish), std::move(on_pull));
     };
     runner.emplace(loop, engine, journals, store, *logs, *metrics, *ring, log, std::move(options));
+  }
+  static loop::Task<std::optional<FitGpus>> look(World& world) {
+    ++world.looks;
+    co_return world.fit;
   }
   static loop::Task<Result<platform::Interpreter>> find(World& world, std::string python) {
     if (world.no_python) co_return fail(Errc::not_found, python + ": not found");
@@ -145,6 +151,10 @@ struct World {
   int keys_made = 0;
   std::chrono::milliseconds ahead{0};  ///< The clock of the server that starts next.
   std::size_t waiting_max = 10'000;
+  std::string config = R"({"capacity": {"ml.one": 2}, "registries": ["*"]})";
+  std::optional<FitGpus> fit;  ///< None: the machine has no GPUs.
+  Duration gpu_look = std::chrono::hours(1);
+  int looks = 0;  ///< How often the server asked for `fit`.
   std::chrono::milliseconds read_at_start{200};
   bool no_python = false;
   Json slurm;  ///< Each job's.

@@ -48,6 +48,25 @@ void Queue::add(Demand demand, std::int64_t kept) {
   outlook_.reset();
 }
 
+bool Queue::set_limit(const std::string& resource, std::int64_t limit, const std::string& note) {
+  const auto known = notes_.find(resource);
+  const bool is_same_note = known == notes_.end() ? note.empty() : known->second == note;
+  const auto now = capacity_.find(resource);
+  if (now != capacity_.end() && now->second == limit && is_same_note) return false;
+  capacity_[resource] = limit;
+  notes_.erase(resource);
+  if (!note.empty()) notes_[resource] = note;
+  outlook_.reset();
+  return true;
+}
+
+bool Queue::is_awaited(const std::string& resource) const {
+  return std::any_of(kinds_.begin(), kinds_.end(), [&resource](const Kind& kind) {
+    const auto needed = kind.needs.find(resource);
+    return kind.count > 0 && needed != kind.needs.end() && needed->second > 0;
+  });
+}
+
 Demand Queue::forget(std::map<std::string, Waiting>::iterator job) {
   const Waiting& gone = job->second;
   const auto order = orders_.find(gone.demand.key);

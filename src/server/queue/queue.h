@@ -79,6 +79,11 @@ class Queue {
   bool runs(const std::string& job) const { return numbers_.contains(job); }
   bool waits(const std::string& job) const { return waiting_.contains(job); }
 
+  /// Another limit for all jobs together, from now on, and why there is less than people expect;
+  /// jobs that run keep what they hold. False if nothing changes.
+  bool set_limit(const std::string& resource, std::int64_t limit, const std::string& note);
+  /// True if a waiting job needs some of it.
+  bool is_awaited(const std::string& resource) const;
   const Amounts& capacity() const { return capacity_; }
   const Notes& notes() const { return notes_; }
   const Pass::Runs& running() const { return running_; }

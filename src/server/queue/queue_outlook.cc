@@ -138,7 +138,7 @@ std::string Queue::why_waiting(const std::string& job, UnixMillis now) const {
       "place " + std::to_string(*place(job, now)) + " of " + std::to_string(waiting_.size());
   if (const std::vector<std::string> never = beyond(capacity_, demand.needs, notes_);
       !never.empty())
-    return text + "; can never start: " + never.front();
+    return text + (notes_.empty() ? "; can never start: " : "; cannot start: ") + never.front();
   const Own own = own_place(found->second, known.now);
   const Reservation* const reserved = reservation_of(known, job);
   const Place* const ahead = reserved == nullptr ? first_ahead(found->second, own, known) : nullptr;

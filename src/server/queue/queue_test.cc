@@ -107,6 +107,29 @@ TEST_CASE("queue: jobs of an earlier server hold what they need, also beyond the
   CHECK(queue.start(now) == Names{"new"});
 }
 
+TEST_CASE("queue: a limit can change while jobs wait and run") {
+  Queue queue({{"gpu", 4}});
+  queue.add({"a", {{"gpu", 3}}});
+  CHECK(queue.is_awaited("gpu"));
+  CHECK(!queue.is_awaited("cpu"));
+  CHECK(queue.start(now) == Names{"a"});
+  CHECK(!queue.is_awaited("gpu"));
+  CHECK(!queue.set_limit("gpu", 4, ""));
+  CHECK(queue.set_limit("gpu", 2, "gpu=0 needs recovery: Reset"));
+  CHECK(!queue.set_limit("gpu", 2, "gpu=0 needs recovery: Reset"));
+  queue.add({"b", {{"gpu", 3}}});
+  queue.add({"c", {{"gpu", 1}}});
+  CHECK(queue.start(now).empty());
+  CHECK(queue.why_waiting("b", now) ==
+        "place 1 of 2; cannot start: gpus: 3 requested, 2 available (gpu=0 needs recovery: Reset)");
+  queue.end("a", now);
+  CHECK(queue.start(now) == Names{"c"});
+  CHECK(queue.set_limit("gpu", 4, ""));
+  CHECK(queue.why_waiting("b", now) == "place 1 of 1");
+  CHECK(queue.start(now) == Names{"b"});
+  CHECK(queue.notes().empty());
+}
+
 TEST_CASE("queue: without a capacity every job starts at once") {
   Queue queue({});
   queue.add({"a", {{"gpu", 64}}});
