@@ -2,6 +2,9 @@
 
 #include <doctest/doctest.h>
 
+#include <set>
+#include <string>
+
 namespace muster::container {
 namespace {
 
@@ -39,6 +42,29 @@ TEST_CASE("collectives: NCCL's warnings are printed, unless MPI's launcher asks 
   CHECK(!with(spec).contains("NCCL_DEBUG"));
   spec.spec.hyperparameters = {{"sagemaker_mpi_enabled", "false"}};
   CHECK(with(spec).contains("NCCL_DEBUG"));
+}
+
+TEST_CASE("collectives: hosts on one network have different ports for NCCL's diagnosis") {
+  job::HostSpec spec;
+  spec.devices.gpus = {"nvidia.com/gpu=0"};
+  CHECK(!with(spec).contains("NCCL_RAS_ADDR"));
+  spec.spec.network = job::Network::host;
+  std::set<std::string> all;
+  for (const char* folder : {"/var/lib/muster/jobs/a", "/var/lib/muster/jobs/b"})
+    for (int number = 1; number <= 250; ++number) {
+      spec.job_folder = folder;
+      spec.host = "algo-" + std::to_string(number);
+      const std::string address = with(spec).at("NCCL_RAS_ADDR");
+      REQUIRE(address.starts_with("localhost:"));
+      const int port = std::stoi(address.substr(10));
+      CHECK(port >= 15000);
+      CHECK(port < 20000);
+      all.insert(address);
+    }
+  CHECK(all.size() >= 250);
+  CHECK(with(spec, {{"NCCL_RAS_ADDR", "localhost:7"}}).at("NCCL_RAS_ADDR") == "localhost:7");
+  spec.devices.gpus.clear();
+  CHECK(!with(spec).contains("NCCL_RAS_ADDR"));
 }
 
 TEST_CASE("collectives: hosts with GPUs record what NCCL did, under torch's old and new names") {
