@@ -202,7 +202,7 @@ test-anywhere:  ### the gate in a clone below /tmp, with a space and an umlaut i
 FUZZ_SECONDS ?= 60
 FUZZERS := hyperparameters resource_config archive messages api_request create_job authorization \
   aws_chunked s3_request cbor gunzip image_document image_layer image_policy journal registry_login \
-  registry_request slurm_text stack_template terminal unwind yaml
+  registry_request slurm_text stack_template terminal torch_dump unwind yaml
 .PHONY: fuzz
 fuzz: packages-demo packages-fuzz build/fuzz/build.ninja  ### each fuzzer for FUZZ_SECONDS (60); what it finds is kept in fuzz/found
 	cmake --build --preset fuzz -j$(JOBS)

@@ -160,6 +160,14 @@ bool waits_for_gpu(const job::StackFrame& call) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
+/// Each host knows its own ranks.
+job::FlightReport flights_of(const std::vector<job::HostStacks>& hosts) {
+  std::vector<job::Flight> all;
+  for (const job::HostStacks& host : hosts)
+    all.insert(all.end(), host.flights.begin(), host.flights.end());
+  return job::flight_report(all);
+}
+
 }  // namespace
 
 std::vector<Stander> standers_of(const std::vector<job::HostStacks>& hosts) {
@@ -273,6 +281,7 @@ std::string stack_text(const std::vector<job::HostStacks>& hosts) {
       if (std::find(told.begin(), told.end(), line) == told.end()) told.push_back(line);
   for (std::size_t i = 0; i < std::min(told.size(), job::nccl_lines_max); ++i)
     text += "NCCL: " + told[i] + "\n";
+  for (const std::string& line : flights_of(hosts).lines) text += "Flight Recorder: " + line + "\n";
   return text;
 }
 
@@ -290,8 +299,10 @@ std::string gpu_wait_text(const std::vector<job::HostStacks>& hosts) {
   const std::string names = names_of(all, who);
   const bool are_several = names.starts_with("ranks ") || names.find(", ") != std::string::npos;
   const std::string text = names + (are_several ? " wait" : " waits") + " for the GPU";
-  if (known == Collectives::open)
+  const job::FlightReport flights = flights_of(hosts);
+  if (known == Collectives::open || flights.differs)
     return text + ", in a collective operation that not all ranks have started";
+  if (flights.waits) return text + ", in a collective operation";
   if (known == Collectives::none)
     return text + ", in a kernel or a transfer: no rank has started a collective operation";
   return text + "; whether in a collective operation or in another kernel is unknown";

@@ -102,6 +102,17 @@ TEST_CASE("stack tree: ranks that wait for their GPUs, and what NCCL says of it"
   CHECK(gpu_wait_text(hosts) ==
         "rank 0 waits for the GPU, in a collective operation that not all ranks have started");
   CHECK(stack_text(hosts).ends_with("NCCL: communicator 0x1f of 3 ranks: rank 1 is missing\n"));
+  // PyTorch's Flight Recorder says it, too.
+  hosts[0].nccl = hosts[1].nccl = {};
+  using State = job::Flight::State;
+  hosts[0].flights = {{0, "0 (default_pg)", 2, "all_reduce", 12, State::started}};
+  CHECK(gpu_wait_text(hosts) == "rank 0 waits for the GPU, in a collective operation");
+  hosts[1].flights = {{1, "0 (default_pg)", 2, "all_reduce", 11, State::completed}};
+  CHECK(gpu_wait_text(hosts) ==
+        "rank 0 waits for the GPU, in a collective operation that not all ranks have started");
+  CHECK(stack_text(hosts).ends_with(
+      "Flight Recorder: group 0 (default_pg) of 2 ranks: rank 0 waits in all_reduce 12, rank 1 "
+      "completed all_reduce 11\n"));
   // A line of PyTorch's own that waits; a function of the program that only has such a name.
   hosts[0].processes = {process(5, 0, {thread({"main", "cudaStreamSynchronize"})})};
   CHECK(gpu_wait_text(hosts).empty());

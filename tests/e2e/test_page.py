@@ -12,6 +12,7 @@ from fit import in_host
 from lab import SM
 from page import SECONDS, Served, page_server
 from terminal import on_terminal
+from test_stacks import FLIGHTS, FLIGHTS_SHOWN, RAS
 
 pytestmark = [pytest.mark.page, pytest.mark.skipif(not HAS_BROWSER, reason=WHY_NOT)]
 LINES = 5000
@@ -285,6 +286,26 @@ def test_stacks_of_a_running_job_are_shown_when_they_are_asked_for(served, brows
         assert "waits.py" in browser.run("return document.querySelector('main').innerText")
     finally:
         served.sm("stop", "--wait", "stacks")
+
+
+@pytest.mark.parametrize(
+    ("script", "want"),
+    [
+        (RAS, "NCCL: communicator 0x1f of 2 ranks: AllReduce: rank 0 started 2, rank 1 started 1"),
+        (FLIGHTS, FLIGHTS_SHOWN),
+    ],
+)
+def test_what_ranks_wait_for_is_shown_with_the_stacks(served, browser, script, want):
+    name = want.split(":")[0].replace(" ", "-")
+    (served.folder / "collective.py").write_text(script)
+    served.sm("submit", "collective.py", "--name", name)
+    try:
+        browser.open(f"{served.server.url}/ui/jobs/{name}?phases=open")
+        browser.wait_text("begun")
+        browser.click_text("Show stacks of all ranks")
+        browser.wait_text(want)
+    finally:
+        served.sm("stop", "--wait", name)
 
 
 def test_what_a_job_leaves_is_listed_and_comes_as_files(served, browser):

@@ -49,6 +49,29 @@ while True:
     peer.sendall(b"SERVER PROTOCOL 2\\nOK\\nOK\\n" + json.dumps(answer).encode() + b"\\n")
     peer.close()
 """
+# Dumps of PyTorch's Flight Recorder: rank 1 has not started the operation in which rank 0 waits. A
+# third file names a function, which reading it must not call.
+FLIGHTS = """
+import pathlib, pickle, select
+def operation(number, state):
+    return {"process_group": ("0", "default_pg"), "collective_seq_id": number, "state": state,
+            "profiling_name": "nccl:all_reduce", "is_p2p": False}
+def dump(rank, *operations):
+    groups = {"0": {"name": "0", "desc": "default_pg", "ranks": "[0, 1]"}}
+    whole = {"version": "2.10", "pg_config": groups, "entries": list(operations)}
+    (folder / f"rank_{rank}").write_bytes(pickle.dumps(whole, 2))
+folder = pathlib.Path("/opt/ml/output/data/nccl")
+folder.mkdir(parents=True)
+dump(0, operation(11, "completed"), operation(12, "started"))
+dump(1, operation(11, "completed"))
+(folder / "rank_2").write_bytes(b"cos\\nsystem\\n(S'touch /opt/ml/output/data/called'\\ntR.")
+print("begun", flush=True)
+select.select([], [], [])
+"""
+FLIGHTS_SHOWN = (
+    "Flight Recorder: group 0 (default_pg) of 2 ranks: rank 0 waits in all_reduce 12, "
+    "rank 1 completed all_reduce 11"
+)
 
 
 def stacks(machine, job: str, *words: str) -> str:
@@ -116,6 +139,17 @@ def test_what_nccl_says_is_shown(machine):
     (host,) = json.loads(stacks(machine, "still", "--json"))["hosts"]
     assert host["nccl"]["collectives"] == "open", host
     stop(machine, fit)
+
+
+def test_what_the_flight_recorder_dumped_is_shown(machine):
+    fit = machine.fit(FLIGHTS, "--name", "still")
+    all_say(fit, 1, "begun")
+    text = stacks(machine, "still")
+    assert text.endswith(FLIGHTS_SHOWN + "\n"), text
+    (host,) = json.loads(stacks(machine, "still", "--json"))["hosts"]
+    assert [each["rank"] for each in host["flights"]] == [0, 1], host
+    stop(machine, fit)
+    assert not list(machine.output.rglob("called"))
 
 
 def test_py_spy_is_that_of_the_jobs_own_python_environment(machine):

@@ -186,6 +186,7 @@ Json to_json(const HostStacks& stacks) {
   for (const ProcessStacks& each : stacks.processes) processes.push_back(to_json(each));
   if (!stacks.trouble.empty()) json["trouble"] = shortened(stacks.trouble);
   if (stacks.nccl != NcclReport{}) json["nccl"] = to_json(stacks.nccl);
+  if (!stacks.flights.empty()) json["flights"] = to_json(stacks.flights);
   return json;
 }
 
@@ -194,7 +195,8 @@ std::string encode(const HostStacks& stacks) {
                                  .processes = {},
                                  .net_bytes = stacks.net_bytes,
                                  .trouble = stacks.trouble,
-                                 .nccl = stacks.nccl});
+                                 .nccl = stacks.nccl,
+                                 .flights = stacks.flights});
   Json& processes = json["processes"];
   std::size_t bytes = to_text(json).size() + left_out_bytes_max;
   for (const ProcessStacks& each : stacks.processes) {
@@ -216,6 +218,7 @@ Result<HostStacks> host_stacks_from_json(const Json& json) {
   stacks.net_bytes = json.contains("net_bytes") ? TRY(number(json, "net_bytes")) : -1;
   stacks.trouble = TRY(text(json, "trouble"));
   if (json.contains("nccl")) stacks.nccl = TRY(nccl_report_from_json(json["nccl"]));
+  if (json.contains("flights")) stacks.flights = TRY(flights_from_json(json["flights"]));
   const Json& processes = list(json, "processes");
   if (processes.size() > stack_processes_max)
     return invalid_stacks("at most 256 processes on a host");

@@ -8,6 +8,7 @@
 
 #include "base/json.h"
 #include "base/result.h"
+#include "job/wire/flight_record.h"
 #include "job/wire/nccl_report.h"
 
 namespace muster::job {
@@ -70,9 +71,10 @@ std::size_t calls_that_wait(const std::vector<StackFrame>& calls);
 struct HostStacks {
   std::string host;
   std::vector<ProcessStacks> processes;
-  std::int64_t net_bytes = -1;  ///< Sent and received by the host since its start; -1: not known.
-  std::string trouble;          ///< Why there are no processes, or not all; empty: all is there.
-  NcclReport nccl{};            ///< About all ranks of its communicators, also on other hosts.
+  std::int64_t net_bytes = -1;    ///< Sent and received by the host since its start; -1: not known.
+  std::string trouble;            ///< Why there are no processes, or not all; empty: all is there.
+  NcclReport nccl{};              ///< About all ranks of its communicators, also on other hosts.
+  std::vector<Flight> flights{};  ///< The host's own ranks.
 
   bool operator==(const HostStacks&) const = default;
 };

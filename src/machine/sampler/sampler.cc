@@ -23,6 +23,7 @@
 #include "base/process/rootless.h"
 #include "base/text.h"
 #include "command/line.h"
+#include "machine/sampler/flights.h"
 #include "machine/sampler/looks.h"
 #include "machine/sampler/merged.h"
 #include "machine/sampler/native.h"
@@ -139,9 +140,14 @@ class Sampling {
         co_await ask_ras(programs_.loop(), *std::exchange(ras_, std::nullopt), ras_max);
     nccl_ = job::nccl_report_from(answer);
   }
+  /// A look for progress does not need them.
+  void look_at_flights(pid_t init) {
+    if (calls_ != job::Calls::moves) flights_ = read_flights(init);
+  }
   job::HostStacks stacks() const {
     job::HostStacks stacks;
     stacks.nccl = nccl_;
+    stacks.flights = flights_;
     stacks.net_bytes = net_bytes_;
     for (const Found& each : found_) stacks.processes.push_back(each.told);
     if (without_native_ > 0)
@@ -246,6 +252,7 @@ class Sampling {
   job::Calls calls_;
   std::optional<RasWay> ras_;
   job::NcclReport nccl_;
+  std::vector<job::Flight> flights_;
   std::size_t next_ = 0;
   std::map<pid_t, NativeProcess> below_python_;         ///< Native calls of Python processes.
   std::map<pid_t, std::vector<std::int64_t>> numbers_;  ///< Threads' numbers, as reported.
@@ -253,7 +260,7 @@ class Sampling {
   std::string why_not_native_;  ///< The first of them.
 };
 
-loop::Task<> sample(loop::Loop& loop, Sampling& sampling) {
+loop::Task<> sample(loop::Loop& loop, Sampling& sampling, pid_t init) {
   co_await sampling.look_natively();
   give_up_priority();
   loop::Tasks workers(loop);
@@ -262,6 +269,7 @@ loop::Task<> sample(loop::Loop& loop, Sampling& sampling) {
   for (std::size_t i = 0; i < count; ++i) workers.start(sampling.work());
   workers.start(sampling.ask_nccl());
   co_await workers.join();
+  sampling.look_at_flights(init);
   loop.stop();
 }
 
@@ -299,7 +307,7 @@ int sampler_main(const Args& args, const Env& env) {
                             : job::Calls::python,
                     std::move(ras));
   loop::Tasks tasks(loop);
-  tasks.start(sample(loop, sampling));
+  tasks.start(sample(loop, sampling, root));
   loop.run();
   const Result<void> told = write_all(STDOUT_FILENO, job::encode(sampling.stacks()));
   return told ? 0 : exit_failed;
