@@ -1,14 +1,18 @@
 """tools/gpu-check with stand-ins for a card and its driver: no test has a GPU."""
 
+import contextlib
 import json
 import os
 import pathlib
+import re
+import shutil
 import subprocess
 import sys
 
 import pytest
 from fit import GUARD_SECONDS
 from lab import REPOSITORY, SM, VENV
+from test_gpu_faults import mounted
 from test_gpus import StandIns
 
 pytestmark = pytest.mark.gpu
@@ -28,6 +32,19 @@ def used():
 if sys.argv[1] == "--list-gpus":
     print("GPU 0: STAND-IN (UUID: GPU-0)")
     sys.exit()
+def holders():
+    """The machine's numbers of processes with locks, and what they hold."""
+    locks = [line.split() for line in pathlib.Path("/proc/locks").read_text().splitlines()]
+    pids = {{words[5].split(":")[2]: words[4] for words in locks if words[1] == "FLOCK"}}
+    for path in pathlib.Path("FOLDER/state").iterdir():
+        if pid := pids.get(str(path.stat().st_ino)):
+            yield f"00000000:00:06.0, {{pid}}, {{int(path.read_text() or 0)}}"
+if sys.argv[1] == "-q":
+    sys.stdout.write(pathlib.Path("FOLDER/health").read_text())
+    sys.exit()
+while sys.argv[1].startswith("--query-compute-apps="):
+    print("\\n".join(holders()), flush=True)
+    time.sleep(1)
 query = [word.split("=")[1].split(",") for word in sys.argv if word.startswith("--query-gpu=")]
 if not query:
     sys.exit(1)
@@ -80,7 +97,8 @@ def check(machine, standins: pathlib.Path, *words) -> tuple[int, dict[str, dict]
 def test_every_part_passes_or_says_why_it_cannot_run(machine, standins):
     code, parts, table = check(machine, standins)
     results = {name: each["result"] for name, each in parts.items()}
-    skipped = {"devices", "torch", "nccl", "compile", "image", "cdi", "xid", "memory"}
+    skipped = {"devices", "torch", "nccl", "compile", "image", "cdi", "xid", "memory", "ras",
+               "health"}  # fmt: skip
     assert code == 0 and "FAILED" not in results.values(), table
     assert {name for name, result in results.items() if result == "skipped"} <= skipped, table
     assert all(parts[name]["text"] for name in skipped), table
@@ -88,6 +106,30 @@ def test_every_part_passes_or_says_why_it_cannot_run(machine, standins):
     assert parts["figures"]["text"] == "100%, 2048 MiB; nvidia-smi: 100%, 2048 MiB"
     assert parts["kill"]["text"].startswith("4096 MiB are free ")
     assert table.count("\n") == 1 + len(parts), table
+
+
+def test_verdicts_name_the_error_and_the_holder(machine, standins, tmp_path):
+    """With a stand-in for the kernel's log, and one for the driver's folder in /proc."""
+    driver = standins / "driver"
+    place = driver / "nvidia/gpus/0000:00:06.0"
+    place.mkdir(parents=True)
+    (place / "information").write_text("Bus Location: \t 0000:00:06.0\nDevice Minor: \t 0\n")
+    shutil.copy(REPOSITORY / "tests/data/nvidia_smi_h100.txt", standins / "health")
+    os.mkfifo(standins / "kmsg", 0o600)
+    whole = tmp_path / "proc"
+    whole.mkdir()
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(mounted("proc", whole, "-t", "proc"))
+        stack.enter_context(mounted(driver, "/proc/driver"))
+        stack.enter_context(mounted(standins / "kmsg", "/dev/kmsg"))
+        log = stack.enter_context(open(standins / "kmsg", "r+b", buffering=0))
+        log.write(b"4,8,9,-;NVRM: Xid (PCI:0000:00:06): 31, pid=596, name=python3, MMU Fault\n")
+        code, parts, table = check(machine, standins, "xid", "memory", "health")
+    assert code == 0, table
+    assert "illegal memory access by the program (Xid 31)" in parts["xid"]["text"], table
+    found = r"memory of GPU 0, \d+ s before: .*5\.3 GiB by process \d+ outside the job"
+    assert re.search(found, parts["memory"]["text"]), table
+    assert parts["health"]["text"].startswith("sm doctor: healthy"), table
 
 
 def test_a_part_runs_alone_and_a_failure_is_one(machine, standins):
@@ -110,7 +152,7 @@ def test_an_unknown_part_and_a_machine_without_a_card():
 
     assert "unknown part: nothing" in run("nothing").stderr
     listed = run("--list").stdout.splitlines()
-    assert len(listed) == 16 and listed[0].startswith("devices ")
+    assert len(listed) == 19 and listed[0].startswith("devices ")
     none = run("devices", "cuda")
     assert none.returncode == 2
     assert none.stdout.count("skipped") == 2 and "nvidia-smi names no card" in none.stdout

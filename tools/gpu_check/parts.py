@@ -52,6 +52,16 @@ assert (numbers == size * (size + 1) / 2).all().item()
 dist.destroy_process_group()
 print("passed:", size, "ranks")
 """
+RAS = """
+import select, torch
+import torch.distributed as dist
+torch.cuda.set_device(0)
+dist.init_process_group("nccl", device_id=torch.device("cuda:0"))
+print("waits", flush=True)
+select.select([], [], [])
+"""
+COST_SECONDS = 10
+COST_PERCENT_MAX = 1.0
 IMAGE = HERE / "image.tar"
 START_RUNS = 3
 START_SLOWER_SECONDS = 2.0
@@ -186,20 +196,23 @@ def read_now(program) -> str:
 
 
 def xid(bench: Bench) -> str:
-    if bench.standins:
-        raise Skipped("stand-ins write nothing into the kernel's log")
+    """As a rank of torchrun, where PyTorch is there."""
+    bench.needs_standin("kmsg", "stand-ins write nothing into the kernel's log")
     if not os.access("/dev/kmsg", os.R_OK):
         raise Skipped("/dev/kmsg cannot be read")
-    text = bench.cuda("wild").end(1)
-    if "Xid 31" not in text:
+    is_rank = bench.has_torch()
+    text = bench.cuda("wild", *(["--torchrun"] if is_rank else [])).end(1)
+    found = re.search(r"failed:[^\n]*Xid 31[^\n]*", text)
+    if not found:
         raise Failed(f"the verdict does not name Xid 31\n{text}")
-    return re.search(r"[^\n]*Xid 31[^\n]*", text)[0].strip()
+    if is_rank and "rank 0" not in found[0]:
+        raise Failed(f"the verdict does not name the rank\n{text}")
+    return found[0].removeprefix("failed:").strip()
 
 
 def memory(bench: Bench) -> str:
     """Another process holds two thirds of the card."""
-    if bench.standins:
-        raise Skipped("the stand-in of the driver does not know processes")
+    bench.needs_standin("driver", "the stand-in of the driver does not know processes")
     before = bench.cards()[0]
     holder = bench.bare("hold", "--mib", before["total"] * 2 // 3)
     holder.read("holds")
@@ -208,6 +221,51 @@ def memory(bench: Bench) -> str:
     if "out of memory" not in text or not found:
         raise Failed(f"the verdict names no holder\n{text}")
     return found[0]
+
+
+def processes(bench: Bench) -> str:
+    """What listing the processes on cards costs, as muster does it while a host with GPUs runs."""
+    tool = bench.start("nvidia-smi", "--query-compute-apps=gpu_bus_id,pid,used_gpu_memory",
+                       "--format=csv,noheader,nounits", "--loop=5")  # fmt: skip
+    holder = bench.cuda("hold", "-p", "mib=64")
+    holder.read("holds")
+    bench.wait(6)  # A list, at least: its start is not counted.
+    before = processor_seconds(tool.process.pid)
+    bench.wait(COST_SECONDS)
+    percent = 100 * (processor_seconds(tool.process.pid) - before) / COST_SECONDS
+    if tool.process.poll() is not None:
+        raise Failed(f"nvidia-smi ended\n{tool.read()}")
+    if percent > COST_PERCENT_MAX:
+        raise Failed(f"{percent:.2f} % of a processor, expected at most {COST_PERCENT_MAX} %")
+    return f"a list of processes each 5 s costs {percent:.2f} % of a processor"
+
+
+def processor_seconds(pid: int) -> float:
+    words = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def health(bench: Bench) -> str:
+    """`sm doctor` on the card: another part of this run may have caused an Xid."""
+    bench.needs_standin("health", "the stand-in of the driver does not know its card's health")
+    checks = json.loads(bench.run("sm", "doctor", "--json"))["checks"]
+    said = {each["what"]: each for each in checks}
+    if "gpu health" not in said or not said["gpu health"]["good"]:
+        raise Failed(f"sm doctor does not call the card healthy: {said.get('gpu health')}")
+    return "sm doctor: healthy" + "".join(f"; {each['found']}" for what, each in said.items()
+                                          if what == "gpu health" and each["found"])  # fmt: skip
+
+
+def ras(bench: Bench) -> str:
+    bench.needs_torch()
+    name = f"gpu-check-ras-{os.getpid()}"
+    job = bench.fit(bench.script("ras", RAS), "--python", bench.python, "--torchrun", name=name)
+    job.read("waits")
+    [host] = json.loads(bench.run("sm", "stacks", name, "--json"))["hosts"]
+    told = host.get("nccl", {}).get("collectives")
+    if told != "none":
+        raise Failed(f"NCCL's service says {told!r}, expected 'none'\n{host}")
+    return "NCCL's diagnostic service answers: no collective operation was started"
 
 
 def stacks(bench: Bench) -> str:
@@ -272,6 +330,9 @@ PARTS = [
     ("figures", 25, "sm top beside nvidia-smi -l 1", figures),
     ("xid", 20, "the verdict of an illegal access names Xid 31", xid),
     ("memory", 45, "the verdict of a full card names who holds it", memory),
+    ("processes", 30, "what the list of processes on cards costs", processes),
+    ("health", 20, "sm doctor calls the card healthy", health),
+    ("ras", 40, "NCCL's diagnostic service answers sm stacks", ras),
     ("stacks", 30, "the stacks of a kernel without end", stacks),
     ("stop", 25, "the card is free after a stop", stop),
     ("kill", 25, "the card is free after kill -9 of sm fit", kill),

@@ -147,11 +147,19 @@ class Bench:
             if not shutil.which(program, path=self.env["PATH"]):
                 raise Skipped(f"{program} is not on PATH")
 
-    def needs_torch(self, more: str = "") -> None:
+    def needs_standin(self, name: str, why: str) -> None:
+        """Without a card, the part needs this in the folder of stand-ins."""
+        if self.standins and not (pathlib.Path(self.standins) / name).exists():
+            raise Skipped(why)
+
+    def has_torch(self, more: str = "") -> bool:
         code = f"import torch{more}; raise SystemExit(not torch.version.cuda)"
         program = self.start(self.python, "-c", code)
         program.read()
-        if program.process.wait() != 0:
+        return program.process.wait() == 0
+
+    def needs_torch(self, more: str = "") -> None:
+        if not self.has_torch(more):
             what = "PyTorch with CUDA" + (" and Triton" if more else "")
             raise Skipped(f"{self.python} has no {what}")
 
