@@ -19,6 +19,7 @@ using State = Flight::State;
 using Value = PlainPickle::Value;
 
 constexpr std::size_t entries_max = 100'000;
+constexpr std::size_t fields_max = 64;  ///< PyTorch's entries have about 20 fields.
 constexpr std::size_t lines_max = 20;
 constexpr int rank_max = 1'000'000;
 constexpr const char* state_names[] = {"completed", "scheduled", "started"};
@@ -94,6 +95,7 @@ Result<std::vector<Flight>> flights_from(int rank, std::string_view dump) {
   std::map<std::string, Flight> found;  // By the group's name.
   for (std::size_t i = 0; i < std::min(entries.size(), entries_max); ++i) {
     const Value entry = entries[i];
+    if (entry.size() > fields_max) continue;  // A field is looked for among all of them.
     const std::optional<Named> group = group_in(entry);
     const std::optional<std::int64_t> number = entry.at("collective_seq_id").whole();
     if (!group || !number || entry.at("is_p2p").flag().value_or(false)) continue;
@@ -102,13 +104,15 @@ Result<std::vector<Flight>> flights_from(int rank, std::string_view dump) {
     if (flight.state != State::completed) continue;
     flight = {.rank = rank,
               .group = group->label,
-              .size = count_ranks(groups.at(group->name)),
               .operation = operation_in(entry),
               .number = *number,
               .state = state_named(text_in(entry.at("state")))};
   }
   std::vector<Flight> flights;
-  for (auto& [name, flight] : found) flights.push_back(std::move(flight));
+  for (auto& [name, flight] : found) {
+    flight.size = count_ranks(groups.at(name));
+    flights.push_back(std::move(flight));
+  }
   return flights;
 }
 

@@ -87,6 +87,18 @@ TEST_CASE("flights: a dump of another form has none, and text that is no dump is
   CHECK(flights_from(0, std::string("N."))->empty());
   CHECK(!flights_from(0, "version 2.10"));
   CHECK(!flights_from(0, ""));
+  // A dict with more fields than PyTorch's has none of them.
+  const auto text = [](const std::string& of) {
+    return std::string("\x8c") + static_cast<char>(of.size()) + of;
+  };
+  std::string fields =
+      text("collective_seq_id") + "K\x01" + text("process_group") + text("0") + text("") + "\x86";
+  const auto dump_of = [&](const std::string& entry) {
+    return "}(" + text("entries") + "](}(" + entry + "ueu.";
+  };
+  CHECK(flights_from(0, dump_of(fields))->size() == 1);
+  for (int i = 0; i < 100; ++i) fields += text(std::to_string(i)) + "N";
+  CHECK(flights_from(0, dump_of(fields))->empty());
   const std::string whole = dump(0);
   CHECK(!flights_from(0, whole.substr(0, whole.size() / 2)));
 }
