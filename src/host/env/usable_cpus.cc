@@ -1,20 +1,15 @@
 #include "host/env/usable_cpus.h"
 
-#include <sched.h>
-#include <unistd.h>
-
 #include <algorithm>
 
 #include "base/fd.h"
+#include "base/process/placement.h"
 #include "base/text.h"
 
 namespace muster::env {
 
 int usable_cpus() {
-  int count = static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
-  cpu_set_t allowed;  // Too small on a machine with more than 1,024 processors: then all count as
-                      // allowed.
-  if (::sched_getaffinity(0, sizeof(allowed), &allowed) == 0) count = CPU_COUNT(&allowed);
+  const int count = static_cast<int>(own_cpus().size());
   const Result<std::string> quota = read_file("/sys/fs/cgroup/cpu.max");
   return cpus_of_quota(quota ? *quota : "", std::max(count, 1));
 }
