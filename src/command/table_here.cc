@@ -23,6 +23,14 @@ const Flag spares_flag = {
 const Flag preflight_flag = {
     "--preflight", "",
     "before the job starts, test its nodes and links and report outliers; an error ends the job"};
+const Flag numa_flag = {
+    "--numa",
+    "MODE",
+    "run hosts with GPUs on the CPUs next to their GPUs (auto), or on all CPUs (off) (default: "
+    "auto)",
+    "",
+    false,
+    "auto off"};
 const Flag slurm_flag = {
     "--slurm", "NAME=VALUE",
     "sbatch option, e.g. partition, account, qos or constraint; or muster's option address or sm",
@@ -71,6 +79,7 @@ std::vector<Flag> fit_flags() {
         "memory limit per host, e.g. 512m or 2g (default: all memory that jobs may use)"},
        {"--cpus", "N", "CPU limit per host, e.g. 2 or 1.5 (default: all CPUs)"},
        {"--gpus", "N", "number of GPUs reserved for each host (default: none)"},
+       numa_flag,
        {"--shm-size", "SIZE",
         "size of /dev/shm, e.g. 8g (default: 1g, or half of the host's memory if it has GPUs)"},
        {"--volume-size", "GIB", "disk limit per host in GiB, including inputs (default: no limit)"},

@@ -61,6 +61,8 @@ std::vector<Page> pages_internal() {
            {{"--lifeline", "FD", "file descriptor that closes when the parent process exits"},
             {"--variables", "FILE",
              "environment variables for the program, which override those of this process"},
+            {"--cpus", "LIST", "run on these CPUs, e.g. 0-15"},
+            {"--memory-nodes", "LIST", "prefer memory of these NUMA nodes, e.g. 0"},
             {"--everyone", "",
              "send signals to all processes, and wait for all of them when the job is stopped"}},
        .exits = {{"N", "the program's exit code"}, {"2", "usage error"}},

@@ -29,6 +29,20 @@ inline constexpr const char* jobs_cgroup = "/muster";
 /// The most memory that a steward may allocate, and likewise the upload of a job's results.
 inline constexpr std::int64_t steward_memory_max = std::int64_t{256} << 20;
 
+/// In a job's environment: `numa_off`, or NearGpus::ranks from the host's steward.
+inline constexpr const char* numa_variable = "MUSTER_NUMA";
+inline constexpr const char* numa_off = "off";
+
+/// Where a host is next to its GPUs (os/devices/numa.h), as text.
+struct NearGpus {
+  std::string cpus{};   ///< "0-15"; empty: the host stays where it is.
+  std::string nodes{};  ///< "0", those of its GPUs.
+  std::string ranks{};  ///< For each GPU its node and the processors there: "0:0-15 1:16-31".
+  std::string note{};   ///< For people; empty: nothing to say.
+
+  bool operator==(const NearGpus&) const = default;
+};
+
 /// What one steward of this machine needs to run one host of a job: the message from the local
 /// engine to its stewards, in a file of mode 0600 (docs/protocols/steward.md). No other component
 /// uses it.
@@ -60,6 +74,7 @@ struct HostSpec {
   /// The byte of the host's journal where this attempt's records begin.
   std::int64_t journal_from = 0;
   HostDevices devices;  ///< Given to this host.
+  NearGpus near;        ///< The steward finds it itself: it is no part of the message.
 
   bool operator==(const HostSpec&) const = default;
 };

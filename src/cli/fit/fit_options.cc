@@ -20,7 +20,7 @@ struct FitWords {
   std::string script, image, policy, source_folder, hosts;
   LaunchWords launch;
   std::string output, checkpoints, name, python, timeout, max_wait, hang_after, retries, spares,
-      grace, memory, cpus, gpus, shm_size, network, volume_size, pip_conf, engine;
+      grace, memory, cpus, gpus, numa, shm_size, network, volume_size, pip_conf, engine;
   std::vector<std::string> slurm, inputs, bound, hyperparameters, texts, environment, metrics;
   ValueFiles files;
   bool overwrite = false, keep = false, detach = false, json = false, raw = false, verbose = false,
@@ -52,6 +52,7 @@ void bind(command::Line& line, FitWords& words) {
   line.text("--memory", words.memory);
   line.text("--cpus", words.cpus);
   line.text("--gpus", words.gpus);
+  line.text("--numa", words.numa);
   line.text("--shm-size", words.shm_size);
   line.text("--volume-size", words.volume_size);
   line.text("--network", words.network);
@@ -159,6 +160,7 @@ Result<FitOptions> options_from(FitWords words, Args arguments) {
   options.cpu_millis =
       TRY(thousandths("--cpus", words.cpus, job::cpu_millis_min, job::cpu_millis_max, 0));
   options.gpus = TRY(whole_number("--gpus", words.gpus, job::gpus_max, 0));
+  options.near_gpus = words.numa != "off";
   options.shm_bytes = TRY(byte_count("--shm-size", words.shm_size, job::shm_bytes_min, 0));
   options.volume_gib =
       TRY(whole_number("--volume-size", words.volume_size, job::volume_gib_max, 0));

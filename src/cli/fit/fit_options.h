@@ -57,6 +57,7 @@ struct FitOptions {
   std::int64_t cpu_millis = 0;    ///< Each host's; 0: no limit.
   int gpus = 0;                   ///< Each host's own.
   std::int64_t volume_gib = 0;    ///< Each host's on disk; 0: no limit.
+  bool near_gpus = true;          ///< Hosts run next to their GPUs, where they can.
   std::int64_t shm_bytes = 0;     ///< 0: the default.
   job::Network network = job::Network::nat;
   bool encrypted = false;  ///< EnableInterContainerTrafficEncryption.

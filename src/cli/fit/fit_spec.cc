@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "job/host_spec.h"
 #include "job/ml_paths.h"
 
 namespace muster::cli {
@@ -56,6 +57,7 @@ Result<job::Spec> fit_spec(const FitOptions& options, const Places& places,
   // of it, --env MUSTER_TRAINING_LOG=1 with the job's environment.
   if (!options.verbose) spec.environment.insert_or_assign("MUSTER_TRAINING_LOG", std::string("0"));
   if (options.preflight) spec.environment["MUSTER_PREFLIGHT"] = "full";
+  if (!options.near_gpus) spec.environment[job::numa_variable] = job::numa_off;
   for (const auto& [key, value] : options.environment) spec.environment[key] = value;
   // docs/protocols/environment.md: `train` appends these to the script's arguments.
   if (places.script.empty())

@@ -119,6 +119,9 @@ TEST_CASE("fit: hosts' limits are read as Docker's") {
   CHECK(good({"t.py", "--cpus", "2"}).cpu_millis == 2000);
   CHECK(good({"t.py", "--gpus", "2"}).gpus == 2);
   CHECK(good({"t.py"}).gpus == 0);
+  CHECK(good({"t.py"}).near_gpus);
+  CHECK(good({"t.py", "--numa", "auto"}).near_gpus);
+  CHECK(!good({"t.py", "--numa", "off"}).near_gpus);
   CHECK(good({"t.py", "--cpus", "0.25"}).cpu_millis == 250);
   CHECK(good({"t.py"}).cpu_millis == 0);
   CHECK(good({"t.py"}).network == job::Network::nat);

@@ -82,6 +82,7 @@ void KeptJob::lines(const std::string& host, UnixMillis time, const job::Lines& 
 
 void KeptJob::log(const std::string& host, UnixMillis time, const job::LogLine& line) {
   see(host);
+  record_->take(host, line);
   shown_.log(host, time, line);
 }
 

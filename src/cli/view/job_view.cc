@@ -176,6 +176,15 @@ std::string stewards_text(const Json& job) {
   return join(each, ", ");
 }
 
+/// A line for each host with GPUs.
+std::string numa_text(const Json& near) {
+  std::vector<std::string> lines;
+  for (const auto& [host, text] : near.items())
+    if (text.is_string())
+      lines.push_back(visible_line(host) + ": " + visible_line(text.get<std::string>()));
+  return join(lines, "\n");
+}
+
 /// A URL; of a folder of this machine its path.
 std::string place_text(const std::string& url) {
   return visible_line(url.starts_with(file_scheme) ? url.substr(file_scheme.size()) : url);
@@ -229,6 +238,7 @@ Fields head_fields(const Json& job, bool colour) {
                            visible_line(member_text(slurm, "Name")) + "\n" + slurm_text(job));
   if (!has_ended(job)) field("Waits for", visible_line(member_text(slurm, "Reason")));
   field("Stewards", stewards_text(job));
+  field("NUMA", numa_text(member(job, "MusterNuma")));
   field("Network", visible_line(member_text(job, "MusterNetwork")));
   for (const Json& note : member(job, "MusterNotes"))
     if (note.is_string()) field("Note", visible_line(note.get<std::string>()));

@@ -163,6 +163,16 @@ Json mounts(const job::HostSpec& spec, const Facts& facts) {
   return all;
 }
 
+/// The first process, without what it runs. All others inherit its place.
+Args init_line(const job::HostSpec& spec, const Facts& facts) {
+  Args words = {sm_path(spec), "init", "--lifeline", std::to_string(lifeline_fd)};
+  if (!facts.is_near_gpus) return words;
+  // A set of processors that are the host's own is its control group's matter.
+  if (facts.cpus.empty()) words.insert(words.end(), {"--cpus", spec.near.cpus});
+  words.insert(words.end(), {"--memory-nodes", spec.near.nodes});
+  return words;
+}
+
 /// The program that PID 1 starts: the job's entry point, the image's entry point, or `train`.
 Args host_command(const job::HostSpec& spec) {
   if (spec.spec.image)
@@ -439,7 +449,7 @@ Command first_process(const job::HostSpec& spec, const Facts& facts) {
   // the file.
   if (has_own_entry(spec, facts)) job::take_host_settings(command.env);
   if (!command.argv.empty()) return command;
-  command.argv = {sm_path(spec), "init", "--lifeline", std::to_string(lifeline_fd)};
+  command.argv = init_line(spec, facts);
   // `train` stops its ranks itself; other programs may not forward a stop signal.
   if (has_own_entry(spec, facts)) command.argv.push_back("--everyone");
   command.argv.push_back("--");
@@ -448,9 +458,10 @@ Command first_process(const job::HostSpec& spec, const Facts& facts) {
   return command;
 }
 
-Command first_process_in(const job::HostSpec& spec, Command enter) {
+Command first_process_in(const job::HostSpec& spec, const Facts& facts, Command enter) {
   Command command = std::move(enter);
-  Args argv = {sm_path(spec), "init", "--lifeline", std::to_string(lifeline_fd), "--"};
+  Args argv = init_line(spec, facts);
+  argv.emplace_back("--");
   argv.insert(argv.end(), command.argv.begin(), command.argv.end());
   argv.insert(argv.end(),
               {sm_path(spec), "init", "--variables", job::host_variables_path, "--everyone", "--"});
@@ -553,6 +564,7 @@ Env host_environment(const job::HostSpec& spec) {
     env["MUSTER_NUM_CPUS"] = std::to_string(cpus_of(millis));
   set_collectives(spec, interface_of(spec), env);
   if (!spec.devices.gpus.empty()) env["MUSTER_NUM_GPUS"] = std::to_string(spec.devices.gpus.size());
+  if (!spec.near.ranks.empty()) env[job::numa_variable] = spec.near.ranks;
   if (!spec.spec.s3.ca_file.empty()) env["AWS_CA_BUNDLE"] = ca_path;
   if (!spec.spec.pip_conf.empty()) env["PIP_CONFIG_FILE"] = pip_conf_path;
   for (const auto& [name, value] : spec.spec.environment) env[name] = value;

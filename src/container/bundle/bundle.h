@@ -27,6 +27,7 @@ struct Facts {
   HostLimits limits;
   std::string
       cpus;  ///< The host's own processors, as cpu_list() names them; empty: all, shared by time.
+  bool is_near_gpus = false;            ///< The host runs and has memory where HostSpec::near says.
   std::int64_t processors = 1;          ///< The machine's.
   std::uint64_t open_files_max = 1024;  ///< The steward's own hard limit.
   Args args;  ///< The command of PID 1; empty: `sm init`, which runs `train`.
@@ -61,7 +62,7 @@ Command first_process(const job::HostSpec& spec, const Facts& facts);
 
 /// As first_process(), for a light host in an image that a program of the machine opens. `enter` is
 /// the command of that program and has its environment. Pure.
-Command first_process_in(const job::HostSpec& spec, Command enter);
+Command first_process_in(const job::HostSpec& spec, const Facts& facts, Command enter);
 /// The job's own variables in the file host_variables_path. `given`: the variables that the machine
 /// sets. Pure.
 std::string host_variables(const job::HostSpec& spec, const Facts& facts, const Env& given);

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json.h"
+#include "base/text.h"
 #include "container/bundle/machine_mounts.h"
 #include "container/bundle/rootfs.h"
 #include "container/bundle/runtime.h"
@@ -320,6 +321,7 @@ TEST_CASE("bundle: a host can open its own devices, and nothing more of the mach
   CHECK(env.at("MUSTER_NUM_GPUS") == "1");
   CHECK(env.count("LD_LIBRARY_PATH") == 0);
   CHECK(host_environment(two_hosts()).count("MUSTER_NUM_GPUS") == 0);
+  CHECK(env.count(job::numa_variable) == 0);
   CHECK(host["process"]["rlimits"].size() == 2);
   spec.devices.locks_memory = true;
   const Json locking = *parse_json(bundle_config(spec, facts()));

@@ -99,7 +99,7 @@ TEST_CASE(
   spec.spec.image->tool = "apptainer";
   spec.spec.environment = {{"TEAM", "blue"}, {"HOME", "/work"}};
   const Command first = first_process_in(
-      spec,
+      spec, {},
       {.argv = {"/usr/bin/apptainer", "exec", "/x.sif"}, .env = {{"USER", "ann"}}, .cwd = {}});
   CHECK(join(first.argv, " ") ==
         "/run/muster/bin/sm init --lifeline 4 -- /usr/bin/apptainer exec /x.sif "

@@ -11,10 +11,13 @@
 #include <cerrno>
 #include <csignal>
 #include <optional>
+#include <tuple>
 #include <variant>
+#include <vector>
 
 #include "base/fd.h"
 #include "base/log.h"
+#include "base/process/placement.h"
 #include "base/text.h"
 #include "base/time.h"
 #include "command/line.h"
@@ -37,6 +40,8 @@ struct InitArgs {
   int lifeline = -1;
   std::string variables;  ///< A file with more variables for the program.
   bool everyone = false;  ///< Signals are for all processes, and a stop waits for all of them.
+  Cpus cpus;              ///< Empty: those of this process; likewise for memory.
+  std::vector<int> memory_nodes;
   Args program;
 };
 
@@ -45,11 +50,22 @@ std::variant<InitArgs, command::Stop> init_args(const Args& args) {
   command::Line line(page);
   InitArgs result;
   std::optional<std::string> lifeline;
+  std::string cpus, memory_nodes;
   line.text("--lifeline", lifeline);
+  line.text("--cpus", cpus);
+  line.text("--memory-nodes", memory_nodes);
   line.text("--variables", result.variables);
   line.flag("--everyone", result.everyone);
   if (std::optional<command::Stop> stop = line.parse(args)) return *std::move(stop);
   result.program = line.rest();
+  for (const auto& [flag, text, list] :
+       {std::tuple("--cpus", &cpus, &result.cpus),
+        std::tuple("--memory-nodes", &memory_nodes, &result.memory_nodes)}) {
+    const std::optional<Cpus> read = cpus_from(*text);
+    if (!read)
+      return command::wrong_line(page, flag + (" " + *text) + ": is not a list like 0-3,8");
+    *list = *read;
+  }
   if (!lifeline) return result;
   const std::optional<std::int64_t> fd = parse_integer(*lifeline);
   if (!fd || *fd < 3 || ::fcntl(static_cast<int>(*fd), F_SETFD, FD_CLOEXEC) != 0)
@@ -57,6 +73,15 @@ std::variant<InitArgs, command::Stop> init_args(const Args& args) {
                                "--lifeline " + *lifeline + ": is not an open file descriptor");
   result.lifeline = static_cast<int>(*fd);
   return result;
+}
+
+/// All of the host's processes inherit this. A host without it is slower, and no less right.
+void take_place(const InitArgs& given, const Log& log) {
+  if (!given.cpus.empty())
+    if (const Result<void> runs = run_on(given.cpus); !runs) log.warning(runs.error().text);
+  if (!given.memory_nodes.empty())
+    if (const Result<void> set = prefer_memory_of(given.memory_nodes); !set)
+      log.warning(set.error().text);
 }
 
 /// The program's environment.
@@ -172,6 +197,7 @@ int init_main(const Args& args, const Env& env) {
   if (const command::Stop* stop = std::get_if<command::Stop>(&line)) return tell(*stop, log);
   const InitArgs& given = std::get<InitArgs>(line);
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+  take_place(given, log);
   const Fd signals = all_signals();
   const Result<Env> told = program_env(given, env);
   const Result<pid_t> pid =

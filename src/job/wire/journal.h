@@ -106,6 +106,9 @@ Result<LogLine> log_from(std::string_view payload);
 /// job's progress up to then survives the loss of its machine.
 inline constexpr std::string_view checkpoint_stored = "checkpoints: stored ";
 
+/// A `log` record whose text starts with this reports whether the host is next to its GPUs.
+inline constexpr std::string_view numa_report = "NUMA: ";
+
 /// What a host's GPUs had to do with its failure, as their driver says. Later ones are worse.
 enum class Card {
   working,       ///< Nothing, or no more than the program's own error.

@@ -16,6 +16,7 @@
 #include "container/host_network/outside.h"
 #include "job/ml_paths.h"
 #include "machine/housing/folders.h"
+#include "machine/housing/near_gpus.h"
 #include "machine/housing/staging.h"
 
 namespace muster::steward {
@@ -236,6 +237,9 @@ Result<void> ContainerHousing::furnish(const std::vector<std::string>& staged) {
   container::Facts found = facts(staged);
   limits_ = found.limits;
   cpus_chosen_ = TRY(choose_cpus(found.cpus));
+  found.is_near_gpus = is_near(spec_.near, found.cpus);
+  if (const std::string note = near_note(spec_.near, found.cpus); !note.empty())
+    context_.log("info", note);
   tell_lesser_shm(found.limits);
   TRY(show(found));
   return write_file(container::bundle_folder(spec_) + "/config.json",

@@ -111,8 +111,9 @@ Result<Fd> ContainerHousing::choose_cpus(std::string& cpus) const {
   if (millis == 0 || millis % 1000 != 0 || ids_.rootless || spec_.in_step) return Fd();
   Fd lock = TRY(wait_for_lock("/run/muster/cpus.lock"));
   const container::CpuShares shares = container::cpu_shares();
+  const Cpus best = cpus_from(spec_.near.cpus).value_or(Cpus());
   const std::optional<Cpus> chosen = container::choose_cpus(
-      shares.all, shares.taken, static_cast<std::size_t>(millis / 1000));
+      shares.all, shares.taken, static_cast<std::size_t>(millis / 1000), best);
   if (chosen) cpus = cpu_list(*chosen);
   return lock;
 }

@@ -70,9 +70,9 @@ std::unique_ptr<Housing> container_housing(HousingContext context);
 
 /// docs/protocols/steward.md, "What a light host sees".
 std::unique_ptr<Housing> light_housing(HousingContext context);
-/// Values for a host on its machine's own network, if its specification has none: the interface
-/// with its address and, on a light host, the GPUs that a scheduler's variables in `env` assign to
-/// the steward.
+/// What the steward adds to a host's specification: where the host is next to its GPUs. For a host
+/// on its machine's own network, if its specification has none, the interface with its address and,
+/// on a light host, the GPUs that a scheduler's variables in `env` assign to the steward.
 job::HostSpec on_this_machine(job::HostSpec spec, const Env& env);
 
 }  // namespace muster::steward

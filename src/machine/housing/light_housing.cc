@@ -21,6 +21,7 @@
 #include "job/ml_paths.h"
 #include "machine/housing/folders.h"
 #include "machine/housing/housing.h"
+#include "machine/housing/near_gpus.h"
 #include "net/addresses/interfaces.h"
 #include "os/supervise/reaper.h"
 
@@ -100,6 +101,8 @@ class LightHousing : public Housing {
   const container::IdMap& ids() const override { return ids_; }
 
   Result<void> furnish(const std::vector<std::string>&) override {
+    if (const std::string note = near_note(spec_.near, ""); !note.empty())
+      context_.log("info", note);
     return spec_.spec.image ? plan_image() : Result<void>();
   }
 
@@ -165,6 +168,7 @@ class LightHousing : public Housing {
   container::Facts facts() const {
     container::Facts facts;
     facts.processors = std::thread::hardware_concurrency();
+    facts.is_near_gpus = is_near(spec_.near, "");
     return facts;
   }
 
@@ -222,7 +226,7 @@ class LightHousing : public Housing {
     host.binds.push_back({stream_file(spec_), container::light_stream_path, false});
     host.binds.push_back({variables_file(spec_), job::host_variables_path});
     host.kept.push_back(spec_.spec.image->name);  // A file of the node, possibly in /tmp.
-    host.command = container::first_process_in(spec_, tool_.enter);
+    host.command = container::first_process_in(spec_, facts(), tool_.enter);
   }
 
   container::LightHost light_host() const {
@@ -256,6 +260,7 @@ class LightHousing : public Housing {
 
 job::HostSpec on_this_machine(job::HostSpec spec, const Env& env) {
   if (spec.light && spec.devices.gpus.empty()) spec.devices.gpus = given_gpus(env);
+  spec.near = find_near_gpus(spec);
   if ((!spec.light && !spec.in_step) || !spec.interface.empty()) return spec;
   const Result<std::vector<InterfaceAddress>> found = interface_addresses();
   if (!found) return spec;

@@ -23,6 +23,9 @@ void add_status(Json& description, const platform::StatusLine& line);
 /// Marks the job as one that hangs or is silent; none: removes the mark.
 void add_standstill(Json& description, const std::optional<platform::Standstill>& what);
 
+/// Where a host is next to its GPUs, by a line of its log. Other lines mean nothing here.
+void add_log(Json& description, const std::string& host, const job::LogLine& line);
+
 /// How it ended. `exit_code`: that of `sm fit`.
 void add_end(Json& description, const platform::JobReport& report, int exit_code);
 

@@ -12,6 +12,7 @@
 #include "net/loop/tasks.h"
 #include "net/sockets/unix.h"
 #include "platform/job_run.h"
+#include "platform/places/job_description.h"
 
 namespace muster::places {
 
@@ -45,6 +46,11 @@ class JobRecord {
   // Errors here are not reported: the job continues, and only its record is late.
   void take(const platform::StatusLine& line);
   void take(const std::optional<platform::Standstill>& what);
+  /// Takes where the host is next to its GPUs; other lines mean nothing here. The next status
+  /// writes it.
+  void take(const std::string& host, const job::LogLine& line) {
+    add_log(description_, host, line);
+  }
   /// Sets MusterSlurm; written with the next status.
   void set_slurm(Json in_slurm) { description_["MusterSlurm"] = std::move(in_slurm); }
   /// Keeps the host's journal, which may not be there yet, also when the job's folder is gone.
