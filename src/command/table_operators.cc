@@ -47,7 +47,8 @@ Page mpirun() {
                   .also = "-np",
                   .letter = "-n"},
                  {"--custom_mpi_options", "TEXT",
-                  "additional options for mpirun, quoted as in a shell"}},
+                  "additional options for mpirun, quoted as in a shell"},
+                 {"--numa", "", "run each rank on the CPUs next to its GPU"}},
        .examples = {{"sm mpirun python train.py --epochs 3"},
                     {"sm mpirun --process_per_hosts 3 --custom_mpi_options '-x TF_LOG_LEVEL=10' "
                      "python train.py"},

@@ -1,4 +1,4 @@
-"""Hosts next to their GPUs, on a machine with one faked NUMA node for each processor.
+"""Hosts and ranks next to their GPUs, on a machine with one faked NUMA node for each processor.
 
 The tests' namespace has folders over those of the kernel and of NVIDIA's driver, which say that GPU
 0 and 1 belong to the first processor, and 2 and 3 to the second. The kernel itself has one node:
@@ -11,6 +11,7 @@ import pathlib
 import re
 
 import pytest
+from image import STANDINS
 from test_gpu_faults import mounted
 from test_gpus import StandIns, finish
 
@@ -22,6 +23,13 @@ with open("/proc/self/numa_maps") as maps:
 rank = os.environ.get("RANK", os.environ.get("OMPI_COMM_WORLD_RANK", os.environ["SM_CURRENT_HOST"]))
 print("place", rank, sorted(os.sched_getaffinity(0)), prefers, os.environ["SM_NUM_CPUS"])
 assert "MUSTER_NUMA" not in os.environ
+"""
+OPERATOR = """
+import os, subprocess, sys
+script = "/tmp/place.py"
+with open(script, "w") as file:
+    file.write(PLACE)
+subprocess.run(["sm", "mpirun", *OPTIONS, sys.executable, script], check=True)
 """
 
 pytestmark = pytest.mark.skipif(len(CPUS) < 2, reason="needs two processors")
@@ -130,3 +138,33 @@ def test_no_host_leaves_the_processors_of_its_caller(machine, gpus):
     finish(job)
     why = "the host's share is 1 CPU, but node 0 of its GPUs has 0 CPUs for it"
     assert numa_line(machine, "given") == [f"algo-1: not next to the GPUs: {why}"]
+
+
+def test_ranks_of_torchrun_run_next_to_their_gpus(machine, gpus):
+    gpus(0, 0, 1, 1)
+    words = ("--gpus", "4", "--torchrun", "--env", f"PYTHONPATH={STANDINS}", "--bind", STANDINS)
+    text = finish(machine.fit(PLACE, *words, "--name", "ranks", per_host=4))
+    first, second = CPUS[:2]
+    assert {rank: cpus for rank, (cpus, _) in places(text).items()} == {
+        "0": [first],
+        "1": [first],
+        "2": [second],
+        "3": [second],
+    }, text
+    assert numa_line(machine, "ranks") == [
+        "algo-1: GPUs on all nodes: each of torchrun's ranks runs next to its GPU"
+    ]
+    other = machine.folder / "other"
+    words = (*words, "--numa", "off")
+    text = finish(machine.fit(PLACE, *words, per_host=4, output=other))
+    assert all(cpus == CPUS for cpus, _ in places(text).values()), text
+
+
+@pytest.mark.parametrize(("options", "bound"), [((), False), (("--numa",), True)])
+def test_ranks_of_mpi_do_if_they_are_to(machine, gpus, options, bound):
+    gpus(0, 1)
+    script = OPERATOR.replace("PLACE", repr(PLACE)).replace("OPTIONS", repr(list(options)))
+    text = finish(machine.fit(script, "--gpus", "2"))
+    first, second = CPUS[:2]
+    want = {"0": [first], "1": [second]} if bound else {"0": CPUS, "1": CPUS}
+    assert {rank: cpus for rank, (cpus, _) in places(text).items()} == want, text

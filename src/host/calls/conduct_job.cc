@@ -11,8 +11,10 @@
 #include "host/calls/lead.h"
 #include "host/env/job_key.h"
 #include "host/env/place.h"
+#include "job/host_spec.h"
 #include "net/loop/tasks.h"
 #include "net/loop/wait.h"
+#include "os/devices/numa.h"
 #include "os/supervise/failure_file.h"
 #include "os/supervise/reaper.h"
 
@@ -110,6 +112,8 @@ JobEnd conduct_job(const JobStart& start, const Prepare& prepare, const Log& log
   Output output(loop, start.steward_fd);
   output.mark(job::Mark::begun);
   ranks::HostRun host_run(loop, reaper, start.training.current_host, log);
+  if (const auto gpus = start.env.find(job::numa_variable); gpus != start.env.end())
+    host_run.know_gpus(devices::numa_from(gpus->second));
   Workshop workshop{loop, host_run, output};
   HostContext context{loop,          start.training,
                       start.options, start.key,

@@ -23,6 +23,7 @@ using command::exit_usage;
 
 struct MpirunFlags {
   std::string process_per_hosts, num_processes, custom_mpi_options;
+  bool numa = false;  ///< Each rank runs next to its GPU.
 };
 
 /// The planners take these values as hyperparameters.
@@ -72,6 +73,7 @@ Result<launch::HostPlan> plan_mpirun(const job::Training& training, const Mpirun
     if (!(flags.*name.value).empty()) wish.options[name.hyperparameter] = flags.*name.value;
   Result<launch::HostPlan> plan = plan_host(training, env, wish);
   if (!plan) return in_flags(plan.error());
+  plan->ranks_near_gpus = flags.numa;
   return plan;
 }
 
@@ -106,6 +108,7 @@ int mpirun_main(const Args& all_args, const Env& own_env) {
   MpirunFlags flags;
   bool print_only = false;
   for (const FlagName& name : flag_names) line.text(name.flag, flags.*name.value);
+  line.flag("--numa", flags.numa);
   line.flag("--print-plan", print_only);
   env::HostFlags hosts;
   hosts.bind(line);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/fd.h"
+#include "base/process/placement.h"
 #include "base/text.h"
 #include "host/ranks/hostname_library.h"
 #include "job/outcome/program_end.h"
@@ -65,7 +66,7 @@ Result<void> HostRun::listen(Visitors visitors) {
   socket_path_ = folder_ + "/socket";
   HostSocket::Callbacks callbacks;
   callbacks.keeps_waiting = [this] { return keeps_waiting(); };
-  callbacks.on_rank = [this](const RankHello& hello) -> Result<launch::RankRun> {
+  callbacks.on_rank = [this](const RankHello& hello) -> Result<RankAnswer> {
     if (finishing_ || stopped_) return fail(Errc::closed, "the job is ending");
     if (!call_open_) return fail(Errc::closed, "no launch is in progress on this host");
     return rank_come(hello);
@@ -193,7 +194,17 @@ void HostRun::tell_restart(const RankHello& hello) {
             std::to_string(hello.restarts) + " on " + host_ + why);
 }
 
-launch::RankRun HostRun::rank_come(const RankHello& hello) {
+/// Ranks that something else has bound are left alone: `sm rank` sees that by this host's own
+/// processors.
+std::string HostRun::place_of(const RankHello& hello) const {
+  if (!rank_run_.near_gpu || nodes_of_gpus_.empty()) return {};
+  const Cpus own = own_cpus();
+  const std::optional<devices::NumaNode> place =
+      devices::place_rank(nodes_of_gpus_, own, hello.local_rank, hello.local_size);
+  return place ? devices::numa_text({*place, {0, own}}) : std::string();
+}
+
+RankAnswer HostRun::rank_come(const RankHello& hello) {
   tell_restart(hello);
   auto rank = std::make_shared<Process>(loop_);
   rank->name = "rank " + std::to_string(hello.rank);
@@ -206,7 +217,7 @@ launch::RankRun HostRun::rank_come(const RankHello& hello) {
   ranks_[hello.rank] = std::move(rank);
   ++users_;
   ++call_running_;
-  return rank_run_;
+  return {rank_run_, place_of(hello)};
 }
 
 Result<void> HostRun::start(Program program) {

@@ -15,6 +15,7 @@
 #include "job/outcome/outcome.h"
 #include "net/loop/tasks.h"
 #include "net/loop/wait.h"
+#include "os/devices/numa.h"
 #include "os/supervise/oom.h"
 #include "os/supervise/output_pipe.h"
 #include "os/supervise/reaper.h"
@@ -59,6 +60,9 @@ class HostRun {
   const std::string& socket_path() const { return socket_path_; }
   const std::string& folder() const { return folder_; }  ///< The private folder; may be empty, too.
 
+  /// The node of each of the host's GPUs, for ranks that run next to theirs.
+  void know_gpus(std::vector<devices::NumaNode> nodes) { nodes_of_gpus_ = std::move(nodes); }
+
   /// From now on ranks may connect; they run `rank`. If the machine's name differs from the host's,
   /// they preload a library that makes gethostname() return the host's name. `on_rank_end` is
   /// called for each rank's end, after its last line was passed to `sink`. `on_stopped` is called
@@ -92,7 +96,8 @@ class HostRun {
 
  private:
   struct Process;
-  launch::RankRun rank_come(const RankHello& hello);
+  RankAnswer rank_come(const RankHello& hello);
+  std::string place_of(const RankHello& hello) const;
   void tell_restart(const RankHello& hello);
   void restarts(const job::Verdict& verdict);
   void show_host_name(Env& env);
@@ -125,6 +130,7 @@ class HostRun {
   std::string folder_, socket_path_;
   std::string hostname_library_;  ///< In the folder; empty until needed.
   launch::RankRun rank_run_;
+  std::vector<devices::NumaNode> nodes_of_gpus_;
   Sink rank_sink_;
   std::function<void(job::Verdict)> on_rank_end_;
   std::function<void()> on_stopped_;  ///< Cleared when it is called.

@@ -29,7 +29,7 @@ struct HostSocket::State {
   loop::Task<> serve(std::shared_ptr<loop::UnixChannel> channel);
   loop::Task<> serve_rank(loop::UnixChannel& channel, const Frame& frame);
   loop::Task<> wait_to_come(const RankHello& hello);
-  Result<launch::RankRun> admit(const RankHello& hello);
+  Result<RankAnswer> admit(const RankHello& hello);
   loop::Task<> serve_agent(std::shared_ptr<loop::UnixChannel> channel, const Frame& frame);
   loop::Task<> serve_call(std::shared_ptr<loop::UnixChannel> channel, const Frame& frame);
   loop::Task<RankEnd> follow_rank(loop::UnixChannel& channel, int rank);
@@ -57,7 +57,7 @@ int number_in(const Json& json, const char* name) {
 
 RankHello hello_from(const Json& json) {
   RankHello hello{number_in(json, "rank"), number_in(json, "local_rank"),
-                  static_cast<pid_t>(number_in(json, "pid"))};
+                  number_in(json, "local_size"), static_cast<pid_t>(number_in(json, "pid"))};
   hello.brings_program = number_in(json, "brings_program") == 1;
   hello.restart = std::max(0, number_in(json, "restart"));
   hello.restarts = std::max(0, number_in(json, "restarts"));
@@ -66,8 +66,9 @@ RankHello hello_from(const Json& json) {
 
 /// Arguments and environment may be any bytes but NUL, which JSON could not carry: they go
 /// NUL-separated, see docs/protocols/host-socket.md.
-std::string run_payload(const launch::RankRun& run) {
-  std::string payload = std::to_string(run.command.argv.size()) + '\0' +
+std::string run_payload(const RankAnswer& answer) {
+  const launch::RankRun& run = answer.run;
+  std::string payload = answer.near_gpu + '\0' + std::to_string(run.command.argv.size()) + '\0' +
                         std::to_string(run.kept.size()) + '\0' + run.command.cwd + '\0';
   for (const std::string& word : run.command.argv) payload += word + '\0';
   for (const std::string& name : run.kept) payload += name + '\0';
@@ -125,14 +126,14 @@ loop::Task<> HostSocket::State::serve_rank(loop::UnixChannel& channel, const Fra
   if (!json) co_return;
   const RankHello hello = hello_from(*json);
   co_await wait_to_come(hello);
-  const Result<launch::RankRun> run = admit(hello);
-  if (!run) {
-    channel.post(type_of(Message::failed), to_text({{"why", run.error().text}}));
+  const Result<RankAnswer> answer = admit(hello);
+  if (!answer) {
+    channel.post(type_of(Message::failed), to_text({{"why", answer.error().text}}));
     static_cast<void>(co_await channel.flushed());
     co_return;
   }
   ranks[hello.rank] = {&channel, hello.restart};
-  const std::string payload = hello.brings_program ? "" : run_payload(*run);
+  const std::string payload = hello.brings_program ? answer->near_gpu : run_payload(*answer);
   if (payload.size() <= frame_payload_bytes_max)
     channel.post(type_of(Message::rank_run), payload);
   else  // The rank's answer is a rank_end.
@@ -159,7 +160,7 @@ loop::Task<> HostSocket::State::wait_to_come(const RankHello& hello) {
     co_await rank_gone.wait();
 }
 
-Result<launch::RankRun> HostSocket::State::admit(const RankHello& hello) {
+Result<RankAnswer> HostSocket::State::admit(const RankHello& hello) {
   if (hello.rank < 0) return fail(Errc::protocol, "a rank connected without its number");
   if (ranks.contains(hello.rank))
     return fail(Errc::protocol, "rank " + std::to_string(hello.rank) + " is already running");

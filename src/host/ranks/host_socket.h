@@ -20,11 +20,17 @@ namespace muster::ranks {
 struct RankHello {
   int rank = 0;
   int local_rank = 0;
-  pid_t pid = 0;  ///< The pid of `sm rank`.
+  int local_size = 0;  ///< How many ranks of its launcher the host has; -1: unknown.
+  pid_t pid = 0;       ///< The pid of `sm rank`.
   /// The program is on its own command line, with the environment from its launcher.
   bool brings_program = false;
   int restart = 0;   ///< How often the launcher has restarted its ranks.
   int restarts = 0;  ///< How often it may restart them.
+};
+/// What a rank is told.
+struct RankAnswer {
+  launch::RankRun run;
+  std::string near_gpu{};  ///< A rank's place: docs/protocols/host-socket.md; empty: none.
 };
 /// How a rank ended.
 struct RankEnd {
@@ -48,7 +54,7 @@ class HostSocket {
  public:
   struct Callbacks {
     /// Error: the rank is refused with this text.
-    std::function<Result<launch::RankRun>(const RankHello&)> on_rank;
+    std::function<Result<RankAnswer>(const RankHello&)> on_rank;
     /// True: a rank that connects now gets no answer before release_ranks(). Its launcher would
     /// treat a refusal as a failure.
     std::function<bool()> keeps_waiting = [] { return false; };

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <csignal>
 #include <cstdlib>
@@ -18,6 +19,7 @@
 #include "base/files/plain_file.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "base/process/placement.h"
 #include "base/text.h"
 #include "base/time.h"
 #include "host/ranks/messages.h"
@@ -25,6 +27,7 @@
 #include "host/ranks/socket_client.h"
 #include "job/launch/mpi_flavour.h"
 #include "job/wire/message.h"
+#include "os/devices/numa.h"
 #include "os/supervise/reaper.h"
 #include "os/supervise/spawn.h"
 #include "os/supervise/stop.h"
@@ -108,6 +111,17 @@ Result<Command> command_from(const std::string& payload, const Env& own) {
   return command;
 }
 
+/// Next to this rank's GPU, unless something else has given it a place of its own: it then differs
+/// from the processors of `train`, which follow the rank's in `text`.
+void take_place(const std::string& text, const Log& log) {
+  const std::vector<devices::NumaNode> told = devices::numa_from(text);
+  if (told.size() != 2 || told[0].cpus.empty() || own_cpus() != told[1].cpus) return;
+  if (const Result<void> runs = run_on(told[0].cpus); !runs) log.warning(runs.error().text);
+  if (has_memory_policy()) return;
+  if (const Result<void> set = prefer_memory_of({told[0].number}); !set)
+    log.warning(set.error().text);
+}
+
 /// The identity of this rank, from its launcher's variables.
 Result<Json> hello_of(const Env& env, bool brings_program) {
   Json hello = {{"pid", ::getpid()}};
@@ -119,6 +133,7 @@ Result<Json> hello_of(const Env& env, bool brings_program) {
           Errc::invalid_input,
           "RANK is not set: this process was not started by torchrun or DeepSpeed's launcher");
     hello["local_rank"] = number_of(env, {"LOCAL_RANK"});
+    hello["local_size"] = number_of(env, {"LOCAL_WORLD_SIZE"});
     hello["brings_program"] = 1;
     hello["restart"] = number_of(env, {restart_count});
     hello["restarts"] = number_of(env, {"TORCHELASTIC_MAX_RESTARTS"});
@@ -129,19 +144,25 @@ Result<Json> hello_of(const Env& env, bool brings_program) {
                   "OMPI_COMM_WORLD_RANK, PMIX_RANK and PMI_RANK are not set: this process was not "
                   "started by mpirun");
     hello["local_rank"] = number_of(env, {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID"});
+    hello["local_size"] = number_of(env, {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS"});
   }
   hello["rank"] = rank;
   return hello;
 }
 
 /// `own`: the program of this command line; if it is empty, the program in the response of `train`.
-Result<Command> ask(SocketClient& train, Command own, const Env& env) {
+Result<Command> ask(SocketClient& train, Command own, const Env& env, const Log& log) {
   const bool brings_program = !own.argv.empty();
   const Json hello = TRY(hello_of(env, brings_program));
   TRY(train.send(type_of(Message::rank_hello), to_text(hello)));
   const Frame answer = TRY(train.receive());
-  if (answer.type == type_of(Message::rank_run) && brings_program) return own;
-  if (answer.type == type_of(Message::rank_run)) return command_from(answer.payload, env);
+  if (answer.type == type_of(Message::rank_run)) {
+    const std::string& payload = answer.payload;
+    const std::size_t end = std::min(payload.find('\0'), payload.size());
+    take_place(payload.substr(0, end), log);
+    if (brings_program) return own;
+    return command_from(payload.substr(std::min(end + 1, payload.size())), env);
+  }
   const Result<Json> json = parse_json(answer.payload);
   const bool told =
       json && json->is_object() && json->contains("why") && (*json)["why"].is_string();
@@ -353,7 +374,7 @@ int rank_main(const Args& args, const Env& env) {
   }
   Fd signals = own_signals();
   Result<Command> own = program_of_line(args, env);
-  const Result<Command> command = own ? ask(*train, *std::move(own), env) : std::move(own);
+  const Result<Command> command = own ? ask(*train, *std::move(own), env, log) : std::move(own);
   if (!command) {
     log.error(command.error().text);
     report_end(*train, job::Outcome::failed(command.error().text));

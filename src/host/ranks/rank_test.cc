@@ -248,9 +248,9 @@ TEST_CASE("rank: a signal that came in one piece with the command still reaches 
   const pid_t pid = fork_entry([&env] { return rank_main({}, env); });
   const Fd rank(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
   std::string bytes;
-  // The payload of docs/protocols/host-socket.md: 3 arguments, none kept, no folder.
+  // The payload of docs/protocols/host-socket.md: no place, 3 arguments, none kept, no folder.
   const std::string command =
-      std::string("3\0000\0\0", 5) + std::string("sleep\0001000\0001000\0", 16);
+      std::string("\0003\0000\0\0", 6) + std::string("sleep\0001000\0001000\0", 16);
   append_frame(bytes, type_of(Message::rank_run), command + "PATH=/usr/bin:/bin" + '\0');
   append_frame(bytes, type_of(Message::signal), to_text({{"signal", SIGUSR1}}));
   append_frame(bytes, type_of(Message::signal), to_text({{"signal", SIGKILL}}));

@@ -31,10 +31,10 @@ inline constexpr Duration guard = std::chrono::seconds(60);
 struct Host {
   Host() {
     HostSocket::Callbacks callbacks;
-    callbacks.on_rank = [this](const RankHello& hello) -> Result<launch::RankRun> {
+    callbacks.on_rank = [this](const RankHello& hello) -> Result<RankAnswer> {
       hellos.push_back(hello);
       if (!refusal.empty()) return fail(Errc::closed, refusal);
-      return run;
+      return RankAnswer{run, place};
     };
     callbacks.on_started = [this](int rank, Fd out, Fd err) {
       started.push_back(rank);
@@ -117,6 +117,7 @@ struct Host {
   std::string folder = *make_private_folder("/tmp", "muster-rank-");
   std::string path = folder + "/socket";
   launch::RankRun run;
+  std::string place;  ///< RankAnswer::near_gpu
   std::string refusal;
   bool hold_ends = false;
   std::vector<RankHello> hellos;

@@ -118,6 +118,7 @@ Call call_from(const HostPlan& plan, std::string name, std::string digest) {
   call.hosts = plan.hosts;
   call.rank.command = plan.rank;
   call.rank.kept = plan.kept_names;
+  call.rank.near_gpu = plan.ranks_near_gpus;
   call.launcher = plan.launcher_command;
   call.ranks_decide = plan.ranks_decide;
   if (plan.launcher == Launcher::mpi || has_agent(plan.programs)) call.ranks = plan.ranks_total;
@@ -135,6 +136,7 @@ std::string pack(const Call& call) {
   packer.text(std::to_string(static_cast<int>(call.kind)));
   packer.command(call.rank.command);
   packer.list(call.rank.kept);
+  packer.flag(call.rank.near_gpu);
   packer.flag(call.by_ssh);
   packer.flag(call.launcher.has_value());
   if (call.launcher) packer.command(*call.launcher);
@@ -162,6 +164,7 @@ Result<Call> unpack_call(std::string_view payload) {
   call.kind = static_cast<Call::Kind>(kind);
   call.rank.command = TRY(unpacker.command());
   call.rank.kept = TRY(unpacker.list());
+  call.rank.near_gpu = TRY(unpacker.number(0, 1)) == 1;
   call.by_ssh = TRY(unpacker.number(0, 1)) == 1;
   const bool has_launcher = TRY(unpacker.number(0, 1)) == 1;
   if (has_launcher) call.launcher = TRY(unpacker.command());

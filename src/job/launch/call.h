@@ -16,7 +16,8 @@ namespace muster::launch {
 /// What a rank that comes is to run.
 struct RankRun {
   Command command;
-  Args kept;  ///< Variables of its environment that take precedence over `command.env`.
+  Args kept;              ///< Variables of its environment that take precedence over `command.env`.
+  bool near_gpu = false;  ///< The rank runs next to its GPU, if each rank of the host has one.
 };
 
 /// What one host brings to a collective call: the launch of a distributed program that every host

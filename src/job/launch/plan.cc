@@ -118,6 +118,7 @@ std::string headline(const HostPlan& plan) {
   if (plan.launcher != Launcher::process)
     text += ", " + std::to_string(plan.ranks_here) + " of " + std::to_string(plan.ranks_total) +
             (plan.launcher == Launcher::mpi ? " ranks" : " programs") + " on this host";
+  if (plan.ranks_near_gpus) text += ", each next to its GPU";
   return text + (plan.roll_call ? ", after the roll call of all hosts\n" : "\n");
 }
 

@@ -110,9 +110,10 @@ struct HostPlan {
   int ranks_total = 1;  ///< In the whole job; for launcher process, on this host.
   /// Once so many ranks have ended well, the launcher's own failure counts for nothing; 0: it does.
   int ranks_decide = 0;
-  bool roll_call = false;  ///< The job has more than one host: they gather first.
-  Args hosts;              ///< Hosts that take part in the distribution; the first one leads.
-  Args log;                ///< What the reference's log says of an MPI launch: mpi_log().
+  bool ranks_near_gpus = false;  ///< Ranks run next to their GPUs (MUSTER_NUMA).
+  bool roll_call = false;        ///< The job has more than one host: they gather first.
+  Args hosts;                    ///< Hosts that take part in the distribution; the first one leads.
+  Args log;                      ///< What the reference's log says of an MPI launch: mpi_log().
 };
 
 /// The environment for mpirun and its daemons: `base` without what another launcher or batch

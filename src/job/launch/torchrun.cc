@@ -63,6 +63,7 @@ Result<HostPlan> plan_torchrun(const Inputs& inputs, const Options& options) {
   set_fabric(inputs, options, result.rank.env);
   const Args script(result.rank.argv.begin() + 1, result.rank.argv.end());
   result.rank.argv = TRY(torch_script(options.python, {}, script, result.rank.env)).argv;
+  result.ranks_near_gpus = true;
   result.ranks_here = inputs.processes_per_host;
   result.ranks_total = inputs.processes_per_host * static_cast<int>(inputs.hosts.size());
   Command agent{torchrun_line(inputs, options, result.rank),

@@ -193,6 +193,7 @@ Result<HostPlan> plan_torchrun(const TorchrunRequest& asked, const Site& site) {
       TRY(process_counts(site, request.processes_per_host, std::string(processes_flag)));
   const std::string port = TRY(port_of(site, 0, 0, "torchrun"));
   HostPlan plan = direct_plan(site, asked.command);
+  plan.ranks_near_gpus = !request.direct;
   plan.ranks_here = counts[static_cast<std::size_t>(place)];
   for (const int count : counts) plan.ranks_total += count;
   const TorchScript script = TRY(torch_script(request.python, request.agent_options,
