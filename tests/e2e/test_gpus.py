@@ -336,6 +336,38 @@ exit 0
     assert "written" not in text and "sees another's" not in text, text
 
 
+PARTS = """
+import glob, os
+own = sorted(glob.glob("/dev/nvidia-caps/*"))
+for name in own:
+    open(name, "rb", buffering=0).close()
+names = "CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES", "SM_NUM_GPUS"
+print("parts", os.environ["SM_CURRENT_HOST"], own, *(os.environ[name] for name in names))
+"""
+
+
+def test_parts_of_a_card_are_gpus_of_their_own(machine, tmp_path, monkeypatch):
+    made = StandIns(tmp_path / "gpus", 1)
+    devices = []
+    for part, uuid in enumerate(("MIG-aaa", "MIG-bbb")):
+        node = made.node(f"nvidia-cap{part}")
+        node.chmod(0o444)
+        nodes = [
+            {"path": "/dev/nvidia0", "hostPath": str(made.nodes[0])},
+            {"path": f"/dev/nvidia-caps/nvidia-cap{part}", "hostPath": str(node)},
+        ]
+        for name in (f"0:{part}", uuid):
+            devices.append({"name": name, "containerEdits": {"deviceNodes": nodes}})
+    made.content["devices"] = devices
+    made.write()
+    monkeypatch.setenv("MUSTER_CDI_FOLDERS", str(made.cdi))
+    text = finish(machine.fit(PARTS, "--gpus", "1", "--verbose", hosts=2))
+    for host, (part, uuid) in enumerate(((0, "MIG-aaa"), (1, "MIG-bbb")), 1):
+        caps = f"['/dev/nvidia-caps/nvidia-cap{part}']"
+        assert f"parts algo-{host} {caps} {uuid} {uuid} 1" in text, text
+    assert "cannot be opened by hosts" not in text, text
+
+
 def test_a_servers_instance_types_have_gpus(standins, tmp_path):
     types = {"ml.p3.2xlarge": {"gpus": 1}}
     with SmServer(tmp_path, jobs={"instance_types": types, "network": "none"}) as server:

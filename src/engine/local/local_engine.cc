@@ -117,7 +117,19 @@ loop::Task<LocalEngine::GpuAnswers> LocalEngine::ask_of_gpus() {
   answers.topology = devices::Topology::from(matrix);
   answers.library_cache = co_await answer_of(std::move(ask_libraries));
   co_await ask_health(answers);
+  co_await ask_parts(answers);
   co_return answers;
+}
+
+/// Only where there are some: the tool may take seconds.
+loop::Task<> LocalEngine::ask_parts(GpuAnswers& answers) {
+  const Result<std::vector<devices::Gpu>> gpus = devices::find_gpus(options_.devices);
+  if (!gpus || std::none_of(gpus->begin(), gpus->end(), devices::is_part)) co_return;
+  Args list_words = devices::mig_list_command();
+  Args table_words = devices::mig_table_command();
+  const std::string list = co_await answer_of(std::move(list_words));
+  const std::string table = co_await answer_of(std::move(table_words));
+  answers.parts = devices::mig_names_in(list, table);
 }
 
 /// The tool fails where the driver lost a card, and says which.
@@ -164,7 +176,9 @@ Result<void> LocalEngine::give_gpus(std::vector<job::HostSpec>& hosts, const std
   std::vector<devices::Wish> wishes;
   for (const job::HostSpec& host : hosts)
     wishes.push_back({host.host, job::gpus_of(host.spec, host.host)});
-  const std::vector<devices::Gpu> gpus = TRY(devices::find_gpus(options_.devices));
+  std::vector<devices::Gpu> gpus = TRY(devices::find_gpus(options_.devices));
+  devices::set_uuids(gpus, answers.parts,
+                     devices::in_order_of_bus(devices::gpu_places(options_.devices.driver)));
   std::vector<std::string> notes;
   const std::vector<devices::Holding> unfit = unfit_gpus(gpus, answers, notes);
   const std::vector<std::vector<devices::Gpu>> assigned =

@@ -14,6 +14,7 @@
 #include "os/devices/card_health.h"
 #include "os/devices/find.h"
 #include "os/devices/gpu_meter.h"
+#include "os/devices/mig.h"
 #include "os/devices/topology.h"
 #include "os/supervise/programs.h"
 
@@ -66,12 +67,14 @@ class LocalEngine final : public engine::Engine {
   /// What the machine's own programs report about its GPUs, if they are installed.
   struct GpuAnswers {
     devices::Topology topology;
-    std::string library_cache;  ///< What `ldconfig -p` prints.
+    std::string library_cache;            ///< What `ldconfig -p` prints.
+    std::vector<devices::MigName> parts;  ///< Parts of cards, as the driver's tool calls them.
     std::vector<devices::CardHealth> cards;
     std::string health_trouble;  ///< Why the cards' health is unknown, where a tool should tell.
   };
   loop::Task<GpuAnswers> ask_of_gpus();
   loop::Task<> ask_health(GpuAnswers& answers);
+  loop::Task<> ask_parts(GpuAnswers& answers);
   std::vector<devices::Holding> unfit_gpus(const std::vector<devices::Gpu>& gpus,
                                            const GpuAnswers& answers,
                                            std::vector<std::string>& notes) const;

@@ -16,6 +16,7 @@
 #include "base/process/rootless.h"
 #include "base/text.h"
 #include "os/devices/gpu_figures.h"
+#include "os/devices/mig.h"
 #include "os/supervise/answer.h"
 
 namespace muster::devices {
@@ -27,6 +28,7 @@ constexpr mode_t others_write = 022;
 /// Who owns what no user of the process's namespace does (/proc/sys/kernel/overflowuid).
 constexpr uid_t nobody = 65534;
 constexpr mode_t others_use = 06;
+constexpr mode_t others_read = 04;
 constexpr const char* management_program = "/usr/bin/nvidia-smi";
 
 /// Error: `denied` for what somebody besides root may change.
@@ -115,7 +117,14 @@ bool have_no_cdi_file(const std::vector<Gpu>& gpus) {
   return !gpus.empty() && gpus.front().name.starts_with('/');
 }
 
-/// A domain's number has no zeros before it, so a longer name is a higher place.
+/// The driver's files of capabilities are for reading only.
+mode_t needed_of(const job::DeviceNode& node) {
+  return node.inside.starts_with("/dev/nvidia-caps/") ? others_read : others_use;
+}
+
+}  // namespace
+
+// A domain's number has no zeros before it, so a longer name is a higher place.
 std::vector<int> in_order_of_bus(const std::map<std::string, int>& places) {
   std::vector<std::pair<std::string, int>> sorted(places.begin(), places.end());
   std::sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) {
@@ -125,8 +134,6 @@ std::vector<int> in_order_of_bus(const std::map<std::string, int>& places) {
   for (const auto& [place, number] : sorted) numbers.push_back(number);
   return numbers;
 }
-
-}  // namespace
 
 Places places_of(const Env& env) {
   Places places{.cdi = {"/etc/cdi", "/var/run/cdi"}, .rootless = rootless_ids(env) > 0};
@@ -142,7 +149,9 @@ Places places_of(const Env& env) {
 Result<std::vector<Gpu>> find_gpus(const Places& places) {
   const std::vector<FoundFile> files = TRY(find_files(places.cdi, places.rootless));
   std::vector<Gpu> gpus = TRY(gpus_in(files));
-  if (gpus.empty()) gpus = plain_gpus(names_in(places.dev).value_or({}), places.dev);
+  if (gpus.empty())
+    gpus = in_parts(plain_gpus(names_in(places.dev).value_or({}), places.dev),
+                    read_mig(places.capabilities), places.dev);
   return gpus;
 }
 
@@ -270,8 +279,8 @@ std::vector<std::string> closed_nodes(const job::HostDevices& devices) {
   std::vector<std::string> lines;
   for (const job::DeviceNode& node : devices.nodes) {
     struct stat info {};
-    if (::stat(node.outside.c_str(), &info) != 0 || (info.st_mode & others_use) == others_use)
-      continue;
+    const mode_t needed = needed_of(node);
+    if (::stat(node.outside.c_str(), &info) != 0 || (info.st_mode & needed) == needed) continue;
     lines.push_back(node.outside +
                     " cannot be opened by hosts, whose users are unprivileged on this machine: run "
                     "chmod a+rw, or add a udev rule with MODE=\"0666\"");

@@ -22,6 +22,7 @@ struct Places {
   /// True only for root of an ordinary user's namespace, where the machine's root is unmapped.
   bool rootless = false;
   std::string driver = "/proc/driver/nvidia/gpus";
+  std::string capabilities = "/proc/driver/nvidia/capabilities";  ///< For parts of cards.
   bool gives_sick = false;  ///< Jobs may have cards that their driver calls unfit, too.
 };
 
@@ -31,15 +32,18 @@ struct Places {
 Places places_of(const Env& env);
 
 /// The machine's GPUs: those of CDI files (*.json, *.yaml) or, without such files, NVIDIA's plain
-/// device files. Folders and files must belong to root and be writable only by root, because root
-/// acts on them; as an ordinary user, with that user's rights alone, other owners cannot be
-/// distinguished. Errors: `denied` for a file that others can change; `invalid_input`, with the
-/// file's name; `system`.
+/// device files, with the parts of cards in place of the cards that have some. Folders and files
+/// must belong to root and be writable only by root, because root acts on them; as an ordinary
+/// user, with that user's rights alone, other owners cannot be distinguished. Errors: `denied` for
+/// a file that others can change; `invalid_input`, with the file's name; `system`.
 Result<std::vector<Gpu>> find_gpus(const Places& places);
 
 /// The driver's numbers, N of /dev/nvidiaN, by bus address (bus_name()), from the files
 /// `told`/*/information; empty without such files.
 std::map<std::string, int> gpu_places(const std::string& told);
+
+/// The numbers in gpu_places() in the order in which the driver's tool counts: by place.
+std::vector<int> in_order_of_bus(const std::map<std::string, int>& places);
 
 /// What the driver's tool, on PATH of `env`, says within `limit` about the machine's cards and
 /// their NVLinks. Blocks. Errors: `not_found`: no tool, or no answer; card_health_in()'s.

@@ -32,13 +32,22 @@ bool comes_before(const Gpu& a, const Gpu& b) {
   return key(a) < key(b);
 }
 
+/// The part's UUID, if that is its name.
+std::string uuid_of(const Gpu& gpu) {
+  const std::string name = gpu.name.substr(gpu.name.find('=') + 1);
+  return name.starts_with("MIG-") ? name : "";
+}
+
 std::vector<Gpu> each_once(std::vector<Gpu> gpus) {
   std::sort(gpus.begin(), gpus.end(), comes_before);
   std::vector<Gpu> kept;
-  for (const Gpu& gpu : gpus) {
+  for (Gpu& gpu : gpus) {
     const std::vector<std::string> files = gpu.files();
-    const bool is_other_name = std::any_of(
-        kept.begin(), kept.end(), [&](const Gpu& other) { return other.files() == files; });
+    const auto same = std::find_if(kept.begin(), kept.end(),
+                                   [&](const Gpu& other) { return other.files() == files; });
+    const bool is_other_name = same != kept.end();
+    gpu.uuid = uuid_of(gpu);
+    if (is_other_name && same->uuid.empty()) same->uuid = gpu.uuid;
     const bool is_several = std::any_of(
         gpus.begin(), gpus.end(), [&](const Gpu& other) { return is_more(files, other.files()); });
     if (!is_other_name && !is_several) kept.push_back(gpu);
@@ -152,6 +161,12 @@ Result<job::HostDevices> given(const std::vector<Gpu>& gpus) {
     TRY(add(gpu.common, devices));
     TRY(add(gpu.own, devices));
   }
+  std::vector<std::string> uuids;
+  for (const Gpu& gpu : gpus)
+    if (!gpu.uuid.empty()) uuids.push_back(gpu.uuid);
+  if (!uuids.empty() && uuids.size() == gpus.size())
+    for (const char* name : {"CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES"})
+      devices.environment[name] = join(uuids, ",");
   return devices;
 }
 

@@ -18,7 +18,8 @@ struct Gpu {
   std::string name;  ///< "nvidia.com/gpu=0"; "/dev/nvidia0" without a CDI file.
   std::string kind;  ///< "nvidia.com/gpu"
   Edits own;
-  Edits common;  ///< Together with others of the file.
+  Edits common;        ///< Together with others of the file.
+  std::string uuid{};  ///< "MIG-…", of a part of a card; may be unknown.
 
   /// The device files, sorted, or its name if it has none of its own: equal lists mean the same
   /// GPU, under any name.
@@ -49,8 +50,9 @@ std::vector<Gpu> plain_gpus(const std::vector<std::string>& names, const std::st
 /// Source: the libraries of compute and utility in NVIDIA's libnvidia-container.
 std::vector<std::pair<std::string, std::string>> driver_libraries(std::string_view cache);
 
-/// What a host of these gets, but for the numbers of its nodes. Error: `invalid_input` where two of
-/// them want different devices at one place.
+/// What a host of these gets, but for the numbers of its nodes; with parts of cards alone also the
+/// variables by which CUDA finds them, for it does not count them itself. Error: `invalid_input`
+/// where two of them want different devices at one place.
 Result<job::HostDevices> given(const std::vector<Gpu>& gpus);
 
 }  // namespace muster::devices
