@@ -54,11 +54,15 @@ struct Records {
 /// Questions to a host while it runs, and their answers.
 enum class Question {
   usage,          ///< -> Usage
+  viewed_usage,   ///< -> Usage, for somebody who looks: also the traffic of GPUs
   stacks,         ///< -> job::HostStacks, as job::Calls::python
   native_stacks,  ///< -> job::HostStacks, as job::Calls::native
   moves,          ///< -> job::HostStacks, as job::Calls::moves
   alive,          ///< -> Alive, however long that takes while the host runs
 };
+constexpr bool is_of_usage(Question question) {
+  return question == Question::usage || question == Question::viewed_usage;
+}
 /// The steward itself has answered.
 struct Alive {};
 using job::HostUsage;

@@ -286,14 +286,15 @@ void FakeRun::destroy(const std::string& host) {
 }
 
 loop::Task<Result<Answer>> FakeRun::ask(std::string host, Question question) {
-  const FakeHost& asked = job_->host(host);
+  FakeHost& asked = job_->host(host);
   if (!asked.started() || asked.over()) co_return fail(Errc::closed, host + " is not running");
   if (question == Question::alive) {
     while (asked.is_silent) co_await job_->moved.wait();
     co_return Answer(Alive{});
   }
-  if (question == Question::usage && asked.usage) co_return Answer(*asked.usage);
-  if (question != Question::usage && asked.stacks) co_return Answer(*asked.stacks);
+  if (question == Question::viewed_usage) ++asked.viewed;
+  if (is_of_usage(question) && asked.usage) co_return Answer(*asked.usage);
+  if (!is_of_usage(question) && asked.stacks) co_return Answer(*asked.stacks);
   co_return fail(Errc::unsupported, host + " does not know that");
 }
 

@@ -57,6 +57,7 @@ class FakeHost {
   Manner manner = Manner::obeys;
   std::optional<Usage> usage;  ///< The host's answers; none: it does not know the question.
   std::optional<job::HostStacks> stacks;
+  int viewed = 0;          ///< How often somebody who looks has asked for `usage`.
   bool is_silent = false;  ///< Gives no sign of life, until the job moves again.
 
  private:

@@ -11,6 +11,8 @@
 namespace muster::platform {
 namespace {
 
+/// After a look, also the questions for samples are somebody's.
+constexpr Duration viewed_for = std::chrono::seconds(5);
 constexpr UnixMillis forgotten_after = std::chrono::seconds(30);
 
 /// One GPU's use since the last sample.
@@ -61,7 +63,8 @@ struct UsageWatch::State {
   std::vector<Host> hosts;  ///< In the job's order.
   std::size_t left = 0;     ///< Hosts that owe an answer.
   std::optional<TimePoint> began;
-  loop::Event done;  ///< A round.
+  std::optional<TimePoint> looked;  ///< By somebody.
+  loop::Event done;                 ///< A round.
 };
 
 /// One host's part of a round. It counts as done when it is gone, also with the tasks it ran in.
@@ -86,8 +89,9 @@ UsageWatch::UsageWatch(loop::Loop& loop, loop::Tasks& tasks, engine::Run& run)
   state_->hosts.resize(run.hosts().size());
 }
 
-loop::Task<> UsageWatch::ask(Part part, engine::Run& run, std::string host) {
-  const Result<engine::Answer> answer = co_await run.ask(host, engine::Question::usage);
+loop::Task<> UsageWatch::ask(Part part, engine::Run& run, std::string host,
+                             engine::Question question) {
+  const Result<engine::Answer> answer = co_await run.ask(host, question);
   const engine::Usage* const usage = answer ? std::get_if<engine::Usage>(&*answer) : nullptr;
   part.host().is_unable = !answer && answer.error().code == Errc::unsupported;
   if (usage != nullptr) take(part.host(), {std::move(host), wall_time(), *usage});
@@ -100,8 +104,11 @@ void UsageWatch::begin(Duration age_max) {
   state_->began = now;
   state_->left = state_->hosts.size();
   for (Host& each : state_->hosts) each.is_fresh = false;
+  const bool is_viewed = state_->looked && now - *state_->looked < viewed_for;
+  const engine::Question question =
+      is_viewed ? engine::Question::viewed_usage : engine::Question::usage;
   for (std::size_t i = 0; i < state_->hosts.size(); ++i)
-    tasks_.start(ask(Part(state_, i), run_, run_.hosts()[i]));
+    tasks_.start(ask(Part(state_, i), run_, run_.hosts()[i], question));
 }
 
 /// Needs nothing of this object, which may end meanwhile.
@@ -115,6 +122,7 @@ loop::Task<std::vector<job::HostUsage>> UsageWatch::whole(std::shared_ptr<State>
 }
 
 loop::Task<std::vector<job::HostUsage>> UsageWatch::look(Duration age_max) {
+  state_->looked = Clock::now();
   begin(age_max);
   return whole(state_);
 }

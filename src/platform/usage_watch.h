@@ -37,7 +37,7 @@ class UsageWatch {
   struct State;
   class Part;
   void begin(Duration age_max);
-  static loop::Task<> ask(Part part, engine::Run& run, std::string host);
+  static loop::Task<> ask(Part part, engine::Run& run, std::string host, engine::Question question);
   static loop::Task<std::vector<job::HostUsage>> whole(std::shared_ptr<State> state);
 
   loop::Tasks& tasks_;

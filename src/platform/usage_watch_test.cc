@@ -65,6 +65,20 @@ TEST_CASE("usage watch: a look asks hosts once, and tells again what is young en
   });
 }
 
+TEST_CASE("usage watch: hosts are told whether somebody looks") {
+  Bench bench;
+  bench.uses(10, 7);
+  bench.run([&](UsageWatch& watch) -> loop::Task<> {
+    static_cast<void>(co_await watch.sample());
+    static_cast<void>(watch.seen(0ms));
+    CHECK(bench.host("algo-1").viewed == 0);
+    static_cast<void>(co_await watch.look(1h));  // The round ran already.
+    CHECK(bench.host("algo-1").viewed == 0);
+    static_cast<void>(co_await watch.sample());
+    CHECK(bench.host("algo-1").viewed == 1);
+  });
+}
+
 TEST_CASE("usage watch: a sample has the mean of GPUs, whoever looked in between") {
   Bench bench;
   bench.uses(100, 9);

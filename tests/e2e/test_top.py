@@ -26,8 +26,19 @@ FRAME = b"\x1b[H"
 ENTER, LEAVE = b"\x1b[?1049h", b"\x1b[?1049l"
 # As an H100's driver (580.159.04) writes it.
 TOOL = f"""#!{sys.executable}
-import sys, time
+import os, sys, time
 query = [word for word in sys.argv if word.startswith("--query-gpu=")]
+if sys.argv[1] == "dmon":
+    links = "--gpm-metrics" in sys.argv
+    if links and os.environ.get("OLD_DRIVER"):
+        sys.exit(2)
+    with open(os.path.dirname(__file__) + "/looks", "a") as file:
+        print(os.getpid(), file=file)
+    print("# gpu  rxpci  txpci" + "  nvlrx  nvltx" * links, flush=True)
+    while True:
+        print("    0     12      3" + "  250.5      -" * links, flush=True)
+        print("    1      1      0" + "      0      -" * links, flush=True)
+        time.sleep(0.05)
 if not query:
     sys.exit(1)
 assert query[0].endswith(",clocks.mem,clocks_throttle_reasons.active"), query
@@ -86,6 +97,10 @@ def test_hosts_and_cards_of_a_job_of_this_machine(machine, gpus, gate):
             "memory_total_bytes": 81559 * MIB, "power_watts": 86, "temperature_celsius": 32,
             "sm_clock_mhz": 375, "memory_clock_mhz": 2619,
             "throttle_reasons": ["sw_power_cap", "hw_thermal_slowdown"],
+            "pcie_in_bytes_per_second": (12, 1)[card] * MIB,
+            "pcie_out_bytes_per_second": (3, 0)[card] * MIB,
+            "nvlink_in_bytes_per_second": (250, 0)[card] * MIB,
+            "nvlink_out_bytes_per_second": None,
         }]  # fmt: skip
     text = told(machine)  # Not a terminal: one table.
     assert re.search(r"^busy  algo-2  1    97%  2.5 GiB / 79.6 GiB  86 W ", text, re.M), text
@@ -94,6 +109,21 @@ def test_hosts_and_cards_of_a_job_of_this_machine(machine, gpus, gate):
     assert fit.wait(GUARD_SECONDS) == 0, fit.text
     assert "busy has ended" in told(machine, "busy", code=2)
     assert "there is no job other" in told(machine, "other", code=2)
+
+
+def test_traffic_is_measured_only_while_somebody_looks(machine, gpus, gate, tmp_path, monkeypatch):
+    monkeypatch.setenv("OLD_DRIVER", "1")
+    fit = start(machine, gate, "--gpus", "1")
+    looks = tmp_path / "tools/looks"
+    assert not looks.exists()
+    text = told(machine)
+    assert "PCIE IN" in text and "12.0 MiB/s" in text and "NVLINK" not in text, text
+    [pid] = looks.read_text().split()
+    wait_until("the tool to end", lambda: not os.path.exists(f"/proc/{pid}"), GUARD_SECONDS)
+    told(machine)
+    assert len(looks.read_text().split()) == 2
+    (gate / "open").touch()
+    assert fit.wait(GUARD_SECONDS) == 0, fit.text
 
 
 class Terminal:

@@ -16,6 +16,13 @@ namespace {
 
 constexpr const char* unknown = "-";
 constexpr std::size_t least_columns = 2;
+/// A second apart: the tool that reports traffic starts with the first one.
+constexpr int traffic_answers = 4;
+constexpr std::array gpu_columns = {"JOB",      "HOST",      "GPU",        "USE",       "MEMORY",
+                                    "POWER",    "TEMP",      "SM CLOCK",   "THROTTLED", "PCIE IN",
+                                    "PCIE OUT", "NVLINK IN", "NVLINK OUT", "MEM CLOCK"};
+constexpr std::size_t first_traffic_column = 9;
+constexpr std::size_t last_traffic_column = 12;
 
 std::string number_text(const char* format, double value) {
   std::array<char, 32> text{};
@@ -30,6 +37,10 @@ std::optional<double> rate(std::int64_t before, std::int64_t now, double seconds
 
 std::string speed_text(const std::optional<double>& bytes) {
   return bytes ? bytes_text(*bytes) + "/s" : unknown;
+}
+
+std::string flow_text(std::int64_t bytes) {
+  return bytes < 0 ? unknown : bytes_text(static_cast<double>(bytes)) + "/s";
 }
 
 std::string unit_text(int value, const char* unit) {
@@ -53,16 +64,29 @@ std::string reasons_text(const job::GpuState& state) {
 TableRow gpu_row(const std::string& job, const std::string& host, const job::GpuUse& gpu) {
   TableRow row{visible_line(job), visible_line(host), std::to_string(gpu.number)};
   if (gpu.percent < 0) {
-    row.insert(row.end(), {unknown, unknown, unknown, unknown, unknown, unknown, unknown});
+    row.resize(gpu_columns.size(), unknown);
     return row;
   }
   const job::GpuState& state = gpu.state;
-  row.insert(
-      row.end(),
-      {std::to_string(gpu.percent) + "%", memory_text(gpu), unit_text(state.power_watts, " W"),
-       unit_text(state.temperature_celsius, " C"), unit_text(state.sm_mhz, " MHz"),
-       reasons_text(state), unit_text(state.memory_mhz, " MHz")});
+  const job::GpuTraffic& traffic = gpu.traffic;
+  row.insert(row.end(),
+             {std::to_string(gpu.percent) + "%", memory_text(gpu),
+              unit_text(state.power_watts, " W"), unit_text(state.temperature_celsius, " C"),
+              unit_text(state.sm_mhz, " MHz"), reasons_text(state), flow_text(traffic.pcie_in),
+              flow_text(traffic.pcie_out), flow_text(traffic.nvlink_in),
+              flow_text(traffic.nvlink_out), unit_text(state.memory_mhz, " MHz")});
   return row;
+}
+
+/// Without those columns of traffic that no card has.
+std::vector<TableRow> without_unknown(std::vector<TableRow> rows) {
+  for (std::size_t column = last_traffic_column + 1; column-- > first_traffic_column;) {
+    const bool is_unknown = std::all_of(
+        rows.begin() + 1, rows.end(), [&](const TableRow& row) { return row[column] == unknown; });
+    if (!is_unknown) continue;
+    for (TableRow& row : rows) row.erase(row.begin() + static_cast<std::ptrdiff_t>(column));
+  }
+  return rows;
 }
 
 std::size_t width_of(const std::string& table) {
@@ -107,6 +131,10 @@ Json gpu_json(const job::GpuUse& gpu) {
             {"temperature_celsius", known_json(state.temperature_celsius)},
             {"sm_clock_mhz", known_json(state.sm_mhz)},
             {"memory_clock_mhz", known_json(state.memory_mhz)},
+            {"pcie_in_bytes_per_second", known_json(gpu.traffic.pcie_in)},
+            {"pcie_out_bytes_per_second", known_json(gpu.traffic.pcie_out)},
+            {"nvlink_in_bytes_per_second", known_json(gpu.traffic.nvlink_in)},
+            {"nvlink_out_bytes_per_second", known_json(gpu.traffic.nvlink_out)},
             {"throttle_reasons", Json()}};
   if (state.clock_reasons < 0) return json;
   Json& reasons = json["throttle_reasons"] = Json::array();
@@ -157,6 +185,7 @@ void Figures::take(std::vector<JobFigures> jobs) {
   }
   jobs_ = std::move(jobs);
   seen_ = std::move(seen);
+  ++answers_;
 }
 
 const Figures::Seen& Figures::of(const JobFigures& job, const job::HostUsage& host) const {
@@ -164,10 +193,11 @@ const Figures::Seen& Figures::of(const JobFigures& job, const job::HostUsage& ho
 }
 
 bool Figures::is_whole() const {
-  return std::all_of(seen_.begin(), seen_.end(), [](const auto& each) {
+  return std::all_of(seen_.begin(), seen_.end(), [this](const auto& each) {
     const std::vector<job::GpuUse>& gpus = each.second.last.usage.gpus;
-    return each.second.rates && std::all_of(gpus.begin(), gpus.end(), [](const job::GpuUse& gpu) {
-             return gpu.percent >= 0;
+    return each.second.rates &&
+           std::all_of(gpus.begin(), gpus.end(), [this](const job::GpuUse& gpu) {
+             return gpu.percent >= 0 && (gpu.traffic.pcie_in >= 0 || answers_ > traffic_answers);
            });
   });
 }
@@ -196,13 +226,12 @@ std::vector<TableRow> Figures::host_rows() const {
 
 /// Memory's clock, which hardly ever changes, is the first column to be left out.
 std::vector<TableRow> Figures::gpu_rows() const {
-  std::vector<TableRow> rows = {{"JOB", "HOST", "GPU", "USE", "MEMORY", "POWER", "TEMP", "SM CLOCK",
-                                 "THROTTLED", "MEM CLOCK"}};
+  std::vector<TableRow> rows = {TableRow(gpu_columns.begin(), gpu_columns.end())};
   for (const JobFigures& job : jobs_)
     for (const job::HostUsage& host : job.hosts)
       for (const job::GpuUse& gpu : host.usage.gpus)
         rows.push_back(gpu_row(job.job, host.host, gpu));
-  return rows;
+  return without_unknown(std::move(rows));
 }
 
 std::string Figures::text(std::size_t columns, std::size_t rows) const {

@@ -37,7 +37,8 @@ class Figures {
   /// The present answers, in place of the last ones.
   void take(std::vector<JobFigures> jobs);
 
-  /// Every host has been asked at least twice, and every card's driver has reported.
+  /// Every host has been asked at least twice, and every card's driver has reported; of traffic,
+  /// which many do not report, only for the first few answers.
   bool is_whole() const;
   /// Two tables, of hosts and, if there are any, of cards. Columns that `columns` has no room for
   /// are left out, the last first; 0: there is room for all. `rows`: how many lines at most, of
@@ -56,6 +57,7 @@ class Figures {
   std::vector<TableRow> gpu_rows() const;
 
   std::vector<JobFigures> jobs_;
+  int answers_ = 0;
   std::map<std::pair<std::string, std::string>, Seen> seen_;  ///< By job and host.
 };
 

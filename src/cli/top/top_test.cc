@@ -68,6 +68,8 @@ TEST_CASE("top: hosts and cards are two tables, and columns go before lines are 
   host = host_at(12, 4'000'000, 2148);
   host.usage.gpus = {card, {.number = 4, .percent = 0}};
   figures.take(demo(host));
+  CHECK(!figures.is_whole());  // The traffic may still come.
+  for (int i = 0; i < 3; ++i) figures.take(demo(host));
   CHECK(figures.is_whole());
   CHECK(figures.text(0, 0) ==
         "JOB   HOST    CPUS  MEMORY   NET IN  NET OUT  DISK READ  DISK WRITE  PROCESSES\n"
@@ -93,6 +95,31 @@ TEST_CASE("top: hosts and cards are two tables, and columns go before lines are 
         "\n"
         "3 more lines\n");
   CHECK(figures.text(1, 1) == "6 more lines\n");
+}
+
+TEST_CASE("top: traffic has columns where some card's driver reports it") {
+  Figures figures;
+  job::HostUsage host = host_at(10, 0, 0);
+  host.usage.gpus = {card, card};
+  host.usage.gpus[0].traffic = {.pcie_in = 3 << 20, .pcie_out = 0};
+  host.usage.gpus[1].traffic = {.pcie_in = 1 << 20, .pcie_out = 1 << 10};
+  figures.take(demo(host_at(8, 0, 0)));
+  figures.take(demo(host));
+  CHECK(figures.is_whole());
+  std::string text = figures.text(0, 0);
+  CHECK(text.find("THROTTLED                         PCIE IN    PCIE OUT   MEM CLOCK\n") !=
+        std::string::npos);
+  CHECK(text.find("  3.0 MiB/s  0 B/s      2619 MHz\n") != std::string::npos);
+  const Json told = figures.to_json(UnixMillis(1))["jobs"][0]["hosts"][0]["gpus"][0];
+  CHECK(told["pcie_in_bytes_per_second"] == 3 << 20);
+  CHECK(told["pcie_out_bytes_per_second"] == 0);
+  CHECK(told["nvlink_in_bytes_per_second"].is_null());
+  host.usage.gpus[1].traffic.nvlink_out = std::int64_t{250} << 30;
+  figures.take(demo(host));
+  text = figures.text(0, 0);
+  CHECK(text.find("NVLINK OUT") != std::string::npos);
+  CHECK(text.find("NVLINK IN") == std::string::npos);
+  CHECK(text.find("250 GiB/s") != std::string::npos);
 }
 
 TEST_CASE("top: a host that did not answer anew keeps its rates, and foreign names are text") {
@@ -134,6 +161,10 @@ TEST_CASE("top: JSON has every figure with its unit, and null for what is not kn
              {"temperature_celsius", 61},
              {"sm_clock_mhz", 1980},
              {"memory_clock_mhz", 2619},
+             {"pcie_in_bytes_per_second", nullptr},
+             {"pcie_out_bytes_per_second", nullptr},
+             {"nvlink_in_bytes_per_second", nullptr},
+             {"nvlink_out_bytes_per_second", nullptr},
              {"throttle_reasons", {"sw_power_cap", "hw_thermal_slowdown"}}});
   CHECK(told["hosts"][0]["gpus"][1]["memory_bytes"].is_null());
   CHECK(told["hosts"][0]["gpus"][1]["throttle_reasons"].is_null());

@@ -443,7 +443,8 @@ loop::Task<Result<engine::Answer>> LinkedAttempt::ask(std::string name, engine::
   Host* const host = find(name);
   if (host == nullptr || !runs(*host))
     co_return fail(Errc::closed, name + " is not running, or its node is not connected");
-  const bool is_usage = question == engine::Question::usage;
+  const bool is_usage = engine::is_of_usage(question);
+  const bool is_viewed = question == engine::Question::viewed_usage;
   if (question == engine::Question::alive)
     co_return fail(Errc::unsupported,
                    "cannot ping the nodes of a cluster, because they send heartbeats themselves");
@@ -456,7 +457,7 @@ loop::Task<Result<engine::Answer>> LinkedAttempt::ask(std::string name, engine::
   if (asked_.size() >= questions_max) asked_.erase(asked_.begin());
   asked_[id] = asked;
   if (is_usage)
-    post(*host, Message::node_measure, job::encode(job::NodeMeasure{id}));
+    post(*host, Message::node_measure, job::encode(job::NodeMeasure{id, is_viewed}));
   else
     post(*host, Message::node_look, job::encode(job::NodeLook{id, engine::calls_of(question)}));
   // From here on, this object may be destroyed, so only the question itself is used.

@@ -210,7 +210,7 @@ loop::Task<Result<engine::Answer>> LocalRun::ask(std::string host, engine::Quest
     if (!alive) co_return alive.error();
     co_return engine::Answer(engine::Alive{});
   }
-  if (question != engine::Question::usage) {
+  if (!engine::is_of_usage(question)) {
     Result<job::HostStacks> stacks = co_await supervise::ask_steward_for_stacks(
         programs_.loop(), host_folder(host), engine::calls_of(question));
     if (!stacks) co_return stacks.error();
@@ -219,6 +219,7 @@ loop::Task<Result<engine::Answer>> LocalRun::ask(std::string host, engine::Quest
   Result<engine::Usage> usage = supervise::usage_of(job::machine_name(name(), path_), host);
   if (!usage) co_return usage.error();
   usage->gpus = gpus_of(host);
+  if (question == engine::Question::viewed_usage && gpu_meter_) gpu_meter_->look();
   co_return engine::Answer(*std::move(usage));
 }
 

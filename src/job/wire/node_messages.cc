@@ -356,13 +356,17 @@ Result<NodeStacks> node_stacks_from(std::string_view payload) {
 }
 
 std::string encode(const NodeMeasure& measure) {
-  return to_text(Json{{"id", measure.id}});
+  Json json{{"id", measure.id}};
+  if (measure.is_viewed) json["viewed"] = 1;
+  return to_text(json);
 }
 
 Result<NodeMeasure> node_measure_from(std::string_view payload) {
   constexpr const char* name = "measure";
   const Json json = TRY(object_from(name, payload));
-  return NodeMeasure{static_cast<std::uint64_t>(TRY(integer_at(name, json, "id", 0, looks_max)))};
+  NodeMeasure measure{static_cast<std::uint64_t>(TRY(integer_at(name, json, "id", 0, looks_max)))};
+  if (json.contains("viewed")) measure.is_viewed = TRY(integer_at(name, json, "viewed", 0, 1)) == 1;
+  return measure;
 }
 
 std::string encode(const NodeUsage& answer) {

@@ -166,6 +166,7 @@ Result<NodeStacks> node_stacks_from(std::string_view payload);
 /// A question of the engine's, numbered by it: what does the host use?
 struct NodeMeasure {
   std::uint64_t id = 0;
+  bool is_viewed = false;  ///< For somebody who looks: also the traffic of GPUs.
 
   bool operator==(const NodeMeasure&) const = default;
 };

@@ -123,7 +123,9 @@ TEST_CASE("node messages: every message reads back") {
   told.stacks.processes.resize(1);
   CHECK(*node_stacks_from(encode(told)) == told);
   CHECK(node_stacks_from(encode(NodeStacks{.id = 8, .why = "gone"}))->why == "gone");
-  CHECK(node_measure_from(encode(NodeMeasure{9}))->id == 9);
+  CHECK(*node_measure_from(encode(NodeMeasure{9})) == NodeMeasure{9});
+  CHECK(*node_measure_from(encode(NodeMeasure{9, true})) == NodeMeasure{9, true});
+  CHECK(!node_measure_from(R"({"id": 9, "viewed": 2})"));
   const NodeUsage used{.id = 9,
                        .usage = {.memory_bytes = 1,
                                  .processor_time = 2us,

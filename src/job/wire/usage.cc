@@ -43,13 +43,29 @@ Json to_json(const GpuUse& gpu) {
   add("sm_mhz", gpu.state.sm_mhz);
   add("memory_mhz", gpu.state.memory_mhz);
   add("clock_reasons", gpu.state.clock_reasons);
+  add("pcie_in", gpu.traffic.pcie_in);
+  add("pcie_out", gpu.traffic.pcie_out);
+  add("nvlink_in", gpu.traffic.nvlink_in);
+  add("nvlink_out", gpu.traffic.nvlink_out);
   return json;
 }
 
+Result<std::int64_t> known_at(const char* message, const Json& json, const char* name,
+                              std::int64_t most) {
+  if (!json.contains(name)) return std::int64_t{-1};
+  return integer_at(message, json, name, -1, most);
+}
+
+Result<GpuTraffic> gpu_traffic_from(const char* message, const Json& json) {
+  return GpuTraffic{TRY(known_at(message, json, "pcie_in", used_max)),
+                    TRY(known_at(message, json, "pcie_out", used_max)),
+                    TRY(known_at(message, json, "nvlink_in", used_max)),
+                    TRY(known_at(message, json, "nvlink_out", used_max))};
+}
+
 Result<GpuState> gpu_state_from(const char* message, const Json& json) {
-  const auto at = [&](const char* name, std::int64_t most) -> Result<std::int64_t> {
-    if (!json.contains(name)) return std::int64_t{-1};
-    return integer_at(message, json, name, -1, most);
+  const auto at = [&](const char* name, std::int64_t most) {
+    return known_at(message, json, name, most);
   };
   GpuState state;
   state.memory_total_bytes = TRY(at("memory_total", used_max));
@@ -72,7 +88,7 @@ Result<std::vector<GpuUse>> gpus_from(const char* message, const Json& all) {
     gpus.push_back({static_cast<int>(TRY(integer_at(message, each, "number", 0, gpu_number_max))),
                     static_cast<int>(TRY(integer_at(message, each, "percent", -1, 100))),
                     TRY(integer_at(message, each, "memory", 0, used_max)),
-                    TRY(gpu_state_from(message, each))});
+                    TRY(gpu_state_from(message, each)), TRY(gpu_traffic_from(message, each))});
     if (!numbers.insert(gpus.back().number).second)
       return invalid_message(message, "gpus contains a number twice");
   }

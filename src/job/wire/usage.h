@@ -32,12 +32,24 @@ struct GpuState {
   bool operator==(const GpuState&) const = default;
 };
 
+/// Bytes a second through a GPU's connections, as its driver last reported; -1: it reports none, or
+/// nobody looks.
+struct GpuTraffic {
+  std::int64_t pcie_in = -1;
+  std::int64_t pcie_out = -1;
+  std::int64_t nvlink_in = -1;  ///< All its links together.
+  std::int64_t nvlink_out = -1;
+
+  bool operator==(const GpuTraffic&) const = default;
+};
+
 /// What a GPU was used for, in the mean since it was asked before.
 struct GpuUse {
   int number = 0;    ///< As the machine counts: N of /dev/nvidiaN.
   int percent = -1;  ///< Time in which some program ran on it; -1: the driver has not reported yet.
   std::int64_t memory_bytes = 0;  ///< The most.
   GpuState state{};
+  GpuTraffic traffic{};
 
   bool operator==(const GpuUse&) const = default;
 };

@@ -40,7 +40,7 @@ TEST_CASE("usage: a job's hosts come back as they were, with what is not known o
                  .network = {-1, -1},
                  .gpus = {{1, 50, 6, {.memory_total_bytes = 7, .power_watts = 412}},
                           {2, -1, 0, {}},
-                          {3, 1, 2, {7, 1, 71, 1980, 2619, 0x4}}}}},
+                          {3, 1, 2, {7, 1, 71, 1980, 2619, 0x4}, {8, 0, -1, 9}}}}},
       {.host = "algo-2", .usage = {}}};
   CHECK(*job_usage_from_json(to_json("demo", hosts)) == hosts);
   CHECK(to_json("demo", hosts)["hosts"][0]["usage"]["gpus"][2]["throttled"] ==

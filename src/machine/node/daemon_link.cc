@@ -258,6 +258,7 @@ void NodeDaemon::measure(const job::NodeMeasure& measure) {
   const Result<job::Usage> usage = meter_ && steward
                                        ? meter_->measure(*steward, address_here_)
                                        : fail(Errc::closed, "the host is not running");
+  if (usage && measure.is_viewed) meter_->look();
   if (usage)
     answer.usage = *usage;
   else

@@ -78,7 +78,7 @@ Result<job::Usage> HostMeter::measure(pid_t steward, const std::string& address)
   if (Clock::now() < not_before_)
     return fail(Errc::timeout, "the host's usage was measured too recently");
   const Duration before = processor_time_here();
-  job::Usage now = look(steward, address);
+  job::Usage now = see(steward, address);
   not_before_ = Clock::now() + rest_factor * (processor_time_here() - before);
   // A process that ends between two readings may be missing in both; totals never decrease.
   now.processor_time = std::max(now.processor_time, last_.processor_time);
@@ -90,7 +90,7 @@ Result<job::Usage> HostMeter::measure(pid_t steward, const std::string& address)
   return now;
 }
 
-job::Usage HostMeter::look(pid_t steward, const std::string& address) {
+job::Usage HostMeter::see(pid_t steward, const std::string& address) {
   const std::vector<std::string> groups = own_groups(spec_);
   supervise::Counted counted = supervise::counted_in(groups);
   const bool is_whole =

@@ -35,9 +35,13 @@ class HostMeter {
   /// `address`: the node's address for the other hosts. Error: `timeout` if measuring now would use
   /// more than 1 % of a processor.
   Result<job::Usage> measure(pid_t steward, const std::string& address);
+  /// As GpuMeter::look().
+  void look() {
+    if (gpu_meter_) gpu_meter_->look();
+  }
 
  private:
-  job::Usage look(pid_t steward, const std::string& address);
+  job::Usage see(pid_t steward, const std::string& address);
 
   supervise::Programs& programs_;
   job::HostSpec spec_;

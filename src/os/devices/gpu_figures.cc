@@ -17,6 +17,8 @@ constexpr std::size_t fields_whole = 10;
 constexpr std::int64_t watts_max = 100'000;
 constexpr std::int64_t celsius_max = 1000;
 constexpr std::int64_t mhz_max = 1'000'000;
+constexpr std::int64_t speed_mib_max = 100'000'000;
+constexpr std::size_t columns_max = 64;
 constexpr std::int64_t reasons_max = std::int64_t{1} << 60;
 
 /// The whole part of "86.82"; -1 for other text, such as "[N/A]".
@@ -61,6 +63,36 @@ Args figures_command(bool whole) {
         ",memory.total,power.draw,temperature.gpu,clocks.sm,clocks.mem,"
         "clocks_throttle_reasons.active";
   return {"nvidia-smi", "--query-gpu=" + fields, "--format=csv,noheader,nounits", "--loop=1"};
+}
+
+Args traffic_command(bool whole) {
+  Args words = {"nvidia-smi", "dmon", "-s", "t", "-d", "1"};
+  // NVLink's total bytes per second: NVML_GPM_METRIC_NVLINK_TOTAL_RX_PER_SEC and …TX….
+  if (whole) words.insert(words.end(), {"--gpm-metrics", "60,61"});
+  return words;
+}
+
+std::optional<std::pair<int, job::GpuTraffic>> TrafficReader::take(std::string_view line) {
+  std::vector<std::string> words = split_words(line);
+  if (words.empty()) return std::nullopt;
+  if (words[0].starts_with('#')) {  // "# gpu  rxpci  txpci", and below it the units.
+    if (words.size() > 1 && words[1] == "gpu" && words.size() <= columns_max)
+      columns_.assign(words.begin() + 1, words.end());
+    return std::nullopt;
+  }
+  const auto index = number_up_to(words[0], numbers_max);
+  if (!index || columns_.empty() || words.size() != columns_.size()) return std::nullopt;
+  job::GpuTraffic traffic;
+  const std::pair<std::string_view, std::int64_t*> known[] = {{"rxpci", &traffic.pcie_in},
+                                                              {"txpci", &traffic.pcie_out},
+                                                              {"nvlrx", &traffic.nvlink_in},
+                                                              {"nvltx", &traffic.nvlink_out}};
+  for (std::size_t i = 1; i < words.size(); ++i)
+    for (const auto& [name, value] : known)
+      if (columns_[i] == name)
+        if (const std::int64_t speed = whole_part(words[i], speed_mib_max); speed >= 0)
+          *value = speed * mib;
+  return std::pair(static_cast<int>(*index), traffic);
 }
 
 std::string bus_name(std::string_view text) {

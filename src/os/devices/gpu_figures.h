@@ -32,6 +32,20 @@ struct GpuFigures {
 /// "[N/A]" for a part of a card.
 std::optional<GpuFigures> figures_from(std::string_view line);
 
+/// `nvidia-smi dmon`, telling of the traffic of each GPU in a line each second, until it is ended.
+/// `whole`: with NVLink's, which older drivers and cards before Hopper do not report.
+Args traffic_command(bool whole);
+
+/// Reads its lines: the columns are those that its last head names.
+class TrafficReader {
+ public:
+  /// The tool's number of a card, and the card's traffic. None for heads and other lines.
+  std::optional<std::pair<int, job::GpuTraffic>> take(std::string_view line);
+
+ private:
+  std::vector<std::string> columns_;
+};
+
 /// A whole number of 0 to `most`, spaces around it or not; none for any other text.
 std::optional<std::int64_t> number_up_to(std::string_view text, std::int64_t most);
 

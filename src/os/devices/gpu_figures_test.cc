@@ -35,6 +35,37 @@ TEST_CASE("gpu figures: a whole line of an H100, and of a card that reports litt
   CHECK(figures_command(true)[1].starts_with(figures_command(false)[1] + ","));
 }
 
+TEST_CASE("gpu figures: traffic stands in the columns that the head names") {
+  constexpr std::int64_t mib = 1 << 20;
+  TrafficReader reader;
+  CHECK(!reader.take("    0      5      3"));  // No head yet.
+  CHECK(!reader.take("# gpu  rxpci  txpci  nvlrx  nvltx"));
+  CHECK(!reader.take("# Idx   MB/s   MB/s  GPM:MB/s  GPM:MB/s"));
+  CHECK(reader.take("    1      5      3   12.75      0 ") ==
+        std::pair(1, job::GpuTraffic{5 * mib, 3 * mib, 12 * mib, 0}));
+  CHECK(reader.take("    0      0      -      -      -") ==
+        std::pair(0, job::GpuTraffic{.pcie_in = 0}));
+  // As an H100's driver (580.159.04) writes it with all columns.
+  CHECK(
+      !reader.take("# gpu    pwr  gtemp  mtemp     sm    mem    enc    dec    jpg    ofa   mclk   "
+                   "pclk  pviol  tviol     fb   bar1   ccpm  sbecc  dbecc    pci  rxpci  txpci "));
+  CHECK(
+      reader.take("    0     71     32     34      0      0      0      0      0      0   2619    "
+                  "345      0      0      0      1      0      0      0      0      0      1 ") ==
+      std::pair(0, job::GpuTraffic{.pcie_in = 0, .pcie_out = mib}));
+  CHECK(!reader.take("# gpu  other"));
+  CHECK(reader.take("    0      7") == std::pair(0, job::GpuTraffic{}));
+  for (const char* line : {"", "#", "x 1", "-1 1", "0", "0 1 2", "No devices were found"}) {
+    CAPTURE(line);
+    CHECK(!reader.take(line));
+  }
+  std::string long_head = "# gpu";
+  for (int i = 0; i < 100; ++i) long_head += " rxpci";
+  CHECK(!reader.take(long_head));
+  CHECK(reader.take("    0      7"));  // The head before it counts.
+  CHECK(traffic_command(true).size() > traffic_command(false).size());
+}
+
 TEST_CASE("gpu figures: a card has one place however it is written") {
   CHECK(bus_name("00000000:0B:00.0") == bus_name(" 0000:0b:00.0"));
   CHECK(bus_name("00000001:0B:00.0") != bus_name("0000:0b:00.0"));

@@ -20,6 +20,8 @@ namespace {
 constexpr std::chrono::seconds try_again{30};
 /// The tool reports each second.
 constexpr std::chrono::seconds silent_after{10};
+/// After somebody has looked: those who look again each second need no new tool.
+constexpr std::chrono::seconds looks_for{10};
 constexpr std::size_t line_bytes_max = 4096;
 constexpr std::size_t gpus_max = 1024;
 
@@ -30,12 +32,19 @@ GpuMeter::GpuMeter(supervise::Programs& programs, Env env, const std::string& to
       env_(std::move(env)),
       places_(gpu_places(told)),
       tasks_(programs.loop()) {
+  figures_.take = [this](std::string_view line) { return take(line); };
+  traffic_.take = [this](std::string_view line) { return take_traffic(line); };
   tasks_.start(watch());
 }
 
 GpuMeter::~GpuMeter() {
   tasks_.end();
-  if (tool_ != 0) programs_.reaper().signal_group(tool_, SIGKILL);
+  end(figures_);
+  end(traffic_);
+}
+
+void GpuMeter::end(const Tool& tool) {
+  if (tool.pid != 0) programs_.reaper().signal_group(tool.pid, SIGKILL);
 }
 
 /// A tool that ends is restarted: a driver may be loaded later, or a card may have failed. An older
@@ -44,36 +53,68 @@ loop::Task<> GpuMeter::watch() {
   loop::Timer pause(programs_.loop());
   bool goes_on = true;
   while (goes_on) {
-    bool has_run = co_await follow(true);
-    if (has_run && !has_reported_) has_run = co_await follow(false);
+    Args whole = figures_command(true);
+    bool has_run = co_await follow(std::move(whole), figures_);
+    if (has_run && !figures_.has_reported) {
+      Args basic = figures_command(false);
+      has_run = co_await follow(std::move(basic), figures_);
+    }
     if (!has_run) co_return;
     goes_on = co_await pause.after(try_again);
   }
 }
 
+void GpuMeter::look() {
+  looked_until_ = Clock::now() + looks_for;
+  if (watches_traffic_) return;
+  watches_traffic_ = true;
+  tasks_.start(watch_traffic());
+}
+
+/// As watch(), while somebody looks.
+loop::Task<> GpuMeter::watch_traffic() {
+  loop::Timer pause(programs_.loop());
+  is_traffic_over_ = false;
+  tasks_.start(end_traffic());
+  for (const bool whole : {true, false}) {
+    Args words = traffic_command(whole);
+    const bool has_run = co_await follow(std::move(words), traffic_);
+    if (!has_run || traffic_.has_reported || is_traffic_over_) break;
+  }
+  if (!is_traffic_over_) co_await pause.after(try_again);
+  watches_traffic_ = false;
+}
+
+loop::Task<> GpuMeter::end_traffic() {
+  loop::Timer timer(programs_.loop());
+  while (Clock::now() < looked_until_) co_await timer.until(looked_until_);
+  is_traffic_over_ = true;
+  end(traffic_);
+}
+
 /// Runs the tool to its end; false if it cannot be started.
-loop::Task<bool> GpuMeter::follow(bool whole) {
-  has_reported_ = false;
+loop::Task<bool> GpuMeter::follow(Args argv, Tool& tool) {
+  tool.has_reported = false;
   const Fd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
   Result<Pipe> out = make_pipe();
   if (!null || !out) co_return false;
   ::fcntl(out->read.get(), F_SETFL, O_NONBLOCK);
   const supervise::Stdio stdio{null.get(), out->write.get(), null.get(), {}};
-  const Command command{.argv = figures_command(whole), .env = env_, .cwd = "/"};
+  const Command command{.argv = std::move(argv), .env = env_, .cwd = "/"};
   const Result<pid_t> pid =
       supervise::spawn(command, stdio, {.own_group = true, .death_signal = SIGKILL});
   if (!pid) co_return false;
-  tool_ = *pid;
+  tool.pid = *pid;
   programs_.reaper().watch(*pid, [](job::Outcome) {});
   out->write.reset();
-  co_await read_lines(std::move(out->read));
-  programs_.reaper().signal_group(tool_, SIGKILL);
-  tool_ = 0;
+  co_await read_lines(std::move(out->read), tool);
+  end(tool);
+  tool.pid = 0;
   co_return true;
 }
 
 /// To the end of the tool.
-loop::Task<> GpuMeter::read_lines(Fd out) {
+loop::Task<> GpuMeter::read_lines(Fd out, Tool& tool) {
   loop::Watch watch(programs_.loop(), out.get());
   std::array<char, 4096> buffer;
   std::string line;
@@ -87,25 +128,38 @@ loop::Task<> GpuMeter::read_lines(Fd out) {
     }
     if (count <= 0) co_return;
     for (const char c : std::string_view(buffer.data(), static_cast<std::size_t>(count))) {
-      if (c == '\n') take(std::exchange(line, {}));
+      if (c == '\n' && tool.take(std::exchange(line, {}))) tool.has_reported = true;
       if (c != '\n' && line.size() < line_bytes_max) line += c;
     }
   }
 }
 
-void GpuMeter::take(std::string_view line) {
+bool GpuMeter::take(std::string_view line) {
   const std::optional<GpuFigures> figures = figures_from(line);
-  if (!figures) return;
-  has_reported_ = true;
+  if (!figures) return false;
   const auto place = places_.find(figures->bus);
   const int number = place == places_.end() ? figures->index : place->second;
-  if (!seen_.contains(number) && seen_.size() >= gpus_max) return;
+  if (!seen_.contains(number) && seen_.size() >= gpus_max) return true;
+  numbers_[figures->index] = number;
   Seen& seen = seen_[number];
   seen.percents += figures->percent;
   ++seen.count;
   seen.memory_bytes = std::max(seen.memory_bytes, figures->memory_bytes);
   seen.last = *figures;
   seen.time = Clock::now();
+  return true;
+}
+
+/// Ignores cards that the other tool has not reported.
+bool GpuMeter::take_traffic(std::string_view line) {
+  const std::optional<std::pair<int, job::GpuTraffic>> traffic = traffic_reader_.take(line);
+  if (!traffic) return false;
+  const auto number = numbers_.find(traffic->first);
+  if (number == numbers_.end()) return true;
+  Seen& seen = seen_[number->second];
+  seen.traffic = traffic->second;
+  seen.traffic_time = Clock::now();
+  return true;
 }
 
 std::vector<job::GpuUse> GpuMeter::of(const std::vector<int>& numbers) {
@@ -118,6 +172,7 @@ std::vector<job::GpuUse> GpuMeter::of(const std::vector<int>& numbers) {
     use.percent = seen.count > 0 ? static_cast<int>(seen.percents / seen.count) : seen.last.percent;
     use.memory_bytes = std::max(seen.memory_bytes, seen.last.memory_bytes);
     use.state = seen.last.state;
+    if (Clock::now() - seen.traffic_time < silent_after) use.traffic = seen.traffic;
     seen.percents = seen.count = seen.memory_bytes = 0;
   }
   return uses;

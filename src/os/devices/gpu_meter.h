@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -30,6 +31,8 @@ class GpuMeter {
   /// What each of these GPUs was used for since it was asked about before; of a silent one nothing
   /// but its number. Asked before the tool's next line, it tells the last one again.
   std::vector<job::GpuUse> of(const std::vector<int>& numbers);
+  /// Somebody looks: for the next seconds, a second tool reports the GPUs' traffic.
+  void look();
 
  private:
   struct Seen {
@@ -38,18 +41,35 @@ class GpuMeter {
     std::int64_t memory_bytes = 0;  ///< The most.
     GpuFigures last{};
     TimePoint time{};  ///< When `last` came.
+    job::GpuTraffic traffic{};
+    TimePoint traffic_time{};
+  };
+  /// A tool, as long as it runs.
+  struct Tool {
+    pid_t pid = 0;                               ///< 0: it does not run.
+    bool has_reported = false;                   ///< In any line.
+    std::function<bool(std::string_view)> take;  ///< False: the line says nothing.
   };
   loop::Task<> watch();
-  loop::Task<bool> follow(bool whole);
-  loop::Task<> read_lines(Fd out);
-  void take(std::string_view line);
+  loop::Task<> watch_traffic();
+  loop::Task<> end_traffic();
+  loop::Task<bool> follow(Args argv, Tool& tool);
+  loop::Task<> read_lines(Fd out, Tool& tool);
+  bool take(std::string_view line);
+  bool take_traffic(std::string_view line);
+  void end(const Tool& tool);
 
   supervise::Programs& programs_;
   Env env_;
   std::map<std::string, int> places_;  ///< Numbers by places on the bus.
+  std::map<int, int> numbers_;         ///< By the tool's own.
   std::map<int, Seen> seen_;           ///< By number.
-  bool has_reported_ = false;          ///< The tool that runs, in any line.
-  pid_t tool_ = 0;                     ///< 0: it does not run.
+  Tool figures_;
+  Tool traffic_;
+  TrafficReader traffic_reader_;
+  bool watches_traffic_ = false;
+  bool is_traffic_over_ = false;  ///< Nobody looks any more.
+  TimePoint looked_until_{};
   loop::Tasks tasks_;
 };
 
