@@ -95,6 +95,8 @@ Env for_operators(const Env& env, bool socket) {
     if (const Env::const_iterator found = env.find(name); found != env.end()) result.insert(*found);
   };
   for (const char* name : {"MUSTER_MPI_TRANSPORT", "MUSTER_STOP_DEADLINE"}) take(name);
+  // With a socket, `train` places the ranks itself.
+  if (!socket) take(job::numa_variable);
   if (!socket) return result;
   // The job's hosts, if no file names them to operators.
   for (const char* name :

@@ -7,6 +7,7 @@
 
 #include <csignal>
 
+#include "base/process/placement.h"
 #include "base/text.h"
 #include "host/ranks/testing.h"
 

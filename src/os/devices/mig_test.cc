@@ -69,7 +69,8 @@ struct Machine {
     instance("gpu1/mig/gi2/ci3", 34);
     instance("gpu1/mig/gi5", 48);  // Without a compute instance nothing can use it.
     REQUIRE(make_folders(places.capabilities + "/mig"));
-    for (const auto& [bus, number] : {std::pair("0000:36:00.0", "1"), {"0000:3b:00.0", "0"}}) {
+    for (const auto& [bus, number] :
+         {std::pair("0000:36:00.0", "1"), std::pair("0000:3b:00.0", "0")}) {
       REQUIRE(make_folders(places.driver + "/" + bus));
       REQUIRE(write_file(places.driver + "/" + bus + "/information",
                          std::string("Bus Location: \t ") + bus + "\nDevice Minor: \t " + number));

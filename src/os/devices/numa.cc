@@ -7,7 +7,6 @@
 #include "base/files/folder.h"
 #include "base/text.h"
 #include "job/limits.h"
-#include "os/devices/find.h"
 #include "os/devices/gpu_figures.h"
 
 namespace muster::devices {
