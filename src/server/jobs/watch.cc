@@ -58,7 +58,7 @@ store::JobFinish finish_of(const platform::JobReport& report) {
 
 struct Watch::Scraping {
   bool is_due = false;  ///< There are new lines.
-  TimePoint next{};
+  bool is_running = false;
 };
 
 Watch::Watch(WatchContext context, std::string job, std::string_view secondary, AtEnd at_end)
@@ -163,9 +163,8 @@ loop::Task<> Watch::flush() {
   }
   const Result<void> told = tell();  // Errors were reported before.
   static_cast<void>(told);
-  if (!scraping_->is_due || Clock::now() < scraping_->next) co_return;
-  scraping_->is_due = false;
-  scraping_->next = TimePoint::max();  // Until the running one is done.
+  if (!scraping_->is_due || scraping_->is_running) co_return;
+  scraping_->is_running = true;
   context_.tasks.start(scrape_beside(context_, job_, scraping_));
 }
 
@@ -195,11 +194,16 @@ loop::Task<> Watch::scrape_all(WatchContext context, std::string job) {
   if (!is_more) context.log.error(job + ": metrics: " + is_more.error().text);
 }
 
-/// While the job is followed; its Watch may be destroyed before.
+/// Until a pause passes without new lines, so that the last line before a silence is read, too. The
+/// job's Watch may be destroyed before.
 loop::Task<> Watch::scrape_beside(WatchContext context, std::string job,
                                   std::shared_ptr<Scraping> scraping) {
-  co_await scrape_all(context, std::move(job));
-  scraping->next = Clock::now() + scrape_pause;
+  loop::Timer pause(context.loop);
+  while (std::exchange(scraping->is_due, false)) {
+    co_await scrape_all(context, job);
+    co_await pause.after(scrape_pause);
+  }
+  scraping->is_running = false;
 }
 
 }  // namespace muster::jobs
