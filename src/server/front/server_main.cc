@@ -37,6 +37,7 @@
 #include "server/bucket/bucket_store.h"
 #include "server/control.h"
 #include "server/front/access_log.h"
+#include "server/front/fill_log.h"
 #include "server/front/http_counts.h"
 #include "server/front/kept_program.h"
 #include "server/front/probes.h"
@@ -442,7 +443,7 @@ Result<void> open_watching(Server& server) {
 Result<void> open(Server& server, const Env& env) {
   server.lock = TRY(lock_data(server.config.data, env));
   server.control = TRY(Control::open(server.loop, server.config.data));
-  server.store.emplace(TRY(store::Store::open(store_path(server.config))));
+  server.store.emplace(TRY(store::Store::open(store_path(server.config), logged_fill(server.log))));
   TRY(load_keys(server));
   server.verifier.emplace(server.keys);
   http::Handler s3 = TRY(open_s3(server));

@@ -48,7 +48,10 @@ Statement& Statement::bind(double number) {
 }
 
 Statement& Statement::bind(std::optional<UnixMillis> time) {
-  if (time) return bind(*time);
+  return time ? bind(*time) : bind_null();
+}
+
+Statement& Statement::bind_null() {
   const int code = sqlite3_bind_null(statement_, ++bound_);
   if (code != SQLITE_OK) trouble_ = code;
   return *this;
@@ -69,6 +72,19 @@ Result<void> Statement::run() {
   return {};
 }
 
+Statement::Kind Statement::kind(int column) const {
+  switch (sqlite3_column_type(statement_, column)) {
+    case SQLITE_INTEGER:
+      return Kind::integer;
+    case SQLITE_FLOAT:
+      return Kind::real;
+    case SQLITE_NULL:
+      return Kind::null;
+    default:
+      return Kind::text;
+  }
+}
+
 std::string Statement::text(int column) const {
   const void* bytes = sqlite3_column_blob(statement_, column);
   if (bytes == nullptr) return {};
@@ -85,7 +101,7 @@ double Statement::real(int column) const {
 }
 
 std::optional<UnixMillis> Statement::maybe_time(int column) const {
-  if (sqlite3_column_type(statement_, column) == SQLITE_NULL) return std::nullopt;
+  if (kind(column) == Kind::null) return std::nullopt;
   return time(column);
 }
 

@@ -32,12 +32,15 @@ class Statement {
   Statement& bind(double number);
   Statement& bind(UnixMillis time) { return bind(std::int64_t{time.count()}); }
   Statement& bind(std::optional<UnixMillis> time);
+  Statement& bind_null();
 
   /// True if it is at a row. Error: `system`.
   Result<bool> step();
   /// For statements without result rows.
   Result<void> run();
 
+  enum class Kind { null, integer, real, text };
+  Kind kind(int column) const;
   std::string text(int column) const;
   std::int64_t number(int column) const;
   double real(int column) const;

@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "base/text.h"
+#include "server/store/run_rows.h"
 #include "server/store/sqlite.h"
 #include "server/store/store_schema.h"
 
@@ -84,6 +85,7 @@ Result<void> insert_job(Database& database, const NewJob& job) {
             .bind(key)
             .bind(value)
             .run());
+  TRY(add_run(database, number, job.request, job.tags));
   if (job.invocation.empty()) return {};
   TRY(database.statement("DELETE FROM invocations WHERE created < ?")
           .bind(job.now - invocations_kept)
@@ -113,9 +115,9 @@ Store::Store(Store&&) noexcept = default;
 Store& Store::operator=(Store&&) noexcept = default;
 Store::~Store() = default;
 
-Result<Store> Store::open(const std::string& path) {
+Result<Store> Store::open(const std::string& path, const FillProgress& progress) {
   std::unique_ptr<Database> database = TRY(Database::open(path));
-  const Result<void> ready = migrate(*database);
+  const Result<void> ready = migrate(*database, progress);
   if (!ready) return ready.error().in(path);
   return Store(std::move(database));
 }
@@ -315,6 +317,8 @@ Result<bool> Store::remove_rows(const std::string& name, std::int64_t most) {
 
 Result<bool> Store::remove(const std::string& name) {
   const std::unique_ptr<Transaction> transaction = TRY(Transaction::begin(*database_));
+  const std::int64_t number = TRY(number_of(name));
+  TRY(remove_run(*database_, number));
   for (const char* text :
        {"DELETE FROM tags WHERE arn = (SELECT arn FROM jobs WHERE name = ?)",
         "DELETE FROM access_keys WHERE job = ?", "DELETE FROM invocations WHERE job = ?",

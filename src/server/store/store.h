@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -248,6 +249,9 @@ struct ChangeSetRow {
   std::string document;
 };
 
+/// How far the jobs of an earlier muster have been brought to this muster's tables.
+using FillProgress = std::function<void(std::int64_t done, std::int64_t all)>;
+
 /// The job server's state: one SQLite file (WAL) in its data folder. Belongs to one thread. Every
 /// call is one transaction, blocks meanwhile, and is synced to the disk when it returns. Only
 /// put_metrics, put_usage, put_note and put_notes can be lost in a power failure, but not in a
@@ -255,8 +259,10 @@ struct ChangeSetRow {
 /// otherwise.
 class Store {
  public:
-  /// Opens or creates `path` (0600). Error: `invalid_input` if a newer muster created it.
-  static Result<Store> open(const std::string& path);
+  /// Opens or creates `path` (0600). The first time with an earlier muster's jobs, this takes a
+  /// while, and continues where it was interrupted. Error: `invalid_input` if a newer muster
+  /// created it.
+  static Result<Store> open(const std::string& path, const FillProgress& progress = {});
   Store(Store&&) noexcept;
   Store& operator=(Store&&) noexcept;
   ~Store();

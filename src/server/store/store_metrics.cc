@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "server/store/run_rows.h"
 #include "server/store/sqlite.h"
 #include "server/store/store.h"
 
@@ -52,16 +53,17 @@ Result<void> add_metric(Database& database, const char* statement, std::int64_t 
       .run();
 }
 
-Result<void> put_final(Database& database, std::int64_t job, const MetricSample& sample) {
+Result<void> put_final(Database& database, std::int64_t job, const std::string& name,
+                       const RunMetric& metric) {
   return database
       .statement(
           "INSERT INTO final_metrics (job, name, time, value) VALUES (?, ?, ?, ?) "
           "ON CONFLICT DO UPDATE SET time = excluded.time, value = excluded.value "
           "WHERE excluded.time >= time")
       .bind(job)
-      .bind(sample.name)
-      .bind(sample.time)
-      .bind(sample.value)
+      .bind(name)
+      .bind(metric.time)
+      .bind(metric.last)
       .run();
 }
 
@@ -161,7 +163,7 @@ Result<std::int64_t> steps_known(Database& database, std::int64_t job) {
 Result<void> Store::put_metrics(const std::string& job, const std::string& host,
                                 const std::vector<MetricSample>& samples, std::uint64_t read_to) {
   std::map<std::pair<std::string, std::int64_t>, MetricSecond> by_second, by_minute;
-  std::map<std::string, MetricSample> last;
+  std::map<std::string, RunMetric> by_name;
   for (const MetricSample& each : samples) {
     const std::int64_t second = std::chrono::floor<std::chrono::seconds>(each.time).count();
     MetricSecond& bucket = by_second[{each.name, second}];
@@ -171,8 +173,8 @@ Result<void> Store::put_metrics(const std::string& job, const std::string& host,
     MetricSecond& wide = by_minute[{each.name, minute}];
     wide.second = minute;
     wide.add(each.value);
-    MetricSample& latest = last[each.name];
-    if (each.time >= latest.time) latest = each;
+    const RunMetric own{each.time, each.value, each.value, each.value};
+    by_name.try_emplace(each.name, own).first->second.add(own);
   }
   const std::unique_ptr<Transaction> transaction = TRY(Transaction::begin(*database_, false));
   const std::int64_t number = TRY(number_of(job));
@@ -184,7 +186,8 @@ Result<void> Store::put_metrics(const std::string& job, const std::string& host,
   const std::int64_t known = TRY(steps_known(*database_, number));
   const std::int64_t added =
       TRY(put_steps(*database_, number, by_step(samples), metric_steps_max - known));
-  for (const auto& [name, sample] : last) TRY(put_final(*database_, number, sample));
+  for (const auto& [name, metric] : by_name) TRY(put_final(*database_, number, name, metric));
+  TRY(put_run_metrics(*database_, number, by_name));
   TRY(database_
           ->statement("INSERT INTO metrics_read (job, host, events, steps) VALUES (?, ?, ?, ?) "
                       "ON CONFLICT DO UPDATE SET events = excluded.events, "

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "base/text.h"
+#include "server/store/run_rows.h"
 #include "server/store/sqlite.h"
 #include "server/store/store.h"
 
@@ -28,6 +29,7 @@ Result<bool> Store::add_tags(const std::string& arn, const Tags& tags, std::size
             .run());
   const Tags all = TRY(this->tags(arn));
   if (all.size() > most) return false;
+  TRY(retag_run(*database_, arn));
   TRY(transaction->commit());
   return true;
 }
@@ -39,6 +41,7 @@ Result<void> Store::remove_tags(const std::string& arn, const std::vector<std::s
             .bind(arn)
             .bind(key)
             .run());
+  TRY(retag_run(*database_, arn));
   return transaction->commit();
 }
 

@@ -290,7 +290,7 @@ TEST_CASE("store: jobs of an older store are found by their instance types") {
     REQUIRE(store.submit(job));
     REQUIRE(store.submit(job_named("without")));
     auto database = *Database::open(folder.file());
-    REQUIRE(database->run(std::string(newest) +
+    REQUIRE(database->run(std::string(without_runs) + newest +
                           "DROP TABLE host_gpus; DROP INDEX tags_values; "
                           "DROP TABLE instance_types; "
                           "ALTER TABLE access_keys DROP COLUMN makers; PRAGMA user_version=8"));
@@ -359,7 +359,7 @@ TEST_CASE("store: metrics are kept by the minute too, also those of an older sto
     CAPTURE(old);
     if (old) {
       auto database = *Database::open(folder.file());
-      REQUIRE(database->run(std::string(newest) +
+      REQUIRE(database->run(std::string(without_runs) + newest +
                             "DROP TABLE metric_minutes; DROP TABLE host_usage; "
                             "DROP TABLE host_gpus; DROP INDEX tags_values; "
                             "DROP TABLE instance_types; "

@@ -19,6 +19,12 @@ struct Folder {
   ~Folder() { std::filesystem::remove_all(path); }
 };
 
+/// Takes a store back to version 16.
+inline constexpr const char* without_runs =
+    "DROP TABLE run_names; DROP TABLE run_values; DROP TABLE run_metrics; DROP TABLE IF EXISTS "
+    "runs_fill; "
+    "DROP INDEX jobs_arn; DROP INDEX jobs_times; PRAGMA user_version=16;";
+
 inline NewJob job_named(const std::string& name, UnixMillis now = at(1000)) {
   return {.name = name,
           .arn = "arn:" + name,
