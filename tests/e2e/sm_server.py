@@ -61,8 +61,8 @@ class SmServer:
         subprocess.run([SM, "steward", "--sweep", "--all"], env=state, check=True, timeout=60,
                        stdout=subprocess.DEVNULL)
 
-    def start(self) -> None:
-        """Starts it at a free port, where it stays; the keys of the first start stay, too."""
+    def launch(self) -> None:
+        """Starts it, and does not wait until it listens."""
         command = [SM, "server", "--data", self.data, "--listen", self.listen, *self.flags]
         if self.limits:
             command = ["prlimit", *self.limits, *command]
@@ -72,6 +72,10 @@ class SmServer:
             command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=False,
             env=self.own_env,
         )
+
+    def start(self) -> None:
+        """Starts it at a free port, where it stays; the keys of the first start stay, too."""
+        self.launch()
         self.output = self._read_until(b"listens on", b"\n")
         if not self.keys and "Created an access key" not in self.output:
             self.output += self._read_until(b"AWS_DEFAULT_REGION", b"\n")

@@ -27,8 +27,8 @@ constexpr std::string_view mapped_v4 = "::ffff:";
 constexpr const char* forever = "public, max-age=31536000, immutable";
 
 /// GET requests with a cookie.
-constexpr std::array<std::string_view, 5> files_and_events = {"events", "download", "metric-csv",
-                                                              "host-csv", "object"};
+constexpr std::array<std::string_view, 6> files_and_events = {"events",   "download", "metric-csv",
+                                                              "host-csv", "runs-csv", "object"};
 constexpr std::string_view timeline_call = "DescribeTrainingJobTimeline";
 constexpr std::string_view usage_call = "DescribeTrainingJobUsage";
 /// SageMaker operations that the page calls unchanged.
@@ -133,7 +133,9 @@ std::optional<web::Visit> WebServer::visit_of(http::Exchange& exchange) {
   const std::string_view secret = web::cookie_of(head_of(incoming), name);
   if (secret.empty()) return std::nullopt;
   std::optional<web::Visit> visit = visits_.find(secret, options_.now());
-  if (visit && !options_.keys.find(visit->key)) return std::nullopt;  // The key was revoked.
+  if (!visit) return std::nullopt;
+  const std::shared_ptr<const access::AccessKey> key = options_.keys.find(visit->key);
+  if (!key || key->policy.limited) return std::nullopt;  // The key was revoked.
   return visit;
 }
 
@@ -193,6 +195,9 @@ const std::map<std::string, WebServer::Handler, std::less<>>& WebServer::handler
         {"hosts", &WebServer::hosts},
         {"host-usage", &WebServer::host_usage},
         {"ranks", &WebServer::ranks},
+        {"runs", &WebServer::runs},
+        {"run-columns", &WebServer::run_columns},
+        {"compare-runs", &WebServer::compare_runs},
     };
     for (const std::string_view name : operations)
       table.emplace(std::string(name), &WebServer::operate);
@@ -249,6 +254,7 @@ Task<void> WebServer::send(http::Exchange& exchange, const std::string& name, we
   if (name == "download") return download(exchange, std::move(visit.key));
   if (name == "metric-csv") return download_metric(exchange, std::move(visit.key));
   if (name == "host-csv") return download_usage(exchange, std::move(visit.key));
+  if (name == "runs-csv") return download_runs(exchange, std::move(visit.key));
   return download_object(exchange, std::move(visit.key));
 }
 

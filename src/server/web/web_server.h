@@ -27,6 +27,10 @@ namespace muster::cloudwatch {
 class RankCells;
 }  // namespace muster::cloudwatch
 
+namespace muster::runs {
+class RunReader;
+}  // namespace muster::runs
+
 namespace muster::server {
 
 struct LogPart;
@@ -123,8 +127,18 @@ class WebServer {
   /// Reads in a thread, when it is the key's turn.
   loop::Task<Result<Json, aws::Refusal>> read_metrics(
       Call& call, std::function<Result<Json>(store::MetricReader&)> read);
+  /// The next piece of a file; empty: its end. Fails soon once `gone` returns true.
+  using CsvPiece = std::function<Result<std::string>(const std::function<bool()>& gone)>;
+  loop::Task<void> send_csv(http::Exchange& exchange, std::string key, std::string name,
+                            CsvPiece piece);
   loop::Task<void> download_csv(http::Exchange& exchange, std::string key,
                                 std::function<Result<std::string>(store::MetricReader&)> piece);
+  loop::Task<Result<Json, aws::Refusal>> read_runs(
+      Call& call, std::function<Result<Json>(runs::RunReader&)> read);
+  loop::Task<Result<Json, aws::Refusal>> runs(Call& call);
+  loop::Task<Result<Json, aws::Refusal>> run_columns(Call& call);
+  loop::Task<Result<Json, aws::Refusal>> compare_runs(Call& call);
+  loop::Task<void> download_runs(http::Exchange& exchange, std::string key);
   loop::Task<Result<Json, aws::Refusal>> metrics(Call& call);
   loop::Task<Result<Json, aws::Refusal>> metric(Call& call);
   loop::Task<void> download_metric(http::Exchange& exchange, std::string key);

@@ -170,16 +170,13 @@ Task<Result<Json, aws::Refusal>> WebServer::metric(Call& call) {
   });
 }
 
-/// Sends a file in pieces, at the browser's pace. Each piece is read by one reader. An empty piece
-/// is the end; if it is the first one, the file does not exist.
-Task<void> WebServer::download_csv(http::Exchange& exchange, std::string key,
-                                   std::function<Result<std::string>(MetricReader&)> piece) {
-  const auto work = [this, &piece, gone = exchange.gone()]() -> Result<std::string> {
-    MetricReader reader = TRY(MetricReader::open(options_.store, gone));
-    return piece(reader);
-  };
+/// Sends a file in pieces, at the browser's pace. If the first piece is empty, the file does not
+/// exist.
+Task<void> WebServer::send_csv(http::Exchange& exchange, std::string key, std::string name,
+                               CsvPiece piece) {
+  const auto work = [&piece, gone = exchange.gone()] { return piece(gone); };
   Result<std::string> text = co_await in_turn(metric_reads_, exchange, key, work);
-  http::Reply reply = file_head("text/csv", file_name(asked(exchange, "job"), ".csv"));
+  http::Reply reply = file_head("text/csv", name);
   if (!text || text->empty()) {
     reply.status = !text && text.error().code == Errc::denied ? 503 : 404;
     (void)co_await exchange.reply(std::move(reply));
@@ -193,6 +190,18 @@ Task<void> WebServer::download_csv(http::Exchange& exchange, std::string key,
     text = co_await in_turn(metric_reads_, exchange, key, work);
     if (!text) co_return exchange.finish_broken();
   }
+}
+
+/// A file about a job, of which one reader reads each piece.
+Task<void> WebServer::download_csv(http::Exchange& exchange, std::string key,
+                                   std::function<Result<std::string>(MetricReader&)> piece) {
+  CsvPiece read = [path = options_.store, piece = std::move(piece)](
+                      const std::function<bool()>& gone) -> Result<std::string> {
+    MetricReader reader = TRY(MetricReader::open(path, gone));
+    return piece(reader);
+  };
+  std::string name = file_name(asked(exchange, "job"), ".csv");
+  return send_csv(exchange, std::move(key), std::move(name), std::move(read));
 }
 
 /// `job`, `name` and `by` of the query: all seconds or steps of a metric as CSV.
