@@ -8,8 +8,8 @@
 namespace muster::container {
 
 /// Chooses `wanted` processors of `all` that are not in `taken`: of `best` if it has enough of
-/// them. None if there are too few, or if `wanted` is all of them; the host then gets a quota of CPU
-/// time instead. Pure.
+/// them. None if there are too few, or if `wanted` is all of them; the host then gets a quota of
+/// CPU time instead. Pure.
 std::optional<Cpus> choose_cpus(const Cpus& all, const std::vector<Cpus>& taken, std::size_t wanted,
                                 const Cpus& best = {});
 

@@ -1,7 +1,7 @@
 #pragma once
 
 // Inside server/store only: the tables behind the page's table of runs. The functions run within
-// the caller's transaction. Source: docs/decisions/0074-runs-table.md.
+// the caller's transaction. Source: docs/decisions/0077-runs-table.md.
 
 #include <cstdint>
 #include <functional>
