@@ -79,8 +79,8 @@ def test_a_member_that_never_reads_neither_fills_the_leader_nor_keeps_the_job(tr
     wait_until("the job to end", over, GUARD_SECONDS)
     assert set(job.wait().values()) == {1}, job.story()
     assert "ready" in job.leader.text, job.story()
+    assert 0 < peak < MEMORY_KIB, f"{peak} KiB"
     for name in ("algo-1", "algo-3"):
         assert "algo-2: lost: its session ended: the other side does not read" in job.failure(name)
-    assert 0 < peak < MEMORY_KIB, f"{peak} KiB"
     hostile.end()
     assert int(re.search(r"said (\d+)", hostile.text)[1]) < 100, hostile.text

@@ -35,6 +35,6 @@ def test_nodes_that_are_taken_away_leave_every_process_its_grace(place, name):
             job.wait_for_output(b"Restarting", GUARD_SECONDS)
             interrupt(job)
             job.wait(GUARD_SECONDS)
-    assert job.text.count("saved ") == ranks, job.text
+    assert job.text.count("! saved ") == ranks, job.text
     assert "told twice" not in job.text, job.text
     assert "preempted by Slurm for a higher-priority job" in job.text, job.text

@@ -160,8 +160,11 @@ def test_a_server_that_cannot_start_is_reported_with_its_own_error(by_ssh, lab):
 
 
 ANSWERS_FIRST = """
-import socket
-server = socket.create_server(("", 22))
+import socket, sys
+server = socket.create_server(("::", 22), family=socket.AF_INET6, dualstack_ipv6=True)
+if sys.argv[1] == "IPv4":
+    server.close()
+    server = socket.create_server(("", 22))
 print("answers first", flush=True)
 while True:
     peer, _ = server.accept()
@@ -170,15 +173,19 @@ while True:
 """
 
 
-def test_a_program_that_has_the_port_already_is_reported(by_ssh):
+@pytest.mark.parametrize("by", ["IPv4", "all"])
+def test_a_program_that_has_the_port_already_is_reported(by_ssh, by):
+    """By IPv4 alone, the host's own sshd still runs, and serves nobody."""
     job = by_ssh(2, 1, SCRIPT)
-    stranger = job.hosts[1].start(["python3", "-c", ANSWERS_FIRST])
+    stranger = job.hosts[1].start(["python3", "-c", ANSWERS_FIRST, by])
     stranger.wait_for_output(b"answers first")
     job.start()
     assert set(job.wait().values()) == {1}
-    assert "sshd on algo-2: exit code 255" in job.leader.text, job.story()
-    assert "Address already in use" in job.story()
-    stranger.end()
+    why = "mpirun on algo-1: exit code" if by == "IPv4" else "sshd on algo-2: exit code 255"
+    assert why in job.leader.text, job.story()
+    assert "Bind to port 22 on 0.0.0.0 failed: Address already in use" in job.story()
+    for pid in job.hosts[1].find(lambda words: ANSWERS_FIRST in words):
+        os.kill(pid, signal.SIGKILL)
     job.assert_quiet()
 
 
@@ -192,7 +199,7 @@ STRANGERS_SSHD = """
 set -e
 rm /run/lab/home/host_key
 ssh-keygen -q -t ed25519 -N "" -f /run/lab/home/host_key
-sed -i 's|^|command="touch /run/got-in" |' /run/lab/home/.ssh/authorized_keys
+sed -i 's|^|command="touch /run/got-in; exit 1" |' /run/lab/home/.ssh/authorized_keys
 exec /usr/sbin/sshd -D -e
 """
 

@@ -218,7 +218,7 @@ def by_ipv6(where):
         own.connect((where, 6000, 0, socket.if_nametoindex("eth0")))
     return "connected"
 own6 = [line.split()[0] for line in open("/proc/net/if_inet6") if line.split()[-1] == "eth0"]
-tell(ready=True, address=socket.gethostbyname(host),
+tell(ready=True, own=socket.gethostbyname(host),
      network=os.readlink("/proc/self/ns/net"), own6=own6)
 todo = task()
 threads = [threading.Thread(target=work, args=each) for each in todo["flows"]]
@@ -398,7 +398,7 @@ def test_jobs_of_two_vpcs_never_meet(server):
         Placed(server, 1, ["subnet-far"], "sg-wide-3"),
         Placed(server, 1, [], ""),
     ]
-    addresses = [[each["address"] for each in job.wait("ready")] for job in jobs]
+    addresses = [[each["own"] for each in job.wait("ready")] for job in jobs]
     assert sorted(addresses[0]) == ["10.0.1.4", "10.0.3.4"]
     assert sorted(addresses[1]) == ["10.0.1.4", "10.0.1.5"]
     assert addresses[2] == ["10.5.1.4"]
@@ -419,7 +419,7 @@ def test_jobs_of_two_vpcs_never_meet(server):
 
 def test_a_vpc_over_the_machines_own_network_hides_it_and_changes_nothing(server, outside):
     job = Placed(server, 2, ["subnet-home"], "sg-wide-home")
-    assert sorted(each["address"] for each in job.wait("ready")) == ["192.0.2.4", "192.0.2.5"]
+    assert sorted(each["own"] for each in job.wait("ready")) == ["192.0.2.4", "192.0.2.5"]
     want = {
         ("192.0.2.5", "tcp 8000"): True,
         (UPLINK, f"tcp {SERVICE_PORT}"): False,

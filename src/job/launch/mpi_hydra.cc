@@ -40,15 +40,8 @@ Args hydra_line(const MpiLine& line) {
   // At MPI_Abort its daemons would kill all ranks at once, the one that failed among them: its exit
   // code would be lost. Every host's `train` ends its ranks itself.
   add({"-disable-auto-cleanup"});
-  // A host alone needs no network, and may have none but its loopback. A member's `train` puts its
-  // own interface in the place of the leader's; over ssh, mpirun passes on its name instead, which
-  // leads to an address that every host reaches.
-  if (!custom.interface && inputs.hosts.size() > 1) {
-    if (line.options.transport == Transport::ssh)
-      add({"-localhost", inputs.host});
-    else
-      add({"-iface", inputs.interface});
-  }
+  // A host alone needs no network, and may have none but its loopback.
+  if (!custom.interface && inputs.hosts.size() > 1) add({"-iface", inputs.interface});
   // By default hydra gives ranks all of the leader's variables. Each has its own host's.
   Args names;
   for (const auto& [name, value] : custom.exported) {

@@ -31,7 +31,8 @@ void set_open_mpi_interfaces(Env& env, const Inputs& inputs, const Options& opti
 
 /// Open MPI 5 gets its agent from mpirun's environment: on the command line, it would take the
 /// first word that is the program's path as the program, and our agent is the same file as `sm
-/// rank`.
+/// rank`. Over ssh, mpirun has no interface of muster's choice, because PRRTE 3 passes it on to
+/// every daemon: it then listens on all, and daemons try each of its addresses.
 void add_open_mpi_agent(Env& env, const Options& options);
 
 /// MPICH and Intel MPI. Source: docs/decisions/0010-mpi-flavours.md.

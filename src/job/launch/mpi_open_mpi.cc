@@ -5,6 +5,7 @@ namespace muster::launch {
 namespace {
 
 constexpr int first_prrte = 5;  ///< From here on its daemons are PRRTE's.
+constexpr const char* prrte_interface = "PRTE_MCA_prte_if_include";
 
 struct InterfaceVariable {
   std::string variable;
@@ -15,7 +16,7 @@ struct InterfaceVariable {
 std::vector<InterfaceVariable> interface_variables(const Options& options) {
   std::vector<InterfaceVariable> all = {{"OMPI_MCA_btl_tcp_if_include", "btl_tcp_if_", false},
                                         {"OMPI_MCA_oob_tcp_if_include", "oob_tcp_if_", true}};
-  if (options.mpi.major >= first_prrte) all.back() = {"PRTE_MCA_prte_if_include", "prte_if_", true};
+  if (options.mpi.major >= first_prrte) all.back() = {prrte_interface, "prte_if_", true};
   return all;
 }
 
@@ -93,8 +94,8 @@ class OpenMpiLine {
     add_daemon_mca("plm_" + shell + "_no_tree_spawn", "1");
     // mpirun would put its own variables on the command line of every daemon, the leader's
     // interfaces among them. Over ssh, each host's sshd sets its own: ssh_session_variables().
-    if (line_.options.transport == Transport::ssh)
-      add_daemon_mca("plm_" + shell + "_pass_environ_mca_params", "0");
+    if (!prrte_ && line_.options.transport == Transport::ssh)
+      add_daemon_mca("plm_rsh_pass_environ_mca_params", "0");
     // Open MPI starts 128 agents at a time. Ours stay, so with more hosts it waited for ever.
     if (line_.inputs.hosts.size() > 128)
       add_daemon_mca("plm_" + shell + "_num_concurrent", std::to_string(line_.inputs.hosts.size()));
@@ -164,8 +165,11 @@ Args open_mpi_line(const MpiLine& line) {
 }
 
 void add_open_mpi_agent(Env& env, const Options& options) {
-  if (options.mpi.major < first_prrte || options.transport != Transport::sessions) return;
-  env["PRTE_MCA_plm_ssh_agent"] = options.agent;
+  if (options.mpi.major < first_prrte) return;
+  if (options.transport == Transport::sessions)
+    env["PRTE_MCA_plm_ssh_agent"] = options.agent;
+  else if (!options.env.contains(prrte_interface))
+    env.erase(prrte_interface);
 }
 
 }  // namespace muster::launch
