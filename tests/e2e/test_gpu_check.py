@@ -33,7 +33,7 @@ if sys.argv[1] == "--list-gpus":
     print("GPU 0: STAND-IN (UUID: GPU-0)")
     sys.exit()
 def holders():
-    """The machine's numbers of processes with locks, and what they hold."""
+    # The machine's numbers of processes with locks, and what they hold.
     locks = [line.split() for line in pathlib.Path("/proc/locks").read_text().splitlines()]
     pids = {{words[5].split(":")[2]: words[4] for words in locks if words[1] == "FLOCK"}}
     for path in pathlib.Path("FOLDER/state").iterdir():
