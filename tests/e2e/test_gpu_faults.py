@@ -165,14 +165,12 @@ def test_a_servers_queue_notices_a_card_that_falls_sick(kernel_log, tmp_path, mo
     tools = driver_tool(tmp_path / "tools", 2)
     monkeypatch.setenv("PATH", f"{tools}:{os.environ['PATH']}")
     (tmp_path / "waits.py").write_text(WAITS)
+    (tmp_path / "server").mkdir()
     jobs = {"instance_types": {"ml.p3.8xlarge": {"gpus": 2}}, "network": "none"}
     with SmServer(tmp_path / "server", jobs=jobs) as server:
         served = Served(server, tmp_path)
         for name in ("first", "second"):
             served.sm("submit", "waits.py", "--name", name, "--instance-type", "ml.p3.8xlarge")
-
-        def waiting() -> list[int]:
-            return in_host("algo-1", lambda words: words[-1].endswith("waits.py"))
 
         def runs() -> bool:
             return "runs" in served.sm("logs", "first", code=None)
@@ -182,7 +180,8 @@ def test_a_servers_queue_notices_a_card_that_falls_sick(kernel_log, tmp_path, mo
         sick = re.sub(r"(GPU Recovery Action +: )None", r"\1Reset", said, count=1)
         (tools / "said").write_text(sick)
         kernel_log.write(LOST.encode())
-        os.kill(waiting()[0], signal.SIGUSR1)
+        (pid,) = in_host("algo-1", lambda words: "python" in words[0])
+        os.kill(pid, signal.SIGUSR1)
         client = server.client("sagemaker")
 
         def describe(name: str) -> dict:

@@ -246,6 +246,8 @@ loop::Task<Result<void>> LocalRun::replace(std::vector<std::string> hosts) {
   if (hosts != hosts_)
     co_return fail(Errc::unsupported,
                    "on one machine, a job can only restart with all of its hosts");
+  if (has_broken_card_)
+    co_return fail(Errc::unsupported, "a job does not restart on a machine whose GPU failed");
   if (!state_->ours.empty() || !state_->others.empty())
     co_return fail(Errc::invalid_input, "a host of " + name() + " is still running");
   Result<void> done = take_folder();

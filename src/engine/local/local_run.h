@@ -65,6 +65,8 @@ class LocalRun final : public engine::Run {
   /// All hosts, each where it was, since there is no other node: `unsupported` for some of them. An
   /// engine that is killed in the middle of it leaves a job that is not whole().
   loop::Task<Result<void>> replace(std::vector<std::string> hosts) override;
+  /// The job does not restart, because its next attempt would get the same GPU.
+  void set_broken(const std::string& /*host*/) override { has_broken_card_ = true; }
   void set_tally(engine::Tally tally) override { next_tally_ = tally; }
   engine::Tally tally() const override { return note_.tally; }
   loop::Task<Result<std::string>> upload(bool completed) override;
@@ -102,6 +104,7 @@ class LocalRun final : public engine::Run {
   std::shared_ptr<engine::Journals> journals_;  ///< Shared with tasks that wait for one to grow.
   std::map<std::string, std::vector<int>> gpu_numbers_;  ///< By host, of those that were asked.
   std::shared_ptr<devices::GpuMeter> gpu_meter_;         ///< Once a host with GPUs was asked.
+  bool has_broken_card_ = false;                         ///< See set_broken().
   loop::Tasks tasks_;
 };
 
