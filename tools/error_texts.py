@@ -47,6 +47,9 @@ FORMS = {
     "src/server/web/ invalid": None,
     "src/server/web/web_server_hosts fail": None,  # Calls that only the page itself makes.
     "src/server/web/web_server_metrics fail": None,
+    "src/server/web/web_server_runs fail": None,
+    "src/server/runs/ fail": None,
+    "src/server/runs/ refused": None,
     "at_line": "line …: {1}",
     "bad_head": "{0}",
     "invalid_bind": "--bind: {0}",
