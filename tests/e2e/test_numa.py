@@ -29,7 +29,7 @@ import os, subprocess, sys
 script = "/tmp/place.py"
 with open(script, "w") as file:
     file.write(PLACE)
-subprocess.run(["sm", "mpirun", *OPTIONS, sys.executable, script], check=True)
+subprocess.run(["sm", "mpirun", "--process_per_hosts", "2", *OPTIONS, sys.executable, script], check=True)
 """
 
 pytestmark = pytest.mark.skipif(len(CPUS) < 2, reason="needs two processors")
@@ -49,11 +49,11 @@ def two_nodes(folder: pathlib.Path, nodes: tuple[int, ...]):
         told.write_text(f"Bus Location: \t {place}\nDevice Minor: \t {number}\n")
         (folder / "pci/devices" / place).mkdir(parents=True)
         (folder / "pci/devices" / place / "numa_node").write_text(f"{node}\n")
-    # See test_gpu_faults.py.
-    whole = folder / "proc"
-    whole.mkdir()
     with contextlib.ExitStack() as stack:
-        stack.enter_context(mounted("proc", whole, "-t", "proc"))
+        for kind in ("proc", "sysfs"):  # See test_gpu_faults.py.
+            whole = folder / kind
+            whole.mkdir()
+            stack.enter_context(mounted(kind, whole, "-t", kind))
         stack.enter_context(mounted(folder / "driver", "/proc/driver"))
         stack.enter_context(mounted(folder / "nodes", "/sys/devices/system/node"))
         stack.enter_context(mounted(folder / "pci", "/sys/bus/pci"))
@@ -94,9 +94,9 @@ def test_each_host_runs_next_to_its_gpus(machine, gpus):
     words = ("--gpus", "2", "--verbose", "--name", "near")
     text = finish(machine.fit(PLACE, *words, hosts=2))
     first, second = CPUS[:2]
-    assert places(text)["algo-1"] == ([first], True), text
+    assert places(text)["0"] == ([first], True), text
     # The kernel has no second node, whose memory it could prefer.
-    assert places(text)["algo-2"] == ([second], False), text
+    assert places(text)["1"] == ([second], False), text
     assert "cannot prefer memory of NUMA node 1" in text, text
     assert numa_line(machine, "near") == [
         f"algo-1: CPUs {first} and memory of node 0, next to the GPUs",
