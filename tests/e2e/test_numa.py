@@ -29,7 +29,8 @@ import os, subprocess, sys
 script = "/tmp/place.py"
 with open(script, "w") as file:
     file.write(PLACE)
-subprocess.run(["sm", "mpirun", "--process_per_hosts", "2", *OPTIONS, sys.executable, script], check=True)
+options = ["--process_per_hosts", "2", *OPTIONS]
+subprocess.run(["sm", "mpirun", *options, sys.executable, script], check=True)
 """
 
 pytestmark = pytest.mark.skipif(len(CPUS) < 2, reason="needs two processors")
