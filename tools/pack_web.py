@@ -4,8 +4,9 @@
 usage: tools/pack_web.py WEB BYTES TABLE
 
 Writes BYTES, every file packed by gzip, one behind the other, and TABLE, C++ that says where each
-is. Unit tests (`*_test.js`) are left out. The same files always give the same bytes. Three things
-are filled in on the way:
+is. Unit tests (`*_test.js`) are left out, and so are indentation and comments that fill whole
+lines. All lines stay, so that a stack trace names the lines of web/. The same files always give the
+same bytes. Three things are filled in on the way:
 
 - a module that a vendored one names alone, as node's resolver has it ("preact"), gets its path:
   a browser needs an import map for the name, which the page's policy would have to let in;
@@ -29,6 +30,10 @@ TYPES = {
 TEST = "_test.js"
 EXPORTS = {"vendor/uplot.mjs": b"\nexport default uPlot;\n"}
 VENDORED = re.compile(rb'\bfrom"(preact)"')
+# A comment that shares no line with code; no line of a template or string starts like one. And the
+# start of a line: in a template of htm, a line break and the blanks after it are one blank at most.
+COMMENT = re.compile(rb"^[ \t]*(?://[^\n]*|/\*(?:(?!\*/).)*\*/[ \t]*)$", re.M | re.S)
+INDENT = re.compile(rb"^[ \t]+", re.M)
 
 
 def files_of(web: pathlib.Path) -> dict[str, bytes]:
@@ -39,6 +44,9 @@ def files_of(web: pathlib.Path) -> dict[str, bytes]:
     for name in files:
         if name.startswith("vendor/"):
             files[name] = VENDORED.sub(rb'from"./\1.mjs"', files[name])
+        elif name.endswith((".js", ".css")):
+            text = COMMENT.sub(lambda found: b"\n" * found[0].count(b"\n"), files[name])
+            files[name] = INDENT.sub(b"", text)
         files[name] += EXPORTS.get(name, b"")
     return files
 

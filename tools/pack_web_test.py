@@ -48,6 +48,32 @@ class PackTest(unittest.TestCase):
         self.assertEqual(packed["vendor/hooks.mjs"], b'import{x}from"./preact.mjs";')
         self.assertTrue(packed["vendor/uplot.mjs"].endswith(b"export default uPlot;\n"))
 
+    def test_comments_leave_empty_lines_and_indents_nothing(self):
+        cases = [
+            ("// a\nf();\n  // b\n", "\nf();\n\n"),
+            ("/** a\n * b */\nf();", "\n\nf();"),
+            ("/* a */\n/* b */\nf();", "\n\nf();"),
+            ("f(); // a", "f(); // a"),
+            ("/* a */ f(); /* b */", "/* a */ f(); /* b */"),
+            ("f(\n  1,\n\t2  );", "f(\n1,\n2  );"),
+            ("/* a */ f();\n/* b */\n", "/* a */ f();\n\n"),
+            ('f("// a", `/* b */`);', 'f("// a", `/* b */`);'),
+        ]
+        for text, want in cases:
+            self.assertEqual(self.pack({"app/a.js": text})["app/a.js"], want.encode(), text)
+        kept = "// a\n  b"
+        self.assertEqual(self.pack({"vendor/a.mjs": kept})["vendor/a.mjs"], kept.encode())
+
+    def test_a_line_of_the_page_keeps_its_number(self):
+        for name, content in unpacked(WEB).items():
+            if name.startswith("vendor/") or not name.endswith(("js", "css")):
+                continue
+            lines = content.split(b"\n")
+            source = (WEB / name).read_bytes().split(b"\n")
+            self.assertEqual(len(lines), len(source), name)
+            for line, written in zip(lines, source, strict=True):
+                self.assertIn(line, (written.lstrip(), b""), name)
+
     def test_every_import_of_the_page_leads_to_a_packed_file(self):
         packed = unpacked(WEB)
         imports = 0
