@@ -170,17 +170,19 @@ def test_a_failed_job_says_why_and_where(served, browser):
 
 def test_a_job_shows_how_to_run_it_again(served, browser):
     browser.open(f"{served.server.url}/ui/jobs/good")
-    for kind in ("aws", "boto3", "sm submit"):
+    for kind in ("aws", "boto3", "sm rerun"):
         browser.wait("document.querySelector('[aria-label=Tool]')")
         browser.click_text(kind, ".chip")
         pressed = "document.querySelector('[aria-label=Tool] [aria-pressed=true]').innerText"
         browser.wait(f"{pressed} === '{kind}'")
     text = browser.run("return document.querySelector('pre.text').textContent")
-    subprocess.run(["bash", "-ec", text], env=served.server.env() | {"PATH": path_with_sm()},
-                   cwd=served.folder, check=True, capture_output=True, timeout=SECONDS)  # fmt: skip
+    done = subprocess.run(["bash", "-ec", text], env=served.server.env() | {"PATH": path_with_sm()},
+                          cwd=served.folder, check=True, capture_output=True, text=True,
+                          timeout=SECONDS)  # fmt: skip
+    again = done.stdout.strip()
     browser.open(f"{served.server.url}/ui/jobs")
-    browser.wait_text("good-again-1")
-    browser.open(f"{served.server.url}/ui/jobs/good-again-1")
+    browser.wait_text(again)
+    browser.open(f"{served.server.url}/ui/jobs/{again}")
     browser.wait("document.querySelector('.job-head .status')?.innerText.includes('Completed')")
 
 

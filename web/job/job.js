@@ -11,7 +11,7 @@ import { Timeline } from "./timeline.js";
 
 function Again({ job }) {
   const texts = againTexts(job);
-  const [kind, set] = useState("sm submit");
+  const [kind, set] = useState("sm rerun");
   return html`<section class="card"><div class="row"><h2>Run again</h2><span class="grow"></span>
       <div class="chips" role="group" aria-label="Tool">${Object.keys(texts).map((each) =>
         html`<button type="button" class="chip" aria-pressed=${each === kind}

@@ -14,9 +14,6 @@ export function requestOf(job) {
   return request;
 }
 
-/** Quotes any text as one word of a shell command. */
-export const quoted = (word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);
-
 export const indented = (json) => JSON.stringify(json, null, 2);
 
 const PYTHON = { true: "True", false: "False", null: "None" };
@@ -25,14 +22,13 @@ const PYTHON = { true: "True", false: "False", null: "None" };
 export const python = (json) =>
   indented(json).replace(/"(?:\\.|[^"\\])*"|\b(?:true|false|null)\b/g, (word) => PYTHON[word] || word);
 
-/** For each tool: the command that creates a job like this one, with another name. */
+/** For each tool: the command that creates a job like this one, with another name. Names of jobs need no quotes. */
 export function againTexts(job) {
   const request = requestOf(job);
   request.TrainingJobName = `${job.TrainingJobName.replace(/-again-\d+$/, "").slice(0, 50)}-again-1`;
-  const here = `cat > job.json <<'END'\n${indented(request)}\nEND\n`;
   return {
-    "sm submit": `${here}sm submit --json-file job.json --name ${quoted(request.TrainingJobName)}`,
-    aws: `${here}aws sagemaker create-training-job --cli-input-json file://job.json`,
+    "sm rerun": `sm rerun ${job.TrainingJobName}`,
+    aws: `cat > job.json <<'END'\n${indented(request)}\nEND\naws sagemaker create-training-job --cli-input-json file://job.json`,
     boto3: `import boto3\n\nboto3.client("sagemaker").create_training_job(**${python(request)})\n`,
   };
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import test from "node:test";
-import { againTexts, causeOf, hostsText, indented, isArchive, python, quoted, requestOf, slurmText } from "./texts.js";
+import { againTexts, causeOf, hostsText, indented, isArchive, python, requestOf, slurmText } from "./texts.js";
 
 const WORDS = ["a", "a b", "it's", "''", "'", '"', "$HOME", "`id`", "a;b", "a\nb", "\\", "*", "~", "-n", "ü→", "<b>", "!x", "a=b", "#", "\t"];
 
@@ -9,15 +9,6 @@ test("texts: a request holds what CreateTrainingJob accepts of a description, an
   const job = { TrainingJobName: "a", HyperParameters: {}, EnableNetworkIsolation: false, TrainingJobStatus: "Failed",
                 TrainingJobArn: "arn", MusterCause: {}, CreationTime: 1, VpcConfig: undefined };
   assert.deepEqual(requestOf(job), { TrainingJobName: "a", HyperParameters: {}, EnableNetworkIsolation: false });
-});
-
-test("texts: a plain word of a command has no quotes", () => {
-  for (const word of ["a", "a-1", "s3://b/k", "A_b.c:d,e=f@g+h%i"]) assert.equal(quoted(word), word);
-  assert.equal(quoted(""), "''");
-});
-
-test("texts: a shell reads a quoted word as it was", () => {
-  for (const word of WORDS) assert.equal(execFileSync("sh", ["-c", `printf %s ${quoted(word)}`], { encoding: "utf8" }), word);
 });
 
 test("texts: Python reads its text as the JSON that it was", () => {
@@ -33,20 +24,19 @@ test("texts: a job that runs again has the next name", () => {
   const cases = [["a", "a-again-1"], ["a-again-1", "a-again-1"], ["a-again-17", "a-again-1"], ["a-again-", "a-again--again-1"],
                  ["again-1", "again-1-again-1"], [long, `${"x".repeat(50)}-again-1`]];
   for (const [name, want] of cases)
-    assert.ok(againTexts({ TrainingJobName: name })["sm submit"].endsWith(`sm submit --json-file job.json --name ${want}`), name);
+    assert.ok(againTexts({ TrainingJobName: name }).aws.includes(`"TrainingJobName": "${want}"`), name);
 });
 
 test("texts: a job runs again by three programs", () => {
   const job = { TrainingJobName: "a", HyperParameters: { text: "END\nEND" }, EnableNetworkIsolation: true };
   const request = { ...job, TrainingJobName: "a-again-1" };
   const texts = againTexts(job);
-  assert.deepEqual(Object.keys(texts), ["sm submit", "aws", "boto3"]);
+  assert.deepEqual(Object.keys(texts), ["sm rerun", "aws", "boto3"]);
+  assert.equal(texts["sm rerun"], "sm rerun a");
   assert.ok(texts.aws.endsWith("aws sagemaker create-training-job --cli-input-json file://job.json"));
   assert.match(texts.boto3, /create_training_job\(\*\*\{[^]*"EnableNetworkIsolation": True\n\}\)\n$/);
-  for (const kind of ["sm submit", "aws"]) {
-    const [, json] = /^cat > job\.json <<'END'\n([^]*?)\nEND\n/.exec(texts[kind]);
-    assert.deepEqual(JSON.parse(json), request); // No line of a value ends the shell's document early.
-  }
+  const [, json] = /^cat > job\.json <<'END'\n([^]*?)\nEND\n/.exec(texts.aws);
+  assert.deepEqual(JSON.parse(json), request); // No line of a value ends the shell's document early.
   assert.equal(job.TrainingJobName, "a");
   assert.equal(indented({ a: 1 }), '{\n  "a": 1\n}');
 });
