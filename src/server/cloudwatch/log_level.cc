@@ -80,19 +80,23 @@ Level level_of_plain(std::string_view line) {
   return re2::RE2::PartialMatch(looked, warning_word()) ? Level::warning : Level::any;
 }
 
-/// The beginning of a line without colours: behind an "m", \b finds no word.
+}  // namespace
+
+bool has_colours(std::string_view line) {
+  return line.find('\x1b') != std::string_view::npos;
+}
+
 std::string uncoloured(std::string_view line) {
   static const re2::RE2 colour(R"(\x1b\[[0-9;:]*m)");
-  std::string text(line.substr(0, 2 * looked_bytes));
+  std::string text(line);
   re2::RE2::GlobalReplace(&text, colour, "");
   return text;
 }
 
-}  // namespace
-
 Level level_of(std::string_view line) {
-  return line.find('\x1b') == std::string_view::npos ? level_of_plain(line)
-                                                     : level_of_plain(uncoloured(line));
+  // Behind an "m", \b finds no word.
+  return has_colours(line) ? level_of_plain(uncoloured(line.substr(0, 2 * looked_bytes)))
+                           : level_of_plain(line);
 }
 
 std::string_view level_name(Level level) {

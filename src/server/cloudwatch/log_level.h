@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace muster::cloudwatch {
@@ -14,6 +15,12 @@ enum class Level : std::uint8_t { any, debug, info, warning, error };
 /// anywhere in its first bytes. A number named error ("error: 0.02") does not count. Colours
 /// (ECMA-48's SGR sequences) are ignored. Pure.
 Level level_of(std::string_view line);
+
+/// Whether the line may contain SGR sequences.
+bool has_colours(std::string_view line);
+
+/// The line without its SGR sequences, as the page shows it. Pure.
+std::string uncoloured(std::string_view line);
 
 /// "debug", "info", "warning", "error"; "" is any.
 std::string_view level_name(Level level);

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "platform/journals/log_merge.h"
+#include "server/cloudwatch/log_level.h"
 
 namespace muster::cloudwatch {
 namespace {
@@ -21,6 +22,12 @@ std::size_t cut_before(std::string_view text, std::size_t most) {
   if (text.size() <= most) return text.size();
   while (most > 0 && (static_cast<unsigned char>(text[most]) & 0xc0u) == 0x80u) --most;
   return most;
+}
+
+/// A text may continue across a change of colour, which a reader does not see.
+bool matches(const std::string& line, const re2::RE2& wanted) {
+  return re2::RE2::PartialMatch(line, wanted) ||
+         (has_colours(line) && re2::RE2::PartialMatch(uncoloured(line), wanted));
 }
 
 /// Takes the event's text.
@@ -181,7 +188,7 @@ Result<MergedLog::Found> MergedLog::find(const re2::RE2& wanted, std::uint64_t f
                                          std::size_t most, std::size_t bytes_max) {
   Found found;
   const auto look = [&](std::uint64_t number, std::size_t, const LogEvent& event) {
-    if (re2::RE2::PartialMatch(event.message, wanted)) found.numbers.push_back(number);
+    if (matches(event.message, wanted)) found.numbers.push_back(number);
     return found.numbers.size() < most;
   };
   found.looked_to = TRY(scan(from, most == 0 ? 0 : bytes_max, look));

@@ -57,8 +57,8 @@ class MergedLog {
     std::vector<std::uint64_t> numbers;
     std::uint64_t looked_to = 0;  ///< The first line that was not searched.
   };
-  /// The numbers of matching lines from `from` on, at most `most`; searches at most `bytes_max` of
-  /// the log. Error: `system`.
+  /// The numbers of lines from `from` on that match with or without their colours, at most `most`;
+  /// searches at most `bytes_max` of the log. Error: `system`.
   Result<Found> find(const re2::RE2& wanted, std::uint64_t from, std::size_t most,
                      std::size_t bytes_max);
 

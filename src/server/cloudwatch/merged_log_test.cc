@@ -150,6 +150,21 @@ TEST_CASE("merged log: a search goes on where the last one ended, until it has s
   }
 }
 
+TEST_CASE("merged log: a search finds text across a change of colour, and the colours themselves") {
+  World w;
+  w.line(0, 0, "step 7 \x1b[32mloss\x1b[0m=\x1b[1;31m0.5\x1b[0m");
+  w.line(0, 1, "step 8 loss = 0.5");
+  w.write();
+  MergedLog log(w.hosts);
+  REQUIRE(log.catch_up(w.hosts, true));
+  for (const char* pattern : {"loss=0", "7 loss=0\\.5$", R"(\x1b\[32mloss)"}) {
+    CAPTURE(pattern);
+    const auto found = log.find(re2::RE2(pattern), 0, 10, 1u << 20);
+    REQUIRE(found);
+    CHECK(found->numbers == std::vector<std::uint64_t>{0});
+  }
+}
+
 TEST_CASE("merged log: lines of given numbers, near and far from each other") {
   World w;
   for (std::size_t i = 0; i < 20'000; ++i) w.line(i % 2, static_cast<int>(i), std::to_string(i));
