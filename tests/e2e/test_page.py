@@ -413,7 +413,7 @@ def test_the_browser_found_nothing_to_complain_about(served):
     with Browser() as browser:
         served.enter(browser)
         browser.complaints()  # The refused call before the login is one.
-        for path in ("jobs", "jobs/bad", "jobs/bad/log", "machine", "access"):
+        for path in ("jobs", "runs", "jobs/bad", "jobs/bad/log", "machine", "access"):
             browser.open(f"{served.server.url}/ui/{path}")
             browser.wait("document.querySelector('h1')")
             browser.wait("!document.body.innerText.includes('Loading')")
@@ -424,7 +424,7 @@ def test_the_browser_found_nothing_to_complain_about(served):
 def test_no_view_is_wider_than_its_window(served, size):
     with Browser(*size) as browser:
         served.enter(browser)
-        for path in ("jobs", "jobs/bad", "jobs/bad/log", "machine", "access"):
+        for path in ("jobs", "runs", "jobs/bad", "jobs/bad/log", "machine", "access"):
             browser.open(f"{served.server.url}/ui/{path}")
             browser.wait("document.querySelector('h1')")
             root = "document.documentElement"

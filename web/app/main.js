@@ -7,6 +7,8 @@ import { AGAIN_MS } from "./news.js";
 import { zoneName, zoneText } from "./text.js";
 import { Access, Machine } from "../machine/machine.js";
 import { Jobs } from "../jobs/jobs.js";
+import { Compare } from "../runs/compare.js";
+import { Runs } from "../runs/runs.js";
 import { Job } from "../job/job.js";
 import { Metrics } from "../metrics/metrics.js";
 import { Hosts } from "../metrics/hosts.js";
@@ -44,7 +46,7 @@ function Login({ trouble }) {
   </div></main>`;
 }
 
-const VIEWS = { jobs: Jobs, machine: Machine, access: Access, job: Job, metrics: Metrics, hosts: Hosts, log: Log };
+const VIEWS = { jobs: Jobs, runs: Runs, compare: Compare, machine: Machine, access: Access, job: Job, metrics: Metrics, hosts: Hosts, log: Log };
 
 function View({ path, query }) {
   const { view, name } = viewOf(path);
@@ -68,6 +70,7 @@ function Top({ path }) {
     <${Link} to="/ui/jobs" class="brand">muster<//>
     <nav aria-label="Main">
       <${Link} to="/ui/jobs" aria-current=${path === "/ui/" ? "page" : at("/ui/jobs")}>Jobs<//>
+      <${Link} to="/ui/runs" aria-current=${at("/ui/runs")}>Runs<//>
       <${Link} to="/ui/machine" aria-current=${at("/ui/machine")}>Machine<//>
       <${Link} to="/ui/access" aria-current=${at("/ui/access")}>Access<//>
     </nav>

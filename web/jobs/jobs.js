@@ -6,7 +6,7 @@ import { call } from "../app/calls.js";
 import { STATUSES, inputOf, nowText, tookText, turned } from "./query.js";
 
 /** A text field of the query. The query changes once the user stops typing. */
-function TextFilter({ query, part, text, short, most }) {
+export function TextFilter({ query, part, text, short, most }) {
   const known = query[part] || "";
   const [typed, set] = useState(known);
   useEffect(() => set(known), [known]);
@@ -19,6 +19,9 @@ function TextFilter({ query, part, text, short, most }) {
     <input type="search" name=${part} placeholder=${`${short}…`} value=${typed} maxlength=${most}
       spellcheck="false" onInput=${(event) => set(event.target.value)} /></label>`;
 }
+
+export const Ages = () => html`<option value="">Any time</option><option value="1h">Last hour</option>
+  <option value="1d">Last day</option><option value="7d">Last 7 days</option><option value="30d">Last 30 days</option>`;
 
 function Filters({ query, counts }) {
   const day = (part, text) => html`<label><span class="hidden">${text}</span><input type="date" title=${text} name=${part} value=${query[part] || ""}
@@ -40,26 +43,24 @@ function Filters({ query, counts }) {
     <label><span class="hidden">Created</span>
       <select value=${query.age || ""} onChange=${(event) =>
           ask({ age: event.target.value, from: "", to: "", after: "" }, false)}>
-        <option value="">Any time</option><option value="1h">Last hour</option>
-        <option value="1d">Last day</option><option value="7d">Last 7 days</option>
-        <option value="30d">Last 30 days</option><option value="dates">Date range…</option>
+        <${Ages} /><option value="dates">Date range…</option>
       </select></label>
     ${query.age === "dates" && html`${day("from", "From")}${day("to", "To")}`}
   </div>`;
 }
 
-function Head({ query }) {
-  const sort = query.sort || "created";
+/** The heading of a column that sorts the table. `before`: what stands in front of the button. */
+export function Sort({ query, by, before, children, ...rest }) {
+  const own = (query.sort || "created") === by;
   const up = query.order === "up";
-  const cell = (key, text) => {
-    const own = sort === key;
-    const turn = () => ask(turned(query, key), false);
-    return html`<th aria-sort=${own ? (up ? "ascending" : "descending") : null}>
-      <button type="button" class="sort" onClick=${turn}>${text}
-        <span aria-hidden="true">${own ? (up ? " ↑" : " ↓") : ""}</span></button></th>`;
-  };
-  return html`<thead><tr>${cell("name", "Name")}${cell("status", "Status")}${cell("created", "Created")}
-    <th>Duration</th><th>Activity</th></tr></thead>`;
+  return html`<th aria-sort=${own ? (up ? "ascending" : "descending") : null} ...${rest}>${before}
+    <button type="button" class="sort" onClick=${() => ask(turned(query, by), false)}>${children}
+      <span aria-hidden="true">${own ? (up ? " ↑" : " ↓") : ""}</span></button></th>`;
+}
+
+function Head({ query }) {
+  return html`<thead><tr>${[["name", "Name"], ["status", "Status"], ["created", "Created"]].map(([by, text]) =>
+    html`<${Sort} query=${query} by=${by}>${text}<//>`)}<th>Duration</th><th>Activity</th></tr></thead>`;
 }
 
 function Row({ job, now }) {

@@ -18,6 +18,12 @@ export function dayOf(date, behind) {
   return Number.isNaN(day.getTime()) ? undefined : day.getTime() / 1000;
 }
 
+/** The earliest time of jobs of an age, e.g. "7d". Undefined: any time. */
+export function createdAfter(age, now) {
+  const seconds = chosen(AGES, age);
+  return seconds && Math.floor(now) - seconds;
+}
+
 /** The input of ListTrainingJobs for the address's query. Invalid parts of the query are left out. */
 export function inputOf(query, now) {
   const input = {
@@ -27,8 +33,8 @@ export function inputOf(query, now) {
   };
   if (query.name) input.NameContains = query.name;
   if (chosen(STATUSES, query.status)) input.StatusEquals = query.status;
-  const age = chosen(AGES, query.age);
-  if (age) input.CreationTimeAfter = Math.floor(now) - age;
+  const after = createdAfter(query.age, now);
+  if (after) input.CreationTimeAfter = after;
   if (query.age === "dates") {
     // The server excludes both ends, but a job created at midnight belongs to the range.
     input.CreationTimeAfter = dayOf(query.from, 0) - 0.001 || undefined;

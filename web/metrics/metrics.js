@@ -74,7 +74,7 @@ const readJobs = (names, signal) => Promise.all(names.map(async (name) => {
 }));
 
 /** Asks for each job's buckets of the range, which counts from the job's own beginning. */
-async function bucketsOf(jobs, name, by, range, buckets, signal) {
+export async function bucketsOf(jobs, name, by, range, buckets, signal) {
   return Promise.all(jobs.map(async (job) => {
     if (!job.names.has(name)) return { from: wholeSeconds(range).from, width: 1, buckets: [] };
     const told = await call("metric", { job: job.name, name, by, ...wholeSeconds(range, job.begins), buckets }, signal);
@@ -93,7 +93,7 @@ function More({ grow }) {
 }
 
 /** How all charts are drawn. */
-function Looks({ by, hasSteps, hidden, query, weight }) {
+export function Looks({ by, hasSteps, hidden, query, weight }) {
   const choice = (label, value, changed, options) => html`<select aria-label=${label} value=${value}
     onChange=${(event) => ask(changed(event.target.value), false)}>${options.map(([kind, text]) =>
       html`<option value=${kind}>${text}</option>`)}</select>`;

@@ -1,5 +1,6 @@
 // The data of charts: buckets as columns, axis labels, how they are drawn, compared jobs, the range shown. Pure.
 
+import { jobsIn } from "../app/address.js";
 import { dayText, shortDate, shortSpan, timeText } from "../app/text.js";
 
 const DAY = 86400;
@@ -134,8 +135,7 @@ export const NARROWEST = 2; // Seconds.
 
 /** The jobs that the address names, without duplicates, the view's own job first. */
 export function comparedJobs(name, others) {
-  const all = [name, ...(others || "").split(",").filter((each) => /^[a-zA-Z0-9-]{1,63}$/.test(each))];
-  return [...new Set(all)].slice(0, COMPARED_MAX);
+  return [...new Set([name, ...jobsIn(others)])].slice(0, COMPARED_MAX);
 }
 
 /** Each hyperparameter with its value in each job, in the jobs' order. Those that differ come first. */

@@ -23,6 +23,7 @@ bool is_name(std::string_view text) {
 
 bool is_view(std::string_view rest) {
   if (rest.empty() || rest == "jobs" || rest == "machine" || rest == "access") return true;
+  if (rest == "runs" || rest == "runs/compare") return true;
   if (!rest.starts_with("jobs/")) return false;
   rest.remove_prefix(5);
   const std::size_t slash = rest.find('/');
