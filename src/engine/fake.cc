@@ -212,6 +212,7 @@ class FakeRun final : public Run {
   loop::Task<Result<void>> replace(std::vector<std::string> hosts) override;
   loop::Task<Result<std::string>> upload(bool completed) override;
   bool uploaded() const override { return job_->uploaded; }
+  void set_broken(const std::string& /*host*/) override { has_broken_card_ = true; }
   void set_tally(Tally tally) override { next_tally_ = tally; }
   Tally tally() const override { return job_->tally; }
   loop::Task<Result<std::vector<HostResult>>> results() override;
@@ -231,6 +232,7 @@ class FakeRun final : public Run {
   std::shared_ptr<FakeJob> job_;
   std::shared_ptr<Told> told_;
   Tally next_tally_;
+  bool has_broken_card_ = false;
 };
 
 loop::Task<Result<Event>> FakeRun::next_event() {
@@ -305,6 +307,8 @@ void FakeRun::note(const std::string& host, const std::vector<job::LogLine>& lin
 loop::Task<Result<void>> FakeRun::replace(std::vector<std::string> hosts) {
   for (const std::string& name : hosts)
     if (!job_->host(name).over()) co_return fail(Errc::invalid_input, name + " is still running");
+  if (has_broken_card_ && !cluster_.queues)
+    co_return fail(Errc::unsupported, "the only machine has a broken GPU");
   for (const std::string& name : hosts) job_->host(name).begin_again(cluster_.queues);
   if (hosts == job_->names) job_->tally = next_tally_;
   co_return Result<void>();

@@ -56,6 +56,7 @@ TEST_CASE("job run: records of health stand under the names of nodes") {
 
 TEST_CASE("job run: a GPU that failed is kept as the state of its node") {
   Bench bench(2);
+  bench.spec.retries = 0;
   bench.cluster.queues = true;
   bench.run([&]() -> loop::Task<> {
     co_await bench.sink.until("Waiting");

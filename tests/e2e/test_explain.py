@@ -58,7 +58,7 @@ ROOMS = {
     "launcher-options": "launch",
     "mpi-flavour": "launch operators ranks",
     "mpi-options": "launch",
-    "mpi-ssh": "calls",
+    "mpi-ssh": "calls sockets",
     "node": "cluster linked engine job node",
     "own-registry": "image registry server",
     "priority": "jobs",

@@ -82,13 +82,13 @@ def test_results_are_the_submitters_and_replace_only_an_earlier_jobs(machine):
     assert (machine.folder / "new").stat().st_uid == 12345
     again = machine.sm(*words[:-1], "--", "second")
     assert again.wait(GUARD_SECONDS) == 2, again.text
-    assert "holds an earlier job's results; replace them with --overwrite" in again.text, again.text
+    assert "contains an earlier job's results; replace them with" in again.text, again.text
     succeed(machine.sm(*words, "--", "second"))
     model = machine.folder / "new" / "out" / "model"
     assert [path.name for path in model.iterdir()] == ["second"]
     (model.parent / "own.txt").write_text("precious")
     again = machine.sm(*words, "--", "third")
-    assert again.wait(GUARD_SECONDS) == 2 and "holds own.txt" in again.text, again.text
+    assert again.wait(GUARD_SECONDS) == 2 and "contains own.txt" in again.text, again.text
     nowhere = machine.sm("fit", script, "--output", "/proc/out", "--", "never")
     assert nowhere.wait(GUARD_SECONDS) == 2, nowhere.text
     want = "sm fit: output: cannot create files in /proc: "

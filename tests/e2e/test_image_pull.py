@@ -147,9 +147,9 @@ WRONG = {
     "corrupt": ({"body": None}, "wrong digest: sha256:"),
     "longer": (
         {"body": b"x" * 900_000},
-        "the registry has 900000 bytes, but the manifest specifies",
+        "the registry's copy has 900000 bytes, but the manifest specifies",
     ),
-    "shorter": ({"body": b"x" * 10}, "the registry has 10 bytes, but the manifest specifies"),
+    "shorter": ({"body": b"x" * 10}, "registry's copy has 10 bytes, but the manifest specifies"),
     "endless": ({"endless": True}, "received more than"),
     "gone": ({"status": 404}, "the registry has no such blob; the registry says: FAKE"),
     "not TLS's": (

@@ -514,7 +514,7 @@ TEST_CASE("places: a missing path is named in one line") {
     std::string text;
   } const cases[] = {
       {{"none.py"}, "none.py: no such file"},
-      {{"code"}, "code: a folder; give the script in it"},
+      {{"code"}, "code: is a folder; pass the script as SCRIPT"},
       {{"none.py", "--source-dir", "code"}, "none.py: no such file in the source folder code"},
       {{"../outside.py", "--source-dir", "code"},
        "../outside.py: no such file in the source folder code"},

@@ -95,7 +95,7 @@ TEST_CASE("follow: a roll call that fails is the host's end, with the reason") {
     const char* key;
     const char* want;
   } const cases[] = {{"short", "roll call: the job's key has 5 bytes, not 32"},
-                     {"wwwwwwwwwwwwwwwwwwwwwwwwwwwwwwww", "refused our key"}};
+                     {"wwwwwwwwwwwwwwwwwwwwwwwwwwwwwwww", "rejected this side's key"}};
   for (const auto& c : cases) {
     CAPTURE(c.want);
     Bench bench;

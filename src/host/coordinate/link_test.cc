@@ -195,7 +195,7 @@ TEST_CASE("link: a wrong key and an unknown host name are refused, and the job c
     Result<void> joined = co_await stranger->join();
     REQUIRE_FALSE(joined);
     CHECK(joined.error().code == Errc::timeout);
-    CHECK(joined.error().text.find("refused our key") != std::string::npos);
+    CHECK(joined.error().text.find("rejected this side's key") != std::string::npos);
     joined = co_await unknown->join();
     REQUIRE_FALSE(joined);
     CHECK(joined.error().code == Errc::denied);

@@ -55,7 +55,7 @@ TEST_CASE("image import: a layout folder that is damaged is refused, one line th
     std::string path, bytes, want;
   } const cases[] = {
       {"index.json", "{}", "expected config and layers"},
-      {"index.json", R"({"manifests":[]})", "there is no image"},
+      {"index.json", R"({"manifests":[]})", "the folder contains no image"},
       {"index.json", "\xff", "not JSON"},
       {"blobs/sha256/" + digest_of(image.manifest).substr(7), "{}", "does not match its digest"},
       {"blobs/sha256/" + digest_of(image.config).substr(7), "{}", "does not match its digest"},
@@ -157,9 +157,9 @@ TEST_CASE("image import: an archive's own name does not replace an image from a 
   for (const std::string& source : {from, from + ":team/box:v1"}) {
     const Result<Imported> refused = import_from(scratch, source);
     REQUIRE(!refused);
-    CHECK(
-        refused.error().text.ends_with(": its name, docker.io/team/box:v1, belongs to an image "
-                                       "in a registry; set another one with --name"));
+    CHECK(refused.error().text.ends_with(
+        ": the image's name, docker.io/team/box:v1, belongs to an image "
+        "in a registry; set another one with --name"));
     CHECK(digest() == digest_of(pulled.manifest));
   }
   CHECK(import_from(scratch, from, "localhost/box:v1"));

@@ -299,9 +299,9 @@ TEST_CASE("image registry: a blob that is not what the manifest says is refused"
   } const cases[] = {
       {"corrupt", "X" + bytes.substr(1), 0, "wrong digest: sha256:"},
       {"longer", bytes + "X", 0,
-       "the registry has 300001 bytes, but the manifest specifies 300000"},
+       "the registry's copy has 300001 bytes, but the manifest specifies 300000"},
       {"shorter", bytes.substr(1), 0,
-       "the registry has 299999 bytes, but the manifest specifies 300000"},
+       "the registry's copy has 299999 bytes, but the manifest specifies 300000"},
       {"endless", "X", 1u << 30, "received more than the 300000 bytes"},
       {"chunks that end early", "", 64u << 10,
        "65536 bytes were received, but the manifest specifies 300000"},

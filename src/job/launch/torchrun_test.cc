@@ -184,8 +184,10 @@ TEST_CASE("torchrun: the plan as text shows the line of the host that has it") {
   REQUIRE(got);
   const std::string text = plan_text(*got);
   CAPTURE(text);
-  CHECK(text.starts_with(
-      "launcher: direct, 4 of 8 programs on this host, after the roll call of all hosts\n"));
+  CHECK(
+      text.starts_with("launcher: direct, 4 of 8 programs on this host, each next to its GPU, "
+                       "after the roll call of "
+                       "all hosts\n"));
   CHECK(text.find("torchrun runs: " + shell_quoted(agent_of(*got).argv) + "\n") !=
         std::string::npos);
 }

@@ -86,6 +86,7 @@ loop::Task<bool> CardList::run_tool() {
   if (!tool) co_return false;
   tool_ = *std::move(tool);
   out->write.reset();
+  time_ = {};  // The tool's first list continues no other steward's.
   co_await read_lists(std::move(out->read));
   tool_->signal(SIGKILL);
   static_cast<void>(co_await tool_->ended(loop_));

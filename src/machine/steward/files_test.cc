@@ -65,7 +65,7 @@ TEST_CASE(
   CHECK((**reader.next()).seq == 1);
   const Result<JournalFile> beyond = JournalFile::open(path, 1 << 20, whole.size() + 1);
   REQUIRE(!beyond);
-  CHECK(beyond.error().text.find("it ends before byte") != std::string::npos);
+  CHECK(beyond.error().text.find("the journal ends before byte") != std::string::npos);
   CHECK(remove_tree(folder));
 }
 

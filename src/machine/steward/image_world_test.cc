@@ -166,7 +166,7 @@ TEST_CASE("steward: an image that cannot run ends its host with the reason") {
          image.user = "nobody";
          return image;
        },
-       "no user \"nobody\""},
+       "names the user \"nobody\""},
       {"a layer that is gone",
        [](job::Image image) {
          image.layers.push_back(image.layers[0] + "-gone");

@@ -153,7 +153,7 @@ TEST_CASE(
       Result<TlsPeer> client = co_await connect(on, with.listener->port(), identity, key);
       REQUIRE_FALSE(client);
       CHECK(client.error().code == Errc::denied);
-      CHECK(client.error().text.find("refused our key") != std::string::npos);
+      CHECK(client.error().text.find("rejected this side's key") != std::string::npos);
       co_await until_refused(on, with, 1);
       // The listener goes on.
       CHECK(co_await connect(on, with.listener->port(), "job/algo-3", right_key));

@@ -288,11 +288,11 @@ TEST_CASE("unpack: a failure is one line, and the folder stays empty") {
       {"a file below a file",
        gzipped(Tar().file("a", "x").file("a/b", "y").bytes()),
        {},
-       "'a' is a file here, but a folder elsewhere"},
+       "'a' appears both as a file and as a folder"},
       {"a link over a folder",
        gzipped(Tar().file("d/x", "x").symlink("d", "/etc").file("d/y", "y").bytes()),
        {},
-       "'d' is a folder here, but something else elsewhere"},
+       "'d' appears both as a folder and as something else"},
   };
   for (const auto& c : cases) {
     CAPTURE(c.name);
