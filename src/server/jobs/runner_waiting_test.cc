@@ -88,8 +88,8 @@ TEST_CASE("runner: a GPU that broke under a job is not promised to the next one"
     co_await w.until([&w] { return w.runner->queue().capacity().at("gpu") == 1; });
     CHECK(!w.cluster.has("second"));
     CHECK(w.runner->why_waiting("second") ==
-          "place 1 of 1; cannot start: gpus: 2 requested, 1 available (gpu=0 needs recovery: "
-          "Reset)");
+          "Waiting for free hosts: place 1 of 1; cannot start: gpus: 2 requested, 1 available "
+          "(gpu=0 needs recovery: Reset)");
     const auto refused = w.runner->check(*api::job_request(input_of("third", 1, "host")));
     CHECK(refused.error().message.find("gpu=0 needs recovery: Reset") != std::string::npos);
   };
