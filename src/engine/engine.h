@@ -143,7 +143,8 @@ class Run {
   /// `unsupported`; `invalid_input` for a host that has not ended.
   virtual loop::Task<Result<void>> replace(std::vector<std::string> hosts) = 0;
 
-  /// Marks the host's machine as broken: the next replace() avoids it, or fails if there is no other.
+  /// Marks the host's machine as broken: the next replace() avoids it, or fails if there is no
+  /// other.
   virtual void set_broken(const std::string& host) { static_cast<void>(host); }
   /// Stored by the next replace() of all hosts; a later attach() returns it.
   virtual void set_tally(Tally) {}
