@@ -31,16 +31,19 @@ def mpirun(
     process_per_hosts=None,
     custom_mpi_options="",
     num_processes=None,
+    numa=False,
     **hyperparameters
 ):
-    """Runs a program under MPI, with `process_per_hosts` ranks on each host."""
+    """Runs a program under MPI, with `process_per_hosts` ranks on each host. `numa`: runs each rank
+    on the processors next to its GPU."""
     call = _Call(program, args, hyperparameters)
-    if call.script is None:
+    if call.script is None or numa:
         return call.operate(
             ["mpirun"],
             process_per_hosts=process_per_hosts,
             custom_mpi_options=custom_mpi_options or None,
             num_processes=num_processes,
+            numa=numa,
         )
     options = {
         params.MPI_PROCESSES_PER_HOST: process_per_hosts,
