@@ -10,6 +10,7 @@ from collections import Counter
 import pytest
 from browser import HAS_BROWSER, WHY_NOT, Browser
 from page import SECONDS, page_server
+from process import wait_until
 
 pytestmark = [pytest.mark.page, pytest.mark.skipif(not HAS_BROWSER, reason=WHY_NOT)]
 FILE = re.compile(r"/ui/[0-9a-f]{16}/(.*)")
@@ -75,6 +76,8 @@ def test_a_page_with_a_missing_module_says_so_and_has_a_link(tmp_path):
     with page_server(tmp_path) as server, Browser() as browser:
         with spoiled(server, lambda file, _: file in aborts) as (url, asked):
             browser.open(f"{url}/ui/jobs")
+            # On a slow machine the sentence may appear before each reload, too.
+            wait_until("the third reload", lambda: asked["/ui/jobs"] == 4, SECONDS)
             browser.wait(SENTENCE, SECONDS)
             assert "The page failed to load" in browser.text()
             assert asked["/ui/jobs"] == 4
