@@ -42,7 +42,8 @@ JobSearch::JobSearch(store::Store& store, const jobs::Jobs& jobs, Json input)
 
 std::optional<api::Answer> JobSearch::step() {
   if (api::text_of(input_, "Resource") != "TrainingJob") return Json{{"Results", Json::array()}};
-  if (!std::exchange(has_begun_, true)) {
+  if (stage_ == Stage::begin) {
+    stage_ = Stage::look;
     const Result<void, aws::Refusal> begun = begin();
     if (!begun) return begun.error();
     return std::nullopt;
@@ -53,7 +54,7 @@ std::optional<api::Answer> JobSearch::step() {
       done = look_at(page_.jobs[looked_at_++]);
     else if (order_)
       return answer_in_order();
-    else if (!is_building_)
+    else if (stage_ == Stage::look)
       begin_building();
     else if (built_ < found_.size() && results_.size() < limit_)
       done = build(found_[built_++].second);
@@ -135,7 +136,7 @@ Result<void> JobSearch::look_at(const store::JobSummary& job) {
 }
 
 void JobSearch::begin_building() {
-  is_building_ = true;
+  stage_ = Stage::build;
   std::stable_sort(found_.begin(), found_.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });
   if (query_.descending) std::reverse(found_.begin(), found_.end());

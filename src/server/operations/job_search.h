@@ -40,7 +40,9 @@ class JobSearch {
   std::optional<store::SortBy> order_;  ///< None: no index has jobs in that order.
   store::JobQuery query_;
   std::size_t limit_ = 0;
-  bool has_begun_ = false;
+  /// begin -> look; look -> build, by property only.
+  enum class Stage { begin, look, build };
+  Stage stage_ = Stage::begin;
   store::JobPage page_;
   std::size_t looked_at_ = 0;  ///< Jobs of the page.
   Json results_ = Json::array();
@@ -48,8 +50,7 @@ class JobSearch {
   std::size_t hits_before_ = 0;  ///< On earlier pages.
   std::optional<store::ListPlace> next_;
   std::vector<std::pair<Json, std::string>> found_;  ///< By property: its value, the job's name.
-  bool is_building_ = false;
-  std::size_t built_ = 0;  ///< The place in `found_`.
+  std::size_t built_ = 0;                            ///< The place in `found_`.
 };
 
 }  // namespace muster::server
