@@ -18,9 +18,11 @@ class Loop;
 namespace muster::sampler {
 
 /// A way to NCCL's service for diagnosis (RAS) in a host's network. Whatever listens there is a
-/// job's program.
+/// job's program. By default it listens on the first address of "localhost" that the host's
+/// resolver names, which is ::1 in an image with glibc and /etc/hosts as usual.
 struct RasWay {
-  Fd socket;  ///< In the host's network; not connected.
+  Fd ipv4{};  ///< A socket in the host's network, not connected. None: the kernel has no such.
+  Fd ipv6{};
   std::uint16_t port = 0;
 };
 

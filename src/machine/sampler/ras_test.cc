@@ -78,7 +78,10 @@ std::string asked(sampler::RasWay way, Duration limit) {
 }
 
 std::string asked(std::uint16_t port, Duration limit) {
-  return asked({Fd(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)), port}, limit);
+  const auto made = [](int family) {
+    return Fd(::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  };
+  return asked({.ipv4 = made(AF_INET), .ipv6 = made(AF_INET6), .port = port}, limit);
 }
 
 constexpr Duration guard = 60s;
@@ -135,6 +138,7 @@ TEST_CASE("ras: in a shared network only a port that a process sets is asked") {
   using namespace std::string_literals;
   CHECK(sampler::ras_port_in("A=1\0NCCL_RAS_ADDR=localhost:28100\0"s) == 28100);
   CHECK(sampler::ras_port_in("NCCL_RAS_ADDR=127.0.0.1:28101\0"s) == 28101);
+  CHECK(sampler::ras_port_in("NCCL_RAS_ADDR=[::1]:28102\0"s) == 28102);
   CHECK(!sampler::ras_port_in("NCCL_RAS_ADDR=10.0.0.1:22\0"s));
   CHECK(!sampler::ras_port_in("NCCL_RAS_ADDR=localhost:99999\0"s));
   CHECK(!sampler::ras_port_in("NCCL_RAS_ADDR=\0"s));
@@ -142,7 +146,7 @@ TEST_CASE("ras: in a shared network only a port that a process sets is asked") {
   CHECK(!sampler::ras_way(::getpid()));
 }
 
-TEST_CASE("ras: the way leads into the host's own network") {
+TEST_CASE("ras: the way leads into the host's own network, where RAS listens on ::1") {
   const std::string text = "SERVER PROTOCOL 2\nOK\nOK\n{\"communicators\": []}\n";
   Pipe ready = *make_pipe();
   const pid_t host = ::fork();
@@ -151,12 +155,12 @@ TEST_CASE("ras: the way leads into the host's own network") {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     ifreq loopback{};
     std::strcpy(loopback.ifr_name, "lo");
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    address.sin_port = htons(28028);
+    sockaddr_in6 address{};
+    address.sin6_family = AF_INET6;
+    address.sin6_addr = in6addr_loopback;
+    address.sin6_port = htons(28028);
     if (::unshare(CLONE_NEWNET) != 0) ::_exit(2);
-    const int listener = ::socket(AF_INET, SOCK_STREAM, 0);
+    const int listener = ::socket(AF_INET6, SOCK_STREAM, 0);
     loopback.ifr_flags = IFF_UP;
     if (::ioctl(listener, SIOCSIFFLAGS, &loopback) != 0 ||
         ::bind(listener, reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0 ||
