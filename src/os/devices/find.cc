@@ -105,6 +105,11 @@ bool is_library(const std::string& path) {
   return name.starts_with("lib") && name.find(".so") != std::string::npos;
 }
 
+bool has_libraries(const job::HostDevices& devices) {
+  return std::any_of(devices.mounts.begin(), devices.mounts.end(),
+                     [](const auto& mount) { return is_library(mount.inside); });
+}
+
 void add_library(job::HostDevices& devices, const std::string& name, const std::string& path) {
   const std::string inside = std::string(job::driver_libraries_path) + "/" + name;
   const bool is_there = std::any_of(devices.mounts.begin(), devices.mounts.end(),
@@ -293,7 +298,8 @@ Result<Handed> hand_over(const std::string& host, const std::vector<Gpu>& gpus,
   Handed handed{.devices = TRY(given(gpus)), .line = host + " has "};
   job::HostDevices& devices = handed.devices;
   handed.line += join(devices.gpus, ", ");
-  if (have_no_cdi_file(gpus)) add_driver(devices, library_cache);
+  // A CDI file may name device files alone.
+  if (!has_libraries(devices)) add_driver(devices, library_cache);
   const std::vector<std::string> shared = add_rdma(devices, places.dev);
   if (!shared.empty()) handed.line += ", and the machine's " + join(shared, " and ");
   devices = TRY(complete(std::move(devices)));

@@ -181,6 +181,27 @@ TEST_CASE("complete: a library is found by every name that leads to it on the ma
                       "/run/muster/gpu/lib/libcuda.so.1", "/run/muster/gpu/lib/libcuda.so.535.1"});
 }
 
+TEST_CASE("hand over: the driver's libraries, unless a CDI file lists some") {
+  const Place place;
+  const std::string library = place.path + "/libcuda.so.1";
+  REQUIRE(write_file(library, "ELF"));
+  const std::string cache = "\tlibcuda.so.1 (libc6,x86-64) => " + library + "\n";
+  Gpu gpu{.name = "nvidia.com/gpu=0", .kind = "nvidia.com/gpu", .own = {}, .common = {}};
+  const auto libraries = [&] {
+    const Result<Handed> handed = hand_over("algo-1", {gpu}, {.cdi = {}, .dev = place.path}, cache);
+    REQUIRE(handed);
+    std::vector<std::string> inside;
+    for (const job::DeviceMount& mount : handed->devices.mounts)
+      if (mount.inside.find("/lib") != std::string::npos) inside.push_back(mount.inside);
+    return inside;
+  };
+  CHECK(libraries() == std::vector<std::string>{"/run/muster/gpu/lib/libcuda.so.1"});
+  REQUIRE(write_file(place.path + "/libother.so.2", "ELF"));
+  gpu.own.mounts.push_back({place.path + "/libother.so.2", "/usr/lib/libother.so.2"});
+  CHECK(libraries() ==
+        std::vector<std::string>{"/usr/lib/libother.so.2", "/run/muster/gpu/lib/libother.so.2"});
+}
+
 TEST_CASE("rdma: ports are read from the adapters' files") {
   const Result<std::string> top = make_private_folder("/tmp", "muster-rdma-");
   REQUIRE(top);
