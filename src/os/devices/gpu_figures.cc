@@ -10,6 +10,7 @@ namespace muster::devices {
 namespace {
 
 constexpr std::int64_t mib = 1 << 20;
+constexpr std::int64_t megabyte = 1'000'000;
 constexpr std::int64_t memory_mib_max = std::int64_t{1} << 32;
 constexpr int numbers_max = 9999;
 constexpr std::size_t fields_basic = 4;
@@ -17,7 +18,7 @@ constexpr std::size_t fields_whole = 10;
 constexpr std::int64_t watts_max = 100'000;
 constexpr std::int64_t celsius_max = 1000;
 constexpr std::int64_t mhz_max = 1'000'000;
-constexpr std::int64_t speed_mib_max = 100'000'000;
+constexpr std::int64_t speed_max = 100'000'000;  ///< MB/s or MiB/s.
 constexpr std::size_t columns_max = 64;
 constexpr std::int64_t reasons_max = std::int64_t{1} << 60;
 
@@ -83,15 +84,20 @@ std::optional<std::pair<int, job::GpuTraffic>> TrafficReader::take(std::string_v
   const auto index = number_up_to(words[0], numbers_max);
   if (!index || columns_.empty() || words.size() != columns_.size()) return std::nullopt;
   job::GpuTraffic traffic;
-  const std::pair<std::string_view, std::int64_t*> known[] = {{"rxpci", &traffic.pcie_in},
-                                                              {"txpci", &traffic.pcie_out},
-                                                              {"nvlrx", &traffic.nvlink_in},
-                                                              {"nvltx", &traffic.nvlink_out}};
+  struct Column {
+    std::string_view name;
+    std::int64_t unit;  // As the line below the head says: "MB/s", "GPM:MiB/s".
+    std::int64_t* value;
+  };
+  const Column known[] = {{"rxpci", megabyte, &traffic.pcie_in},
+                          {"txpci", megabyte, &traffic.pcie_out},
+                          {"nvlrx", mib, &traffic.nvlink_in},
+                          {"nvltx", mib, &traffic.nvlink_out}};
   for (std::size_t i = 1; i < words.size(); ++i)
-    for (const auto& [name, value] : known)
-      if (columns_[i] == name)
-        if (const std::int64_t speed = whole_part(words[i], speed_mib_max); speed >= 0)
-          *value = speed * mib;
+    for (const Column& column : known)
+      if (columns_[i] == column.name)
+        if (const std::int64_t speed = whole_part(words[i], speed_max); speed >= 0)
+          *column.value = speed * column.unit;
   return std::pair(static_cast<int>(*index), traffic);
 }
 

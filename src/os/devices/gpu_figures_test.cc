@@ -39,20 +39,21 @@ TEST_CASE("gpu figures: traffic stands in the columns that the head names") {
   constexpr std::int64_t mib = 1 << 20;
   TrafficReader reader;
   CHECK(!reader.take("    0      5      3"));  // No head yet.
-  CHECK(!reader.take("# gpu  rxpci  txpci  nvlrx  nvltx"));
-  CHECK(!reader.take("# Idx   MB/s   MB/s  GPM:MB/s  GPM:MB/s"));
-  CHECK(reader.take("    1      5      3   12.75      0 ") ==
-        std::pair(1, job::GpuTraffic{5 * mib, 3 * mib, 12 * mib, 0}));
+  // As an H100's driver (580.159.04) writes the heads.
+  CHECK(!reader.take("# gpu  rxpci  txpci      nvlrx      nvltx "));
+  CHECK(!reader.take("# Idx   MB/s   MB/s  GPM:MiB/s  GPM:MiB/s "));
+  CHECK(reader.take("    1  53341   4119      12.75          0 ") ==
+        std::pair(1, job::GpuTraffic{53'341'000'000, 4'119'000'000, 12 * mib, 0}));
   CHECK(reader.take("    0      0      -      -      -") ==
         std::pair(0, job::GpuTraffic{.pcie_in = 0}));
-  // As an H100's driver (580.159.04) writes it with all columns.
+  // With all columns.
   CHECK(
       !reader.take("# gpu    pwr  gtemp  mtemp     sm    mem    enc    dec    jpg    ofa   mclk   "
                    "pclk  pviol  tviol     fb   bar1   ccpm  sbecc  dbecc    pci  rxpci  txpci "));
   CHECK(
       reader.take("    0     71     32     34      0      0      0      0      0      0   2619    "
                   "345      0      0      0      1      0      0      0      0      0      1 ") ==
-      std::pair(0, job::GpuTraffic{.pcie_in = 0, .pcie_out = mib}));
+      std::pair(0, job::GpuTraffic{.pcie_in = 0, .pcie_out = 1'000'000}));
   CHECK(!reader.take("# gpu  other"));
   CHECK(reader.take("    0      7") == std::pair(0, job::GpuTraffic{}));
   for (const char* line : {"", "#", "x 1", "-1 1", "0", "0 1 2", "No devices were found"}) {
