@@ -181,7 +181,9 @@ FlightReport flight_report(const std::vector<Flight>& flights) {
     const auto known = static_cast<std::int64_t>(group.ranks.size());
     if (group.size > known)
       parts.push_back("no record of " + std::to_string(group.size - known) + " others");
-    const std::string of = group.size > 0 ? " of " + std::to_string(group.size) + " ranks" : "";
+    std::string of;
+    if (group.size > 0)
+      of = " of " + std::to_string(group.size) + (group.size == 1 ? " rank" : " ranks");
     if (report.lines.size() < lines_max)
       report.lines.push_back("group " + name + of + ": " + join(parts, ", "));
   }

@@ -19,6 +19,12 @@ std::string dump(int rank) {
   return *read_file(MUSTER_SOURCE_DIR "/tests/data/flight_records/rank_" + std::to_string(rank));
 }
 
+/// PyTorch 2.11 (NCCL 2.28.9) wrote it on an H100 when its sixth all-reduce timed out; only the
+/// interpreter's folder has another name.
+std::string real_dump() {
+  return *read_file(MUSTER_SOURCE_DIR "/tests/data/flight_records/h100_rank_0");
+}
+
 std::vector<Flight> flights(int rank) {
   const Result<std::vector<Flight>> read = flights_from(rank, dump(rank));
   REQUIRE(read);
@@ -30,6 +36,14 @@ TEST_CASE("flights: the oldest operation of a rank that has not completed, else 
         std::vector<Flight>{{0, "0 (default_pg)", 3, "all_reduce", 12, State::started}});
   CHECK(flights(2) ==
         std::vector<Flight>{{2, "0 (default_pg)", 3, "all_reduce", 11, State::completed}});
+}
+
+TEST_CASE("flights: a dump from a GPU") {
+  const Result<std::vector<Flight>> read = flights_from(0, real_dump());
+  REQUIRE(read);
+  CHECK(*read == std::vector<Flight>{{0, "0 (default_pg)", 1, "all_reduce", 6, State::scheduled}});
+  CHECK(flight_report(*read).lines ==
+        Lines{"group 0 (default_pg) of 1 rank: rank 0 waits in all_reduce 6"});
 }
 
 TEST_CASE("flights: what ranks of a group wait in, and who is not there") {
