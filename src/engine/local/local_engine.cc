@@ -14,6 +14,7 @@
 #include "engine/local/gpu_register.h"
 #include "engine/local/job_network.h"
 #include "engine/local/local_run.h"
+#include "net/loop/tasks.h"
 
 namespace muster::local {
 namespace {
@@ -109,19 +110,26 @@ loop::Task<std::string> LocalEngine::answer_of(Args argv) {
   co_return std::move(done->out);
 }
 
+/// All programs at once: without its daemon the driver's tool takes up to seconds.
 loop::Task<LocalEngine::GpuAnswers> LocalEngine::ask_of_gpus() {
-  Args ask_topology = {"nvidia-smi", "topo", "-m"};
-  Args ask_libraries = {"/sbin/ldconfig", "-p"};
   GpuAnswers answers;
-  const std::string matrix = co_await answer_of(std::move(ask_topology));
-  answers.topology = devices::Topology::from(matrix);
-  answers.library_cache = co_await answer_of(std::move(ask_libraries));
-  co_await ask_health(answers);
-  co_await ask_parts(answers);
+  loop::Tasks asked(programs_.loop());
+  asked.start(ask_places(answers));
+  asked.start(ask_health(answers));
+  asked.start(ask_parts(answers));
+  co_await asked.join();
   co_return answers;
 }
 
-/// Only where there are some: the tool may take seconds.
+loop::Task<> LocalEngine::ask_places(GpuAnswers& answers) {
+  Args ask_libraries = {"/sbin/ldconfig", "-p"};
+  Args ask_topology = {"nvidia-smi", "topo", "-m"};
+  answers.library_cache = co_await answer_of(std::move(ask_libraries));
+  const std::string matrix = co_await answer_of(std::move(ask_topology));
+  answers.topology = devices::Topology::from(matrix);
+}
+
+/// Only where there are some.
 loop::Task<> LocalEngine::ask_parts(GpuAnswers& answers) {
   const Result<std::vector<devices::Gpu>> gpus = devices::find_gpus(options_.devices);
   if (!gpus || std::none_of(gpus->begin(), gpus->end(), devices::is_part)) co_return;

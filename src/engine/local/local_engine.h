@@ -73,6 +73,7 @@ class LocalEngine final : public engine::Engine {
     std::string health_trouble;  ///< Why the cards' health is unknown, where a tool should tell.
   };
   loop::Task<GpuAnswers> ask_of_gpus();
+  loop::Task<> ask_places(GpuAnswers& answers);
   loop::Task<> ask_health(GpuAnswers& answers);
   loop::Task<> ask_parts(GpuAnswers& answers);
   std::vector<devices::Holding> unfit_gpus(const std::vector<devices::Gpu>& gpus,
