@@ -98,7 +98,7 @@ def test_every_part_passes_or_says_why_it_cannot_run(machine, standins):
     code, parts, table = check(machine, standins)
     results = {name: each["result"] for name, each in parts.items()}
     skipped = {"devices", "torch", "nccl", "compile", "image", "cdi", "xid", "memory", "ras",
-               "health"}  # fmt: skip
+               "hang", "health"}  # fmt: skip
     assert code == 0 and "FAILED" not in results.values(), table
     assert {name for name, result in results.items() if result == "skipped"} <= skipped, table
     assert all(parts[name]["text"] for name in skipped), table
@@ -152,7 +152,7 @@ def test_an_unknown_part_and_a_machine_without_a_card():
 
     assert "unknown part: nothing" in run("nothing").stderr
     listed = run("--list").stdout.splitlines()
-    assert len(listed) == 19 and listed[0].startswith("devices ")
+    assert len(listed) == 20 and listed[0].startswith("devices ")
     none = run("devices", "cuda")
     assert none.returncode == 2
     assert none.stdout.count("skipped") == 2 and "nvidia-smi names no card" in none.stdout

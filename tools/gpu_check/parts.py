@@ -50,15 +50,28 @@ numbers = torch.full((1 << 20,), float(dist.get_rank() + 1), device="cuda")
 dist.all_reduce(numbers)
 assert (numbers == size * (size + 1) / 2).all().item()
 dist.destroy_process_group()
-print("passed:", size, "ranks")
+print("passed: an all-reduce of", size, "rank" if size == 1 else "ranks")
 """
 RAS = """
 import select, torch
 import torch.distributed as dist
 torch.cuda.set_device(0)
-dist.init_process_group("nccl", device_id=torch.device("cuda:0"))
+dist.init_process_group("nccl")
+dist.all_reduce(torch.ones(1, device="cuda"))  # With it the communicator is there, and its service.
+torch.cuda.synchronize()
 print("waits", flush=True)
 select.select([], [], [])
+"""
+HANG = """
+import datetime, torch
+import torch.distributed as dist
+torch.cuda.set_device(0)
+dist.init_process_group("nccl", timeout=datetime.timedelta(seconds=5))
+dist.all_reduce(torch.ones(1, device="cuda"))
+torch.cuda.synchronize()
+torch.cuda._sleep(200_000_000_000)  # Clock cycles: longer than this part.
+dist.all_reduce(torch.ones(1, device="cuda"))
+torch.cuda.synchronize()
 """
 COST_SECONDS = 10
 COST_PERCENT_MAX = 1.0
@@ -112,11 +125,11 @@ def nccl(bench: Bench) -> str:
 
 
 def of_image(bench: Bench, **env: str) -> str:
-    if bench.standins:
-        raise Skipped("an image has no stand-ins of the driver's libraries")
     if not IMAGE.exists():
         raise Skipped(f"no {IMAGE.name}: make gpu-check builds it")
-    bench.run("sm", "image", "import", IMAGE, "gpu-check:v1")
+    bench.run("sm", "image", "import", f"docker-archive:{IMAGE}", "--name", "gpu-check:v1")
+    if bench.standins:
+        raise Skipped("an image has no stand-ins of the driver's libraries")
     words = ("--image", "gpu-check:v1", "--gpus", 1, "--output", bench.folder / "out")
     passed(bench.start("sm", "fit", *words, **env))
     return "a program that opens libcuda.so.1, in an image without CUDA"
@@ -268,6 +281,22 @@ def ras(bench: Bench) -> str:
     return "NCCL's diagnostic service answers: no collective operation was started"
 
 
+def hang(bench: Bench) -> str:
+    """PyTorch writes its recordings when the operation times out, before the verdict."""
+    bench.needs_torch()
+    bench.needs("py-spy")
+    name = f"gpu-check-hang-{os.getpid()}"
+    words = ("--python", bench.python, "--torchrun", "--hang-after", "10")
+    job = bench.fit(bench.script("hang", HANG), *words, name=name)
+    job.read("in a collective operation")
+    [verdict] = re.findall(r"rank 0 waits for the GPU[^\n]*", job.text)[:1]
+    text = bench.run("sm", "stacks", name)
+    found = re.search(r"Flight Recorder: [^\n]*", text)
+    if not found:
+        raise Failed(f"no recording of PyTorch\n{text}")
+    return f"{verdict}; {found[0]}"
+
+
 def stacks(bench: Bench) -> str:
     name = f"gpu-check-spin-{os.getpid()}"
     job = bench.cuda("spin", name=name)
@@ -333,6 +362,7 @@ PARTS = [
     ("processes", 30, "what the list of processes on cards costs", processes),
     ("health", 20, "sm doctor calls the card healthy", health),
     ("ras", 40, "NCCL's diagnostic service answers sm stacks", ras),
+    ("hang", 75, "the verdict of a hang, and PyTorch's Flight Recorder", hang),
     ("stacks", 30, "the stacks of a kernel without end", stacks),
     ("stop", 25, "the card is free after a stop", stop),
     ("kill", 25, "the card is free after kill -9 of sm fit", kill),
