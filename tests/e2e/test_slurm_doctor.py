@@ -33,7 +33,7 @@ def test_the_doctor_says_what_bears_on_jobs(cluster):
     assert found["select"]["good"] and found["accounting"]["good"]
     assert found["preemption"]["found"] == "REQUEUE"
     for what in ("clocks", "room", "namespaces", "python3"):
-        assert found[what]["good"] and found[what]["found"] == "on all 2", found[what]
+        assert found[what]["good"] and found[what]["found"] == "on all 2 nodes", found[what]
 
 
 def test_the_doctor_names_what_is_in_the_way(cluster):
@@ -48,7 +48,7 @@ def test_the_doctor_names_what_is_in_the_way(cluster):
         code, found = doctor(cluster, "--probe")
         assert code == 0 and found["nodes"]["found"] == "1 of 2 can run jobs"
         assert found["room"]["good"] == (free >= 1 << 20)
-        assert found["python3"]["found"] == "on all 1"
+        assert found["python3"]["found"] == "on 1 node"
     finally:
         cluster.out("login", "scontrol", "update", "nodename=node1", "state=resume")
         cluster.out("node2", "rm", "/tmp/large")

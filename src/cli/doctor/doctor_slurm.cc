@@ -165,7 +165,7 @@ std::string each_bad(const std::vector<NodeWord>& words, Says says) {
 Finding of_nodes(const char* what, const char* purpose, std::string bad, std::size_t count,
                  const char* advice) {
   const bool good = bad.empty();
-  if (good) bad = "on all " + std::to_string(count) + " nodes";
+  if (good) bad = count == 1 ? "on 1 node" : "on all " + std::to_string(count) + " nodes";
   return {.what = what,
           .purpose = purpose,
           .good = good,

@@ -107,7 +107,7 @@ TEST_CASE("doctor of a cluster: a node with a wrong clock, no room, or a lack is
   CHECK(of(facts, "runc").found == "node2 has none");
   facts.words->pop_back();
   CHECK(of(facts, "clocks").good);
-  CHECK(of(facts, "clocks").found == "on all 1 nodes");
+  CHECK(of(facts, "clocks").found == "on 1 node");
   facts.words.reset();
   facts.no_words = "no node is free";
   CHECK(of(facts, "probe").found == "no node is free");
