@@ -72,7 +72,9 @@ def ask(served):
 
 
 def tools(served) -> list[int]:
-    return [int(pid) for pid in (served.folder / "started").read_text().split()]
+    started = served.folder / "started"
+    wait_until("the tool", lambda: started.exists() and started.read_text(), SECONDS)
+    return [int(pid) for pid in started.read_text().split()]
 
 
 def test_each_host_reports_the_utilization_of_its_own_gpus(served, ask):
