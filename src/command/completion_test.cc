@@ -89,6 +89,15 @@ TEST_CASE("completion: --raw is offered and described where a job's lines are sh
   }
 }
 
+TEST_CASE("completion: the help for --metric says what a metric named step means") {
+  for (const char* name : {"fit", "submit"}) {
+    CAPTURE(name);
+    CHECK(join(split_words(help_of(page_of(name))), " ")
+              .find("a metric named step gives the step of the others in its line") !=
+          std::string::npos);
+  }
+}
+
 TEST_CASE("completion: a command that has commands offers them") {
   const std::string bash = *completion_script("bash");
   const std::string key = "\n    key) flags='--help' words='create list job delete';";

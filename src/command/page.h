@@ -75,7 +75,8 @@ inline constexpr Flag env_file_flag{.name = "--env-file",
 
 /// Help for the flag --metric of all commands that begin a job.
 inline constexpr std::string_view metric_help =
-    "read a metric from the log with this regex (RE2): its first group, or else the whole match";
+    "read a metric from the log with this regex (RE2): its first group, or else the whole match; a "
+    "metric named step gives the step of the others in its line";
 /// Help for the flag --raw of all commands that show a job's lines.
 inline constexpr std::string_view raw_help =
     "print log lines unchanged; by default, control sequences such as colours are escaped on a "
