@@ -48,6 +48,10 @@ std::string zoned_text(UnixMillis time) {
   return local_text(time) + " " + offset_text(time);
 }
 
+std::string zoned_minute(UnixMillis time) {
+  return local_text(time).substr(0, 16) + " " + offset_text(time);
+}
+
 std::optional<UnixMillis> parse_local(std::string_view text) {
   // What is a time with another Z had none, and no offset.
   for (const char* rest : {"Z", "T00:00:00Z"})

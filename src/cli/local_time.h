@@ -17,6 +17,8 @@ std::string local_text(UnixMillis time);
 std::string offset_text(UnixMillis time);
 /// Both: "2006-01-02 15:04:05 +01:00".
 std::string zoned_text(UnixMillis time);
+/// Without seconds: "2006-01-02 15:04 +01:00".
+std::string zoned_minute(UnixMillis time);
 
 /// A date or a time in ISO 8601, in this zone unless it has an offset or Z.
 std::optional<UnixMillis> parse_local(std::string_view text);

@@ -29,6 +29,7 @@ TEST_CASE("local time: shown with the offset that holds then") {
   CHECK(zoned_text(winter) == "2026-01-31 13:00:00 +01:00");
   CHECK(zoned_text(summer) == "2026-07-31 14:00:00 +02:00");
   CHECK(local_text(winter) == "2026-01-31 13:00:00");
+  CHECK(zoned_minute(summer) == "2026-07-31 14:00 +02:00");
   CHECK(zoned_text(UnixMillis(-1)) == "1970-01-01 00:59:59 +01:00");
   use_utc();
   CHECK(zoned_text(summer) == "2026-07-31 12:00:00 +00:00");

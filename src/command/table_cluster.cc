@@ -26,6 +26,7 @@ Page queue() {
           "nodes.",
       .flags = {{"--user", "NAME", "list only this user's jobs"},
                 {"--over", "", "also list finished jobs that Slurm still remembers"},
+                {"--utc", "", "print times in UTC instead of local time"},
                 {"--json", "", "print one JSON object"}},
       .examples = {{"sm queue"}, {"sm queue --user ann --over"}},
       .notes = {source_note},
@@ -41,7 +42,8 @@ Page nodes() {
       .about =
           "Lists the nodes in a Slurm cluster: their resources, their state, and the reason why a "
           "node does not accept jobs.",
-      .flags = {{"--json", "", "print one JSON object"}},
+      .flags = {{"--utc", "", "print times in UTC instead of local time"},
+                {"--json", "", "print one JSON object"}},
       .examples = {{"sm nodes"}},
       .notes = {source_note,
                 "PREFLIGHT shows the node's last result from sm preflight, or from a job with "

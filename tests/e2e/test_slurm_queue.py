@@ -1,5 +1,6 @@
 """`sm queue` and `sm nodes`: what a real Slurm says, in plain words."""
 
+import datetime
 import json
 import subprocess
 
@@ -39,7 +40,8 @@ def queue(cluster, *options) -> str:
 
 def test_the_queue_says_what_runs_where_and_why_what_waits_waits(cluster):
     assert queue(cluster) == "no jobs"
-    running = submit(cluster, "-N2", "--exclusive", "--job-name=muster-demo-0123456789abcdef")
+    name = "muster-demo-0123456789abcdef"
+    running = submit(cluster, "-N2", "--exclusive", "--time=60", f"--job-name={name}")
     wait_until("the job to run", lambda: "Running" in queue(cluster), 30)
     waiting = submit(cluster, "-N1", "--job-name=x\x1b[2J|y")
     held = submit(cluster, "-N1", "--hold")
@@ -51,6 +53,14 @@ def test_the_queue_says_what_runs_where_and_why_what_waits_waits(cluster):
         assert "Pending" in row(text, waiting) and r"x\x1b[2J|y" in row(text, waiting)
         assert "nodes are not free yet (Resources)" in row(text, waiting)
         assert "held; run `scontrol release` to continue (JobHeldUser)" in row(text, held)
+        zoned = cluster.out("login", "env", "TZ=CET-1", SM, "queue")
+        utc = cluster.out("login", "env", "TZ=CET-1", SM, "queue", "--utc")
+        ends = [
+            datetime.datetime.fromisoformat(row(each, running).split(", until ")[1].strip())
+            for each in (zoned, utc)
+        ]
+        assert ends[0] == ends[1], (zoned, utc)
+        assert [each.utcoffset().total_seconds() for each in ends] == [3600, 0]
         # A user's own settings of squeue are for squeue.
         same = cluster.out("login", "env", "SQUEUE_STATES=SUSPENDED", "SQUEUE_SORT=i", SM, "queue")
         assert row(same, running) == row(text, running)
@@ -73,13 +83,15 @@ def test_nodes_are_listed_with_the_result_of_their_last_preflight(cluster, tmp_p
     record = {"time": "2026-11-23T02:10:00.000Z", "findings": found}
     (tmp_path / "health" / "node1.json").write_text(json.dumps(record))
     (tmp_path / "health" / "node2.json").write_text(json.dumps({**record, "findings": []}))
-    nodes = ["env", f"MUSTER_STATE={tmp_path}", SM, "nodes"]
+    nodes = ["env", "TZ=CET-1", f"MUSTER_STATE={tmp_path}", SM, "nodes"]
     text = cluster.out("login", *nodes)
     assert text.splitlines()[0].endswith("PREFLIGHT"), text
     assert row(text, "node1").endswith(
-        "1 finding, 2026-11-23 02:10: MTU: 1400 on node1, 1500 on the others"
+        "1 finding, 2026-11-23 03:10 +01:00: MTU: 1400 on node1, 1500 on the others"
     )
-    assert row(text, "node2").endswith("ok, 2026-11-23 02:10")
+    assert row(text, "node2").endswith("ok, 2026-11-23 03:10 +01:00")
+    utc = cluster.out("login", *nodes, "--utc")
+    assert row(utc, "node2").endswith("ok, 2026-11-23 02:10 +00:00")
     told = json.loads(cluster.out("login", *nodes, "--json"))["Nodes"]
     assert told[1]["Preflight"] == "ok, 2026-11-23 02:10"
 

@@ -12,12 +12,6 @@
 namespace muster::slurm {
 namespace {
 
-/// "2026-11-22T21:30:35" -> "2026-11-22 21:30"
-std::string minute_of(const std::string& time) {
-  if (time.size() != 19 || time[10] != 'T') return time;
-  return time.substr(0, 10) + " " + time.substr(11, 5);
-}
-
 std::string state_words(const QueuedJob& job) {
   switch (standing_of(job.state)) {
     case Standing::waiting:
@@ -39,12 +33,12 @@ std::string state_words(const QueuedJob& job) {
 }
 
 /// Why it waits, where it runs, how it ended.
-std::string detail_of(const QueuedJob& job) {
+std::string detail_of(const QueuedJob& job, const TimeWords& time) {
   const Standing standing = standing_of(job.state);
   if (standing == Standing::over) return end_of(job.state, job.reason).reason;
   if (standing != Standing::waiting)
-    return job.node_list + (job.end.empty() ? "" : ", until " + minute_of(job.end));
-  const std::string start = job.start.empty() ? "" : "may start at " + minute_of(job.start);
+    return job.node_list + (job.end.empty() ? "" : ", until " + time(job.end));
+  const std::string start = job.start.empty() ? "" : "may start at " + time(job.start);
   const std::string why = why_it_waits(job.reason);
   return why + (why.empty() || start.empty() ? "" : ", ") + start;
 }
@@ -87,13 +81,18 @@ std::string memory_text(std::int64_t mib) {
 
 }  // namespace
 
-std::string queue_table(const std::vector<QueuedJob>& jobs) {
+std::string slurm_minute(const std::string& time) {
+  if (time.size() != 19 || time[10] != 'T') return time;
+  return time.substr(0, 10) + " " + time.substr(11, 5);
+}
+
+std::string queue_table(const std::vector<QueuedJob>& jobs, const TimeWords& time) {
   if (jobs.empty()) return "no jobs\n";
   std::vector<TableRow> rows = {{"ID", "NAME", "USER", "PARTITION", "STATE", "NODES", "DETAIL"}};
   for (const QueuedJob& job : jobs)
     rows.push_back({visible_line(job.id), visible_line(name_of(job)), visible_line(job.user),
                     visible_line(job.partition), visible_line(state_words(job)),
-                    std::to_string(job.nodes), visible_line(detail_of(job))});
+                    std::to_string(job.nodes), visible_line(detail_of(job, time))});
   return table_text(rows) + own_lines(jobs);
 }
 
@@ -105,7 +104,7 @@ Json queue_json(const std::vector<QueuedJob>& jobs) {
                        {"User", to_utf8(job.user)},
                        {"Partition", to_utf8(job.partition)},
                        {"State", to_utf8(job.state)},
-                       {"Text", to_utf8(detail_of(job))},
+                       {"Text", to_utf8(detail_of(job, slurm_minute))},
                        {"Nodes", job.nodes},
                        {"NodeList", to_utf8(job.node_list)},
                        {"Start", to_utf8(job.start)}});

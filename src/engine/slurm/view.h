@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -12,8 +13,13 @@ namespace muster::slurm {
 // Pure: jobs and nodes of a cluster for people, and as JSON. Texts of other users (names of jobs,
 // reasons of operators) are printed without control characters.
 
+/// "2026-11-22T21:30:35", as Slurm prints it -> "2026-11-22 21:30"; other texts stay as they are.
+std::string slurm_minute(const std::string& time);
+/// How one of Slurm's times is shown.
+using TimeWords = std::function<std::string(const std::string&)>;
+
 /// A table with its head; "no jobs".
-std::string queue_table(const std::vector<QueuedJob>& jobs);
+std::string queue_table(const std::vector<QueuedJob>& jobs, const TimeWords& time = slurm_minute);
 /// {"Jobs": [{"SlurmId", "Name", "User", "Partition", "State", "Text", "Nodes", "NodeList",
 /// "Start"}]}; `Text` is what the table says of the job.
 Json queue_json(const std::vector<QueuedJob>& jobs);

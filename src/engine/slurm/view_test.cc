@@ -41,6 +41,15 @@ TEST_CASE(
         "demo: squeue -j 7, scancel 7\n");
 }
 
+TEST_CASE("the queue's times are shown as the caller shows times, but for the JSON") {
+  const auto zoned = [](const std::string& time) { return slurm_minute(time) + " +01:00"; };
+  const std::string table = queue_table(four, zoned);
+  CHECK(table.find("may start at 2026-11-22 21:35 +01:00\n") != std::string::npos);
+  CHECK(table.find("node[1-2], until 2026-11-22 22:35 +01:00\n") != std::string::npos);
+  CHECK(slurm_minute("2026-11-22T21:35:00") == "2026-11-22 21:35");
+  CHECK(slurm_minute("in 5 minutes") == "in 5 minutes");
+}
+
 TEST_CASE("below the queue are the commands for muster's jobs, and their earlier attempts") {
   const auto job = [](const char* id, const char* state, const char* user, const char* name) {
     return QueuedJob{.id = id, .state = state, .user = user, .name = name};

@@ -97,8 +97,8 @@ std::map<std::string, Health> kept_health(const std::string& folder) {
   return all;
 }
 
-std::string health_words(const Health& health) {
-  const std::string minute = utc_text(health.at).substr(0, 16);
+std::string health_words(const Health& health, const std::function<std::string(UnixMillis)>& time) {
+  const std::string minute = time(health.at);
   const std::size_t count = health.findings.size();
   if (count == 0) return "ok, " + minute;
   const std::size_t shown = std::clamp<std::size_t>(health.gpu_findings, 1, shown_max);

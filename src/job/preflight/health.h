@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -42,8 +43,9 @@ Result<void> keep_record(const std::string& folder, const std::string& name,
 /// By host; unreadable or malformed records are ignored. Blocks.
 std::map<std::string, Health> kept_health(const std::string& folder);
 
-/// "ok, 2026-11-23 02:10"; "1 finding, 2026-11-23 02:10: MTU: 1400 on node1, 1500 on the others":
-/// the findings about GPUs, else the first one.
-std::string health_words(const Health& health);
+/// "ok, 2026-11-23 02:10 +00:00"; "1 finding, 2026-11-23 02:10 +00:00: MTU: 1400 on node1, 1500 on
+/// the others": the findings about GPUs, else the first one. `time` shows the time of the
+/// preflight.
+std::string health_words(const Health& health, const std::function<std::string(UnixMillis)>& time);
 
 }  // namespace muster::preflight

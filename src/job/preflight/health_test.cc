@@ -11,6 +11,10 @@ namespace {
 const Finding finding{Finding::Level::warning, "mtu", {"node2"}, "MTU: 1400 on node2, …"};
 constexpr UnixMillis at{1795399800000};  // 2026-11-23 02:10
 
+std::string dated(UnixMillis time) {
+  return time == at ? "2026-11-23 03:10 +01:00" : "";
+}
+
 HostFacts named(const std::string& host) {
   HostFacts facts;
   facts.host = host;
@@ -21,10 +25,10 @@ TEST_CASE("a record holds the findings that name its host") {
   const Result<Health> odd = health_from(health_text(named("node2"), {finding}, at));
   REQUIRE(odd);
   CHECK(*odd == Health{at, {finding.text}});
-  CHECK(health_words(*odd) == "1 finding, 2026-11-23 02:10: MTU: 1400 on node2, …");
+  CHECK(health_words(*odd, dated) == "1 finding, 2026-11-23 03:10 +01:00: MTU: 1400 on node2, …");
   const Result<Health> well = health_from(health_text(named("node1"), {finding}, at));
   REQUIRE(well);
-  CHECK(health_words(*well) == "ok, 2026-11-23 02:10");
+  CHECK(health_words(*well, dated) == "ok, 2026-11-23 03:10 +01:00");
   const Result<Health> sick = health_from(health_text(
       named("node2"),
       {finding,
@@ -32,8 +36,9 @@ TEST_CASE("a record holds the findings that name its host") {
        {Finding::Level::warning, gpu_health_kind, {"node2"}, "GPU 5: slowed down: too hot"}},
       at));
   REQUIRE(sick);
-  CHECK(health_words(*sick) ==
-        "3 findings, 2026-11-23 02:10: GPU 3 needs recovery: Reset; GPU 5: slowed down: too hot");
+  CHECK(health_words(*sick, dated) ==
+        "3 findings, 2026-11-23 03:10 +01:00: GPU 3 needs recovery: Reset; GPU 5: slowed down: too "
+        "hot");
   for (const char* wrong :
        {"", "[]", "{}", R"({"time":"soon","findings":[]})", R"({"time":1,"findings":[]})",
         R"({"time":"2026-11-23T02:10:00Z"})", R"({"time":"2026-11-23T02:10:00Z","findings":[1]})"})
