@@ -315,6 +315,18 @@ def test_what_is_taken_without_effect_is_named(server):
     assert line in done.stdout
 
 
+def test_a_type_with_gpus_at_aws_that_gets_none_says_so(server):
+    resources = {"InstanceType": "ml.p3.2xlarge", "InstanceCount": 2, "VolumeSizeInGB": 1}
+    job = Job(server, "print('hello')", ResourceConfig=resources)
+    end = job.at_end()
+    assert end["TrainingJobStatus"] == "Completed", job.text()
+    line = ("hosts of type ml.p3.2xlarge get no GPU, because jobs.instance_types of the server's "
+            "config sets no gpus for them")  # fmt: skip
+    assert job.text().count(f"algo-1 muster: {line}") == job.text().count(line) == 1
+    told = [each["StatusMessage"] for each in end["SecondaryStatusTransitions"]]
+    assert [line in message for message in told].count(True) == 1, told
+
+
 def test_encryption_on_one_machine_is_taken_and_said_not_to_be(server):
     job = Job(server, "print('hello')", hosts=2, EnableInterContainerTrafficEncryption=True)
     end = job.at_end()

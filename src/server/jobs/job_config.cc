@@ -411,6 +411,10 @@ bool is_aws_type(std::string_view type) {
   return digits != 0 && digits != std::string_view::npos && size.substr(digits) == "xlarge";
 }
 
+bool is_aws_gpu_type(std::string_view type) {
+  return is_aws_type(type) && (type.starts_with("ml.g") || type.starts_with("ml.p"));
+}
+
 std::optional<JobConfig::Instance> JobConfig::instance(const std::string& type) const {
   for (const Named& named : instances)
     if (matches(named.pattern, type) && (type != all_gpus_type || named.pattern == type))

@@ -121,5 +121,7 @@ std::vector<std::string> missing_interpreters(
 /// True for a name in the form of AWS's instance types: "ml.p3.16xlarge". Source of the sizes:
 /// CreateTrainingJob's TrainingInstanceType.
 bool is_aws_type(std::string_view type);
+/// True for those of AWS's types whose machines have GPUs: the families g… and p….
+bool is_aws_gpu_type(std::string_view type);
 
 }  // namespace muster::jobs

@@ -62,6 +62,8 @@ loop::Task<Result<job::Spec>> JobPreparation::prepare(store::Job job, api::JobRe
     places.environment.insert_or_assign("PIP_NO_INDEX", std::string("1"));
   Result<job::Spec> spec = job_spec(std::move(request.spec), options_.config, places);
   if (spec && !meant->image && !options_.config.native_drivers) co_await replace_drivers(*spec);
+  if (const std::string note = spec ? no_gpu_note(*spec) : ""; !note.empty())
+    spec->notes.push_back(note);
   if (spec)
     platform::yield_if_crowded(*spec, static_cast<int>(std::thread::hardware_concurrency()));
   co_return spec;

@@ -286,5 +286,30 @@ TEST_CASE("preparation: a job has outside access unless a setting denies it, whi
   }
 }
 
+TEST_CASE("preparation: hosts of AWS's types with GPUs that get none are noted") {
+  const auto note = [](const std::vector<std::string>& types) {
+    Bench bench;
+    bench.options.config =
+        *job_config_from(Json::parse(R"({"instance_types": {"ml.p3.2xlarge": {"gpus": 1}}})"));
+    job::Spec& asked = bench.request.spec;
+    asked.instance_type = types[0];
+    asked.instance_count = static_cast<int>(types.size());
+    for (std::size_t i = 0; types.size() > 1 && i < types.size(); ++i)
+      asked.groups.push_back({"g" + std::to_string(i), types[i], 1});
+    const Result<job::Spec> spec = bench.prepare();
+    REQUIRE(spec);
+    CHECK(join(spec->notes, "\n") == no_gpu_note(*spec));
+    return no_gpu_note(*spec);
+  };
+  for (const char* type : {"local", "ml.m5.large", "ml.trn1.2xlarge", "ml.p3.2xlarge"})
+    CHECK(note({type}).empty());
+  for (const char* type : {"ml.p2.xlarge", "ml.p6-b200.48xlarge", "ml.g4dn.metal", "ml.gr6.xlarge"})
+    CHECK(note({type}) == "hosts of type " + std::string(type) +
+                              " get no GPU, because jobs.instance_types of the server's config "
+                              "sets no gpus for them");
+  CHECK(note({"ml.c5.large", "ml.g5.xlarge", "ml.p3.2xlarge", "ml.g5.xlarge", "ml.p4d.24xlarge"})
+            .starts_with("hosts of type ml.g5.xlarge, ml.p4d.24xlarge get no GPU"));
+}
+
 }  // namespace
 }  // namespace muster::jobs

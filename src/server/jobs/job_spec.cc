@@ -20,7 +20,7 @@ constexpr std::chrono::minutes results_time{10};
 /// The instance groups, or the job's only group.
 std::vector<job::HostGroup> groups_of(const job::Spec& spec) {
   if (!spec.groups.empty()) return spec.groups;
-  return {{.type = spec.instance_type, .count = spec.instance_count}};
+  return {{.type = spec.instance_type, .count = spec.instance_count, .gpus = spec.gpus}};
 }
 
 /// The value of the job's own variable; none if it is unset or invalid.
@@ -118,6 +118,17 @@ Result<job::Spec> job_spec(job::Spec spec, const JobConfig& config, const JobPla
   if (places.packages) platform::add_packages(spec.environment);
   TRY(job::check(spec));
   return spec;
+}
+
+std::string no_gpu_note(const job::Spec& spec) {
+  std::vector<std::string> types;
+  for (const job::HostGroup& group : groups_of(spec))
+    if (group.gpus == 0 && is_aws_gpu_type(group.type) &&
+        std::find(types.begin(), types.end(), group.type) == types.end())
+      types.push_back(group.type);
+  if (types.empty()) return {};
+  return "hosts of type " + join(types, ", ") +
+         " get no GPU, because jobs.instance_types of the server's config sets no gpus for them";
 }
 
 Amounts needs_of(const job::Spec& spec, const JobConfig& config) {

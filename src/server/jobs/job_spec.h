@@ -31,6 +31,10 @@ Result<void, aws::Refusal> check_request(const api::JobRequest& request, const J
 /// `asked`, completed with muster's own part. Error: `invalid_input`, as job::check().
 Result<job::Spec> job_spec(job::Spec asked, const JobConfig& config, const JobPlaces& places);
 
+/// "hosts of type ml.p3.2xlarge get no GPU, because …", of a job_spec() with types that have GPUs
+/// at AWS, but not here; empty for any other. For the job's log and its status message.
+std::string no_gpu_note(const job::Spec& spec);
+
 /// The needs of all hosts of the job together.
 Amounts needs_of(const job::Spec& spec, const JobConfig& config);
 

@@ -490,7 +490,8 @@ loop::Task<Result<void>> Runner::run(std::string name, bool resumed) {
     return finish(name, std::move(end));
   };
   WatchContext context{loop_, tasks_, store_, metrics_, reserve_, log_, counts_, standstills_};
-  Watch watch(context, name, state.transitions.back().status, std::move(at_end));
+  Watch watch(context, name, state.transitions.back().status, std::move(at_end),
+              no_gpu_note(*spec));
   platform::JobRunOptions options;
   if (!resumed) log_.info(name + ": starts");
   Result<platform::JobReport> report = fail(Errc::not_found, "");

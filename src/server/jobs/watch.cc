@@ -61,12 +61,14 @@ struct Watch::Scraping {
   bool is_running = false;
 };
 
-Watch::Watch(WatchContext context, std::string job, std::string_view secondary, AtEnd at_end)
+Watch::Watch(WatchContext context, std::string job, std::string_view secondary, AtEnd at_end,
+             std::string remark)
     : context_(context),
       job_(std::move(job)),
       told_(place_of(secondary)),
       starts_again_(secondary == restarting),
       at_end_(std::move(at_end)),
+      remark_(std::move(remark)),
       scraping_(std::make_shared<Scraping>()) {}
 
 /// A job that restarts passes all statuses again; it is Restarting until its hosts run.
@@ -87,6 +89,8 @@ void Watch::status(const platform::StatusLine& line) {
   change.message = line.message;
   change.time = line.time;
   change.beside = line.beside;
+  if (line.status == "Training" && !line.beside && !remark_.empty())
+    change.message += " (" + remark_ + ")";
   changes_.push_back(std::move(change));
   const Result<void> told = tell();
   if (!told) context_.log.error(job_ + ": " + told.error().text);

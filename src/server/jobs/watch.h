@@ -50,8 +50,9 @@ class Watch final : public platform::Sink {
     std::function<loop::Task<>(store::JobFinish end)> finish;
   };
   /// `secondary`: the job's secondary status in the store. Statuses that an earlier server stored
-  /// are not stored again.
-  Watch(WatchContext context, std::string job, std::string_view secondary, AtEnd at_end);
+  /// are not stored again. `remark`: more for the message of the status Training, unless empty.
+  Watch(WatchContext context, std::string job, std::string_view secondary, AtEnd at_end,
+        std::string remark = {});
 
   void status(const platform::StatusLine& line) override;
   void lines(const std::string& host, UnixMillis time, const job::Lines& lines) override;
@@ -77,6 +78,7 @@ class Watch final : public platform::Sink {
   int told_;  ///< The last status that is stored, or about to be.
   bool starts_again_;
   AtEnd at_end_;
+  std::string remark_;
   std::deque<store::StatusChange> changes_;  ///< Not in the store yet: its disk was full.
   std::optional<store::JobFinish> end_;      ///< Not in the store yet, either.
   std::shared_ptr<Scraping> scraping_;

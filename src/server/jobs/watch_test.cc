@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 #include "base/fd.h"
 #include "base/files/remove_tree.h"
 #include "net/loop/testing.h"
@@ -146,6 +148,18 @@ TEST_CASE_FIXTURE(Bench, "watch: statuses that are already in the store are not 
   CHECK(secondaries() ==
         std::vector<std::string>{"Pending", "Starting", "Downloading", "Training", "Stopping"});
   CHECK((**store.job("a")).state.status == store::Status::stopping);
+}
+
+TEST_CASE_FIXTURE(Bench, "watch: a remark is in the message of the status Training") {
+  Watch watch(context, "a", "Pending", at_end(), "no GPU");
+  for (const char* status : {"Starting", "Training", "Uploading"})
+    watch.status({status, status, UnixMillis(2)});
+  const store::Job job = **store.job("a");
+  std::vector<std::string> messages;
+  for (const store::Transition& each : job.state.transitions) messages.push_back(each.message);
+  CHECK(messages.back() == "Uploading");
+  CHECK(std::count(messages.begin(), messages.end(), "Training (no GPU)") == 1);
+  CHECK(std::count(messages.begin(), messages.end(), "Starting") == 1);
 }
 
 TEST_CASE_FIXTURE(Bench, "watch: a job that starts again gets through its statuses once more") {
