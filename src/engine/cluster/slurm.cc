@@ -143,6 +143,12 @@ loop::Task<Result<std::vector<slurm::Node>>> Slurm::nodes(std::string names) {
   co_return slurm::nodes_from(*out);
 }
 
+loop::Task<bool> Slurm::may_route() {
+  Command command = with_env(slurm::plan_settings());
+  const Result<std::string> out = co_await answer_of(programs_, std::move(command), answer_limit);
+  co_return !out || slurm::may_route(slurm::settings_from(*out));
+}
+
 loop::Task<std::optional<std::chrono::seconds>> Slurm::kill_wait() {
   Command command = with_env(slurm::plan_settings());
   const Result<std::string> out = co_await answer_of(programs_, std::move(command), answer_limit);

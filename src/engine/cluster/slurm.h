@@ -38,6 +38,8 @@ class Slurm {
   loop::Task<Result<std::string>> down_among(std::string names);
   /// The nodes `names`; empty: all.
   loop::Task<Result<std::vector<slurm::Node>>> nodes(std::string names);
+  /// slurm::may_route() of the cluster's settings; true if they are not known.
+  loop::Task<bool> may_route();
   /// Between SIGTERM and SIGKILL: the cluster's KillWait. None, without an error, if it is not
   /// known.
   loop::Task<std::optional<std::chrono::seconds>> kill_wait();

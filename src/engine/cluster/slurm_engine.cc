@@ -77,7 +77,9 @@ loop::Task<Result<std::unique_ptr<engine::Run>>> SlurmEngine::start(job::Spec sp
   if (!delivery) co_return delivery.error();
   // Without an answer it is not known: then the job waits, as for any reason that may pass.
   const Result<std::vector<slurm::Node>> nodes = co_await slurm_.nodes("");
-  const std::string never = nodes ? slurm::why_never(wish(spec), site(spec), *nodes) : "";
+  std::string never = nodes ? slurm::why_never(wish(spec), site(spec), *nodes) : "";
+  if (!never.empty() && site(spec).partition.empty() && co_await slurm_.may_route())
+    never = slurm::why_never(wish(spec), site(spec), *nodes, true);
   if (!never.empty()) co_return fail(Errc::invalid_input, never);
   if (const Result<void> made = make_folders(options_.state, 0700); !made) co_return made.error();
   const Result<void> noted = note_private_folder(options_.folder_register, options_.state);

@@ -18,6 +18,13 @@ std::int64_t count_in(std::string_view resource) {
   return std::clamp<std::int64_t>(parse_integer(std::string(number)).value_or(0), 0, 1'000'000);
 }
 
+/// Empty: no node is in it, or the cluster has none.
+std::string default_partition(const std::vector<Node>& nodes) {
+  for (const Node& node : nodes)
+    if (!node.default_partition.empty()) return node.default_partition;
+  return {};
+}
+
 }  // namespace
 
 int gpus_in(std::string_view resources) {
@@ -35,20 +42,21 @@ int gpus_in(std::string_view resources) {
 }
 
 std::string why_never(const Submission& submission, const Site& site,
-                      const std::vector<Node>& nodes) {
+                      const std::vector<Node>& nodes, bool may_be_routed) {
+  const bool by_default = site.partition.empty() && !may_be_routed;
+  const std::string partition = by_default ? default_partition(nodes) : site.partition;
   int count = 0;
   std::int64_t memory_mib = 0, processors = 0, gpus = 0;
   for (const Node& node : nodes) {
     const std::vector<std::string>& in = node.partitions;
-    if (!site.partition.empty() && std::find(in.begin(), in.end(), site.partition) == in.end())
-      continue;
+    if (!partition.empty() && std::find(in.begin(), in.end(), partition) == in.end()) continue;
     ++count;
     memory_mib = std::max(memory_mib, node.memory_mib);
     processors = std::max<std::int64_t>(processors, node.cpus);
     gpus = std::max<std::int64_t>(gpus, gpus_in(node.gpus));
   }
   if (count == 0) return {};
-  const std::string where = site.partition.empty() ? "the cluster" : "partition " + site.partition;
+  const std::string where = partition.empty() ? "the cluster" : "partition " + partition;
   const auto never = [&](const std::string& wanted, const std::string& there) {
     return "the job can never start: it requests " + wanted + ", but " + where + " has " + there;
   };

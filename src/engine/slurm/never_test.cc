@@ -58,5 +58,42 @@ TEST_CASE("never: what no node of the partition has is refused, whatever state n
   }
 }
 
+TEST_CASE("never: without a partition, the default one counts unless a plugin may choose another") {
+  const std::vector<Node> nodes = nodes_from(
+      "n1|idle|8|16000|(null)|main*|none\n"
+      "n2|idle|8|16000|(null)|main*|none\n"
+      "n2|idle|8|16000|(null)|all|none\n"
+      "g1|idle|64|515000|gpu:4|gpu|none\n");
+  struct {
+    const char* partition;
+    int hosts;
+    std::int64_t mib;
+    int gpus;
+    bool may_be_routed;
+    const char* want;
+  } const cases[] = {
+      {"", 2, 16000, 0, false, ""},
+      {"", 3, 0, 0, false, "3 nodes, but partition main has only 2"},
+      {"", 1, 0, 1, false, "1 GPU per node, but partition main has no node with more than 0"},
+      {"", 1, 16001, 0, false,
+       "16001 MiB of memory per node, but partition main has no node with more than 16000"},
+      {"", 3, 0, 4, true, ""},
+      {"", 4, 0, 0, true, "4 nodes, but the cluster has only 3"},
+      {"gpu", 1, 515000, 4, false, ""},
+      {"gpu", 2, 0, 0, true, "2 nodes, but partition gpu has only 1"},
+  };
+  for (const auto& one : cases) {
+    CAPTURE(one.want);
+    const Submission submission{.job = "j",
+                                .nonce = "",
+                                .nodes = one.hosts,
+                                .memory_bytes = one.mib << 20,
+                                .gpus = one.gpus};
+    const std::string start = *one.want == 0 ? "" : "the job can never start: it requests ";
+    CHECK(why_never(submission, {.partition = one.partition}, nodes, one.may_be_routed) ==
+          start + one.want);
+  }
+}
+
 }  // namespace
 }  // namespace muster::slurm

@@ -52,13 +52,16 @@ std::optional<Node> node_from(std::string_view row) {
   const std::optional<std::int64_t> cpus = parse_integer(field[2]);
   const std::optional<std::int64_t> memory = parse_integer(field[3]);
   if (field[0].empty() || !cpus || !memory) return std::nullopt;
+  const bool is_default = field[5].ends_with('*');
+  const std::string partition = field[5].substr(0, field[5].size() - (is_default ? 1 : 0));
   return Node{.name = field[0],
               .state = field[1],
               .cpus = static_cast<int>(*cpus),
               .memory_mib = *memory,
               .gpus = unless_nothing(field[4]),
               .reason = unless_nothing(field[6]),
-              .partitions = {field[5]}};
+              .partitions = {partition},
+              .default_partition = is_default ? partition : ""};
 }
 
 }  // namespace
@@ -84,7 +87,7 @@ std::optional<QueuedJob> find_named(const std::vector<QueuedJob>& jobs, std::str
 }
 
 Args plan_sinfo(const std::string& nodes) {
-  Args argv = {"sinfo", "-h", "-N", "-o", "%N|%T|%c|%m|%G|%R|%E"};
+  Args argv = {"sinfo", "-h", "-N", "-o", "%N|%T|%c|%m|%G|%P|%E"};
   if (!nodes.empty()) argv.insert(argv.end(), {"-n", nodes});
   return argv;
 }
@@ -96,10 +99,12 @@ std::vector<Node> nodes_from(std::string_view text) {
     if (!node) continue;
     const auto known = std::find_if(nodes.begin(), nodes.end(),
                                     [&](const Node& each) { return each.name == node->name; });
-    if (known == nodes.end())
+    if (known == nodes.end()) {
       nodes.push_back(*std::move(node));
-    else
-      known->partitions.push_back(node->partitions.front());
+      continue;
+    }
+    known->partitions.push_back(node->partitions.front());
+    if (known->default_partition.empty()) known->default_partition = node->default_partition;
   }
   // Slurm has them in another order each time.
   for (Node& node : nodes) std::sort(node.partitions.begin(), node.partitions.end());

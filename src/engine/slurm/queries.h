@@ -49,6 +49,8 @@ struct Node {
   /// Why it is down or drained, as an operator or Slurm wrote it; may be empty.
   std::string reason{};
   std::vector<std::string> partitions{};
+  /// The one of them that Slurm gives jobs without a partition; empty: none of them.
+  std::string default_partition{};
 
   bool operator==(const Node&) const = default;
 };

@@ -45,12 +45,13 @@ TEST_CASE("malformed rows are skipped, and shift no other row") {
 }
 
 TEST_CASE("a node of several partitions is one node, with its operator's reason for the drain") {
-  const Args all = {"sinfo", "-h", "-N", "-o", "%N|%T|%c|%m|%G|%R|%E"};
+  const Args all = {"sinfo", "-h", "-N", "-o", "%N|%T|%c|%m|%G|%P|%E"};
   CHECK(plan_sinfo() == all);
   CHECK(plan_sinfo("node[1-2]").back() == "node[1-2]");
   const std::vector<Node> nodes = nodes_from(
       "node1|idle|2|4000|(null)|urgent|none\n"
-      "node1|idle|2|4000|(null)|main|none\n"
+      "node1|idle|2|4000|(null)|main*|none\n"
+      "node1|idle|2|4000|(null)|all|none\n"
       "node2|drained*|64|515000|gpu:a100:4|main|disk | full\n"
       "node3|idle|many|4000|(null)|main|none\n");
   REQUIRE(nodes.size() == 2);
@@ -60,7 +61,10 @@ TEST_CASE("a node of several partitions is one node, with its operator's reason 
                          .memory_mib = 4000,
                          .gpus = "",
                          .reason = "",
-                         .partitions = {"main", "urgent"}});
+                         .partitions = {"all", "main", "urgent"},
+                         .default_partition = "main"});
+  CHECK(nodes[1].partitions == std::vector<std::string>{"main"});
+  CHECK(nodes[1].default_partition.empty());
   CHECK(nodes[1].gpus == "gpu:a100:4");
   CHECK(nodes[1].reason == "disk | full");
 }

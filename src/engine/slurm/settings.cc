@@ -34,6 +34,15 @@ Settings settings_from(std::string_view text) {
   return settings;
 }
 
+bool may_route(const Settings& settings) {
+  for (const char* name : {"JobSubmitPlugins", "CliFilterPlugins"}) {
+    const auto plugins = settings.find(name);
+    if (plugins != settings.end() && !plugins->second.empty() && plugins->second != "(null)")
+      return true;
+  }
+  return false;
+}
+
 std::optional<std::chrono::seconds> seconds_in(std::string_view value) {
   const std::vector<std::string> words = split_words(std::string(value));
   if (words.empty() || words.size() > 2) return std::nullopt;

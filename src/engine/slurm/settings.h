@@ -19,6 +19,9 @@ using Settings = std::map<std::string, std::string, std::less<>>;
 Args plan_settings();
 /// "Name = value" lines; other lines are ignored, and so are settings beyond the first 2,000.
 Settings settings_from(std::string_view text);
+/// True if a plugin of the cluster may give jobs without a partition another one than the default.
+/// Source: slurm.conf(5), JobSubmitPlugins and CliFilterPlugins.
+bool may_route(const Settings& settings);
 /// "30 sec", "300", "5 min"; none for anything else.
 std::optional<std::chrono::seconds> seconds_in(std::string_view value);
 

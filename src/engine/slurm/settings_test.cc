@@ -68,6 +68,14 @@ TEST_CASE("settings: lines that nodes print about themselves are parsed, other l
   CHECK(words[1].python.empty());
 }
 
+TEST_CASE("settings: plugins that may choose a job's partition") {
+  CHECK(!may_route({}));
+  CHECK(!may_route(settings_from("CliFilterPlugins = (null)\nJobSubmitPlugins        = (null)\n")));
+  CHECK(!may_route(settings_from("JobSubmitPlugins = \n")));
+  CHECK(may_route(settings_from("JobSubmitPlugins        = lua\n")));
+  CHECK(may_route(settings_from("JobSubmitPlugins = (null)\nCliFilterPlugins = lua\n")));
+}
+
 TEST_CASE("settings: a partition's grace for jobs whose nodes it takes away") {
   CHECK(plan_show_partition("main") == Args{"scontrol", "-o", "show", "partition", "main"});
   CHECK(grace_time("PartitionName=main ExclusiveUser=NO GraceTime=25 Hidden=NO") == 25s);
