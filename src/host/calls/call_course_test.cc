@@ -174,6 +174,54 @@ TEST_CASE("call: mpirun's own failure counts, but where so many ranks as say it 
   }
 }
 
+TEST_CASE("call: a session of ssh that ends before a rank of its host fails a call that goes on") {
+  enum class Then { nothing, rank_ends, new_session, launcher_ends, stop };
+  const struct {
+    const char* name;
+    bool rank_first;  ///< A rank of the host ends before the session.
+    Then then;
+    bool fails;
+  } cases[] = {
+      {"nothing else happens", false, Then::nothing, true},
+      {"a rank of it has ended", true, Then::nothing, false},
+      {"the end of its rank arrives later", false, Then::rank_ends, false},
+      {"mpirun opens another session", false, Then::new_session, false},
+      {"mpirun ends", false, Then::launcher_ends, false},
+      {"the job was asked to stop", false, Then::stop, false},
+  };
+  for (const auto& c : cases) {
+    CAPTURE(c.name);
+    Course each;
+    each.run(Call::Kind::mpi);
+    CallCourse& course = each.course;
+    const CallCourse::Number number = course.number();
+    course.session_begins("algo-2");
+    course.ended_here(number, end_of("algo-1", Outcome::exited(0)), each.now);
+    if (c.rank_first) course.ended(end_of("algo-2", Outcome::exited(0), 1), each.now);
+    course.session_ended(number, "algo-2", Outcome::exited(0), each.now);
+    each.step_to(milliseconds(9900));
+    CHECK(course.take_actions().size() == (c.rank_first ? 0 : 1));  // The session's end is logged.
+    if (c.then == Then::rank_ends) course.ended(end_of("algo-2", Outcome::exited(0), 1), each.now);
+    if (c.then == Then::new_session) course.session_begins("algo-2");
+    if (c.then == Then::launcher_ends)
+      course.launcher_ended(number, end_of("algo-1", Outcome::exited(0), -1), each.now);
+    if (c.then == Then::stop) course.stop(each.now);
+    CHECK(course.next_deadline().has_value() == (c.fails || c.then == Then::launcher_ends));
+    static_cast<void>(course.take_actions());
+    each.step_to(milliseconds(100));
+    each.step_to(milliseconds(200));
+    const std::vector<Action> actions = course.take_actions();
+    CHECK((!actions.empty() && actions.front().kind == Kind::drain) == c.fails);
+    if (!c.fails) continue;
+    course.drained("algo-1");
+    course.drained("algo-2");
+    CHECK(course.last_failure()->host == "algo-1");
+    CHECK(job::describe(*course.last_failure())
+              .starts_with("ssh on algo-1: the SSH session to algo-2 ended (exit code 0) before "
+                           "its ranks, and mpirun is still waiting"));
+  }
+}
+
 TEST_CASE("call: a rank that only blames a peer is waited for until all ranks have ended") {
   const auto blames = [](const std::string& host, int rank) {
     job::Verdict verdict = end_of(host, Outcome::exited(1), rank);

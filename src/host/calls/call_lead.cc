@@ -23,7 +23,14 @@ struct CallLead::Daemon {
   ranks::AgentCall call;
   std::unique_ptr<Writer> out, err;  ///< The agent's; copies of mpirun's own.
 
+  void write(const job::Lines& lines) const {
+    (lines.stream == job::Stream::err ? err : out)->post(lines.bytes);
+  }
   bool behind() const { return out->behind() || err->behind(); }
+  loop::Task<> room() const {
+    co_await out->room();
+    co_await err->room();
+  }
   void give_up() const {
     out->give_up();
     err->give_up();
@@ -228,7 +235,11 @@ void CallLead::answer(const Action& action) {
 void CallLead::agent(ranks::AgentCall call) {
   if (const std::optional<std::string> refused = course_.refusal(call.host))
     return call.reply(1, *refused);
-  Result<Command> command = launch::agent_command(call.text, course_.own()->launcher->env);
+  const launch::Call& own = *course_.own();
+  const Command& launcher = *own.launcher;
+  Result<Command> command =
+      own.by_ssh ? Command{{"ssh", "-x", call.host, call.text}, launcher.env, launcher.cwd}
+                 : launch::agent_command(call.text, launcher.env);
   if (!command) return call.reply(1, command.error().text);
   const int id = ++daemons_made_;
   auto daemon = std::make_shared<Daemon>();
@@ -240,6 +251,7 @@ void CallLead::agent(ranks::AgentCall call) {
   daemon->err = std::make_unique<Writer>(context_.loop, std::move(call.err));
   daemon->call = std::move(call);
   daemons_.emplace(id, daemon);
+  if (own.by_ssh) return open_session(id, daemon, std::move(program));
   if (daemon->host != self())
     return post_(daemon->host, Message::exec, ranks::exec_text({id, daemon->call.text}));
   const Result<void> started = start_daemon(daemon, std::move(program));
@@ -259,13 +271,30 @@ Result<void> CallLead::start_daemon(const std::shared_ptr<Daemon>& daemon,
   return context_.host_run.start(std::move(program));
 }
 
+/// The session's output and end reach mpirun as if it had called ssh itself. That ssh failed is for
+/// mpirun to say.
+void CallLead::open_session(int id, const std::shared_ptr<Daemon>& daemon,
+                            ranks::HostRun::Program program) {
+  program.sink = [daemon](const job::Lines& lines) -> loop::Task<> {
+    daemon->write(lines);
+    co_await daemon->room();
+  };
+  program.on_end = [this, id](const job::Verdict& verdict) {
+    const std::shared_ptr<Daemon> ended = release_daemon(id, verdict.outcome);
+    if (!ended) return;
+    course_.session_ended(ended->number, ended->host, verdict.outcome, Clock::now());
+    turn();
+  };
+  course_.session_begins(daemon->host);
+  const Result<void> started = context_.host_run.start(std::move(program));
+  if (!started) daemon->call.reply(1, started.error().text);
+}
+
 void CallLead::member_output(const Frame& frame) {
   const Result<job::Lines> lines = job::lines_from(frame.payload);
   if (!lines) return context_.log.warning(lines.error().text);
   const auto daemon = daemons_.find(lines->rank);
-  if (daemon == daemons_.end()) return;
-  (lines->stream == job::Stream::err ? daemon->second->err : daemon->second->out)
-      ->post(lines->bytes);
+  if (daemon != daemons_.end()) daemon->second->write(*lines);
 }
 
 std::shared_ptr<CallLead::Daemon> CallLead::slow_daemon() const {
@@ -275,21 +304,24 @@ std::shared_ptr<CallLead::Daemon> CallLead::slow_daemon() const {
 }
 
 loop::Task<> CallLead::room() {
-  for (auto daemon = slow_daemon(); daemon; daemon = slow_daemon()) {
-    co_await daemon->out->room();
-    co_await daemon->err->room();
-  }
+  for (auto daemon = slow_daemon(); daemon; daemon = slow_daemon()) co_await daemon->room();
 }
 
 void CallLead::member_daemon_ended(const std::string& host, const Frame& frame) {
   Result<ranks::ExecEnd> end = ranks::exec_end_from(frame.payload);
   if (!end) return context_.log.warning(host + ": " + end.error().text);
-  const auto daemon = daemons_.find(end->id);
-  if (daemon == daemons_.end()) return;
-  job::Verdict verdict = verdict_of(end->outcome, host, daemon->second->name);
-  tasks_.start(let_go(std::move(daemon->second), job::exit_code(end->outcome), end->outcome.text));
-  daemons_.erase(daemon);
-  ended(std::move(verdict));
+  const std::shared_ptr<Daemon> daemon = release_daemon(end->id, end->outcome);
+  if (daemon) ended(verdict_of(end->outcome, host, daemon->name));
+}
+
+/// Null after a drain, whose answer releases the agents.
+std::shared_ptr<CallLead::Daemon> CallLead::release_daemon(int id, const job::Outcome& outcome) {
+  const auto found = daemons_.find(id);
+  if (found == daemons_.end()) return nullptr;
+  const std::shared_ptr<Daemon> daemon = std::move(found->second);
+  daemons_.erase(found);
+  tasks_.start(let_go(daemon, job::exit_code(outcome), outcome.text));
+  return daemon;
 }
 
 /// A daemon's last output must reach mpirun before its agent ends, because mpirun treats the

@@ -74,6 +74,8 @@ class CallLead {
   loop::Task<> keep_time();
   static loop::Task<> let_go(std::shared_ptr<Daemon> daemon, int code, std::string why);
   Result<void> start_daemon(const std::shared_ptr<Daemon>& daemon, ranks::HostRun::Program program);
+  void open_session(int id, const std::shared_ptr<Daemon>& daemon, ranks::HostRun::Program program);
+  std::shared_ptr<Daemon> release_daemon(int id, const job::Outcome& outcome);
   void post_members(const Args& hosts, job::Message type, std::string_view payload);
   std::shared_ptr<Daemon> slow_daemon() const;
   const std::string& self() const;

@@ -14,7 +14,7 @@ namespace muster::calls {
 
 // MUSTER_MPI_TRANSPORT=ssh: mpirun's daemons are started by ssh, as with sagemaker-training,
 // instead of through the sessions between hosts. Every host's `train` runs an sshd as long as the
-// job does; the leader waits for all of them before it starts mpirun.
+// job does; the leader waits for all of them before it starts mpirun, and runs ssh for its agents.
 
 /// Reads MUSTER_MPI_TRANSPORT, "sessions" (as without it) or "ssh". Error: `invalid_input`.
 Result<launch::Transport> transport_from(const Env& env);

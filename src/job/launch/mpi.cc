@@ -72,7 +72,6 @@ Result<void> check_ports(const Options& options) {
 }
 
 Result<void> check_options(const Options& options) {
-  if (options.transport == Transport::ssh) return check_ports(options);
   if (options.agent.empty() || options.agent.find_first_of(" \t\n:\"'") != std::string::npos)
     return fail(Errc::invalid_input, "mpirun does not accept an agent named \"" + options.agent +
                                          "\": expected a path without spaces, ':' or quotes");

@@ -7,11 +7,8 @@ namespace {
 /// What starts the daemons. Intel's hydra knows the older names of these options in all versions.
 Args launch_words(const Options& options, std::size_t hosts) {
   const bool intel = options.mpi.kind == MpiFlavour::Kind::intel_mpi;
-  Args words = {intel ? "-bootstrap" : "-launcher", "ssh"};
-  if (options.transport == Transport::sessions) {
-    words.push_back(intel ? "-bootstrap-exec" : "-launcher-exec");
-    words.push_back(options.agent);
-  }
+  Args words = {intel ? "-bootstrap" : "-launcher", "ssh",
+                intel ? "-bootstrap-exec" : "-launcher-exec", options.agent};
   if (!intel) return words;
   // Beyond so many hosts its daemons would call the agent themselves, on members.
   words.push_back("-branch-count");

@@ -115,22 +115,6 @@ TEST_CASE("mpi: Open MPI 5 alone on a host is given no interface of its daemons"
   CHECK(line_of(inputs, under(open_mpi_5)).find("prte_if_include") == std::string::npos);
 }
 
-TEST_CASE("mpi: over ssh no flavour gets an agent") {
-  for (const MpiFlavour& flavour : {MpiFlavour{}, open_mpi_5, mpich, intel}) {
-    Options options = under(flavour, Transport::ssh);
-    options.agent = "";
-    const HostPlan got = plan_of(two_by_three(), options);
-    const std::string line = join(got.launcher_command->argv, " ");
-    CAPTURE(line);
-    CHECK(line.find("agent") == std::string::npos);
-    CHECK(line.find("-exec") == std::string::npos);
-    CHECK(!got.launcher_command->env.contains("PRTE_MCA_plm_ssh_agent"));
-    CHECK(line.ends_with("/bin/sm rank"));
-  }
-  CHECK(line_of(two_by_three(), under({}, Transport::ssh)).find("plm_rsh_no_tree_spawn 1") !=
-        std::string::npos);
-}
-
 TEST_CASE("mpi: over ssh Open MPI's line names no interface, unless the user chose one") {
   for (const MpiFlavour& flavour : {MpiFlavour{}, open_mpi_5}) {
     const bool prrte = flavour.major == open_mpi_5.major;
@@ -140,6 +124,8 @@ TEST_CASE("mpi: over ssh Open MPI's line names no interface, unless the user cho
     const std::string line = join(got.launcher_command->argv, " ");
     CAPTURE(line);
     CHECK(line.find("if_include") == std::string::npos);
+    CHECK((line.find("plm_rsh_agent /bin/sm") != std::string::npos) == !prrte);
+    CHECK(got.launcher_command->env.contains("PRTE_MCA_plm_ssh_agent") == prrte);
     CHECK((line.find("plm_rsh_pass_environ_mca_params 0") != std::string::npos) == !prrte);
     CHECK(got.launcher_command->env.at("OMPI_MCA_btl_tcp_if_include") == "eth0");
     CHECK(!got.launcher_command->env.contains("PRTE_MCA_prte_if_include"));

@@ -89,8 +89,7 @@ class OpenMpiLine {
   void add_launch() {
     const std::string shell = prrte_ ? "ssh" : "rsh";
     add_daemon_mca("plm", shell);
-    if (!prrte_ && line_.options.transport == Transport::sessions)
-      add_daemon_mca("plm_rsh_agent", line_.options.agent);
+    if (!prrte_) add_daemon_mca("plm_rsh_agent", line_.options.agent);
     add_daemon_mca("plm_" + shell + "_no_tree_spawn", "1");
     // mpirun would put its own variables on the command line of every daemon, the leader's
     // interfaces among them. Over ssh, each host's sshd sets its own: ssh_session_variables().
@@ -166,9 +165,8 @@ Args open_mpi_line(const MpiLine& line) {
 
 void add_open_mpi_agent(Env& env, const Options& options) {
   if (options.mpi.major < first_prrte) return;
-  if (options.transport == Transport::sessions)
-    env["PRTE_MCA_plm_ssh_agent"] = options.agent;
-  else if (!options.env.contains(prrte_interface))
+  env["PRTE_MCA_plm_ssh_agent"] = options.agent;
+  if (options.transport == Transport::ssh && !options.env.contains(prrte_interface))
     env.erase(prrte_interface);
 }
 
