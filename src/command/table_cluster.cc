@@ -47,9 +47,9 @@ Page nodes() {
       .examples = {{"sm nodes"}},
       .notes = {source_note,
                 "PREFLIGHT shows the node's last result from sm preflight, or from a job with "
-                "--preflight, if the leader of that run used this state folder (env MUSTER_STATE); "
-                "or the "
-                "GPU error because of which a job of sm fit failed there later."},
+                "--preflight. If a job of sm fit failed later because of a GPU error on the node, "
+                "PREFLIGHT shows that error instead. muster finds only results that it stored in "
+                "this state folder (env MUSTER_STATE)."},
       .exits = exits_of_slurm(),
   };
 }

@@ -15,23 +15,24 @@ Page train() {
       // SageMaker starts containers as `IMAGE train`: the word may stand there again.
       .operands = {{"train", "ignored: SageMaker starts containers with this argument", false, "",
                     "", true}},
-      .flags = {{"--print-plan", "", "print what would run on this host, and exit"},
-                {"--port", "PORT",
-                 "leader's port, to which the other hosts connect (env MUSTER_ROLLCALL_PORT; "
-                 "default: 9730)"},
-                {"--join-deadline", "SECONDS",
-                 "how long to wait for the other hosts (env MUSTER_JOIN_DEADLINE; default: 900)"},
-                {"--heartbeat", "SECONDS",
-                 "seconds between heartbeats (env MUSTER_HEARTBEAT; default: 1)"},
-                {"--lost-after", "SECONDS",
-                 "time without a heartbeat until a host counts as lost (env MUSTER_LOST_AFTER; "
-                 "default: 5)"},
-                {"--grace", "SECONDS",
-                 "time from SIGTERM to SIGKILL when the job is stopped (env MUSTER_STOP_DEADLINE; "
-                 "default: 30)"},
-                {"--failure-grace", "SECONDS",
-                 "time from SIGTERM to SIGKILL after another process failed (env "
-                 "MUSTER_FAILURE_GRACE; default: 1)"}},
+      .flags =
+          {{"--print-plan", "", "print what would run on this host, and exit"},
+           {"--port", "PORT",
+            "leader's port, to which the other hosts connect (env MUSTER_ROLLCALL_PORT; "
+            "default: 9730)"},
+           {"--join-deadline", "SECONDS",
+            "seconds to wait for the other hosts (env MUSTER_JOIN_DEADLINE; default: 900)"},
+           {"--heartbeat", "SECONDS",
+            "seconds between heartbeats (env MUSTER_HEARTBEAT; default: 1)"},
+           {"--lost-after", "SECONDS",
+            "seconds without a heartbeat until a host counts as lost (env MUSTER_LOST_AFTER; "
+            "default: 5)"},
+           {"--grace", "SECONDS",
+            "seconds from SIGTERM to SIGKILL when the job is stopped (env MUSTER_STOP_DEADLINE; "
+            "default: 30)"},
+           {"--failure-grace", "SECONDS",
+            "seconds from SIGTERM to SIGKILL after another process failed (env "
+            "MUSTER_FAILURE_GRACE; default: 1)"}},
       .examples = {{"train", "in a container: run the job in /opt/ml"},
                    {"SAGEMAKER_BASE_DIR=/tmp/job train --print-plan"}},
       .notes =

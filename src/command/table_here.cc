@@ -145,24 +145,25 @@ Page fit() {
            {"sm fit train.py -- --resume 'last run'",
             "pass the arguments after -- to the script unchanged, after the hyperparameters"},
            {"sm fit job.yaml --hosts 4", "run a job file, but on 4 hosts"}},
-      .notes = {"The script runs in the same environment as on SageMaker: SM_* variables and files "
-                "under /opt/ml. muster copies results from /opt/ml/model and /opt/ml/output to "
-                "folders in the output folder: model/, output/ and, if the job fails, failure/. "
-                "Logs are in log/: all.log and one file per host. Without --output, muster creates "
-                "the folder only if the job writes files or runs with --detach.",
-                lines_note,
-                "--image also accepts a source, and imports its current image first: "
-                "oci:DIR[:TAG], docker-archive:FILE[:NAME], docker-daemon:NAME or "
-                "containers-storage:NAME. Without SCRIPT, hosts run the image's own program. "
-                "Without --image, hosts use this machine's programs.",
-                "With --network nat, hosts can reach what this machine can reach. With --network "
-                "host, a single host shares this machine's network, including its local services.",
-                "--hang-after requires py-spy to detect ranks that hang while they use CPU time.",
-                "Preemptions don't count toward --retries, but --retries 0 disables all restarts. "
-                "On this machine, use --spares to rehearse the loss of a node.",
-                encrypt_note, job_file_note, slurm_note,
-                "Ctrl-C stops the job; a second Ctrl-C kills it. To control a job from another "
-                "terminal, or a job with --detach, use sm jobs, sm logs, sm describe and sm stop."},
+      .notes =
+          {"The script runs in the same environment as on SageMaker: SM_* variables and files "
+           "under /opt/ml. muster copies results from /opt/ml/model and /opt/ml/output to "
+           "folders in the output folder: model/, output/ and, if the job fails, failure/. "
+           "Logs are in log/: all.log and one file per host. Without --output, muster creates "
+           "the folder only if the job writes files or runs with --detach.",
+           lines_note,
+           "--image also accepts a source, and imports its current image first: "
+           "oci:DIR[:TAG], docker-archive:FILE[:NAME], docker-daemon:NAME or "
+           "containers-storage:NAME. Without SCRIPT, hosts run the image's own program. "
+           "Without --image, hosts use this machine's programs.",
+           "With --network nat, hosts can reach the same networks as this machine. With --network "
+           "host, a single host shares this machine's network, including its local services.",
+           "--hang-after requires py-spy to detect ranks that hang while they use CPU time.",
+           "Preemptions don't count toward --retries, but --retries 0 disables all restarts. "
+           "On this machine, use --spares to rehearse the loss of a node.",
+           encrypt_note, job_file_note, slurm_note,
+           "Ctrl-C stops the job; a second Ctrl-C kills it. To control a job from another "
+           "terminal, or a job with --detach, use sm jobs, sm logs, sm describe and sm stop."},
       .exits = {{"0", "the job completed; with --detach: the job is running"},
                 {"1",
                  "the job failed; standard error shows the rank or host, how it exited, and its "

@@ -138,7 +138,7 @@ std::vector<Page> pages_image() {
        .brief = "remove an image",
        .about =
            "Removes an image's name, and the layers that no other image needs. If a job is using "
-           "the image, its layers stay until the first import, rm or prune after the job.",
+           "the image, the first import, rm or prune after the job removes its layers.",
        .operands = {image_name},
        .flags = {image_json},
        .examples = {{"sm image rm team/box:v1"}},

@@ -45,7 +45,7 @@ std::vector<Page> pages_internal() {
                   "sample running processes again to see whether they make progress"},
                  {.name = "--py-spy",
                   .value = "FILE",
-                  .help = "path of py-spy; if there are several, the first executable one is used",
+                  .help = "path of py-spy; if several are passed, the first executable one is used",
                   .many = true}},
        .exits = {{"0", "success"}, {"1", "the host is unreachable"}, {"2", "usage error"}},
        .last_wins = true,

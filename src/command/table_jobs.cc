@@ -63,7 +63,7 @@ std::vector<Flag> submit_flags() {
        {"--timeout", "TIME", "stop the job after TIME: 90 (seconds), 10m, 2h (default: 1d)"},
        {"--priority", "N", "priority, 0 to 9; higher-priority jobs start first (default: 0)"},
        {"--network", "MODE",
-        "network: none (only hosts and S3) or nat (what the server can reach) (default: nat, if "
+        "network: none (only hosts and S3) or nat (the server's networks) (default: nat, if "
         "allowed)"},
        encrypt_flag,
        {"--json-file", "FILE",
@@ -202,7 +202,7 @@ Page timeline() {
       .notes = {"With more than four hosts, sm timeline shows the minimum, median and maximum of "
                 "each phase, and names the host whose first line of output came last. While the "
                 "job is running, it shows the phases so far.",
-                "With --compare, sm timeline compares two hosts: in each job, the host whose first "
+                "With --compare, sm timeline compares one host from each job: the host whose first "
                 "line of output came last.",
                 own_note, endpoint_note},
       .exits = exits_of("success", "job not found or invalid key"),
@@ -262,7 +262,7 @@ Page top() {
            "THROTTLED shows the reasons for slow clocks, with nvidia-smi's names: sw_power_cap, "
            "hw_thermal_slowdown, …",
            own_note, endpoint_note},
-      .exits = exits_of("success", "job not found or has ended, or invalid key"),
+      .exits = exits_of("success", "job not found or already ended, or invalid key"),
   };
 }
 
@@ -289,11 +289,13 @@ Page wait() {
   std::vector<Exit> exits =
       exits_of_followed("all jobs completed; with --any: all jobs that ended so far completed",
                         "job not found or invalid key");
-  exits[1] = {
-      "1", "a job failed or was stopped; if several did not complete, the first one listed counts"};
+  exits[1] = {"1",
+              "a job failed or was stopped; if several jobs did not complete, the first one on the "
+              "command line sets the exit code"};
   exits[4] = {
       "4",
-      "a job exceeded its time limit; if several did not complete, the first one listed counts"};
+      "a job exceeded its time limit; if several jobs did not complete, the first one on the "
+      "command line sets the exit code"};
   exits.insert(exits.begin() + 5, {"124", "--timeout expired before the jobs ended"});
   return {
       .name = "wait",
@@ -331,7 +333,7 @@ Page rerun() {
                 env_file_flag,
                 {"--name", "NAME", "name of the new job (default: the old name and the time)"},
                 {"--resume", "",
-                 "resume from the job's checkpoints and keep storing them there (default: a new, "
+                 "resume from the job's checkpoints and store new ones there, too (default: a new, "
                  "empty location)"}},
       .examples = {{"sm rerun JOB"},
                    {"sm rerun JOB -p epochs=5 --name run-8", "with a different number of epochs"},

@@ -37,33 +37,35 @@ Page mpirun() {
        .group = Group::operators,
        .brief = "run an MPI program across all hosts",
        .about = "Runs a program under MPI across all hosts in the job.",
-       .flags = {{"--process_per_hosts", "N",
-                  "processes per host (default: one per GPU, or one without GPUs)",
-                  "--processes-per-host"},
-                 {.name = "--num_processes",
-                  .value = "N",
-                  .help = "total number of processes, spread evenly without --process_per_hosts "
-                          "(default: all that fit)",
-                  .also = "-np",
-                  .letter = "-n"},
-                 {"--custom_mpi_options", "TEXT",
-                  "additional options for mpirun, quoted as in a shell"},
-                 {"--numa", "", "run each rank on the CPUs next to its GPU"}},
+       .flags =
+           {{"--process_per_hosts", "N",
+             "processes per host (default: one per GPU, or one without GPUs)",
+             "--processes-per-host"},
+            {.name = "--num_processes",
+             .value = "N",
+             .help =
+                 "total number of processes; without --process_per_hosts, they are spread evenly "
+                 "(default: all that fit)",
+             .also = "-np",
+             .letter = "-n"},
+            {"--custom_mpi_options", "TEXT", "additional options for mpirun, quoted as in a shell"},
+            {"--numa", "", "run each rank on the CPUs next to its GPU"}},
        .examples = {{"sm mpirun python train.py --epochs 3"},
                     {"sm mpirun --process_per_hosts 3 --custom_mpi_options '-x TF_LOG_LEVEL=10' "
                      "python train.py"},
                     {"sm mpirun --print-plan ./solver input.txt"},
                     {"sm mpirun --hosts node1,node2 --key-file job.key -n 4 python train.py",
                      "run the same command by hand on each of two machines"}},
-       .notes = {"Run the same command line on every host in the job. The leader runs mpirun once; "
-                 "the other hosts join and wait. Every host exits with the program's exit code. On "
-                 "a single host, sm mpirun runs mpirun on that host.",
-                 "--custom_mpi_options adds mpirun's own options to its command line, e.g. -x "
-                 "NAME[=VALUE], -mca NAME VALUE or --bind-to core. With MPICH and Intel MPI, use "
-                 "options of mpiexec, e.g. -genv NAME VALUE or -bind-to core. muster rejects "
-                 "options that it sets itself, e.g. hosts, process counts and -mca plm_*. It also "
-                 "rejects options that change the program that runs as a rank. sm mpirun --help "
-                 "lists the rejected options."}});
+       .notes = {
+           "Run the same command line on every host in the job. The leader runs mpirun once; "
+           "the other hosts join and wait. Every host exits with the program's exit code. On "
+           "a single host, sm mpirun runs mpirun on that host.",
+           "muster passes the options in --custom_mpi_options to mpirun, e.g. -x NAME[=VALUE], "
+           "-mca NAME VALUE or --bind-to core. With MPICH and Intel MPI, use the options of "
+           "mpiexec, e.g. -genv NAME VALUE or -bind-to core.",
+           "muster rejects options that it sets itself, e.g. host lists and process counts. It "
+           "also rejects options that would run another program as a rank. sm mpirun --help "
+           "lists the accepted and the rejected options."}});
 }
 
 Page torchrun() {
@@ -147,11 +149,11 @@ Page tf_training() {
             {"sm tf run-distributed-training --chief --num-parameter-servers 1 trainer.py"}},
        .notes = {
            "Run the same command line on every host in the job. Workers are assigned to hosts from "
-           "the first host on, parameter servers from the last host back; one host can run "
-           "several. The script is passed --ps_hosts, --worker_hosts, --job_name and --task_index, "
-           "and TF_CONFIG is set. When the chief and the workers have exited, muster stops the "
-           "parameter servers. With --config-only, muster sets only TF_CONFIG and runs the "
-           "parameter servers itself, so only the chief and the workers run the script."}});
+           "the first host onward, and parameter servers from the last host backward. One host can "
+           "run several tasks. The script is passed --ps_hosts, --worker_hosts, --job_name and "
+           "--task_index, and TF_CONFIG is set. When the chief and the workers have exited, muster "
+           "stops the parameter servers. With --config-only, muster sets only TF_CONFIG and runs "
+           "the parameter servers itself, so only the chief and the workers run the script."}});
 }
 
 Page tf_multi_worker() {
