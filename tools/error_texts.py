@@ -32,7 +32,7 @@ FORMS = {
     "unfit": "object …: {1}",
     "malformed": "SerializationException: {0}",
     "not_serialized": "SerializationException: {0}",
-    "denied": "did not run a command that mpirun requested: {0}",
+    "denied": "the command from mpirun was rejected: {0}",
     "expected": "{0}: expected {1}",
     "invalid": "{0}",
     "bad_entry": 'sagemaker_program "…" {1}',

@@ -140,7 +140,7 @@ TEST_CASE("topics: a message as people meet it finds its section") {
       {"/etc/cdi/x.json: containerEdits.env[0]: expected NAME=VALUE, got \"x\"", "gpus"},
       {"template: line 3: not YAML: found a tab", "bad-json"},
       {"jobs.registries: expected names, got \"x\"", "bad-config"},
-      {"manifests: expected a list of at most 64", "image-damaged"},
+      {"manifests: expected a list of at most 64 manifests", "image-damaged"},
       {"TLS: OpenSSL does not support TLS_AES_128_GCM_SHA256", "tls-failed"},
   };
   for (const auto& c : cases) {

@@ -80,7 +80,7 @@ Error api_error(int status, const std::string& code, const std::string& message,
         status / 100 == 5 ? Errc::system : Errc::protocol,
         "the server returned " + std::to_string(status) + ", which is not a SageMaker response");
   if (status / 100 == 5 || code.starts_with("Throttling"))
-    return fail(Errc::system, "the server has an internal error: " + code + ": " + text);
+    return fail(Errc::system, "the server returned an internal error: " + code + ": " + text);
   return fail(Errc::invalid_input, code == "ValidationException" ? text : code + ": " + text);
 }
 

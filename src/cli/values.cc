@@ -151,7 +151,7 @@ Result<std::vector<job::MetricDefinition>> metrics_from(const std::vector<std::s
         expression.size() > job::metric_expression_bytes_max)
       return fail(Errc::invalid_input,
                   "--metric: " + name.substr(0, job::metric_name_bytes_max) +
-                      ": expected a name of at most 255 bytes and a regex of 1 to 500");
+                      ": expected a name of at most 255 bytes and a regex of 1 to 500 bytes");
     metrics.push_back({std::move(name), std::move(expression)});
   }
   const Result<job::MetricDefinitions> compiled = job::MetricDefinitions::from(metrics);

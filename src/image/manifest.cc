@@ -85,7 +85,8 @@ Result<Platform> platform_from(const Json& json) {
 
 Result<Index> index_from(const Json& manifests) {
   if (!manifests.is_array() || manifests.size() > entries_max)
-    return invalid_manifest("manifests: expected a list of at most " + std::to_string(entries_max));
+    return invalid_manifest("manifests: expected a list of at most " + std::to_string(entries_max) +
+                            " manifests");
   Index index;
   for (const Json& json : manifests) {
     Index::Entry entry;
@@ -111,7 +112,7 @@ Result<Manifest> image_from(const Json& json) {
     return invalid_manifest("config: exceeds " + std::to_string(document_bytes_max) + " bytes");
   if (!layers->is_array() || layers->size() > layers_max)
     return invalid_manifest("layers: expected a list of at most " + std::to_string(layers_max) +
-                            ", the kernel's limit");
+                            " layers, the kernel's limit");
   for (const Json& layer : *layers) manifest.layers.push_back(TRY(descriptor_from(layer)));
   return manifest;
 }

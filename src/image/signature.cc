@@ -87,7 +87,8 @@ Result<std::vector<AttachedSignature>> attached_signatures(std::string_view mani
     if (!signature || signature->empty())
       return invalid_signature("expected base64 in the annotation " + std::string(signature_name));
     if (attached.size() == signatures_max)
-      return invalid_signature("there are more than " + std::to_string(signatures_max));
+      return invalid_signature("there are more than " + std::to_string(signatures_max) +
+                               " signatures");
     attached.push_back({payload, *std::move(signature)});
   }
   return attached;

@@ -202,7 +202,7 @@ Result<void> check(const Spec& spec) {
   const bool sees_hangs =
       spec.hang_after == std::chrono::seconds(0) ||
       (spec.hang_after >= hang_after_min && spec.hang_after <= training_time_max);
-  if (!sees_hangs) return expected("Muster.HangAfter", "0, or 10 to 2419200");
+  if (!sees_hangs) return expected("Muster.HangAfter", "0, or 10 to 2419200 seconds");
   if (spec.spares < 0 || spec.spares > spares_max) return expected("Muster.Spares", "0 to 16");
   TRY(check_path("Muster.SourceFolder", spec.source_folder, true));
   TRY(check_path("Muster.Python", spec.python, true));

@@ -266,7 +266,7 @@ TEST_CASE("spec: errors name the invalid field") {
       {R"({"TrainingJobName": "j", "Muster": {"Gpus": -1}})", "Muster.Gpus: expected 0 to 1024"},
       {R"({"TrainingJobName": "j", "Muster": {"Spares": 17}})", "Muster.Spares: expected 0 to 16"},
       {R"({"TrainingJobName": "j", "Muster": {"HangAfter": 9}})",
-       "Muster.HangAfter: expected 0, or 10 to 2419200"},
+       "Muster.HangAfter: expected 0, or 10 to 2419200 seconds"},
       {R"({"TrainingJobName": "j", "Muster": {"GroupGpus": [1]}})",
        "Muster.GroupGpus: expected a number for each group"},
       {R"({"TrainingJobName": "j", "Muster": {"Pyhton": "/x"}})",

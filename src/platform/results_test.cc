@@ -222,7 +222,7 @@ TEST_CASE("results: they go through no link of another user's, also not one that
   for (const char* place : {"/out", "/out/new"}) {
     CAPTURE(place);
     const std::string start =
-        "output: " + bench.path + "/out: is a symbolic link that belongs to user 4321";
+        "output: " + bench.path + "/out: this symbolic link belongs to user 4321";
     CHECK(check_output_folder(bench.path + place, true).error().text.starts_with(start));
     bench.put("algo-1/model/a", "1");
     const Result<Merged> merged = merge_results({{"algo-1", bench.path + "/algo-1"}},

@@ -11,7 +11,7 @@ from process import Process
 from rootless import User
 
 STRANGER = 65534
-OF_STRANGER = f": is a symbolic link that belongs to user {STRANGER}"
+OF_STRANGER = f": this symbolic link belongs to user {STRANGER}"
 SECRET = "a secret of root's"
 
 # Shows what it finds of others' in its folders, and leaves something there.

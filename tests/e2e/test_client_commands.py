@@ -231,7 +231,7 @@ def test_what_a_job_left_is_downloaded(sm):
     theirs.symlink_to(sm.folder / "other")
     os.lchown(theirs, 65534, 65534)
     refused = sm("download", "leaves", "theirs/more", "--model", code=2).stderr
-    assert f"{theirs}: is a symbolic link that belongs to user 65534" in refused
+    assert f"{theirs}: this symbolic link belongs to user 65534" in refused
     assert not (sm.folder / "other/more").exists()
 
 

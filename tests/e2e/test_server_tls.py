@@ -124,7 +124,7 @@ def test_a_name_of_its_own_is_the_servers_address(tmp_path, certificates):
         ({"tls_key": "ca.key"}, "key values mismatch"),
         ({"tls_ca": "none.pem"}, "tls_ca: "),
         ({"name": "not a name"}, "name: expected"),
-        ({"tls_certificate": None, "tls_key": None}, "tls_ca: requires tls_certificate"),
+        ({"tls_certificate": None, "tls_key": None}, "tls_ca requires tls_certificate"),
     ],
     ids=["name", "unknown", "key", "file", "text", "plain"],
 )

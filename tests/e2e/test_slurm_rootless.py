@@ -102,7 +102,7 @@ def test_ranks_run_in_containers_of_the_users_own(place):
 def test_an_image_is_refused_with_what_there_is_instead(place):
     job = place.fit_image(*CONTAINERS[:2], "--image", "team/box:v1")
     assert job.wait(30) == 2, job.text
-    assert "--image: requires root on a Slurm cluster, both here and on the nodes" in job.text
+    assert "--image requires root on a Slurm cluster, both here and on the nodes" in job.text
 
 
 def test_slurms_memory_limit_holds_and_is_reported(place):

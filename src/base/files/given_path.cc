@@ -114,7 +114,7 @@ class Walk {
     const std::filesystem::path folder = path_.empty() ? "/" : path_;
     const std::string instead = (folder / target).lexically_normal().string() + way_.rest();
     return fail(Errc::unsupported,
-                path + ": is a symbolic link that belongs to user " + std::to_string(owner) +
+                path + ": this symbolic link belongs to user " + std::to_string(owner) +
                     ", whose links muster does not follow here; use " + instead + " instead");
   }
 

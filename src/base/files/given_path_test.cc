@@ -150,7 +150,7 @@ TEST_CASE("given path: another user's link is refused, by its name, owner and ta
     const std::string link = given.substr(0, given.rfind('/'));
     const std::string last = given.substr(given.rfind('/'));
     CHECK(refused.error().text == place.path + "/" + link +
-                                      ": is a symbolic link that belongs to user " + owner +
+                                      ": this symbolic link belongs to user " + owner +
                                       ", whose links muster does not follow here; use " +
                                       place.path + "/precious" + last + " instead");
   }

@@ -422,7 +422,7 @@ int fit_main(const Args& typed, const Env& given) {
       options.slurm && !options.image.empty() && places::image_tool(options.slurm, {}).empty();
   if (brings_image && ::geteuid() != 0)
     return stop_with(exit_usage,
-                     "--image: requires root on a Slurm cluster, both here and on the nodes; "
+                     "--image requires root on a Slurm cluster, both here and on the nodes; "
                      "without root, containers use the programs of their nodes");
   Env env = given;
   const Result<std::string> cwd = current_folder();

@@ -80,7 +80,7 @@ Result<std::string> mount_bound(const job::BoundPath& bound, const std::string& 
   struct stat status {};
   if (::fstat(source.get(), &status) != 0) return fail_errno("cannot open " + bound.outside);
   if (!S_ISDIR(status.st_mode) && !S_ISREG(status.st_mode))
-    return fail(Errc::invalid_input, bound.outside + ": is neither a folder nor a file");
+    return fail(Errc::invalid_input, bound.outside + ": neither a folder nor a file");
   if (bound.writable && (status.st_uid != bound.user || status.st_gid != bound.group))
     return fail(Errc::invalid_input, bound.outside + ": now belongs to another user");
 

@@ -327,7 +327,7 @@ Result<void> mount_device(const job::DeviceNode& node, const std::string& target
   if (::stat(node.outside.c_str(), &info) != 0) return fail_errno("cannot open " + node.outside);
   if (!S_ISCHR(info.st_mode) || node.major != ::major(info.st_rdev) ||
       node.minor != ::minor(info.st_rdev))
-    return fail(Errc::system, node.outside + ": is no longer the device " +
+    return fail(Errc::system, node.outside + " is no longer the device " +
                                   std::to_string(node.major) + ":" + std::to_string(node.minor) +
                                   " that was chosen for the host");
   struct statvfs place {};

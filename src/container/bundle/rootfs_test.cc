@@ -18,7 +18,7 @@ TEST_CASE("device: a node that has changed or is not a device is not shown") {
   const std::string path = *make_private_folder("/tmp", "muster-rootfs-");
   const std::string target = path + "/target";
   CHECK(mount_device({"/dev/null", "/dev/gpu0", 1, 5}, target).error().text ==
-        "/dev/null: is no longer the device 1:5 that was chosen for the host");
+        "/dev/null is no longer the device 1:5 that was chosen for the host");
   REQUIRE(write_file(path + "/file", ""));
   CHECK(!mount_device({path + "/file", "/dev/gpu0", 0, 0}, target));
   CHECK(mount_device({path + "/none", "/dev/gpu0", 1, 3}, target).error().code == Errc::not_found);

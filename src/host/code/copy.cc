@@ -49,10 +49,10 @@ Result<void> copy_folder(int from, int to, const std::string& path, std::vector<
   struct stat own {};
   if (::fstat(from, &own) != 0) return fail_errno("cannot open " + path);
   if (std::ranges::find(above, identity(own)) != above.end())
-    return fail(Errc::invalid_input, path + ": is a link to a folder that is being copied");
+    return fail(Errc::invalid_input, path + ": a link to a folder that is being copied");
   if (above.size() > depth_max)
     return fail(Errc::invalid_input,
-                path + ": is more than " + std::to_string(depth_max) + " folders deep");
+                path + ": more than " + std::to_string(depth_max) + " folders deep");
   above.push_back(identity(own));
   for (const std::string& name : TRY(names_in(from, path))) {
     const std::string below = path + "/" + name;
@@ -63,7 +63,7 @@ Result<void> copy_folder(int from, int to, const std::string& path, std::vector<
       continue;
     }
     if (!S_ISDIR(status.st_mode))
-      return fail(Errc::invalid_input, below + ": is neither a file nor a folder");
+      return fail(Errc::invalid_input, below + ": neither a file nor a folder");
     const Fd inner(::openat(from, name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!inner) return fail_errno("cannot open " + below);
     if (::mkdirat(to, name.c_str(), 0700) != 0) return fail_errno("cannot create " + below);

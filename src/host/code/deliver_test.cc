@@ -101,7 +101,7 @@ TEST_CASE("source: a URI is one of five kinds, or an error that says what is exp
       {"s3://bucket/folder/", Local::missing, Errc::invalid_input, "ends with '/'"},
       {"https://user:word@host/x", Local::missing, Errc::invalid_input, "https://…: code must be"},
       {"/nowhere", Local::missing, Errc::not_found, "/nowhere: no such file or folder"},
-      {"s3://b/source.zip", Local::missing, Errc::invalid_input, "is a zip archive, and"},
+      {"s3://b/source.zip", Local::missing, Errc::invalid_input, "does not support zip archives"},
       {"/src/source.zip", Local::file, Errc::invalid_input, "tar czf sourcedir.tar.gz"},
       {"/dev/null", Local::other, Errc::invalid_input, "/dev/null: is neither"},
   };
@@ -185,12 +185,12 @@ TEST_CASE("deliver: a failure is one line, and the code folder stays empty") {
   packing::put_file(delivery.source + "/cut.tar.gz",
                     packing::gzipped(packing::Tar().file("a", "x").bytes()).substr(0, 40));
   CHECK(text_of(delivery.run(delivery.source + "/cut.tar.gz")) ==
-        "cut.tar.gz: is truncated: the file ends in the middle of its gzip data");
+        "cut.tar.gz: the file ends in the middle of its gzip data");
   CHECK(text_of(delivery.run("s3://bucket/key")) == "s3://bucket/key: no such key");
   delivery.object = "no archive";
   CHECK(text_of(delivery.run("s3://bucket/key")).starts_with("s3://bucket/key: is not a tar"));
   CHECK(packing::snapshot(delivery.scratch.path + "/tmp").empty());
-  CHECK(text_of(delivery.run("/dev/null")) == "/dev/null: is neither a file nor a folder");
+  CHECK(text_of(delivery.run("/dev/null")) == "/dev/null: neither a file nor a folder");
 
   const std::string folder = delivery.scratch.path + "/folder";
   packing::put_file(folder + "/a", "x");
@@ -199,14 +199,14 @@ TEST_CASE("deliver: a failure is one line, and the code folder stays empty") {
         "cannot open " + folder + "/link: No such file or directory");
   std::filesystem::remove(folder + "/link");
   std::filesystem::create_symlink(".", folder + "/link");
-  CHECK(text_of(delivery.run(folder)).find("is a link to a folder that is being copied") !=
+  CHECK(text_of(delivery.run(folder)).find(": a link to a folder that is being copied") !=
         std::string::npos);
   std::filesystem::remove(folder + "/link");
   REQUIRE(::mkfifo((folder + "/pipe").c_str(), 0600) == 0);
-  CHECK(text_of(delivery.run(folder)) == folder + "/pipe: is neither a file nor a folder");
+  CHECK(text_of(delivery.run(folder)) == folder + "/pipe: neither a file nor a folder");
   std::filesystem::remove_all(folder);
   CHECK(text_of(delivery.run(delivery.scratch.path))
-            .find("is a link to a folder that is being copied") != std::string::npos);
+            .find(": a link to a folder that is being copied") != std::string::npos);
   CHECK(packing::snapshot(delivery.code).empty());
 }
 

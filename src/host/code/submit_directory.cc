@@ -41,10 +41,11 @@ std::string without_slashes_behind(std::string path) {
 }
 
 Error zip_archive(const std::string& uri) {
-  return fail(Errc::invalid_input,
-              uri +
-                  ": is a zip archive, and sagemaker_submit_directory requires a tar.gz: tar czf "
-                  "sourcedir.tar.gz -C FOLDER .");
+  return fail(
+      Errc::invalid_input,
+      uri +
+          ": sagemaker_submit_directory does not support zip archives; create a tar.gz archive "
+          "with tar czf sourcedir.tar.gz -C FOLDER .");
 }
 
 Result<Source> s3_source(const std::string& uri) {
@@ -85,7 +86,7 @@ Result<Source> source_of(const std::string& uri, const std::string& code_dir, Lo
       if (uri.ends_with(".zip")) return zip_archive(uri);
       return is_archive(uri, head) ? Source::archive : Source::file;
     case Local::other:
-      return fail(Errc::invalid_input, uri + ": is neither a file nor a folder");
+      return fail(Errc::invalid_input, uri + ": neither a file nor a folder");
     case Local::missing:
       break;
   }

@@ -12,7 +12,7 @@ void Liveness::add(const std::string& host, TimePoint now) {
 Result<void> Liveness::beat(const std::string& host, TimePoint now) {
   time_.advance(now);
   const auto found = hosts_.find(host);
-  if (found == hosts_.end()) return fail(Errc::not_found, host + ": not watched");
+  if (found == hosts_.end()) return fail(Errc::not_found, host + " is not being watched");
   found->second.heard = now;
   return {};
 }

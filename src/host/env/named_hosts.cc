@@ -92,7 +92,7 @@ Result<std::optional<NamedHosts>> named_hosts(const Env& env) {
   if (value_of(env, "MUSTER_HOSTS").empty()) {
     if (!value_of(env, "MUSTER_HOST").empty())
       return fail(Errc::invalid_input,
-                  "MUSTER_HOST: requires MUSTER_HOSTS (--hosts), which is not set");
+                  "MUSTER_HOST requires MUSTER_HOSTS (--hosts), which is not set");
     return slurm_step(env);
   }
   NamedHosts named;

@@ -152,7 +152,7 @@ Result<launch::Site> exchange_sites(const job::Training& training, const std::st
   for (const std::string& host : training.hosts) {
     const auto found = result.data.find(host);
     if (found == result.data.end())
-      return fail(Errc::protocol, host + ": did not send information about itself");
+      return fail(Errc::protocol, host + " did not send information about itself");
     site.hosts.push_back(TRY(site_host(host, found->second)));
   }
   return site;

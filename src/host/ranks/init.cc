@@ -63,14 +63,13 @@ std::variant<InitArgs, command::Stop> init_args(const Args& args) {
         std::tuple("--memory-nodes", &memory_nodes, &result.memory_nodes)}) {
     const std::optional<Cpus> read = cpus_from(*text);
     if (!read)
-      return command::wrong_line(page, flag + (" " + *text) + ": is not a list like 0-3,8");
+      return command::wrong_line(page, flag + (" " + *text) + ": expected a list like 0-3,8");
     *list = *read;
   }
   if (!lifeline) return result;
   const std::optional<std::int64_t> fd = parse_integer(*lifeline);
   if (!fd || *fd < 3 || ::fcntl(static_cast<int>(*fd), F_SETFD, FD_CLOEXEC) != 0)
-    return command::wrong_line(page,
-                               "--lifeline " + *lifeline + ": is not an open file descriptor");
+    return command::wrong_line(page, "--lifeline " + *lifeline + ": not an open file descriptor");
   result.lifeline = static_cast<int>(*fd);
   return result;
 }

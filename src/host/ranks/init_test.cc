@@ -77,11 +77,11 @@ TEST_CASE("init: it ends as its program does") {
       {"no descriptor",
        {"--lifeline", "999", "--", "true"},
        2,
-       "sm init: error: --lifeline 999: is not an"},
+       "sm init: error: --lifeline 999: not an"},
       {"no list",
        {"--cpus", "all", "--", "true"},
        2,
-       "sm init: error: --cpus all: is not a list like 0-3,8"},
+       "sm init: error: --cpus all: expected a list like 0-3,8"},
       {"a place that is not there",
        {"--cpus", "8191", "--", "true"},
        0,
@@ -91,10 +91,7 @@ TEST_CASE("init: it ends as its program does") {
         "grep Cpus_allowed_list: /proc/self/status"},
        0,
        "Cpus_allowed_list:\t" + cpu_list({own_cpus().back()}) + "\n"},
-      {"no number",
-       {"--lifeline", "x", "--", "true"},
-       2,
-       "sm init: error: --lifeline x: is not an"},
+      {"no number", {"--lifeline", "x", "--", "true"}, 2, "sm init: error: --lifeline x: not an"},
   };
   for (const auto& c : cases) {
     CAPTURE(c.name);

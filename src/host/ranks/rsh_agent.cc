@@ -27,7 +27,7 @@ constexpr std::array<std::string_view, 7> settable = {
 constexpr std::string_view profile = "( test ! -r ./.profile || . ./.profile;";
 
 Error denied(const std::string& why) {
-  return fail(Errc::denied, "did not run a command that mpirun requested: " + why);
+  return fail(Errc::denied, "the command from mpirun was rejected: " + why);
 }
 
 std::string excerpt(std::string_view text) {

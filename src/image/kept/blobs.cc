@@ -41,7 +41,7 @@ Result<void> BlobDraft::append(std::string_view bytes) {
     return fail(Errc::protocol,
                 digest_.empty()
                     ? "a blob can have at most " + std::to_string(bytes_max_) + " bytes"
-                    : digest_ + ": contains more than the " + std::to_string(bytes_max_) +
+                    : digest_ + " contains more than the " + std::to_string(bytes_max_) +
                           " bytes that its manifest specifies");
   sum_.add(bytes);
   const Result<void> written = write_all(file_.get(), bytes);
@@ -112,7 +112,7 @@ Result<BlobDraft> Blobs::upload(std::uint64_t bytes_max) {
     const bool ours = TRY(claim(file.get(), part));
     if (ours) return BlobDraft(part, part, std::move(file), "", bytes_max);
   }
-  return fail(Errc::system, part + ": was removed while it was being written; try again");
+  return fail(Errc::system, part + " was removed while it was being written; try again");
 }
 
 Result<void> Blobs::put(const std::string& digest, std::string_view bytes) {

@@ -143,7 +143,7 @@ class Packing {
       return written && left > 0;
     }));
     if (!written) return written;
-    if (left > 0) return fail(Errc::system, path + ": cannot be packed");
+    if (left > 0) return fail(Errc::system, "cannot pack " + path);
     return write_all(file_, std::string(packing::tar_padding(bytes), '\0'));
   }
 
@@ -160,7 +160,7 @@ Result<Documents> documents_of(const std::string& lease, const std::string& dige
   documents.manifest = TRY(store.read_blob(digest));
   const std::variant<Manifest, Index> read = TRY(manifest_from(documents.manifest));
   const Manifest* one = std::get_if<Manifest>(&read);
-  if (one == nullptr) return fail(Errc::protocol, digest + ": is not an image manifest");
+  if (one == nullptr) return fail(Errc::protocol, digest + ": not an image manifest");
   documents.config = TRY(store.read_blob(one->config.digest));
   return documents;
 }

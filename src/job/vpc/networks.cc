@@ -79,7 +79,7 @@ Result<void> check_ports(const std::string& field, const Rule& rule) {
   TRY(check_number(field + ".ToPort", rule.to_port, port_max));
   const bool all = rule.from_port == -1 && rule.to_port == -1;
   if (all || (rule.from_port >= 0 && rule.from_port <= rule.to_port)) return {};
-  return expected(field + ".ToPort", "at least FromPort");
+  return expected(field + ".ToPort", "FromPort or a higher port");
 }
 
 Result<void> check_protocol(const std::string& field, const Rule& rule) {

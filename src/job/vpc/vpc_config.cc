@@ -85,8 +85,8 @@ Result<job::VpcPlace> place_of(const Networks& networks, const VpcConfig& config
     return fail(Errc::not_found, "unknown subnets or security groups: " + join(unknown, ", "));
   const std::string id = subnet_of(networks, config.subnets.front())->vpc;
   const auto other = [&](const std::string& what, const std::string& vpc) {
-    return fail(Errc::invalid_input, what + " is in " + vpc + ", " + config.subnets.front() +
-                                         " in " + id +
+    return fail(Errc::invalid_input, what + " is in " + vpc + ", but " + config.subnets.front() +
+                                         " is in " + id +
                                          "; all subnets and groups must be in the same VPC");
   };
   job::VpcPlace place;

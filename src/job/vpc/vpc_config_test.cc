@@ -50,11 +50,13 @@ TEST_CASE("place: ids that there are not, and of another VPC") {
   CHECK(unknown.code == Errc::not_found);
   CHECK(unknown.text == "unknown subnets or security groups: s-2");
   CHECK(place_of(networks({}), {{"subnet-1", "subnet-9"}, {"sg-1"}}).error().text ==
-        "subnet-9 is in vpc-2, subnet-1 in vpc-1; all subnets and groups must be in the same VPC");
+        "subnet-9 is in vpc-2, but subnet-1 is in vpc-1; all subnets and groups must be in the "
+        "same VPC");
   const Error other = place_of(networks({}), {{"subnet-1"}, {"sg-9"}}).error();
   CHECK(other.code == Errc::invalid_input);
-  CHECK(other.text ==
-        "sg-9 is in vpc-2, subnet-1 in vpc-1; all subnets and groups must be in the same VPC");
+  CHECK(
+      other.text ==
+      "sg-9 is in vpc-2, but subnet-1 is in vpc-1; all subnets and groups must be in the same VPC");
 }
 
 TEST_CASE("forbidden: traffic that launchers need and the rules lack is named") {

@@ -142,7 +142,8 @@ Json to_json(const NcclReport& report) {
 
 Result<NcclReport> nccl_report_from_json(const Json& json) {
   const Json& lines = member(json, "lines");
-  if (!lines.is_array()) return fail(Errc::protocol, "nccl: expected {collectives, lines}");
+  if (!lines.is_array())
+    return fail(Errc::protocol, "nccl: expected an object {collectives, lines}");
   NcclReport report;
   for (const Collectives each : {Collectives::none, Collectives::open})
     if (member(json, "collectives") == collectives_names[static_cast<int>(each)])

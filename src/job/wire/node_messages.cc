@@ -254,7 +254,7 @@ Result<NodeHello> node_hello_from(std::string_view payload) {
   hello.state = static_cast<NodeState>(found - std::begin(state_names));
   const Json lacks = json.value("lacks", Json::array());
   if (!lacks.is_array() || lacks.size() > layers_max)
-    return invalid_message(name, "lacks is not a list, or too long");
+    return invalid_message(name, "lacks is not a list, or is too long");
   for (const Json& number : lacks) {
     const Json each{{"lacks", number}};
     hello.lacks.push_back(static_cast<int>(TRY(integer_at(name, each, "lacks", 0, layers_max))));
@@ -482,10 +482,9 @@ void set_piece_offset(std::string& payload, std::uint64_t offset) {
 }
 
 Result<NodePiece> node_piece_from(std::string_view payload) {
-  if (payload.size() <= node_piece_header_bytes)
-    return invalid_message("a piece", "it has no bytes");
+  if (payload.size() <= node_piece_header_bytes) return invalid_message("piece", "no data");
   if (payload.size() > node_piece_header_bytes + node_piece_bytes_max)
-    return invalid_message("a piece", "too long");
+    return invalid_message("piece", "too long");
   return NodePiece{number_at(payload, 0, node_piece_header_bytes),
                    payload.substr(node_piece_header_bytes)};
 }

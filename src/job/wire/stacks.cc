@@ -14,8 +14,8 @@ constexpr std::size_t job_stacks_bytes_max = 3u << 20;
 /// What it takes to say how many processes are left out, at most.
 constexpr std::size_t left_out_bytes_max = 128;
 
-Error invalid_stacks(const char* what) {
-  return fail(Errc::protocol, std::string("stacks: expected ") + what);
+Error invalid_stacks(const std::string& what) {
+  return fail(Errc::protocol, "stacks: expected " + what);
 }
 
 std::string shortened(std::string_view text) {
@@ -65,14 +65,14 @@ Json to_json(const ProcessStacks& process) {
 Result<std::int64_t> number(const Json& json, const char* name) {
   const auto found = json.find(name);
   if (found == json.end()) return std::int64_t{0};
-  if (!found->is_number_integer()) return invalid_stacks("whole numbers");
+  if (!found->is_number_integer()) return invalid_stacks("a whole number as " + std::string(name));
   return found->get<std::int64_t>();
 }
 
 Result<std::string> text(const Json& json, const char* name) {
   const auto found = json.find(name);
   if (found == json.end()) return std::string();
-  if (!found->is_string()) return invalid_stacks("strings");
+  if (!found->is_string()) return invalid_stacks("a string as " + std::string(name));
   return shortened(found->get_ref<const std::string&>());
 }
 
@@ -83,7 +83,7 @@ const Json& list(const Json& json, const char* name) {
 }
 
 Result<StackFrame> call_from(const Json& json) {
-  if (!json.is_object()) return invalid_stacks("calls {function, file, line}");
+  if (!json.is_object()) return invalid_stacks("calls as objects {function, file, line}");
   StackFrame call;
   call.function = TRY(text(json, "function"));
   call.file = TRY(text(json, "file"));
@@ -93,7 +93,7 @@ Result<StackFrame> call_from(const Json& json) {
 }
 
 Result<ThreadStack> thread_from(const Json& json) {
-  if (!json.is_object()) return invalid_stacks("threads {name, runs, calls}");
+  if (!json.is_object()) return invalid_stacks("threads as objects {name, runs, calls}");
   ThreadStack thread;
   thread.name = TRY(text(json, "name"));
   thread.runs = json.value("runs", Json()) == true;
@@ -106,7 +106,7 @@ Result<ThreadStack> thread_from(const Json& json) {
 }
 
 Result<ProcessStacks> process_from(const Json& json) {
-  if (!json.is_object()) return invalid_stacks("processes {pid, rank, threads, ...}");
+  if (!json.is_object()) return invalid_stacks("processes as objects {pid, rank, threads, ...}");
   ProcessStacks process;
   process.pid = TRY(number(json, "pid"));
   process.parent = TRY(number(json, "parent"));
@@ -212,7 +212,7 @@ std::string encode(const HostStacks& stacks) {
 }
 
 Result<HostStacks> host_stacks_from_json(const Json& json) {
-  if (!json.is_object()) return invalid_stacks("a host {host, processes}");
+  if (!json.is_object()) return invalid_stacks("a host as an object {host, processes}");
   HostStacks stacks;
   stacks.host = TRY(text(json, "host"));
   stacks.net_bytes = json.contains("net_bytes") ? TRY(number(json, "net_bytes")) : -1;
@@ -227,7 +227,7 @@ Result<HostStacks> host_stacks_from_json(const Json& json) {
 }
 
 Result<HostStacks> host_stacks_from(std::string_view payload) {
-  if (payload.size() > host_stacks_bytes_max) return invalid_stacks("at most 1 MiB");
+  if (payload.size() > host_stacks_bytes_max) return invalid_stacks("a message of at most 1 MiB");
   const Json json = TRY(parse_json(payload));
   return host_stacks_from_json(json);
 }
@@ -249,7 +249,7 @@ Json to_json(const std::string& job, const std::vector<HostStacks>& hosts) {
 
 Result<std::vector<HostStacks>> job_stacks_from_json(const Json& json) {
   if (!json.is_object() || !json.contains("hosts") || !json["hosts"].is_array())
-    return invalid_stacks("a job {job, hosts}");
+    return invalid_stacks("a job as an object {job, hosts}");
   std::vector<HostStacks> hosts;
   for (const Json& each : json["hosts"]) hosts.push_back(TRY(host_stacks_from_json(each)));
   return hosts;

@@ -65,7 +65,7 @@ Result<HostTimeline> host_from(const Json& json) {
   for (const Json& each : json["points"]) {
     if (!each.is_object() || !each.contains("point") || !each["point"].is_string() ||
         !each.contains("ms") || !each["ms"].is_number_integer())
-      return invalid_timeline("expected points {point, ms}");
+      return invalid_timeline("expected points as objects {point, ms}");
     const std::string& name = each["point"].get_ref<const std::string&>();
     for (std::size_t i = 0; i < point_count; ++i)
       if (texts[i].name == name) host.at[i] = UnixMillis(each["ms"].get<std::int64_t>());
@@ -169,7 +169,7 @@ Result<JobTimeline> job_timeline_from(const Json& json) {
   if (!json.is_object() || !json.contains("submitted_ms") ||
       !json["submitted_ms"].is_number_integer() || !json.contains("hosts") ||
       !json["hosts"].is_array() || json["hosts"].size() > hosts_max)
-    return invalid_timeline("expected {job, submitted_ms, hosts}");
+    return invalid_timeline("expected an object {job, submitted_ms, hosts}");
   JobTimeline timeline;
   if (json.contains("job") && json["job"].is_string()) timeline.job = json["job"];
   timeline.submitted = UnixMillis(json["submitted_ms"].get<std::int64_t>());

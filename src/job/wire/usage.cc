@@ -79,7 +79,7 @@ Result<GpuState> gpu_state_from(const char* message, const Json& json) {
 
 Result<std::vector<GpuUse>> gpus_from(const char* message, const Json& all) {
   if (!all.is_array() || all.size() > gpus_max)
-    return invalid_message(message, "gpus is not a list, or too long");
+    return invalid_message(message, "gpus is not a list, or is too long");
   std::vector<GpuUse> gpus;
   std::set<int> numbers;  // With a number twice, /metrics would be invalid.
   for (const Json& each : all) {

@@ -140,8 +140,9 @@ Result<void> NodeDaemon::hear_welcome(const Frame& frame) {
                 "expected a welcome, got a message of type " + std::to_string(frame.type));
   const job::NodeWelcome welcome = TRY(job::node_welcome_from(frame.payload));
   if (welcome.version != job::node_link_version)
-    return fail(Errc::protocol, "uses version " + std::to_string(welcome.version) +
-                                    " of the link protocol, but this is muster " MUSTER_VERSION);
+    return fail(Errc::protocol,
+                "the engine uses version " + std::to_string(welcome.version) +
+                    " of the link protocol, but this node runs muster " MUSTER_VERSION);
   struct stat status {};
   const bool is_there = ::stat((host_folder() + "/journal").c_str(), &status) == 0;
   const std::uint64_t bytes = is_there ? static_cast<std::uint64_t>(status.st_size) : 0;
@@ -160,7 +161,8 @@ Result<void> NodeDaemon::hear(const Frame& frame) {
     case Message::node_have: {
       const std::uint64_t have = TRY(job::node_have_from(frame.payload));
       if (have < said_.have || have > said_.journal_bytes)
-        return fail(Errc::protocol, "reports more journal bytes than this node has sent");
+        return fail(Errc::protocol,
+                    "the engine reports more journal bytes than this node has sent");
       said_.have = have;
       break;
     }

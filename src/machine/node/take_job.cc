@@ -24,7 +24,7 @@ Result<job::NodeJob> take_job(const std::string& path) {
   const Result<std::string> text =
       read_file("/proc/self/fd/" + std::to_string(file.get()), job::node_job_bytes_max);
   if (::unlink(path.c_str()) != 0) return fail_errno("cannot remove " + path);
-  if (!text) return fail(text.error().code, path + ": is larger than 16 MiB, or cannot be read");
+  if (!text) return fail(text.error().code, path + ": larger than 16 MiB, or unreadable");
   Result<job::NodeJob> job = job::node_job_from(*text);
   if (!job) return job.error().in(path);
   return job;

@@ -187,8 +187,7 @@ TEST_CASE("checkpoint folder: a link of another user's is not opened") {
   for (const std::string& path : {link, link + "/below"}) {
     const Result<CheckpointFolder> refused = open_checkpoint_folder(path);
     REQUIRE(!refused);
-    CHECK(
-        refused.error().text.starts_with(link + ": is a symbolic link that belongs to user 4321"));
+    CHECK(refused.error().text.starts_with(link + ": this symbolic link belongs to user 4321"));
   }
 }
 

@@ -51,7 +51,7 @@ Result<int> descriptor(const std::string& flag, const std::optional<std::string>
   if (!text) return -1;
   const std::optional<std::int64_t> fd = parse_integer(*text);
   if (fd && *fd >= 3 && ::fcntl(static_cast<int>(*fd), F_GETFD) >= 0) return static_cast<int>(*fd);
-  return fail(Errc::invalid_input, flag + " " + *text + ": is not an open file descriptor");
+  return fail(Errc::invalid_input, flag + " " + *text + ": not an open file descriptor");
 }
 
 /// The parsed command line, or the reason why it is not run.

@@ -52,7 +52,7 @@ Result<loop::SslContext> https_server_context(const std::string& certificate_fil
     return fail(Errc::system, key_file + ": no PEM key found: " + loop::ssl_reason());
   if (SSL_CTX_check_private_key(context.get()) != 1)
     return fail(Errc::system,
-                key_file + ": does not belong to the certificate in " + certificate_file);
+                key_file + ": the key does not belong to the certificate in " + certificate_file);
   return context;
 }
 

@@ -38,7 +38,7 @@ Result<Json> list_at(const Json& object, const char* name, const std::string& wh
   const auto found = object.find(name);
   if (found == object.end() || found->is_null()) return Json::array();
   if (!found->is_array() || found->size() > entries_max)
-    return expected(where + name, "a list of at most " + std::to_string(entries_max));
+    return expected(where + name, "a list of at most " + std::to_string(entries_max) + " entries");
   return *found;
 }
 

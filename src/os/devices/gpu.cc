@@ -179,7 +179,7 @@ Result<std::vector<Gpu>> numbered(const std::vector<Gpu>& gpus, const std::vecto
       return fail(Errc::invalid_input,
                   "GPU " + std::to_string(number) +
                       (count == 0 ? ": not found in a CDI file or as a device file"
-                                  : ": is split into several parts, and the number does "
+                                  : " is split into several parts, and the number does "
                                     "not identify one of them"));
     found.push_back(*std::find_if(gpus.begin(), gpus.end(), is_it));
   }

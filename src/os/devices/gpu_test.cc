@@ -107,7 +107,7 @@ TEST_CASE("gpus: numbers are the vendor's, else those of device files") {
                       {device("0:0", {"/dev/nvidia0", "/dev/nvidia-caps/nvidia-cap12"}),
                        device("0:1", {"/dev/nvidia0", "/dev/nvidia-caps/nvidia-cap21"})}};
   CHECK(numbered(*gpus_in({{"/etc/cdi/a.yaml", 1, parts}}), {0}).error().text ==
-        "GPU 0: is split into several parts, and the number does not identify one of them");
+        "GPU 0 is split into several parts, and the number does not identify one of them");
 }
 
 }  // namespace

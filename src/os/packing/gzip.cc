@@ -53,7 +53,7 @@ Result<GzipReader> GzipReader::open(const std::string& path) {
   Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat status {};
   if (!file || ::fstat(file.get(), &status) != 0) return fail_errno("cannot open");
-  if (!S_ISREG(status.st_mode)) return fail(Errc::invalid_input, "is not a file");
+  if (!S_ISREG(status.st_mode)) return fail(Errc::invalid_input, "not a regular file");
   return from(std::move(file), static_cast<std::uint64_t>(status.st_size));
 }
 
@@ -108,7 +108,7 @@ Result<bool> GzipReader::State::at_member() {
 Result<std::size_t> GzipReader::State::inflate_some() {
   TRY(fill());
   if (in_at == in_end)
-    return fail(Errc::invalid_input, "is truncated: the file ends in the middle of its gzip data");
+    return fail(Errc::invalid_input, "the file ends in the middle of its gzip data");
   stream.next_in = reinterpret_cast<Bytef*>(in.data() + in_at);
   stream.avail_in = static_cast<uInt>(in_end - in_at);
   stream.next_out = reinterpret_cast<Bytef*>(out.data());

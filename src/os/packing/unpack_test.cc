@@ -406,7 +406,7 @@ TEST_CASE("unpack: a folder with something in it, no folder, and no archive are 
   CHECK(missing.error().code == Errc::not_found);
   const Result<UnpackReport> folder = unpack(place.code, place.code, {}, "a");
   REQUIRE(!folder);
-  CHECK(folder.error().text == "a: is not a file");
+  CHECK(folder.error().text == "a: not a regular file");
   const std::string archive = place.scratch.path + "/sourcedir.tar.gz";
   CHECK(!unpack(archive, place.code + "/no", {}, "a"));
 }

@@ -140,7 +140,7 @@ Error explained(const Failure& failure, const Command& command, const std::strin
   if (failure.step == Step::descriptors) return fail_errno("cannot pass descriptors to " + program);
   if (failure.number == ENOEXEC)
     return fail(Errc::invalid_input,
-                program + ": is not a program: a script needs a first line such as #!/bin/sh");
+                program + ": not a program: a script needs a first line such as #!/bin/sh");
   if (failure.number == ENOENT)
     return fail(Errc::not_found, program + ": the interpreter in its first line does not exist");
   if (failure.number == EACCES)
@@ -166,8 +166,8 @@ std::string below(const std::string& cwd, const std::string& path) {
 Error missing(const std::string& path) {
   struct stat info {};
   if (::stat(path.c_str(), &info) == 0)
-    return fail(Errc::invalid_input, path + (S_ISDIR(info.st_mode) ? ": is a folder, not a program"
-                                                                   : ": is not a program"));
+    return fail(Errc::invalid_input,
+                path + (S_ISDIR(info.st_mode) ? ": a folder, not a program" : ": not a program"));
   if (errno == EACCES) return fail_errno(path);
   return fail(Errc::not_found, path + ": no such program");
 }
@@ -198,7 +198,7 @@ pid_t fork_unsignaled() {
 
 Result<std::string> find_program(const std::string& name, const Env& env, const std::string& cwd) {
   const auto denied = [](const std::string& path) {
-    return fail(Errc::denied, path + ": is not executable; run chmod +x on it");
+    return fail(Errc::denied, path + ": not executable; run chmod +x on it");
   };
   if (name.find('/') != std::string::npos) {
     const std::string path = below(cwd, name);

@@ -309,7 +309,8 @@ loop::Task<Result<std::vector<std::string>>> ask_carrier(loop::Loop& loop, Found
   if (!first) co_return first.error().in(job.name);
   const Result<Json> head = parse_json(first->payload);
   const Json count = head && head->is_object() ? head->value("hosts", Json()) : Json();
-  if (!count.is_number_unsigned()) co_return fail(Errc::protocol, job.name + ": expected {hosts}");
+  if (!count.is_number_unsigned())
+    co_return fail(Errc::protocol, job.name + ": expected an object {hosts}");
   std::vector<std::string> hosts;
   while (hosts.size() < count.get<std::size_t>()) {
     Result<Frame> frame = co_await loop::receive_until(loop, **carrier, deadline);

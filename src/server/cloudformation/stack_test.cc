@@ -326,7 +326,7 @@ TEST_CASE("stacks: bad templates, each with CloudFormation's word") {
        rule(R"("IpProtocol": "tcp", "FromPort": 0, "ToPort": 65536, "CidrIp": "0.0.0.0/0")"),
        "Resource R: ToPort must be -1 to 65535"},
       {"ports", rule(R"("IpProtocol": "tcp", "FromPort": 2, "ToPort": 1, "CidrIp": "0.0.0.0/0")"),
-       "SecurityGroups[G].IpPermissions.ToPort: expected at least FromPort"},
+       "SecurityGroups[G].IpPermissions.ToPort: expected FromPort or a higher port"},
       {"a protocol", rule(R"("IpProtocol": "gre", "CidrIp": "0.0.0.0/0")"),
        "SecurityGroups[G].IpPermissions.IpProtocol: expected tcp, udp"},
       {"no other end", rule(R"("IpProtocol": "-1")"),

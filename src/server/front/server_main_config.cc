@@ -58,10 +58,10 @@ Result<void> set_account(ServerConfig& config, const Json& json) {
 }
 
 Result<void> set_access_keys(ServerConfig& config, const Json& json) {
-  if (!json.is_array()) return expected("keys", "a list of {\"id\", \"secret_file\"}");
+  if (!json.is_array()) return expected("keys", "a list of objects with id and secret_file");
   for (const Json& each : json) {
     const std::string where = "keys[" + std::to_string(config.keys.size()) + "]";
-    if (!each.is_object()) return expected(where, "{\"id\", \"secret_file\"}");
+    if (!each.is_object()) return expected(where, "an object with id and secret_file");
     ConfigKey& key = config.keys.emplace_back();
     for (const auto& [name, value] : each.items()) {
       if (name != "id" && name != "secret_file")
@@ -198,7 +198,7 @@ Result<void> check(const ServerConfig& config) {
   if (config.certificate.empty() != config.key.empty())
     return fail(Errc::invalid_input, "tls_certificate and tls_key must be set together");
   if (!config.ca.empty() && config.certificate.empty())
-    return fail(Errc::invalid_input, "tls_ca: requires tls_certificate");
+    return fail(Errc::invalid_input, "tls_ca requires tls_certificate");
   if (!is_loopback(config.host) && config.certificate.empty() && !config.insecure_http)
     return fail(Errc::invalid_input,
                 "listen: " + config.host +
