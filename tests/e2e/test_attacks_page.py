@@ -487,7 +487,7 @@ def archives(page, left):
         "names.tar.gz": (tar_with([("../../\x1b[2J\n<b>", 1)]), "\\\\x1b[2J"),
         "text.tar.gz": (b"no archive, as one reads it" * 20, "text.tar.gz: is not a tar archive"),
         "empty.tar.gz": (b"", "is not a tar archive"),
-        "half.tar.gz": (packed[: len(packed) // 2], "half.tar.gz: is truncated"),
+        "half.tar.gz": (packed[: len(packed) // 2], "half.tar.gz: the file ends in the middle"),
         "damaged.tar.gz": (packed[:40] + b"\xff" * 99, "damaged.tar.gz: is damaged"),
     }
 
