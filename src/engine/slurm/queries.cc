@@ -22,7 +22,9 @@ std::optional<std::vector<std::string>> fields(std::string_view row, std::size_t
 }
 
 std::string unless_nothing(const std::string& text) {
-  return text == "N/A" || text == "(null)" || text == "none" || text == "Unknown" ? "" : text;
+  return text == "N/A" || text == "(null)" || text == "none" || text == "Unknown" || text == "NONE"
+             ? ""
+             : text;
 }
 
 std::optional<QueuedJob> job_from(std::string_view row) {

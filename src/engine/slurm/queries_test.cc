@@ -15,7 +15,7 @@ TEST_CASE("squeue is asked for all jobs or one user's, for those that are over i
 constexpr const char* waiting =
     "7|PENDING|Resources|3||0:00|2026-11-22T21:35:00|2026-11-22T22:35:00|root|main|demo";
 constexpr const char* running =
-    "6|RUNNING|None|2|node[1-2]|1:05|2026-11-22T21:30:00|N/A|root|main|muster-a|b";
+    "6|RUNNING|None|2|node[1-2]|1:05|2026-11-22T21:30:00|NONE|root|main|muster-a|b";
 
 TEST_CASE("rows of the queue are read, also where a name holds a bar") {
   const std::vector<QueuedJob> jobs = queue_from(std::string(waiting) + "\n" + running + "\n");
@@ -31,6 +31,7 @@ TEST_CASE("rows of the queue are read, also where a name holds a bar") {
                              .partition = "main",
                              .name = "demo"});
   CHECK(jobs[1].node_list == "node[1-2]");
+  CHECK(jobs[1].end.empty());  // No time limit.
   CHECK(jobs[1].name == "muster-a|b");
   CHECK(jobs[1].end == "");
 }
