@@ -151,6 +151,9 @@ def pytest_runtest_makereport(item, call):
     report = (yield).get_result()
     if report.when == "call" and report.failed:
         item.failed = True
+        cluster = getattr(item, "funcargs", {}).get("cluster")
+        if cluster:  # A cluster's logs are removed with it.
+            report.sections.append(("Slurm's view at the failure", cluster.view()))
 
 
 @pytest.fixture

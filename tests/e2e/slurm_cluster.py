@@ -47,6 +47,22 @@ class Cluster:
         assert done.returncode == 0, f"{command}: {done.returncode}\n{done.stdout}{done.stderr}"
         return done.stdout.rstrip("\n")
 
+    def view(self) -> str:
+        """What Slurm says of its jobs and nodes, and the last lines of its controller's log."""
+        commands = (
+            ("squeue", "--all", "--states=all", "-o", "%i %T %r %N start %S submitted %V %j"),
+            ("sinfo", "-N", "-o", "%N %P %T %E"),
+            ("tail", "-n", "40", "/run/cluster/log/slurmctld.log"),
+        )
+        shown = []
+        for command in commands:
+            try:
+                done = self.run("login", *command, seconds=10)
+                shown.append(done.stdout + done.stderr)
+            except subprocess.TimeoutExpired as why:
+                shown.append(f"{why}\n")
+        return "\n".join(shown)
+
     def visited(self, host: str):
         """The calling thread's sockets are of the host's network meanwhile."""
         return in_network_of(int((self.folder / "pid" / host).read_text()))
