@@ -323,8 +323,8 @@ def test_a_type_with_gpus_at_aws_that_gets_none_says_so(server):
     line = ("hosts of type ml.p3.2xlarge get no GPU, because jobs.instance_types of the server's "
             "config sets no gpus for them")  # fmt: skip
     assert job.text().count(f"algo-1 muster: {line}") == job.text().count(line) == 1
-    told = [each["StatusMessage"] for each in end["SecondaryStatusTransitions"]]
-    assert [line in message for message in told].count(True) == 1, told
+    messages = [each["StatusMessage"] for each in end["SecondaryStatusTransitions"]]
+    assert [line in message for message in messages].count(True) == 1, messages
 
 
 def test_encryption_on_one_machine_is_taken_and_said_not_to_be(server):

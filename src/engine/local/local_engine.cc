@@ -110,7 +110,7 @@ loop::Task<std::string> LocalEngine::answer_of(Args argv) {
   co_return std::move(done->out);
 }
 
-/// All programs at once: without its daemon the driver's tool takes up to seconds.
+/// Runs all programs at once: without persistence mode, each nvidia-smi can take seconds.
 loop::Task<LocalEngine::GpuAnswers> LocalEngine::ask_of_gpus() {
   GpuAnswers answers;
   loop::Tasks asked(programs_.loop());
@@ -129,7 +129,7 @@ loop::Task<> LocalEngine::ask_places(GpuAnswers& answers) {
   answers.topology = devices::Topology::from(matrix);
 }
 
-/// Only where there are some.
+/// Runs nvidia-smi only if a GPU is partitioned.
 loop::Task<> LocalEngine::ask_parts(GpuAnswers& answers) {
   const Result<std::vector<devices::Gpu>> gpus = devices::find_gpus(options_.devices);
   if (!gpus || std::none_of(gpus->begin(), gpus->end(), devices::is_part)) co_return;

@@ -14,8 +14,9 @@ int gpus_in(std::string_view resources);
 
 /// Why no nodes of the site's partition can ever run the job, in whatever state they are: too few
 /// of them, or none with enough memory, processors or GPUs. Empty if they can, or if no node of the
-/// partition is in `nodes`. Without a partition, those of Slurm's default partition count; all
-/// nodes if there is none, or if the job `may_be_routed` to another one. Pure.
+/// partition is in `nodes`. Without a partition, the nodes of Slurm's default partition count, or
+/// all nodes if the cluster has no default partition or a plugin may choose another partition
+/// (`may_be_routed`). Pure.
 std::string why_never(const Submission& submission, const Site& site,
                       const std::vector<Node>& nodes, bool may_be_routed = false);
 
