@@ -235,8 +235,13 @@ void CallCourse::session_ended(Number number, const std::string& host, const job
 }
 
 void CallCourse::judge_sessions(TimePoint now) {
-  for (const auto& [host, session] : sessions_over_)
-    if (launcher_running_ && now >= session.first) cause_.add(session.second, now);
+  if (!launcher_running_) return;
+  std::erase_if(sessions_over_, [&](const auto& host_and_session) {
+    const auto& [due, verdict] = host_and_session.second;
+    if (now < due) return false;
+    cause_.add(verdict, now);
+    return true;
+  });
 }
 
 void CallCourse::stop(TimePoint now) {
