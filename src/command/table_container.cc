@@ -65,9 +65,11 @@ Page env() {
            {"--shell", "", "print commands for a POSIX shell"},
            {"--properties", "",
             "print one JSON object with the properties of sagemaker_training's Environment"},
-           {"--to-env-vars", "", "print one JSON object, the result of Environment.to_env_vars()"},
+           {"--to-env-vars", "",
+            "print the SM_* variables as a JSON object (the result of Environment.to_env_vars())"},
            {"--to-cmd-args", "",
-            "print a JSON list, the result of Environment.to_cmd_args(): the script's arguments"},
+            "print the script's arguments as a JSON list (the result of "
+            "Environment.to_cmd_args())"},
            {"--stdin", "",
             "read resource_config, input_data_config and hyperparameters from standard input"},
            {"--invocation", "",

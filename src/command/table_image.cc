@@ -48,7 +48,7 @@ Page import_page() {
            {"sm image import docker-archive:box.tar",
             "import the archive written by docker save box -o box.tar"},
            {"sm image import oci:layout:v1 --name team/box:v1",
-            "import the folder written by buildah push box oci:layout:v1, under another name"}},
+            "import the image that buildah push box oci:layout:v1 wrote, and name it team/box:v1"}},
       .notes = {"An import either succeeds completely or changes nothing. muster verifies the "
                 "digest of every layer. If an import is interrupted or fails, the next import "
                 "removes its leftovers.",

@@ -87,7 +87,7 @@ Page submit() {
                     false, "FILE"}},
       .flags = submit_flags(),
       .examples = {{"sm submit train.py --wait",
-                    "run train.py on one host of the server and follow the job"},
+                    "run train.py on one host and follow the job until it ends"},
                    {"sm submit train.py --name mnist-1 --source-dir code --hosts 3 \\\n"
                     "    --processes-per-host 2 --input train=data/train \\\n"
                     "    --input test=s3://bucket/test --hyperparameter epochs=2",

@@ -69,7 +69,8 @@ Error refused(const std::string& text) {
 Result<void> check_inside(const std::string& path) {
   if (!path.starts_with('/')) return refused(path + ": the path in hosts must start with /");
   if (path == "/") return refused("/: hosts have their own root; choose a folder below it");
-  if (has_dots(path)) return refused(path + ": the path in hosts must not contain //, . or ..");
+  if (has_dots(path))
+    return refused(path + ": the path in hosts must not have empty parts, . or ..");
   if (const std::string_view own = own_of_hosts(path); !own.empty())
     return refused(path + ": hosts have their own " + std::string(own) +
                    "; choose another path in hosts: PATH:/data");

@@ -445,7 +445,7 @@ def test_an_object_that_changes_on_the_way_is_an_error(server, host):
     server.put("bucket", "d/big", secrets.token_bytes(40 << 20))
     server.fault("d/big", status=412, code="PreconditionFailed", times=1)
     job = host("exit 0", InputDataConfig=[channel("c", "s3://bucket/d")]).run()
-    assert "s3://bucket/d/big: the object changed while it was downloaded" in job.end()["message"]
+    assert "s3://bucket/d/big: the object changed during the download" in job.end()["message"]
 
 
 def test_a_stop_does_not_wait_for_a_silent_server(server, host):

@@ -188,7 +188,7 @@ loop::Task<Result<void>> fetch_range(Fetch& fetch, Piece piece) {
     } else if (answer->succeeded()) {
       why = fail(Errc::protocol, "the server returned less data than requested");
     } else if (answer->head.status == 412 || answer->head.status == 416) {
-      co_return fail(Errc::protocol, what + ": the object changed while it was downloaded");
+      co_return fail(Errc::protocol, what + ": the object changed during the download");
     } else {
       why = s3_error(answer->head.status, answer->failure, fetch.state->credentials.origin());
       worth = aws::worth_another_try(answer->head.status, answer->failure.code);

@@ -236,7 +236,7 @@ Step step_of(const Result<S3Answer>& answer, Transfer& transfer, const std::stri
   if ((status == 412 || status == 416) && transfer.resumable())
     return {.worth = true,
             .anew = true,
-            .why = fail(Errc::protocol, "the object changed while it was downloaded")};
+            .why = fail(Errc::protocol, "the object changed during the download")};
   return {.worth = aws::worth_another_try(status, answer->failure.code),
           .why = s3_error(status, answer->failure, origin),
           .wanted = aws::retry_after(answer->head)};

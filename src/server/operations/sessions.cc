@@ -27,7 +27,7 @@ Result<std::string, Refusal> session_name(const api::Request& request, const api
     return Refusal{"AccessDenied",
                    "User: " + identity_of(request, realm).arn +
                        " is not authorized to perform: sts:AssumeRole on resource: " + arn +
-                       "; this server's roles are " + start + "NAME",
+                       "; expected a role ARN of this server: " + start + "NAME",
                    403};
   return role + "/" + api::text_of(request.input, "RoleSessionName");
 }
