@@ -55,7 +55,8 @@ loop::Task<Result<std::string>> answer_of(supervise::Programs& programs, Command
         "Slurm's " + name + " failed: " + (said.empty() ? job::describe(done->outcome) : said));
   }
   if (done->out.size() >= answer_bytes_max)
-    co_return fail(Errc::system, "Slurm's list of jobs exceeds 1 MiB; select one user with --user");
+    co_return fail(Errc::system, "Slurm's " + name + " printed more than 1 MiB" +
+                                     (name == "squeue" ? "; select one user with --user" : ""));
   co_return std::move(done->out);
 }
 

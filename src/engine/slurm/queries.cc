@@ -1,6 +1,7 @@
 #include "engine/slurm/queries.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 
 #include "base/text.h"
@@ -96,17 +97,18 @@ Args plan_sinfo(const std::string& nodes) {
 
 std::vector<Node> nodes_from(std::string_view text) {
   std::vector<Node> nodes;
+  std::map<std::string, std::size_t> places;
   for (const std::string& row : split(text, '\n')) {
     std::optional<Node> node = node_from(row);
     if (!node) continue;
-    const auto known = std::find_if(nodes.begin(), nodes.end(),
-                                    [&](const Node& each) { return each.name == node->name; });
-    if (known == nodes.end()) {
+    const auto [place, is_new] = places.try_emplace(node->name, nodes.size());
+    if (is_new) {
       nodes.push_back(*std::move(node));
       continue;
     }
-    known->partitions.push_back(node->partitions.front());
-    if (known->default_partition.empty()) known->default_partition = node->default_partition;
+    Node& known = nodes[place->second];
+    known.partitions.push_back(node->partitions.front());
+    if (known.default_partition.empty()) known.default_partition = node->default_partition;
   }
   // Slurm has them in another order each time.
   for (Node& node : nodes) std::sort(node.partitions.begin(), node.partitions.end());
