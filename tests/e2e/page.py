@@ -1,5 +1,7 @@
 """A server whose web page a test looks at."""
 
+import http.client
+import json
 import sqlite3
 import subprocess
 
@@ -14,6 +16,19 @@ def page_server(folder, jobs: dict | None = None, **options) -> SmServer:
     """A server for a browser. Its jobs change nothing in the machine's network: Chromium gives up
     what it is loading when an interface comes or goes (ERR_NETWORK_CHANGED)."""
     return SmServer(folder, jobs={"network": "none", **(jobs or {})}, **options)
+
+
+def page_call(
+    connection: http.client.HTTPConnection, name: str, given: dict, cookie: str = ""
+) -> tuple[dict, str]:
+    """What the page answers, and the cookie that it sets. Closes the connection."""
+    headers = {"Sec-Fetch-Site": "same-origin", "Cookie": cookie}
+    connection.request("POST", f"/ui/call/{name}", json.dumps(given).encode(), headers)
+    answer = connection.getresponse()
+    text = answer.read()
+    connection.close()
+    assert answer.status == 200, text
+    return json.loads(text or b"{}"), (answer.getheader("Set-Cookie") or "").split(";")[0]
 
 
 class Served:

@@ -1,6 +1,8 @@
 """The web page's views of the machine and of access, in a real browser."""
 
+import contextlib
 import json
+import os
 import re
 import sqlite3
 import time
@@ -81,6 +83,52 @@ def test_what_runs_and_what_waits_for_what_is_shown_as_it_changes(served, browse
         browser.wait_text("No waiting jobs.")
     finally:
         served.sm("stop", "--wait", "second", code=None)
+
+
+# As sinfo prints them for slurm::plan_sinfo(); node2 is in two partitions.
+NODES = """\
+node1|idle|2|4000|(null)|main*|none
+node2|mixed|64|515000|gpu:a100:4|main*|none
+node2|mixed|64|515000|gpu:a100:4|long|none
+node3|drained|64|515000|gpu:a100:4|main*|{reason}
+"""
+
+
+@contextlib.contextmanager
+def cluster_page(folder, sinfo: str):
+    """The view of a server whose jobs Slurm schedules; `sinfo`: a shell script in its place."""
+    program = folder / "bin" / "sinfo"
+    program.parent.mkdir()
+    program.write_text(f"#!/bin/sh\n{sinfo}\n")
+    program.chmod(0o755)
+    env = {"PATH": f"{program.parent}:{os.environ['PATH']}"}
+    with page_server(folder, config={"engine": {"slurm": {}}}, env=env) as server:
+        with Browser() as browser:
+            Served(server, folder).enter(browser)
+            browser.open(f"{server.url}/ui/machine")
+            yield browser
+
+
+def test_the_nodes_of_a_cluster_are_shown_and_those_that_take_no_jobs_come_first(tmp_path):
+    (tmp_path / "listed").write_text(NODES.format(reason=MARKUP))
+    rows = CAPACITY.replace("Capacity", "Nodes")
+    drained = f"drained: does not accept jobs ({MARKUP})"
+    with cluster_page(tmp_path, f"cat {tmp_path}/listed") as browser:
+        browser.wait(f"{rows}.length === 3")
+        assert browser.run(f"return {rows}") == [
+            ["node3", drained, "64", "540.0 GB", "gpu:a100:4", "main"],
+            ["node1", "free", "2", "4.2 GB", "–", "main"],
+            ["node2", "partly in use", "64", "540.0 GB", "gpu:a100:4", "long, main"],
+        ]
+        text = browser.text()
+        assert "1 drained: does not accept jobs; 1 free; 1 partly in use" in text
+        assert "Submitted to Slurm" in text and "No running jobs." in text
+        assert browser.run("return document.title") == "Machine · muster"
+
+
+def test_the_nodes_are_unknown_while_slurm_does_not_list_them(tmp_path):
+    with cluster_page(tmp_path, "echo 'sinfo: error: it is down' >&2; exit 1") as browser:
+        browser.wait_text("The cluster's nodes are unknown: Slurm's sinfo failed: it is down")
 
 
 def test_a_key_is_made_shown_once_used_and_deleted(served, browser):

@@ -1,7 +1,6 @@
 """Jobs of several keys wait on one machine: their order, and the status they show."""
 
 import http.client
-import json
 import re
 import subprocess
 
@@ -10,6 +9,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from lab import SM
+from page import page_call
 from process import wait_until
 from sm_server import SmServer
 from test_server_jobs import BUCKET, VENV, Job
@@ -131,26 +131,19 @@ def test_keys_take_turns_and_a_priority_goes_before_all(server):
     assert order[-1] is mine[2], [job.name for job in order]
 
 
-def page_call(server, name: str, given: dict, cookie: str = "") -> tuple[dict, str]:
-    """What the page answers, and the cookie that it sets."""
-    headers = {"Sec-Fetch-Site": "same-origin", "Cookie": cookie}
+def on_page(server, name: str, given: dict, cookie: str = "") -> tuple[dict, str]:
     connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)
-    connection.request("POST", f"/ui/call/{name}", json.dumps(given).encode(), headers)
-    answer = connection.getresponse()
-    text = answer.read()
-    connection.close()
-    assert answer.status == 200, text
-    return json.loads(text or b"{}"), (answer.getheader("Set-Cookie") or "").split(";")[0]
+    return page_call(connection, name, given, cookie)
 
 
 def test_keys_made_on_the_page_have_the_bounds_of_those_that_made_them(server):
     key = {"id": "BOUNDED", "secret": "a-secret-of-the-config"}
     made = []
     for _ in range(2):
-        _, cookie = page_call(server, "login", {"id": key["id"], "secret": key["secret"]})
-        key, _ = page_call(server, "make-key", {}, cookie)
+        _, cookie = on_page(server, "login", {"id": key["id"], "secret": key["secret"]})
+        key, _ = on_page(server, "make-key", {}, cookie)
         made.append(key)
-    page_call(server, "delete-key", {"id": made[0]["id"]}, cookie)
+    on_page(server, "delete-key", {"id": made[0]["id"]}, cookie)
     last = made[1]["id"], made[1]["secret"]
     with pytest.raises(ClientError, match="the limit of this access key is 3, got 4"):
         KeyJob(server, last, "print()", Tags=priority("4"))

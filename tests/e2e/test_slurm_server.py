@@ -1,11 +1,13 @@
 """`sm server` on the login node of a real Slurm cluster: boto3, its S3 seen from nodes, kills."""
 
+import http.client
 import io
 import json
 import os
 import random
 import signal
 import sqlite3
+import ssl
 import subprocess
 import tarfile
 import time
@@ -13,6 +15,7 @@ import time
 import pytest
 from lab import SM, VENV
 from oci_image import layer, programs, write_layout
+from page import page_call
 from process import children_of, wait_until
 from slurm_cluster import Cluster
 from slurm_faults import nodes_taken
@@ -233,6 +236,18 @@ def shown_by_sm(server: SmServer, job: str) -> dict:
     return json.loads(done.stdout)
 
 
+def machine_view(server) -> dict:
+    """What the page's view of the machine shows."""
+    trusted = ssl.create_default_context(cafile=str(server.data.parent / "ca.pem"))
+
+    def call(name: str, given: dict, cookie: str = "") -> tuple[dict, str]:
+        made = http.client.HTTPSConnection(LOGIN, server.port, timeout=30, context=trusted)
+        return page_call(made, name, given, cookie)
+
+    keys = {"id": server.keys["AWS_ACCESS_KEY_ID"], "secret": server.keys["AWS_SECRET_ACCESS_KEY"]}
+    return call("machine", {}, call("login", keys)[1])[0]
+
+
 def test_stop_training_job_stops_hosts_and_frees_nodes(server):
     job = Job(server, USES.replace("LAST", "2000"), hosts=2)
 
@@ -250,6 +265,12 @@ def test_stop_training_job_stops_hosts_and_frees_nodes(server):
     number, nodes = row.split()
     slurm = shown_by_sm(server, job.name)["MusterSlurm"]
     assert (slurm["JobId"], slurm["Nodes"]) == (number, nodes)
+    view = machine_view(server)
+    assert [each["slurm"] for each in view["runs"] if each["job"] == job.name] == [slurm]
+    shown = {each["Name"]: each for each in view["nodes"]["Nodes"]}
+    assert sorted(shown) == ["node1", "node2", "node3"] and view["nodes"]["Count"] == 3
+    assert all(each["Cpus"] > 0 and each["MemoryMiB"] > 0 for each in shown.values()), shown
+    assert sum(each["Count"] for each in view["nodes"]["States"]) == 3
     job.api.stop_training_job(TrainingJobName=job.name)
     told = job.at_end()
     assert told["TrainingJobStatus"] == "Stopped"

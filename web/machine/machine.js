@@ -45,15 +45,15 @@ function Cards({ runs, all, states }) {
         [each.number, jobLink(each.job), each.host, `${Math.round(each.percent)}%`, ...cardCells(each.bytes, each.state)])} />`}</section>`;
 }
 
-function Jobs({ title, rows, count, none, columns, cells }) {
-  return html`<section class="card"><h2>${title} <span class="quiet">${count}</span></h2>${rows.length === 0
+function Rows({ title, rows, count, none, columns, cells, children }) {
+  return html`<section class="card"><h2>${title} <span class="quiet">${count}</span></h2>${children}${rows.length === 0
     ? html`<p class="quiet">${none}</p>` : html`<${Table} title=${title} columns=${columns} rows=${rows.map(cells)} />`}
     ${count > rows.length && html`<p class="note">Showing the first ${rows.length}.</p>`}</section>`;
 }
 
 const jobLink = (name) => html`<${Link} to=${jobPath(name)}>${name}<//>`;
 
-/** The columns of running jobs, and the cells of one. On a cluster, only what they requested is known here. */
+/** The columns of running jobs, and the cells of one. On a cluster, only their places and what they requested are known here. */
 const RUNNING = ["Job", "Owner", "Since", "CPUs", "Memory", "GPUs", "Disk"];
 const owner = (key) => html`<code>${key}</code>${key === visit.peek()?.key && " (you)"}`;
 const runningCells = (each) => [
@@ -61,9 +61,21 @@ const runningCells = (each) => [
   ...["cpu", "memory"].map((name) => useText(name, each.used?.[name], each.needs[name])),
   each.needs.gpu ? (each.used?.gpus || []).map(([number]) => number).join(", ") || `${each.needs.gpu} reserved` : "–",
   each.disk === undefined ? html`<span class="quiet">not measured</span>` : sizeText(each.disk)];
-const SUBMITTED = ["Job", "Owner", "Since", "Resources"];
+const SUBMITTED = ["Job", "Owner", "Since", "Slurm job", "Nodes", "Resources"];
 const submittedCells = (each) => [
-  jobLink(each.job), owner(each.key), html`<${When} seconds=${each.since / 1000} />`, needsText(each.needs)];
+  jobLink(each.job), owner(each.key), html`<${When} seconds=${each.since / 1000} />`, each.slurm?.JobId || "–",
+  each.slurm?.Nodes || (each.slurm?.Reason ? `waiting: ${each.slurm.Reason}` : "–"), needsText(each.needs) || "–"];
+
+/** The nodes of a cluster. Memory is in MiB. */
+const NODE_COLUMNS = ["Node", "State", "CPUs", "Memory", "GPUs", "Partitions"];
+const nodeCells = (each) => [
+  each.Name, each.Text, each.Cpus, sizeText(each.MemoryMiB * 2 ** 20), each.Gpus || "–", each.Partitions.join(", ")];
+
+function Nodes({ nodes }) {
+  if (nodes.Error) return html`<section class="card"><h2>Nodes</h2><p class="note">The cluster's nodes are unknown: ${nodes.Error}</p></section>`;
+  return html`<${Rows} title="Nodes" rows=${nodes.Nodes} count=${nodes.Count} none="The cluster has no nodes." columns=${NODE_COLUMNS} cells=${nodeCells}>
+    ${nodes.States.length > 1 && html`<p>${nodes.States.map((each) => `${each.Count} ${each.Text}`).join("; ")}</p>`}<//>`;
+}
 
 export function Machine() {
   useEffect(() => void (document.title = "Machine · muster"), []);
@@ -72,13 +84,13 @@ export function Machine() {
   const isElsewhere = value?.elsewhere;
   return html`<h1>Machine</h1>
     <${Trouble} error=${error} />
-    ${isElsewhere && html`<p class="note">Slurm schedules this server's jobs. To see the cluster's nodes and queue, run <code>sm nodes</code>
-      ${" "}and <code>sm queue</code> on a machine where sbatch works. Jobs submitted to Slurm are listed below.</p>`}
-    ${value && html`<${Resources} view=${value} />
+    ${isElsewhere && html`<p class="note">Slurm schedules this server's jobs. To see the jobs of all users, run <code>sm queue</code>
+      ${" "}on a machine where sbatch works.</p>`}
+    ${value && html`${value.nodes && html`<${Nodes} nodes=${value.nodes} />`}<${Resources} view=${value} />
       <${Cards} runs=${value.runs} states=${value.states} all=${value.resources.find((each) => each.name === "gpu")} />
-      <${Jobs} title=${isElsewhere ? "Submitted to Slurm" : "Running"} rows=${value.runs} count=${value.run_count}
+      <${Rows} title=${isElsewhere ? "Submitted to Slurm" : "Running"} rows=${value.runs} count=${value.run_count}
         none="No running jobs." columns=${isElsewhere ? SUBMITTED : RUNNING} cells=${isElsewhere ? submittedCells : runningCells} />
-      <${Jobs} title="Waiting" rows=${value.waits} count=${value.wait_count} none="No waiting jobs."
+      <${Rows} title="Waiting" rows=${value.waits} count=${value.wait_count} none="No waiting jobs."
         columns=${["Job", "Position", "Resources", "Reason"]}
         cells=${(each, i) => [jobLink(each.job), i + 1, needsText(each.needs), each.why]} />`}`;
 }

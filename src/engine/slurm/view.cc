@@ -1,6 +1,8 @@
 #include "engine/slurm/view.h"
 
 #include <algorithm>
+#include <functional>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "base/table.h"
@@ -146,6 +148,22 @@ Json nodes_json(const std::vector<Node>& nodes, const Remarks& health) {
     if (known != health.end()) all.back()["Preflight"] = to_utf8(known->second);
   }
   return Json{{"Nodes", std::move(all)}};
+}
+
+Json nodes_page(std::vector<Node> nodes, std::size_t most) {
+  std::map<std::string, int> counts;
+  for (const Node& node : nodes) ++counts[to_utf8(node_words(node.state))];
+  std::vector<std::pair<std::string, int>> states(counts.begin(), counts.end());
+  std::ranges::stable_sort(states, std::greater(), &std::pair<std::string, int>::second);
+  Json list = Json::array();
+  for (const auto& [text, count] : states) list.push_back({{"Text", text}, {"Count", count}});
+  const std::size_t all = nodes.size();
+  std::ranges::stable_partition(nodes, [](const Node& node) { return !node.reason.empty(); });
+  nodes.resize(std::min(all, most));
+  Json page = nodes_json(nodes);
+  page["Count"] = all;
+  page["States"] = std::move(list);
+  return page;
 }
 
 }  // namespace muster::slurm

@@ -33,4 +33,8 @@ std::string nodes_table(const std::vector<Node>& nodes, const Remarks& health = 
 /// the last where there is one.
 Json nodes_json(const std::vector<Node>& nodes, const Remarks& health = {});
 
+/// At most `most` nodes, those with a reason first, for a page: {"Nodes": as nodes_json(), "Count":
+/// all of them, "States": [{"Text", "Count"}], the most frequent first}.
+Json nodes_page(std::vector<Node> nodes, std::size_t most);
+
 }  // namespace muster::slurm

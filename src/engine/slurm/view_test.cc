@@ -101,5 +101,21 @@ TEST_CASE("nodes are listed with their resources, and the reason why one takes n
   CHECK_FALSE(nodes_json(two, health)["Nodes"][0].contains("Preflight"));
 }
 
+TEST_CASE("a page shows the nodes that take no jobs first, and counts those it leaves out") {
+  std::vector<Node> nodes;
+  for (int i = 1; i <= 4; ++i)
+    nodes.push_back({.name = "node" + std::to_string(i), .state = "idle"});
+  nodes[2].state = "down";
+  nodes[2].reason = "disk full";
+  const Json page = nodes_page(nodes, 2);
+  REQUIRE(page["Nodes"].size() == 2);
+  CHECK(page["Nodes"][0]["Name"] == "node3");
+  CHECK(page["Nodes"][1]["Name"] == "node1");
+  CHECK(page["Count"] == 4);
+  CHECK(page["States"] ==
+        Json::parse(R"([{"Text": "free", "Count": 3}, {"Text": "down", "Count": 1}])"));
+  CHECK(nodes_page({}, 2)["Count"] == 0);
+}
+
 }  // namespace
 }  // namespace muster::slurm

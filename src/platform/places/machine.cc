@@ -9,11 +9,13 @@
 #include "base/process/private_folders.h"
 #include "base/process/rootless.h"
 #include "base/text.h"
+#include "engine/cluster/kept_nodes.h"
 #include "engine/cluster/slurm_engine.h"
 #include "engine/cluster/sweep_slurm.h"
 #include "engine/local/local_engine.h"
 #include "engine/local/outside_check.h"
 #include "engine/local/stewards.h"
+#include "engine/slurm/view.h"
 #include "os/devices/find.h"
 #include "os/devices/kernel_log.h"
 #include "os/supervise/programs.h"
@@ -126,8 +128,10 @@ Machine::Machine(loop::Loop& loop, const Env& env, const Options& options)
       image_state_(options.image_state.empty() ? state_folder(env) : options.image_state),
       programs_(std::make_unique<supervise::Programs>(loop)),
       engine_(std::make_unique<local::LocalEngine>(*programs_, local_options(env, options))) {
-  if (options.slurm)
-    cluster_ = std::make_unique<cluster::SlurmEngine>(*programs_, slurm_options(env, options));
+  if (!options.slurm) return;
+  cluster_ = std::make_unique<cluster::SlurmEngine>(*programs_, slurm_options(env, options));
+  nodes_ = std::make_unique<cluster::KeptNodes>(
+      loop, [this] { return cluster_->slurm().nodes(""); }, cluster::KeptNodes::Times());
 }
 
 Machine::~Machine() = default;
@@ -178,6 +182,13 @@ Json Machine::in_slurm(const std::string& job) const {
               {"Nodes", to_utf8(in->nodes)},
               {"Reason", to_utf8(in->reason)},
               {"EarlierJobIds", in->earlier}};
+}
+
+loop::Task<Json> Machine::nodes(std::size_t most) {
+  if (!nodes_) co_return Json();
+  const auto nodes = co_await nodes_->read();
+  if (!nodes) co_return Json{{"Error", to_utf8(nodes.error().text)}};
+  co_return slurm::nodes_page(**nodes, most);
 }
 
 loop::Task<Result<platform::Interpreter>> Machine::interpreter(std::string python) {

@@ -17,8 +17,9 @@
 #include "platform/places/slurm_cluster.h"
 
 namespace muster::cluster {
+class KeptNodes;
 class SlurmEngine;
-}
+}  // namespace muster::cluster
 
 namespace muster::local {
 class LocalEngine;
@@ -72,6 +73,9 @@ class Machine {
   void clear_halves();
   /// MusterSlurm of the job's description (docs/protocols/job-record.md); null: it is not on Slurm.
   Json in_slurm(const std::string& job) const;
+  /// The cluster's nodes, as slurm::nodes_page() of `most`, up to 30 s old; {"Error": TEXT} if they
+  /// are unknown; null: jobs do not run on a cluster.
+  loop::Task<Json> nodes(std::size_t most);
 
  private:
   Env env_;
@@ -80,6 +84,7 @@ class Machine {
   std::unique_ptr<supervise::Programs> programs_;
   std::unique_ptr<local::LocalEngine> engine_;
   std::unique_ptr<cluster::SlurmEngine> cluster_;  ///< In its place, where there is one.
+  std::unique_ptr<cluster::KeptNodes> nodes_;      ///< The cluster's nodes.
 };
 
 /// See engine/local/outside_check.h.

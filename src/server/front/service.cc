@@ -61,7 +61,11 @@ Result<Json> Service::job_counts() const {
 }
 
 Json Service::machine() const {
-  return machine_view(runner_.queue(), now_(), runner_.schedules_elsewhere());
+  Json view = machine_view(runner_.queue(), now_(), runner_.schedules_elsewhere());
+  for (Json& run : view.at("runs"))
+    if (Json slurm = runner_.in_slurm(run.at("job").get<std::string>()); !slurm.is_null())
+      run["slurm"] = std::move(slurm);
+  return view;
 }
 
 loop::Task<api::Answer> Service::operate(api::Request request) {

@@ -35,7 +35,8 @@ class Service {
   loop::Task<api::Answer> operate(api::Request request);
   // Queries of the web page; on the main loop.
   Result<Json> job_counts() const;  ///< By status.
-  Json machine() const;             ///< As machine_view().
+  /// As machine_view(). A run that is on a cluster has "slurm", as Jobs::in_slurm().
+  Json machine() const;
   Result<WebLog> web_log(const std::string& name);
   /// All networks that jobs can use at this moment: those of the config and of stacks.
   const vpc::Networks& networks() const { return stacks_.networks(); }

@@ -49,7 +49,8 @@ struct WebState {
   std::function<Result<Json>()> counts;
   /// Changes with every change of any job.
   std::function<std::uint64_t()> revision;
-  std::function<Json()> machine;                                        ///< As machine_view().
+  std::function<Json()> machine;            ///< As Service::machine().
+  std::function<loop::Task<Json>()> nodes;  ///< As places::Machine::nodes().
   std::function<Result<std::string>(const std::string& job)> last_run;  ///< As Store::last_run().
   UserKeys* keys = nullptr;                                             ///< Outlives the page.
   /// Error: `not_found`.

@@ -89,9 +89,10 @@ void measure_disk(const std::string& store, Json& view) {
 
 }  // namespace
 
-/// As machine_view(). Each run has "used", as use_of(), and "disk", the bytes of its volumes, if
-/// these are known. Jobs of this machine: "machine" and "available", as measure_machine().
-/// {"disk": {"free", "total"}}: bytes where the data folder is, free for the server itself.
+/// As WebState::machine. Each run has "used", as use_of(), and "disk", the bytes of its volumes, if
+/// these are known. Jobs of this machine: "machine" and "available", as measure_machine(). Jobs of
+/// a cluster: "nodes", as WebState::nodes. {"disk": {"free", "total"}}: bytes where the data folder
+/// is, free for the server itself.
 Task<Result<Json, aws::Refusal>> WebServer::machine(Call& call) {
   using Seen = std::pair<Json, std::vector<WebLog>>;
   std::function<Task<Seen>()> look = [this]() -> Task<Seen> {
@@ -99,6 +100,8 @@ Task<Result<Json, aws::Refusal>> WebServer::machine(Call& call) {
     for (const Json& run : seen.first.at("runs"))
       seen.second.push_back(
           options_.state.log(run.at("job").get<std::string>()).value_or(WebLog{}));
+    Json nodes = co_await options_.state.nodes();
+    if (!nodes.is_null()) seen.first["nodes"] = std::move(nodes);
     co_return seen;
   };
   auto [view, logs] = co_await loop::run_on(call.exchange.loop(), options_.calls, std::move(look));

@@ -1,0 +1,96 @@
+#include "engine/cluster/kept_nodes.h"
+
+#include <doctest/doctest.h>
+
+#include "net/loop/testing.h"
+
+namespace muster::cluster {
+namespace {
+
+using namespace std::chrono_literals;
+using loop::Task;
+
+/// A cluster with one node, which answers when the test lets it.
+struct Cluster {
+  explicit Cluster(loop::Loop& loop) : allowed(loop) {}
+  KeptNodes::Ask ask() {
+    return [this]() -> Task<Result<KeptNodes::Nodes>> {
+      ++asked;
+      while (is_held) co_await allowed.wait();
+      if (is_down) co_return fail(Errc::system, "Slurm is down");
+      co_return KeptNodes::Nodes{{.name = "node" + std::to_string(asked)}};
+    };
+  }
+  void answer() {
+    is_held = false;
+    allowed.notify();
+  }
+
+  int asked = 0;
+  bool is_held = false;
+  bool is_down = false;
+  loop::Event allowed;
+};
+
+TEST_CASE("kept nodes: Slurm is asked once for all who ask within the hold time") {
+  loop::Loop loop;
+  Cluster cluster(loop);
+  KeptNodes nodes(loop, cluster.ask(), {.hold = 1h, .wait = 1h});
+  loop::Tasks tasks(loop);
+  std::vector<std::string> names;
+  cluster.is_held = true;
+  const auto viewer = [&]() -> Task<> {
+    const auto seen = co_await nodes.read();
+    REQUIRE(seen);
+    names.push_back((*seen)->at(0).name);
+  };
+  const auto test = [&]() -> Task<> {
+    tasks.start(viewer());
+    tasks.start(viewer());
+    CHECK_FALSE(co_await tasks.join_until(Clock::now() + 20ms));
+    cluster.answer();
+    co_await tasks.join();
+    co_await viewer();
+  };
+  loop::run_task(loop, test());
+  CHECK(names == std::vector<std::string>(3, "node1"));
+  CHECK(cluster.asked == 1);
+}
+
+TEST_CASE("kept nodes: Slurm is asked again later, and after an error") {
+  loop::Loop loop;
+  Cluster cluster(loop);
+  KeptNodes nodes(loop, cluster.ask(), {.hold = 0s, .wait = 1h});
+  cluster.is_down = true;
+  const auto test = [&]() -> Task<> {
+    const auto down = co_await nodes.read();
+    REQUIRE_FALSE(down);
+    CHECK(down.error().text == "Slurm is down");
+    cluster.is_down = false;
+    const auto up = co_await nodes.read();
+    REQUIRE(up);
+    CHECK((*up)->at(0).name == "node2");
+  };
+  loop::run_task(loop, test());
+}
+
+TEST_CASE("kept nodes: nobody waits long for Slurm, and its late answer is kept") {
+  loop::Loop loop;
+  Cluster cluster(loop);
+  KeptNodes nodes(loop, cluster.ask(), {.hold = 1h, .wait = 10ms});
+  cluster.is_held = true;
+  const auto test = [&]() -> Task<> {
+    const auto late = co_await nodes.read();
+    REQUIRE_FALSE(late);
+    CHECK(late.error().code == Errc::timeout);
+    cluster.answer();
+    const auto seen = co_await nodes.read();
+    REQUIRE(seen);
+    CHECK((*seen)->at(0).name == "node1");
+  };
+  loop::run_task(loop, test());
+  CHECK(cluster.asked == 1);
+}
+
+}  // namespace
+}  // namespace muster::cluster
