@@ -39,7 +39,7 @@ Error name_in_use(const std::string& folder, const std::string& name) {
         "a job named " + name + " is already running on this machine; choose another --name");
   return fail(Errc::invalid_input,
               "an earlier job named " + name + " left " + folder +
-                  " behind; choose another --name, or remove it with `sm clean --all`");
+                  " behind; choose another --name, or remove this folder with `sm clean --all`");
 }
 
 }  // namespace

@@ -136,7 +136,7 @@ Result<std::variant<Manifest, Index>> either(const Json& json) {
   }
   if (!type.empty() && type != oci_manifest && type != docker_manifest)
     return invalid_manifest("mediaType " + cited(type) +
-                            ": expected an OCI image or a Docker image of schema 2");
+                            ": expected an OCI image or a Docker schema 2 image");
   return std::variant<Manifest, Index>(TRY(image_from(json)));
 }
 
@@ -145,7 +145,7 @@ Result<ImageConfig> read_config(const Json& json) {
   config.platform = TRY(platform_from(json));
   const Json* rootfs = member(json, "rootfs");
   if (rootfs == nullptr || !rootfs->is_object())
-    return invalid_manifest("expected rootfs with its diff_ids");
+    return invalid_manifest("expected rootfs with diff_ids");
   config.diff_ids = TRY(texts_member(*rootfs, "diff_ids"));
   for (const std::string& id : config.diff_ids)
     if (!is_digest(id))
@@ -209,7 +209,8 @@ Result<Descriptor> choose(const Index& index, const Platform& platform) {
   if (index.entries.size() == 1 && !index.entries[0].platform) return index.entries[0].manifest;
   return fail(Errc::not_found,
               "there is no image for " + platform_text(platform) +
-                  "; the available platforms are: " + (there.empty() ? "none" : join(there, ", ")));
+                  (there.empty() ? "; no other platform is available"
+                                 : "; the available platforms are: " + join(there, ", ")));
 }
 
 Result<ImageConfig> config_from(std::string_view bytes) {

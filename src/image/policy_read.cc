@@ -40,7 +40,7 @@ Result<void> check_members(const Json& json, const std::string& where,
 Result<std::string> text_at(const Json& json, const char* name, const std::string& where) {
   const auto member = json.find(name);
   if (member == json.end() || !member->is_string() || member->get<std::string>().empty())
-    return expected(where, std::string("a string as its ") + name);
+    return expected(where, std::string(name) + " to be a string");
   return member->get<std::string>();
 }
 
@@ -76,7 +76,7 @@ Result<std::string> prefix_at(const Json& json, const char* name, const std::str
   std::string prefix = TRY(text_at(json, name, where));
   const Result<Reference> below = reference_from(prefix + "/a");
   if (!below || below->registry + "/" + below->repository != prefix + "/a")
-    return expected(where, std::string("a registry, or a path in one, as its ") + name);
+    return expected(where, std::string(name) + " to be a registry or a path in a registry");
   return with_plain_registry(prefix);
 }
 
@@ -89,9 +89,8 @@ Result<std::string> name_at(const Json& json, const char* name, bool whole,
   const std::string repository =
       plain ? reference->registry + "/" + reference->repository : std::string();
   if (!plain || (whole ? to_text(*reference) : repository) != text)
-    return expected(where,
-                    std::string(whole ? "registry.lab/team/box:v1" : "registry.lab/team/box") +
-                        " as its " + name);
+    return expected(where, std::string(name) + " to be a name like " +
+                               (whole ? "registry.lab/team/box:v1" : "registry.lab/team/box"));
   return text;
 }
 
@@ -103,7 +102,7 @@ Result<SignedIdentity> identity_from(const Json& json, const std::string& where)
   if (found == rules.end()) {
     std::vector<std::string> names;
     for (const RuleName& each : rules) names.emplace_back(each.name);
-    return expected(where, "one of " + join(names, ", ") + " as its type, got " + quoted(type));
+    return expected(where, "type to be one of " + join(names, ", ") + ", got " + quoted(type));
   }
   SignedIdentity identity{.rule = found->rule};
   switch (identity.rule) {
@@ -135,13 +134,13 @@ Result<Requirement> sigstore_from(const Json& json, const std::string& where,
   std::string pem;
   if (json.contains("keyPath")) {
     made.key_file = TRY(text_at(json, "keyPath", where));
-    if (!made.key_file.starts_with('/')) return expected(where, "an absolute path as its keyPath");
+    if (!made.key_file.starts_with('/')) return expected(where, "keyPath to be an absolute path");
     pem = TRY(read_key(made.key_file));
   } else {
     made.key_file = "keyData";
     const std::string packed = TRY(text_at(json, "keyData", where));
     std::optional<std::string> plain = from_base64(packed);
-    if (!plain) return expected(where, "base64 as its keyData");
+    if (!plain) return expected(where, "keyData to be base64-encoded");
     pem = *std::move(plain);
   }
   Result<PublicKey> key = PublicKey::from_pem(pem);
@@ -159,8 +158,8 @@ Result<Requirement> requirement_from(const Json& json, const std::string& where,
   const std::string type = TRY(text_at(json, "type", where));
   if (type == "sigstoreSigned") return sigstore_from(json, where, read_key);
   if (type != "insecureAcceptAnything" && type != "reject")
-    return expected(where, "insecureAcceptAnything, reject or sigstoreSigned as its type, got " +
-                               quoted(type) + ", which muster does not check");
+    return expected(where, "type to be insecureAcceptAnything, reject or sigstoreSigned, got " +
+                               quoted(type) + "; muster does not support other types");
   TRY(check_members(json, where, {"type"}));
   Requirement made;
   if (type == "insecureAcceptAnything") made.type = Requirement::Type::accept;
@@ -186,7 +185,7 @@ Result<Policy> policy_from(std::string_view text, const ReadKey& read_key) {
     return fail(Errc::invalid_input, quoted(*twice) + " appears twice in one object");
   TRY(check_members(json, "the policy", {"default", "transports"}));
   if (!json.contains("default"))
-    return fail(Errc::invalid_input, "the policy: expected a list of requirements as its default");
+    return fail(Errc::invalid_input, "the policy: expected a list of requirements in \"default\"");
   Policy policy;
   policy.otherwise = TRY(requirements_from(json["default"], "default", read_key));
   const auto given = json.find("transports");

@@ -68,14 +68,14 @@ Error refused(const std::string& text) {
 
 Result<void> check_inside(const std::string& path) {
   if (!path.starts_with('/')) return refused(path + ": the path in hosts must start with /");
-  if (path == "/") return refused("/: hosts have their own root; choose a folder below it");
+  if (path == "/") return refused("/: hosts have their own root folder; choose a folder below /");
   if (has_dots(path))
     return refused(path + ": the path in hosts must not have empty parts, . or ..");
   if (const std::string_view own = own_of_hosts(path); !own.empty())
     return refused(path + ": hosts have their own " + std::string(own) +
                    "; choose another path in hosts: PATH:/data");
   if (path == "/tmp")
-    return refused(path + ": hosts have their own /tmp; choose a folder in it, or another path");
+    return refused(path + ": hosts have their own /tmp; choose a folder in /tmp, or another path");
   return {};
 }
 
@@ -93,23 +93,25 @@ Result<void> check_inside(const std::vector<BoundPath>& bound) {
 Result<void> check_outside(const BoundPath& bound, const Surroundings& machine) {
   const std::string& path = bound.outside;
   if (std::find(wide_places.begin(), wide_places.end(), path) != wide_places.end())
-    return refused(path + ": contains far more than a job needs; choose a folder in it");
+    return refused(path + ": contains far more than a job needs; choose a subfolder");
   for (const std::string_view kernel : kernel_places)
     if (is_in(path, kernel)) return refused(path + ": the machine's own files cannot be bound");
   for (const std::string& own : machine.private_folders) {
     if (is_in(path, own)) return refused(path + ": is inside muster's folder " + own);
     if (bound.writable && is_in(own, path))
-      return refused(path + ": contains muster's folder " + own + "; it can only be bound as :ro");
+      return refused(path + ": contains muster's folder " + own +
+                     ", so it can be bound only as :ro");
   }
   for (const MountPoint& mount : machine.mounts)
     if (is_in(mount.path, path) &&
         std::find(kernel_types.begin(), kernel_types.end(), mount.type) != kernel_types.end())
-      return refused(path + ": the kernel's files (" + mount.type + ") are mounted at " +
-                     mount.path);
+      return refused(path + ": cannot be bound, because kernel files (" + mount.type +
+                     ") are mounted at " + mount.path);
   for (const std::string& socket : machine.sockets)
     if (is_in(socket, path))
-      return refused(path + ": a program on the machine listens on " + socket +
-                     "; a job could connect to it");
+      return refused(
+          path + ": cannot be bound, because a job could connect to the program that listens on " +
+          socket);
   return {};
 }
 

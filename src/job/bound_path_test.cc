@@ -102,7 +102,7 @@ TEST_CASE("bound path: of the machine no more than was meant is shown") {
       {"/run/user/1000", "machine's own files"},
       {"/var/lib/muster", "is inside muster's folder /var/lib/muster"},
       {"/srv/state/jobs/x", "is inside muster's folder /srv/state"},
-      {"/srv/jail", "the kernel's files (proc) are mounted at /srv/jail/proc"},
+      {"/srv/jail", "because kernel files (proc) are mounted at /srv/jail/proc"},
       {"/srv/db", "listens on /srv/db/mysql.sock"},
       {"/srv/db/mysql.sock", "listens on /srv/db/mysql.sock"},
   };

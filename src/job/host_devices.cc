@@ -67,7 +67,7 @@ Result<void> check(const HostDevices& devices) {
   }
   for (const auto& [name, value] : devices.environment) {
     if (name.empty() || name.find('=') != std::string::npos)
-      return expected("devices.environment", "names of variables");
+      return expected("devices.environment", "variable names");
     TRY(check_text("devices.environment", name));
     TRY(check_text("devices.environment", value));
   }

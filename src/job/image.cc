@@ -62,17 +62,17 @@ Result<void> check_tool(const Image& image) {
   if (image.name.size() > tool_name_bytes_max ||
       !std::all_of(image.name.begin(), image.name.end(), is_printable) ||
       (!image.name.starts_with('/') && !begins_with_scheme(image.name, image.tool)))
-    return expected(field("Name"),
-                    std::string("an absolute path on the nodes or ") +
-                        (image.tool == "enroot" ? "docker://NAME" : "docker://NAME, oras://NAME") +
-                        " (for " + image.tool + "), without spaces");
+    return expected(field("Name"), std::string("an absolute path on the nodes") +
+                                       (image.tool == "enroot" ? " or docker://NAME"
+                                                               : ", docker://NAME or oras://NAME") +
+                                       ", without spaces, if Tool is " + image.tool);
   if (!image.layers.empty()) return expected(field("Layers"), "no layers if Tool is set");
   return {};
 }
 
 Error no_such(const char* what, const std::string& name) {
   return fail(Errc::not_found, "the image's USER names the " + std::string(what) + " \"" +
-                                   to_utf8(name) + "\", which the image does not have");
+                                   to_utf8(name) + "\", which does not exist in the image");
 }
 
 }  // namespace

@@ -112,7 +112,7 @@ Result<void> check_groups(const Spec& spec) {
     hosts += group.count;
   }
   if (!spec.groups.empty() && hosts != spec.instance_count)
-    return expected(field, "as many hosts as InstanceCount");
+    return expected(field, "groups with InstanceCount hosts in total");
   for (const InputChannel& channel : spec.input) TRY(check_channel(spec, channel));
   return {};
 }

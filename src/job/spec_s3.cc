@@ -95,8 +95,9 @@ Result<void> check_outputs(const Spec& spec) {
   TRY(check_url("CheckpointConfig.S3Uri", spec.checkpoint_url, true));
   TRY(check_path("CheckpointConfig.LocalPath", spec.checkpoint_path, false));
   if (has_dots(spec.checkpoint_path) || is_taken(spec.checkpoint_path))
-    return expected("CheckpointConfig.LocalPath",
-                    "a separate folder, without . and .., got " + spec.checkpoint_path);
+    return expected(
+        "CheckpointConfig.LocalPath",
+        "a folder that muster does not use itself, without . and .., got " + spec.checkpoint_path);
   TRY(check_path("Muster.Checkpoints.Folder", spec.checkpoint_folder, true));
   if (!spec.checkpoint_url.empty() && !spec.checkpoint_folder.empty())
     return expected("Muster.Checkpoints.Folder", "a folder or CheckpointConfig, not both");

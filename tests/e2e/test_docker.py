@@ -196,7 +196,7 @@ def test_what_keeps_an_engines_image_away_is_said(engine, tmp_path):
     assert "docker-daemon:docker.io/library/none:latest: image not found; docker" in none
     nowhere = {"DOCKER_HOST": f"unix://{tmp_path}/none.sock"}
     away = sm(None, tmp_path, "fit", "--image", "docker-daemon:box", code=3, **nowhere)
-    assert f"no Docker engine responds at 'unix://{tmp_path}/none.sock'; start it, or" in away
+    assert f"no Docker engine responds at 'unix://{tmp_path}/none.sock'; start the engine" in away
     without = sm(None, tmp_path, "image", "import", "docker-daemon:box", code=2, PATH="/nowhere")
     assert "skopeo is not installed, but muster requires it" in without
     assert "to copy images from engines: run apt install skopeo" in without

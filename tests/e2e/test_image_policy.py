@@ -215,7 +215,7 @@ def test_a_policy_that_is_not_understood_stops_everything(tmp_path):
     path = tmp_path / "policy.json"
     signed_by = {"type": "signedBy", "keyType": "GPGKeys", "keyPath": "/k"}
     path.write_text(json.dumps({"default": [signed_by]}))
-    why = '"signedBy", which muster does not check'
+    why = '"signedBy"; muster does not support other types'
     assert is_refused(sm(tmp_path, "image", "pull", "reg.lab/box", "--policy", path), why)
     (tmp_path / "server.json").write_text(json.dumps({"jobs": {"image_policy": str(path)}}))
     done = sm(tmp_path, "server", "--config", "server.json", "--check")

@@ -185,7 +185,7 @@ def test_small_images_take_little(images, tmp_path):
     deep = layer({"a/" * 60_000 + ".wh.x": b""})
     write_layout(tmp_path / "deep", [deep])
     err = images.run("import", f"oci:{tmp_path}/deep:v1", code=2).stderr
-    assert "has a path of 120005 bytes; the limits are 4095 bytes and 256 parts" in err
+    assert "the path has 120005 bytes; the limits are 4095 bytes and 256 parts" in err
     (tmp_path / "src").mkdir()
     with open(tmp_path / "src/hole", "wb") as hole:
         hole.truncate(1 << 40)
@@ -213,7 +213,7 @@ def test_a_full_disk(images, tmp_path):
     try:
         write_layout(tmp_path / "box", big_layers())
         err = images.run("import", f"oci:{tmp_path}/box:v1", code=2).stderr
-        assert "bytes on the disk (at most 3/4 of its free space)" in err
+        assert "bytes on the disk (at most 3/4 of the disk's free space)" in err
         assert images.run("ls").stdout == "no images\n"
         assert images.layers() == []
     finally:

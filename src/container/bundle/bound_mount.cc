@@ -82,7 +82,8 @@ Result<std::string> mount_bound(const job::BoundPath& bound, const std::string& 
   if (!S_ISDIR(status.st_mode) && !S_ISREG(status.st_mode))
     return fail(Errc::invalid_input, bound.outside + ": neither a folder nor a file");
   if (bound.writable && (status.st_uid != bound.user || status.st_gid != bound.group))
-    return fail(Errc::invalid_input, bound.outside + ": now belongs to another user");
+    return fail(Errc::invalid_input,
+                bound.outside + ": the owner changed after muster checked this path");
 
   std::string note;
   Result<Fd> tree = bound.writable ? writable_tree(source, bound, ids)

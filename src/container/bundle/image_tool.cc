@@ -11,8 +11,9 @@ bool is_path(const job::Image& image) {
 Result<void> check_shown(const ToolPlace& place) {
   for (const std::string& path : place.shown)
     if (path.find_first_of(":, \t\n\\\"") != std::string::npos)
-      return fail(Errc::unsupported,
-                  path + ": the path contains characters that image tools cannot mount");
+      return fail(Errc::unsupported, path +
+                                         ": image tools cannot mount a path that contains white "
+                                         "space, ':', ',', a quote or a backslash");
   return {};
 }
 

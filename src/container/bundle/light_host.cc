@@ -254,7 +254,7 @@ Result<bool> enter_light_mounts() {
   const Result<void> entered = ordinary ? enter_own_namespaces() : enter_own_mounts();
   if (entered) return ordinary;
   return fail(Errc::denied,
-              "a light host requires its own mounts, which this machine does not allow (" +
+              "a light host requires its own mount namespace, which this machine does not allow (" +
                   entered.error().text + ")");
 }
 
@@ -280,7 +280,7 @@ loop::Task<Result<Process>> start_light(loop::Loop& loop, LightHost host, Contai
     if (told.pid != 0) reap(told.pid);
     if (!told.why.empty()) co_return fail(Errc::system, told.why);
     if (told.own_pids || !own_pids)
-      co_return fail(Errc::system, "a light host was killed before it was started");
+      co_return fail(Errc::system, "a light host was killed while it was being started");
   }
 }
 

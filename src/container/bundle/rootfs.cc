@@ -95,7 +95,7 @@ Result<Fd> clone_mount(const std::string& source, const IdMap& ids, std::uint64_
   }
   if (change.attr_set != 0 &&
       ::mount_setattr(fd.get(), "", AT_EMPTY_PATH | below, &change, sizeof(change)) != 0)
-    return fail_errno("cannot translate the owners of " + source);
+    return fail_errno("cannot map the owners of the files in " + source);
   return fd;
 }
 

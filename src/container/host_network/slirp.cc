@@ -93,7 +93,7 @@ Result<Fd> start_slirp(const Fd& inner, const Env& env) {
   Pipe life = TRY(make_pipe());
   const Fd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
   const Fd complaints(::memfd_create("complaints", MFD_CLOEXEC));
-  if (!null || !complaints) return fail_errno("slirp4netns: cannot open its output");
+  if (!null || !complaints) return fail_errno("cannot open a file for the output of slirp4netns");
   const supervise::Stdio stdio{null.get(),
                                null.get(),
                                complaints.get(),

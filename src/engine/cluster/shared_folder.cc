@@ -38,9 +38,11 @@ Result<void> check_way(const std::string& shared) {
     struct stat status {};
     if (::stat(path.c_str(), &status) != 0) return fail_errno("cannot open " + path.string());
     if ((status.st_mode & others_may_write) != 0 && (status.st_mode & S_ISVTX) == 0)
-      return fail(Errc::denied, path.string() +
-                                    ": other users could replace this user's folder; make it "
-                                    "sticky (chmod +t), or writable only by its owner");
+      return fail(
+          Errc::denied,
+          path.string() +
+              ": other users can write to this folder and could replace this user's subfolder; set "
+              "the sticky bit (chmod +t), or remove other users' write permission");
   }
   return {};
 }
@@ -66,7 +68,7 @@ Result<std::string> users_part(const std::string& shared) {
   if (::lstat(path.c_str(), &status) != 0) return fail_errno("cannot open " + path);
   if (!is_users_own(status))
     return fail(Errc::denied,
-                path + ": expected a folder that this user owns and no other user can change");
+                path + ": expected a folder that this user owns and that no other user can change");
   return path;
 }
 
@@ -149,7 +151,7 @@ Result<std::optional<SharedPlaces>> read_shared(const std::string& job_folder) {
   };
   if (!json || !json->is_object() || !json->value("folder", Json()).is_string() ||
       !is_file(json->value("program", Json())) || !is_file(json->value("archive", Json())))
-    return fail(Errc::protocol, path + ": not a valid note about a shared folder");
+    return fail(Errc::protocol, path + ": not a valid record of a job's shared folder");
   return std::optional<SharedPlaces>(SharedPlaces{json->at("folder").get<std::string>(),
                                                   file_from(json->at("program")),
                                                   file_from(json->at("archive"))});
@@ -160,10 +162,9 @@ Result<void> remove_shared(const std::string& job_folder) {
   if (!places || places->folder.empty()) return {};
   const fs::path folder = places->folder;
   // The note names one folder of a users_part(), whatever its other content.
-  const Error wrong =
-      fail(Errc::denied, places->folder +
-                             ": not removed: expected a job's folder in this user's part "
-                             "of a shared folder");
+  const Error wrong = fail(Errc::denied, places->folder +
+                                             ": not removed, because this is not a job's folder in "
+                                             "this user's part of a shared folder");
   if (!folder.has_filename() || folder.filename() == ".." || folder.filename() == "." ||
       !is_part_name(folder.parent_path().filename()))
     return wrong;

@@ -218,8 +218,7 @@ Result<job::NodeJob> SlurmEngine::order(const job::Spec& spec,
   order.spec.spares = submission.spares;
   if (submission.spares > 0 && site(spec).hosts == slurm::Hosts::container)
     return fail(Errc::invalid_input,
-                "hosts of a Slurm cluster cannot have spares if they are containers; use --slurm "
-                "hosts=light");
+                "container hosts of a Slurm cluster cannot have spares; use --slurm hosts=light");
   order.light = site(spec).hosts != slurm::Hosts::container;
   if (spec.image && spec.image->tool.empty()) {
     image::Documents documents = TRY(image::documents_of(spec.image->lease, spec.image->digest));

@@ -85,7 +85,7 @@ void SlurmRun::note(const std::string& host, const std::vector<job::LogLine>& li
 /// Slurm gives a job all its nodes at once.
 loop::Task<Result<void>> SlurmRun::replace(std::vector<std::string> hosts) {
   if (hosts != job_->hosts())
-    co_return fail(Errc::unsupported, "on a cluster, a job can only restart with all of its hosts");
+    co_return fail(Errc::unsupported, "on a cluster, all hosts of a job must restart together");
   co_return co_await job_->again();
 }
 

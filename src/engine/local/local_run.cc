@@ -245,9 +245,10 @@ void LocalRun::note(const std::string& host, const std::vector<job::LogLine>& li
 loop::Task<Result<void>> LocalRun::replace(std::vector<std::string> hosts) {
   if (hosts != hosts_)
     co_return fail(Errc::unsupported,
-                   "on one machine, a job can only restart with all of its hosts");
+                   "on a single machine, all hosts of a job must restart together");
   if (has_broken_card_)
-    co_return fail(Errc::unsupported, "a job does not restart on a machine whose GPU failed");
+    co_return fail(Errc::unsupported,
+                   "muster does not restart a job on a machine whose GPU failed");
   if (!state_->ours.empty() || !state_->others.empty())
     co_return fail(Errc::invalid_input, "a host of " + name() + " is still running");
   Result<void> done = take_folder();

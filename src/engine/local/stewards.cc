@@ -33,7 +33,8 @@ Result<WrittenSteward> written_steward(const std::string& host_folder) {
   const std::vector<std::string> words = split_words(text);
   const std::optional<std::int64_t> pid =
       words.size() == 2 ? parse_integer(words[0]) : std::nullopt;
-  if (!pid || *pid <= 0) return fail(Errc::protocol, path + ": expected a pid and a time");
+  if (!pid || *pid <= 0)
+    return fail(Errc::protocol, path + ": expected a process ID and a start time");
   return WrittenSteward{static_cast<pid_t>(*pid), words[1]};
 }
 

@@ -30,8 +30,8 @@ Result<void> CallCourse::call(launch::Call call, bool whole_job, TimePoint now) 
   time_.advance(now);
   if (own_)
     return fail(Errc::closed, own_->name +
-                                  " is already running on this host; a host can make only one call "
-                                  "at a time, and ranks cannot make calls");
+                                  " is already running on this host; a host can run only one "
+                                  "launcher at a time, and ranks cannot run launchers");
   launch::HostCall own{call.name, call.digest, call.data};
   own_ = std::move(call);
   parts_ = {own_->hosts.begin(), own_->hosts.end()};

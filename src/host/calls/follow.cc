@@ -147,8 +147,8 @@ void Follow::on_call_frame(const Frame& frame) {
 Result<void> Follow::call(launch::Call made, launch::CallEnd on_end, bool) {
   if (own_call_)
     return fail(Errc::closed, own_call_->name +
-                                  " is already running on this host; a host can make only one call "
-                                  "at a time, and ranks cannot make calls");
+                                  " is already running on this host; a host can run only one "
+                                  "launcher at a time, and ranks cannot run launchers");
   member_->post(type_of(Message::host_call),
                 launch::host_call_text({made.name, made.digest, made.data}));
   own_call_ = std::move(made);

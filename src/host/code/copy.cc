@@ -49,7 +49,8 @@ Result<void> copy_folder(int from, int to, const std::string& path, std::vector<
   struct stat own {};
   if (::fstat(from, &own) != 0) return fail_errno("cannot open " + path);
   if (std::ranges::find(above, identity(own)) != above.end())
-    return fail(Errc::invalid_input, path + ": a link to a folder that is being copied");
+    return fail(Errc::invalid_input,
+                path + ": this link points to a folder that is itself being copied");
   if (above.size() > depth_max)
     return fail(Errc::invalid_input,
                 path + ": more than " + std::to_string(depth_max) + " folders deep");

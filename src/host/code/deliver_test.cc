@@ -199,14 +199,16 @@ TEST_CASE("deliver: a failure is one line, and the code folder stays empty") {
         "cannot open " + folder + "/link: No such file or directory");
   std::filesystem::remove(folder + "/link");
   std::filesystem::create_symlink(".", folder + "/link");
-  CHECK(text_of(delivery.run(folder)).find(": a link to a folder that is being copied") !=
+  CHECK(text_of(delivery.run(folder))
+            .find(": this link points to a folder that is itself being copied") !=
         std::string::npos);
   std::filesystem::remove(folder + "/link");
   REQUIRE(::mkfifo((folder + "/pipe").c_str(), 0600) == 0);
   CHECK(text_of(delivery.run(folder)) == folder + "/pipe: neither a file nor a folder");
   std::filesystem::remove_all(folder);
   CHECK(text_of(delivery.run(delivery.scratch.path))
-            .find(": a link to a folder that is being copied") != std::string::npos);
+            .find(": this link points to a folder that is itself being copied") !=
+        std::string::npos);
   CHECK(packing::snapshot(delivery.code).empty());
 }
 

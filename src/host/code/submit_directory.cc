@@ -52,9 +52,11 @@ Result<Source> s3_source(const std::string& uri) {
   const std::string_view rest = std::string_view(uri).substr(5);
   const std::size_t slash = rest.find('/');
   if (slash == std::string_view::npos || slash == 0 || slash + 1 == rest.size())
-    return fail(Errc::invalid_input, uri + ": expected s3://BUCKET/KEY of a tar.gz");
+    return fail(Errc::invalid_input,
+                uri + ": expected s3://BUCKET/KEY, where KEY is a tar.gz file");
   if (rest.ends_with('/'))
-    return fail(Errc::invalid_input, uri + ": ends with '/': expected the key of one tar.gz");
+    return fail(Errc::invalid_input,
+                uri + ": ends with '/'; expected the key of a single tar.gz file");
   if (rest.ends_with(".zip")) return zip_archive(uri);
   return Source::s3_archive;
 }

@@ -12,7 +12,8 @@ void Liveness::add(const std::string& host, TimePoint now) {
 Result<void> Liveness::beat(const std::string& host, TimePoint now) {
   time_.advance(now);
   const auto found = hosts_.find(host);
-  if (found == hosts_.end()) return fail(Errc::not_found, host + " is not being watched");
+  if (found == hosts_.end())
+    return fail(Errc::not_found, "host " + host + " is not being monitored");
   found->second.heard = now;
   return {};
 }

@@ -24,7 +24,7 @@ std::uint32_t random_seed() {
 }
 
 Error no_session() {
-  return fail(Errc::closed, "there is no session with the leader");
+  return fail(Errc::closed, "this host has no session with the leader");
 }
 
 }  // namespace

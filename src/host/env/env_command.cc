@@ -39,7 +39,7 @@ Result<std::string> read_stdin() {
     if (count == 0) return text;
     text.append(buffer, static_cast<std::size_t>(count));
     if (text.size() > stdin_bytes_max)
-      return fail(Errc::invalid_input, "standard input: expected at most 64 MiB");
+      return fail(Errc::invalid_input, "standard input exceeds the limit of 64 MiB");
   }
 }
 
@@ -85,7 +85,7 @@ Result<void> check(const EnvWish& wish, int forms) {
                 "--stdin requires --properties, --to-env-vars or --to-cmd-args");
   const ClientWish& client = wish.client;
   if ((client.file && client.file->empty()) || (client.bucket && client.bucket->empty()))
-    return fail(Errc::invalid_input, "--write and --bucket: expected a value");
+    return fail(Errc::invalid_input, "--write and --bucket each require a value");
   if (wish.form != "--client" && (client.file || client.bucket || client.notebook))
     return fail(Errc::invalid_input, "--write, --bucket and --notebook require --client");
   return {};

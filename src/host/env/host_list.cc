@@ -51,7 +51,8 @@ Result<std::vector<std::string>> numbers_of(std::string_view ranges, std::string
     const std::int64_t end = *parse_integer(last);
     if (end < begin) return invalid_host_list(part, range + " is in descending order");
     if (static_cast<std::size_t>(end - begin) + numbers.size() >= host_list_max)
-      return invalid_host_list(part, "more than " + std::to_string(host_list_max) + " hosts");
+      return invalid_host_list(
+          part, "the list contains more than " + std::to_string(host_list_max) + " hosts");
     for (std::int64_t number = begin; number <= end; ++number) {
       std::string digits = std::to_string(number);
       if (digits.size() < first.size()) digits.insert(0, first.size() - digits.size(), '0');
@@ -74,7 +75,8 @@ Result<std::vector<std::string>> names_of(std::string_view part) {
     const std::vector<std::string> numbers =
         TRY(numbers_of(left.substr(open + 1, close - open - 1), part));
     if (names.size() * numbers.size() > host_list_max)
-      return invalid_host_list(part, "more than " + std::to_string(host_list_max) + " hosts");
+      return invalid_host_list(
+          part, "the list contains more than " + std::to_string(host_list_max) + " hosts");
     std::vector<std::string> longer;
     for (const std::string& name : names)
       for (const std::string& number : numbers) longer.push_back(name + number);
@@ -95,7 +97,8 @@ Result<std::vector<std::string>> expand_host_list(std::string_view text) {
     const std::vector<std::string> names = TRY(names_of(name));
     hosts.insert(hosts.end(), names.begin(), names.end());
     if (hosts.size() > host_list_max)
-      return invalid_host_list(text, "more than " + std::to_string(host_list_max) + " hosts");
+      return invalid_host_list(
+          text, "the list contains more than " + std::to_string(host_list_max) + " hosts");
   }
   return hosts;
 }

@@ -48,11 +48,12 @@ Result<JobKey> job_key(const Env& env) {
   if (!given.empty()) return JobKey{TRY(decoded("MUSTER_JOB_KEY", given)), {}};
 
   if (value_of(env, "MUSTER_JOB_KEY_FROM_NAME") != "1")
-    return fail(Errc::invalid_input,
-                "a job with several hosts requires a key: create one with `sm key job >job.key`, "
-                "and pass this file to all hosts with --key-file or MUSTER_JOB_KEY_FILE (or its 64 "
-                "hex digits in MUSTER_JOB_KEY); or set MUSTER_JOB_KEY_FROM_NAME=1 if only these "
-                "hosts can reach their network: muster then derives the key from the job's name");
+    return fail(
+        Errc::invalid_input,
+        "a job with several hosts requires a key: create one with `sm key job >job.key`, "
+        "and pass this file to all hosts with --key-file or MUSTER_JOB_KEY_FILE, or its 64 hex "
+        "digits in MUSTER_JOB_KEY; if only these hosts can reach their network, you can set "
+        "MUSTER_JOB_KEY_FROM_NAME=1 instead: muster then derives the key from the job's name");
   std::string seed = "muster job key 1";
   seed += '\0' + value_of(env, "TRAINING_JOB_ARN") + '\0' + value_of(env, "TRAINING_JOB_NAME");
   Result<std::string> image = read_file(image_key_path, 1u << 16);

@@ -85,7 +85,7 @@ void prepare(const Fd& socket) {
 Error unanswered(const Timing& timing) {
   const auto waited = std::chrono::duration_cast<std::chrono::milliseconds>(timing.connect);
   return fail(Errc::timeout, "no response within " + std::to_string(waited.count()) +
-                                 " ms (is there a firewall in between?)");
+                                 " ms; check whether a firewall blocks the connection");
 }
 
 /// Connects, and checks by token that the peer is the one that the leader chose.
@@ -108,7 +108,7 @@ Result<Fd> connect_to_peer(const PairTask& task, const Timing& timing) {
   send_all(socket, task.hello.data(), task.hello.size(), deadline);
   const std::string answer = receive_exactly(socket, token_bytes, deadline);
   if (answer.empty()) return unanswered(timing);
-  if (answer != task.answer) return fail(Errc::denied, "another program is listening there");
+  if (answer != task.answer) return fail(Errc::denied, "another program is listening on this port");
   return socket;
 }
 

@@ -80,7 +80,8 @@ TEST_CASE("without the pair's token there is no measurement") {
   CHECK(ways[0].bits_per_second == 0);
   Two other;
   other.first.answer = std::string(32, 'x');
-  CHECK(other.run()[0].error.find("another program is listening there") != std::string::npos);
+  CHECK(other.run()[0].error.find("another program is listening on this port") !=
+        std::string::npos);
 }
 
 TEST_CASE("a peer that is not there ends in its time") {

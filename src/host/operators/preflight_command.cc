@@ -43,8 +43,8 @@ int preflight_main(const Args& args, const Env& own_env) {
   const Result<job::Training> training = env::read_site(*env);
   if (training && env->contains("MUSTER_SOCKET")) {
     log.error(
-        "this command cannot run within a job; a job started with --preflight compares its hosts "
-        "first");
+        "this command cannot run inside a job; to compare a job's hosts before training starts, "
+        "start the job with --preflight");
     return exit_usage;
   }
   if (training && training->hosts.size() == 1) {

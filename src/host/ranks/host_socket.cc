@@ -161,7 +161,7 @@ loop::Task<> HostSocket::State::wait_to_come(const RankHello& hello) {
 }
 
 Result<RankAnswer> HostSocket::State::admit(const RankHello& hello) {
-  if (hello.rank < 0) return fail(Errc::protocol, "a rank connected without its number");
+  if (hello.rank < 0) return fail(Errc::protocol, "a rank connected without sending its number");
   if (ranks.contains(hello.rank))
     return fail(Errc::protocol, "rank " + std::to_string(hello.rank) + " is already running");
   return callbacks.on_rank(hello);

@@ -17,9 +17,9 @@ Result<SocketClient> SocketClient::connect(const std::string& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (path.empty() || path.size() >= sizeof(address.sun_path))
-    return fail(
-        Errc::invalid_input,
-        "MUSTER_SOCKET is not a socket: this command runs only in processes that train started");
+    return fail(Errc::invalid_input,
+                "MUSTER_SOCKET is not a socket: this command runs only in processes that were "
+                "started by `train`");
   std::memcpy(address.sun_path, path.data(), path.size());
   Fd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (!socket) return fail_errno("cannot open a socket");

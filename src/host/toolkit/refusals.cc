@@ -20,10 +20,9 @@ std::string too_long(const std::string& what, std::size_t bytes) {
 Result<void> check_names(const job::PyValue& hyperparameters) {
   for (const job::PyValue::Member& member : hyperparameters.members)
     if (member.first.find('=') != std::string::npos)
-      return fail(
-          Errc::invalid_input,
-          "hyperparameter " + to_utf8(member.first) +
-              ": its name contains '=', which is not allowed in a variable's name; rename it");
+      return fail(Errc::invalid_input, "hyperparameter " + to_utf8(member.first) +
+                                           ": its name contains '=', which is not allowed in a "
+                                           "variable's name; rename the hyperparameter");
   return {};
 }
 

@@ -61,8 +61,8 @@ Result<void> BlobDraft::restart() {
 Result<void> BlobDraft::commit() {
   const std::string is = "sha256:" + hex(aws::view_of(sum_.finish()));
   if (is != digest_)
-    return fail(Errc::protocol, digest_ + ": " + std::to_string(bytes_) +
-                                    " bytes were received, with the wrong digest " + is);
+    return fail(Errc::protocol, digest_ + ": received " + std::to_string(bytes_) +
+                                    " bytes with the wrong digest " + is);
   if (::fsync(file_.get()) != 0) return fail_errno("cannot sync " + path_);
   if (::rename(part_.c_str(), path_.c_str()) != 0) return fail_errno("cannot create " + path_);
   file_.reset();
@@ -124,7 +124,7 @@ Result<void> Blobs::put(const std::string& digest, std::string_view bytes) {
 
 Result<std::unique_ptr<Bytes>> Blobs::open(const std::string& digest) const {
   Fd file(::open(path_of(digest).c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file) return fail_errno("cannot read its bytes");
+  if (!file) return fail_errno("cannot read the blob");
   return checked(image::bytes_of(std::move(file)), digest);
 }
 

@@ -107,7 +107,8 @@ Result<Fd> plain_tar(const std::string& path) {
   Fd tar(::open(folder.c_str(), O_RDWR | O_TMPFILE | O_CLOEXEC, 0600));
   if (!tar)
     return fail_errno(
-        "is compressed, and muster cannot create a file next to it for the decompressed data");
+        "the file is compressed, and muster cannot create a file for the decompressed data in the "
+        "same folder");
   const std::shared_ptr<Budget> budget = TRY(budget_for(folder));
   std::unique_ptr<Bytes> bytes = unpacked(counted(bytes_of(std::move(file)), *budget));
   bytes = read_ahead(metered(std::move(bytes), *budget));
@@ -234,7 +235,8 @@ Result<DockerArchive::Listed> DockerArchive::choose(const std::string& wanted) c
   }
   const std::string names = there.empty() ? "images without a name" : join(there, ", ");
   if (!wanted.empty())
-    return fail(Errc::not_found, "the archive has no image " + wanted + ", only " + names);
+    return fail(Errc::not_found,
+                "the archive does not contain the image " + wanted + "; it contains " + names);
   return fail(
       Errc::invalid_input,
       "the archive contains several images; choose one with docker-archive:FILE:NAME: " + names);

@@ -142,9 +142,10 @@ Error copy_error(const Reference& from, const Env& env, std::string_view said) {
   const auto has = [&](std::string_view words) { return message.find(words) != std::string::npos; };
   if (has("Cannot connect to the Docker daemon") ||
       has("permission denied while trying to connect"))
-    return fail(Errc::system, "no Docker engine responds at " + packing::shown(engine_of(env)) +
-                                  "; start it, or set DOCKER_HOST to another one (with sudo: "
-                                  "--preserve-env=DOCKER_HOST)");
+    return fail(Errc::system,
+                "no Docker engine responds at " + packing::shown(engine_of(env)) +
+                    "; start the engine, or set DOCKER_HOST to another engine (with sudo: "
+                    "--preserve-env=DOCKER_HOST)");
   if (has("reference does not exist") || has("No such image") ||
       has("does not resolve to an image ID"))
     return fail(Errc::not_found,

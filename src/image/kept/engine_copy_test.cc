@@ -66,7 +66,8 @@ TEST_CASE("engine copy: why it failed, and what to do") {
       {start +
            "initializing source docker-daemon:box:latest: loading image from docker engine: "
            "Cannot connect to the Docker daemon at unix:///x. Is the docker daemon running?\"\n",
-       Errc::system, "no Docker engine responds at 'unix:///x'; start it, or set DOCKER_HOST"},
+       Errc::system,
+       "no Docker engine responds at 'unix:///x'; start the engine, or set DOCKER_HOST"},
       {start + "Error response from daemon: reference does not exist\"\n", Errc::not_found,
        "image not found; docker images lists"},
       {start + "writing blob: write /f: no space left on device\"", Errc::system,

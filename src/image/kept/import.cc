@@ -65,7 +65,8 @@ Result<const Index::Entry*> entry_for(const Index& index, const std::string& tag
   if (found != nullptr && (!tag.empty() || index.entries.size() == 1)) return found;
   const std::string there = packing::shown(join(names, ", "));
   if (!tag.empty())
-    return fail(Errc::not_found, "found no image with the tag " + tag + ", only " + there);
+    return fail(Errc::not_found,
+                "found no image with the tag " + tag + "; available tags: " + there);
   if (index.entries.empty()) return fail(Errc::not_found, "the folder contains no image");
   return fail(Errc::invalid_input,
               "the folder contains several images; choose one with oci:FOLDER:TAG: " + there);

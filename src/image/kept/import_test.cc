@@ -45,7 +45,8 @@ TEST_CASE("image import: a layout folder, by tag or the only one") {
   const Result<Imported> none = import_from(scratch, "oci:" + folder + ":v2");
   REQUIRE(!none);
   CHECK(none.error().code == Errc::not_found);
-  CHECK(none.error().text == "oci:" + folder + ":v2: found no image with the tag v2, only 'v1'");
+  CHECK(none.error().text ==
+        "oci:" + folder + ":v2: found no image with the tag v2; available tags: 'v1'");
 }
 
 TEST_CASE("image import: a layout folder that is damaged is refused, one line that says where") {
@@ -123,8 +124,9 @@ TEST_CASE("image import: the output of docker save, packed or not") {
     CHECK(import_from(scratch, from + ":team/box:v2"));
     const Result<Imported> other = import_from(scratch, from + ":team/box:v3");
     REQUIRE(!other);
-    CHECK(other.error().text.find("the archive has no image docker.io/team/box:v3, only "
-                                  "docker.io/team/box:v2") != std::string::npos);
+    CHECK(other.error().text.find(
+              "the archive does not contain the image docker.io/team/box:v3; it contains "
+              "docker.io/team/box:v2") != std::string::npos);
   }
 }
 
@@ -157,9 +159,9 @@ TEST_CASE("image import: an archive's own name does not replace an image from a 
   for (const std::string& source : {from, from + ":team/box:v1"}) {
     const Result<Imported> refused = import_from(scratch, source);
     REQUIRE(!refused);
-    CHECK(refused.error().text.ends_with(
-        ": the image's name, docker.io/team/box:v1, belongs to an image "
-        "in a registry; set another one with --name"));
+    CHECK(
+        refused.error().text.ends_with(": the image's name, docker.io/team/box:v1, belongs to an "
+                                       "image in a registry; set another name with --name"));
     CHECK(digest() == digest_of(pulled.manifest));
   }
   CHECK(import_from(scratch, from, "localhost/box:v1"));
@@ -198,8 +200,8 @@ TEST_CASE("image import: an archive that docker save did not write") {
            .bytes(),
        "has 2 layers, but its configuration has 1"},
       {Tar().symlink("manifest.json", "manifest.json").bytes(), "symbolic links form a loop"},
-      {Tar().file(std::string(5000, 'n'), "").bytes(), "has a path of 5000 bytes; the limits are"},
-      {Tar().symlink("l", std::string(5000, 'n')).bytes(), "has a path of 5000 bytes"},
+      {Tar().file(std::string(5000, 'n'), "").bytes(), "the path has 5000 bytes; the limits are"},
+      {Tar().symlink("l", std::string(5000, 'n')).bytes(), "the path has 5000 bytes"},
       {Tar()
            .pax({{"GNU.sparse.size", "1000000"},
                  {"GNU.sparse.numblocks", "1"},

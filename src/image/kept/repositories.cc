@@ -88,8 +88,8 @@ Result<std::optional<Repository>> Repositories::find(const std::string& name) co
   if (!text && text.error().code == Errc::not_found) return std::optional<Repository>();
   if (!text) return text.error();
   const Result<Json> json = parse_json(*text);
-  const Error damaged =
-      fail(Errc::system, path + " is damaged: remove it, and push its images again");
+  const Error damaged = fail(
+      Errc::system, path + " is damaged: remove this file, and push the repository's images again");
   if (!json || !json->is_object()) return damaged;
   try {
     std::optional<Repository> repository = from_json(*json);

@@ -230,7 +230,8 @@ Result<Store::Refs> Store::names_of(const char* file) const {
   if (!text) return text.error();
   const Result<Json> json = parse_json(*text);
   if (!json || !json->is_object())
-    return fail(Errc::system, path + " is damaged: remove it, and import or pull its images again");
+    return fail(Errc::system,
+                path + " is damaged: remove this file, and import or pull the images again");
   Refs refs;
   for (const auto& [name, digest] : json->items())
     if (digest.is_string() && is_digest(digest.get<std::string>()))
@@ -258,7 +259,7 @@ Result<void> Store::check_name(const std::string& name, const std::string& diges
   if (!read_own_name(name) && (!is_pulled || at->second == digest)) return {};
   return fail(Errc::invalid_input,
               "the image's name, " + name +
-                  ", belongs to an image in a registry; set another one with --name");
+                  ", belongs to an image in a registry; set another name with --name");
 }
 
 Result<void> Store::give_name(const std::string& name, const std::string& digest, NameFrom from) {

@@ -429,7 +429,7 @@ TEST_CASE("image store: on a full disk an image is added completely or not at al
   CHECK(names_in(disk + "/images/layers")->empty());
   const Result<Imported> refused = import_image(*store, from, box, {});
   REQUIRE(!refused);
-  CHECK(refused.error().text.find("bytes on the disk (at most 3/4 of its free space)") !=
+  CHECK(refused.error().text.find("bytes on the disk (at most 3/4 of the disk's free space)") !=
         std::string::npos);
   CHECK(::umount2(disk.c_str(), MNT_DETACH) == 0);
 }

@@ -54,7 +54,7 @@ Result<void> Budget::write(std::uint64_t bytes) {
   if (bytes <= limits_.disk_bytes_max && before <= limits_.disk_bytes_max - bytes) return {};
   return fail(Errc::protocol, "the image exceeds the limit of " +
                                   std::to_string(limits_.disk_bytes_max) +
-                                  " bytes on the disk (at most 3/4 of its free space)");
+                                  " bytes on the disk (at most 3/4 of the disk's free space)");
 }
 
 Result<void> Budget::spend(std::chrono::nanoseconds time) {

@@ -285,9 +285,8 @@ TEST_CASE("image layer: all layers of an image write and copy within one limit")
   const Result<LayerReport> copied = layers.add(Tar().hard_link("c", "a"));
   REQUIRE(!copied);
   CHECK(copied.error().code == Errc::protocol);
-  CHECK(copied.error().text.find(
-            "exceeds the limit of 1048576 bytes on the disk (at most 3/4 of its free space)") !=
-        std::string::npos);
+  CHECK(copied.error().text.find("exceeds the limit of 1048576 bytes on the disk (at most 3/4 of "
+                                 "the disk's free space)") != std::string::npos);
   CHECK(!layers.add(Tar().file("d", std::string(1, 'd'))));
 
   Tar names;

@@ -51,7 +51,7 @@ bool is_opaque(int folder) {
 Result<void> make_opaque(int folder, const LayerTree::Parts& path) {
   if (::fsetxattr(folder, opaque, "y", 1, 0) == 0) return {};
   if (errno == EPERM && ::fsetxattr(folder, opaque_of_users, "y", 1, 0) == 0) return {};
-  return fail_errno("cannot mark as opaque: " + path_text(path));
+  return fail_errno("cannot mark the folder as opaque: " + path_text(path));
 }
 
 /// The attributes that an image may give its files. Others are the machine's own matter: labels of

@@ -31,7 +31,7 @@ loop::Task<Result<std::string>> read_answer(loop::Loop& loop, int fd, TimePoint 
     if (!readable) co_return fail(Errc::timeout, "did not respond in time");
     const ssize_t count = ::read(fd, piece.data(), piece.size());
     if (count < 0 && (errno == EINTR || errno == EAGAIN)) continue;
-    if (count < 0) co_return fail_errno("cannot read its output");
+    if (count < 0) co_return fail_errno("cannot read the credential helper's output");
     if (count == 0) co_return answer;
     answer.append(piece.data(), static_cast<std::size_t>(count));
     if (answer.size() > answer_bytes_max)
@@ -64,7 +64,7 @@ loop::Task<Result<HelperAnswer>> ask_helper(loop::Loop& loop, Command command, s
   if (!answer) co_return answer.error().in(name);
   loop::Watch end(loop, helper->pidfd().get());
   const bool ended = co_await end.readable(deadline);
-  if (!ended) co_return fail(Errc::timeout, name + ": it did not exit in time");
+  if (!ended) co_return fail(Errc::timeout, name + ": the credential helper did not exit in time");
   const bool succeeded = helper->reap();
   co_return HelperAnswer{*std::move(answer), succeeded};
 }

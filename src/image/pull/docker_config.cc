@@ -60,7 +60,7 @@ Result<std::optional<Login>> login_of(const Json& entry) {
     const std::size_t colon = pair ? pair->find(':') : std::string::npos;
     if (colon == std::string::npos)
       return fail(Errc::invalid_input,
-                  "an entry in auths: its auth is not USER:PASSWORD in base64");
+                  "an entry in auths: auth is not base64-encoded USER:PASSWORD");
     login.user = pair->substr(0, colon);
     login.password = pair->substr(colon + 1);
     while (login.password.ends_with('\0')) login.password.pop_back();  // As Docker trims it.
@@ -87,8 +87,8 @@ Result<std::string> helper_in(const Json& json, const std::vector<std::string>& 
     }
   if (!helper.empty() && !is_helper(helper))
     return fail(Errc::invalid_input,
-                "invalid helper name; expected letters, digits, '-', '_' and '.', as in "
-                "docker-credential-NAME");
+                "invalid helper name; for the helper docker-credential-NAME, expected NAME, with "
+                "only letters, digits, '-', '_' and '.'");
   return helper;
 }
 

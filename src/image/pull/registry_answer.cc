@@ -75,8 +75,8 @@ Error failure_of(const http::Head& head, std::string_view body, const std::strin
   if (status == 404) return fail(Errc::not_found, what + says);
   if (status == 401 || status == 403)
     return fail(Errc::denied,
-                (login.empty() ? what + ", or a login is required: run docker login, "
-                                        "which stores it in ~/.docker/config.json"
+                (login.empty() ? what + ", or a login is required: run docker login, which stores "
+                                        "the login in ~/.docker/config.json"
                                : "the registry denied access with the login from " + login) +
                     says);
   const Errc code = status >= 500 || status == 429 || status == 408 ? Errc::closed : Errc::protocol;

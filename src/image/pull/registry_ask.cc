@@ -208,7 +208,7 @@ loop::Task<Result<std::string>> RegistryCalls::header_for(http::Head refused) {
   if (!login)
     co_return fail(Errc::denied, "the registry requires a login: run docker login " +
                                      image_.registry +
-                                     ", which stores it in ~/.docker/config.json");
+                                     ", which stores the login in ~/.docker/config.json");
   if (!login->identity_token.empty())
     co_return fail(Errc::denied, "the registry requires a password, but the login from " +
                                      login_origin_ + " is a token");

@@ -81,8 +81,9 @@ class Reader {
     if (word == "-X" && !is_hydra(flavour_)) word = "-x";
     if (word.starts_with("--NCCL_DEBUG")) return read_nccl_debug(word);
     if (word.size() < 2 || word[0] != '-')
-      return invalid_options("\"" + to_utf8(word) +
-                             "\" is not a valid option (mpirun would start it as the program)");
+      return invalid_options(
+          "\"" + to_utf8(word) +
+          "\" is not a valid option (mpirun would treat this word as the program to start)");
     if (word == "--") return refused(word, wraps_ranks);
     const std::string_view name = std::string_view(word).substr(word[1] == '-' ? 2 : 1);
     const MpirunOption* option = find_mpirun_option(flavour_, name);

@@ -63,10 +63,10 @@ Error renamed(Error error) {
 // it, but in the ranks' own environment.
 Result<HostPlan> plan_smdataparallel(const Inputs& inputs, const Options& options) {
   if (is_hydra(options.mpi))
-    return fail(
-        Errc::invalid_input,
-        "sagemaker_distributed_dataparallel_enabled: SMDDP requires Open MPI, but mpirun is " +
-            name_of(options.mpi) + "'s");
+    return fail(Errc::invalid_input,
+                "sagemaker_distributed_dataparallel_enabled: SMDDP requires Open MPI, but this "
+                "mpirun comes from " +
+                    name_of(options.mpi));
   // Checks and counts are plan_mpi's; what runs, its variables and the line are our own.
   Result<HostPlan> mpi = plan_mpi(inputs, options);
   if (!mpi) return renamed(mpi.error());

@@ -185,7 +185,7 @@ TEST_CASE("smdataparallel: an impossible job is refused in one clear line") {
       {"a custom option", [](Inputs& i, Options&) { i.custom_options = "-np 7"; },
        "sagemaker_distributed_dataparallel_custom_mpi_options: \"-np\""},
       {"MPICH", [](Inputs&, Options& o) { o.mpi.kind = MpiFlavour::Kind::mpich; },
-       "SMDDP requires Open MPI, but mpirun is MPICH"},
+       "SMDDP requires Open MPI, but this mpirun comes from MPICH"},
       {"a host that is an option", [](Inputs& i, Options&) { i.hosts[1] = "-x"; }, "host \"-x\""},
       {"no agent", [](Inputs&, Options& o) { o.agent = ""; }, "agent"},
       {"no entry point", [](Inputs& i, Options&) { i.entry_point = ""; }, "sagemaker_program"},

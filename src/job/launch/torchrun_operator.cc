@@ -59,14 +59,14 @@ Result<void> check_owned(const std::string& word, std::string_view option, std::
   const std::string given = to_utf8(word.substr(0, word.find('=')));
   if (option == nnodes_flag && word.find(':') != std::string::npos)
     return fail(Errc::invalid_input, given +
-                                         " MIN:MAX is not supported: a lost host ends the job; use "
-                                         "sm fit --spares and --retries to restart it");
+                                         " MIN:MAX is not supported: a lost host ends the job; to "
+                                         "restart the job, use sm fit --spares and --retries");
   if (option != standalone_flag)
     return fail(Errc::invalid_input, given + " is not allowed: muster sets " + std::string(option));
   if (hosts == 1) return {};
   return fail(Errc::invalid_input, given + " supports only one host, but this job has " +
                                        std::to_string(hosts) +
-                                       "; omit it so that the hosts train together");
+                                       "; omit this option so that the hosts train together");
 }
 
 /// Leaves torchrun's own options in the request, checked.
@@ -133,9 +133,10 @@ HostProgram agent(const TorchrunRequest& request, const TorchScript& script, con
 
 Result<void> check_direct(const TorchScript& script) {
   if (script.agent_options.empty()) return {};
-  return fail(Errc::invalid_input, "--launcher direct does not use torchrun; omit " +
-                                       to_utf8(script.agent_options.front()) +
-                                       "; it supports -m, --no-python and --run-path");
+  return fail(Errc::invalid_input,
+              "--launcher direct does not use torchrun and supports only -m, --no-python and "
+              "--run-path; omit " +
+                  to_utf8(script.agent_options.front()));
 }
 
 /// The variables that torchrun 2.0.1 sets for its processes, and NODE_RANK, which some libraries

@@ -189,8 +189,8 @@ TEST_CASE("torchrun operator: an invalid line is refused in one line") {
   };
   const auto elastic = [](const std::string& given) {
     return given +
-           " MIN:MAX is not supported: a lost host ends the job; use sm fit --spares and --retries "
-           "to restart it";
+           " MIN:MAX is not supported: a lost host ends the job; to restart the job, use sm fit "
+           "--spares and --retries";
   };
   Site no_port = hosts_of(2);
   no_port.hosts[0].ports.clear();
@@ -223,8 +223,8 @@ TEST_CASE("torchrun operator: an invalid line is refused in one line") {
       {"--local-addr", hosts_of(2), script({"--local-addr=a"}),
        owned("--local-addr", "--local-addr")},
       {"--standalone", hosts_of(2), script({"--standalone"}),
-       "--standalone supports only one host, but this job has 2; omit it so that the hosts train "
-       "together"},
+       "--standalone supports only one host, but this job has 2; omit this option so that the "
+       "hosts train together"},
       {"zero processes", hosts_of(2), script({}, 0),
        "--nproc-per-node is 0; expected a number from 1 to 1024"},
       {"negative", hosts_of(2), script({}, -1),
@@ -245,9 +245,8 @@ TEST_CASE("torchrun operator: an invalid line is refused in one line") {
       {"not among the hosts", hosts_of(2, 3), script(),
        "this host, \"algo-3\", is not among the job's hosts"},
       {"an agent's option without agent", hosts_of(2), direct(script({"--max-restarts", "2"})),
-       "--launcher direct does not use torchrun; omit --max-restarts; it supports -m, --no-python "
-       "and "
-       "--run-path"},
+       "--launcher direct does not use torchrun and supports only -m, --no-python and --run-path; "
+       "omit --max-restarts"},
       {"module and no Python", hosts_of(2), direct(script({"-m", "--no_python"})),
        "--module and --no-python cannot be combined"},
       {"owned, without agent", hosts_of(2), direct(script({"--nnodes=2"})),

@@ -24,7 +24,7 @@ Result<image::Store> open_store(const job::NodeImage& image) {
       (status.st_mode & others_may_write) != 0)
     return fail(
         Errc::denied,
-        image.folder + ": expected a folder that this user owns and no other user can change");
+        image.folder + ": expected a folder that this user owns and that no other user can change");
   return image::Store::open(image.folder + "/images");
 }
 

@@ -208,8 +208,8 @@ TEST_CASE(
   job.refuse("max_user_namespaces", 1000);
   CHECK(job.run("algo-1") == 0);
   CHECK(job.end("algo-1").outcome ==
-        job::Outcome::failed("a light host requires its own mounts, which this machine does not "
-                             "allow (user.max_user_namespaces is 0)"));
+        job::Outcome::failed("a light host requires its own mount namespace, which this machine "
+                             "does not allow (user.max_user_namespaces is 0)"));
   CHECK(job.phases("algo-1") == Names{"Starting", "Failed"});
   CHECK(job.left() == none);
   CHECK(!job.folders_left("algo-1"));
