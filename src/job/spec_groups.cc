@@ -44,7 +44,7 @@ Result<void> check_channel(const Spec& spec, const InputChannel& channel) {
                      [&](const HostGroup& group) { return group.name == name; }))
       return expected(
           "InputDataConfig[" + channel.name + "].DataSource.S3DataSource.InstanceGroupNames",
-          "names of ResourceConfig.InstanceGroups, got \"" + to_utf8(name) + "\"");
+          "names of groups in ResourceConfig.InstanceGroups, got \"" + to_utf8(name) + "\"");
   return {};
 }
 

@@ -185,7 +185,7 @@ def test_wrong_documents_are_refused(here):
         image = small_image()
         name = registry.add("team/box", "v1", image)
         cases = [
-            ("v1", {"body": b"{}"}, 3, "wrong digest of the manifest"),
+            ("v1", {"body": b"{}"}, 3, "the manifest has the wrong digest"),
             ("v1", {"endless": True}, 3, "larger than 4 MiB"),
             ("v1", {"status": 403}, 2, "a login is required"),
             (digest(image.config), {"body": b"{}"}, 3, "the manifest specifies"),

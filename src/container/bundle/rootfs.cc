@@ -215,7 +215,7 @@ Result<void> mount_stack(const std::vector<std::string>& lowers, const std::stri
   if (ids.rootless) options += user_attributes;
   if (options.size() + volatile_option.size() >= mount_options_bytes_max)
     return fail(Errc::invalid_input,
-                std::to_string(lowers.size()) + " layers exceed the limit of one mount");
+                std::to_string(lowers.size()) + " layers exceed the limit for a single mount");
   const InDescriptors here = TRY(InDescriptors::enter());
   constexpr unsigned long flags = MS_NODEV | MS_NOSUID;
   // A host's writes are deleted when it ends, so they need not be synced (Linux 5.10 and later).

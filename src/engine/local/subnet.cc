@@ -62,7 +62,7 @@ Result<Subnet> choose_subnet(const std::vector<Subnet>& taken) {
       if (const Subnet subnet{range.address + at, 24}; is_free(subnet, taken)) return subnet;
   }
   return fail(Errc::system,
-              "no free network for the job: the machine's routes and other jobs cover "
+              "no free network for the job: the machine's routes and other jobs already use all of "
               "10.177.0.0/16, 172.29.0.0/16 and 198.18.0.0/15");
 }
 

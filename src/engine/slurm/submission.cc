@@ -53,7 +53,7 @@ Result<void> check_option(const std::string& option) {
   const std::string value = equals == std::string::npos ? "" : option.substr(equals + 1);
   if (value.size() <= value_bytes_max && holds_only(value, "_.-+:,/[]()&|*@=%")) return {};
   return fail(Errc::invalid_input,
-              "option " + name + ": contains a character that Slurm does not allow in values");
+              "option " + name + ": its value contains a character that Slurm does not allow");
 }
 
 Result<void> check(const Submission& submission) {

@@ -53,7 +53,7 @@ Result<void> copy_folder(int from, int to, const std::string& path, std::vector<
                 path + ": this link points to a folder that is itself being copied");
   if (above.size() > depth_max)
     return fail(Errc::invalid_input,
-                path + ": more than " + std::to_string(depth_max) + " folders deep");
+                path + ": nested more than " + std::to_string(depth_max) + " folders deep");
   above.push_back(identity(own));
   for (const std::string& name : TRY(names_in(from, path))) {
     const std::string below = path + "/" + name;

@@ -19,7 +19,7 @@ Result<std::string> read_config(const std::string& path, const std::string& expe
   Result<std::string> text = read_file(path);
   if (text || text.error().code != Errc::not_found) return text;
   return fail(Errc::not_found, text.error().text + "; expected " + expected +
-                                   " (SAGEMAKER_BASE_DIR replaces /opt/ml)");
+                                   " (to use a folder other than /opt/ml, set SAGEMAKER_BASE_DIR)");
 }
 
 std::string host_name() {

@@ -27,9 +27,9 @@ TEST_CASE("job files: a missing one is named with its path and what it should ho
     const Result<job::Training> training = read_training(env);
     REQUIRE(!training);
     CHECK(training.error().code == Errc::not_found);
-    CHECK(training.error().text == "cannot open " + config + file.name +
-                                       ": No such file or directory; " + file.wants +
-                                       " (SAGEMAKER_BASE_DIR replaces /opt/ml)");
+    CHECK(training.error().text ==
+          "cannot open " + config + file.name + ": No such file or directory; " + file.wants +
+              " (to use a folder other than /opt/ml, set SAGEMAKER_BASE_DIR)");
     REQUIRE(write_file(config + file.name, file.text));
   }
   CHECK(read_training(env));

@@ -47,7 +47,7 @@ Result<std::string> write_hostname_library(const std::string& folder, const std:
     return fail_errno("cannot examine the file system of " + folder);
   if ((mount.f_flag & ST_NOEXEC) != 0)
     return fail(Errc::invalid_input,
-                folder + " is mounted noexec: programs cannot load a library from there");
+                folder + " is mounted noexec: programs cannot load a library from this folder");
   std::string bytes = library();
   const std::size_t at = bytes.find(placeholder);
   CHECK_THAT(at != std::string::npos && at + room_bytes <= bytes.size() &&

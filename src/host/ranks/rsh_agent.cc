@@ -94,7 +94,8 @@ class Reader {
       break;
     }
     if (take(";") && take("export " + name) && take(";")) return change;
-    return denied("the value of " + name + " was not set by --prefix: " + excerpt(rest_));
+    return denied("the value of " + name +
+                  " was not set by mpirun's --prefix option: " + excerpt(rest_));
   }
 
   /// A plain word, or the text in quotes, unchanged: mpirun escapes nothing inside.

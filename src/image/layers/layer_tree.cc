@@ -425,7 +425,7 @@ Result<void> LayerTree::hide_now(const Parts& path) {
   }
   TRY(budget_.write(name_bytes));
   if (::mknodat(folder, path.back().c_str(), S_IFCHR, makedev(0, 0)) != 0)
-    return fail_errno("cannot create the whiteout of " + path_text(path));
+    return fail_errno("cannot create the whiteout for " + path_text(path));
   return {};
 }
 

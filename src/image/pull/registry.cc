@@ -150,7 +150,7 @@ Result<void> check_manifest(const RegistryAnswer& answer, const std::string& whi
   const std::string got = digest_text(aws::sha256(answer.text));
   const std::string told = answer.head.value("Docker-Content-Digest");
   const bool wrong = (is_digest(which) && got != which) || (is_digest(told) && got != told);
-  if (wrong) return fail(Errc::protocol, "wrong digest of the manifest: " + got);
+  if (wrong) return fail(Errc::protocol, "the manifest has the wrong digest: " + got);
   return {};
 }
 

@@ -102,8 +102,8 @@ loop::Task<Result<MaybeLogin>> from_ecr(loop::Loop& loop, const Log& log, const 
       const int status = answer->head.status;
       const std::string said = answer->head.value("x-amzn-ErrorType");
       why = fail(status / 100 == 4 && status != 429 ? Errc::denied : Errc::closed,
-                 "a request signed with the credentials from " + provider.origin() +
-                     " failed with status " + std::to_string(status));
+                 "ECR returned status " + std::to_string(status) +
+                     " for a request with the credentials from " + provider.origin());
       worth = aws::worth_another_try(status, said);
       wanted = aws::retry_after(answer->head);
     }

@@ -222,7 +222,7 @@ TEST_CASE("image registry: a manifest is fetched by tag and by digest, and must 
   const Result<std::string> wrong = manifest(fake, digest("other"));
   REQUIRE(!wrong);
   CHECK(wrong.error().code == Errc::protocol);
-  CHECK(wrong.error().text.find("wrong digest of the manifest: " + digest(bytes)) !=
+  CHECK(wrong.error().text.find("the manifest has the wrong digest: " + digest(bytes)) !=
         std::string::npos);
   const Result<std::string> none = manifest(fake, "v2");
   REQUIRE(!none);

@@ -154,8 +154,7 @@ class Reader {
     constexpr std::string_view plain =
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
     if (name.empty() || name.find_first_not_of(plain) != std::string::npos)
-      return invalid_options("-mca \"" + to_utf8(name) +
-                             "\": not a valid name of an MCA parameter");
+      return invalid_options("-mca \"" + to_utf8(name) + "\": not a valid MCA parameter name");
     const char* why = why_mca_refused(name);
     const bool as_ours = name == "orte_leave_session_attached" && value == "1";
     if (why != nullptr && !as_ours) return refused("-mca " + name, why);
@@ -180,7 +179,7 @@ class Reader {
       return invalid_options("-x \"" + to_utf8(text) + "\" requires NAME or NAME=VALUE");
     if (is_hydra(flavour_) && name.find(',') != std::string::npos)
       return invalid_options("-x " + to_utf8(name) +
-                             ": hydra does not support ',' in the names of variables");
+                             ": hydra does not support ',' in variable names");
     if (name.starts_with("MUSTER_"))
       return refused("-x " + name, "the name is reserved for muster");
     if (equals == std::string::npos)

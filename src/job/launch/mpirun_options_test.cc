@@ -128,7 +128,7 @@ TEST_CASE("custom options: a bad one is named, with the reason") {
       {"-mca btl tcp -mca btl self", "given twice"},
       {"-mca btl", "requires 2 values"},
       {"-mca", "requires 2 values"},
-      {"-mca 'a b' c", "not a valid name of an MCA parameter"},
+      {"-mca 'a b' c", "not a valid MCA parameter name"},
       {"-mca a 'x\"y'", "cannot pass on"},
       {"-x", "requires 1 value"},
       {"-x =b", "requires NAME"},

@@ -193,7 +193,7 @@ class Parser {
       if (at_ >= text_.size()) return expected("a closing '\"'");
       const char c = text_[at_];
       if (static_cast<unsigned char>(c) < 0x20)
-        return expected("an escape instead of a raw control character");
+        return expected("an escape sequence instead of a raw control character");
       ++at_;
       if (c == '"') return out;
       if (c != '\\') {
@@ -211,7 +211,7 @@ class Parser {
         ++at_;
         TRY(unicode_escape(out));
       } else {
-        return expected("a valid JSON escape");
+        return expected("a valid JSON escape sequence");
       }
     }
   }
