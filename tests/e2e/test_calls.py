@@ -112,7 +112,7 @@ done = subprocess.run([{str(SM)!r}, "toolkit", "run", "--runner", "mpi", "--", {
 print("refused:", done.returncode, done.stderr.strip(), flush=True)
 """
     job = entry_job(training, 1, run_line(processes=1), script).start().succeed()
-    refused = r"refused: 1 .*is already running.*ranks cannot make calls"
+    refused = r"refused: 1 .*is already running.*ranks cannot run launchers"
     assert re.search(refused, job.leader.text), job.story()
 
 

@@ -43,7 +43,7 @@ Result<Lines> lines_from(std::string_view payload) {
   lines.alone = (flags & flag_alone) != 0;
   lines.steps = (flags & flag_steps) != 0;
   if (lines.part && lines.steps)
-    return fail(Errc::protocol, "lines: a partial line is marked as the end of a line");
+    return fail(Errc::protocol, "lines: a partial line is marked as ended by a carriage return");
   lines.bytes = payload.substr(header_bytes);
   if (lines.rank < -1) return fail(Errc::protocol, "lines: negative rank");
   // Who shows lines puts a tag before each: one that is hidden in a piece would get none.
