@@ -120,7 +120,7 @@ def test_what_is_not_shown_is_named_before_the_job_runs(machine, place):
     with socket.socket(socket.AF_UNIX) as service:
         service.bind(str(listening))
         said = refusal(machine, "--bind", place)
-        assert f"a program on the machine listens on {listening}" in said
+        assert f"the program that listens on {listening}" in said
     other = {"SUDO_UID": "4322", "SUDO_GID": "8765"}
     said = refusal(machine, "--bind", f"{place}:/data:rw", environment=other)
     want = "rw requires that you own it (user 4322), but its owner is user 4321"
