@@ -4,9 +4,9 @@ namespace muster::command {
 namespace {
 
 constexpr std::string_view source_note =
-    "muster gets all data from Slurm, by running squeue and sinfo from PATH. Slurm's own reason "
-    "for a state is in brackets. Run this command on a machine where you can submit jobs, e.g. a "
-    "login node.";
+    "muster gets all data by running Slurm's commands squeue and sinfo, which must be on PATH. The "
+    "reason that Slurm gives for a state is shown in brackets. Run this command on a machine where "
+    "you can submit jobs, e.g. a login node.";
 
 std::vector<Exit> exits_of_slurm() {
   return {{"0", "success"},
@@ -19,11 +19,11 @@ Page queue() {
   return {
       .name = "queue",
       .group = Group::cluster,
-      .brief = "list the jobs in a Slurm cluster, and why they are waiting",
+      .brief = "list the jobs in a Slurm cluster, and the reasons why jobs are waiting",
       .about =
-          "Lists the jobs in a Slurm cluster that are pending, running or ending. For a pending "
-          "job, it shows why the job is waiting and when it may start; for a running job, its "
-          "nodes.",
+          "Lists the jobs in a Slurm cluster that are pending, running or completing. For a "
+          "pending job, the list shows why the job is waiting and when it may start. For a running "
+          "job, it shows the job's nodes.",
       .flags = {{"--user", "NAME", "list only this user's jobs"},
                 {"--over", "", "also list finished jobs that Slurm still remembers"},
                 {"--utc", "", "print times in UTC instead of local time"},
@@ -40,16 +40,16 @@ Page nodes() {
       .group = Group::cluster,
       .brief = "list the nodes in a Slurm cluster and their state",
       .about =
-          "Lists the nodes in a Slurm cluster: their resources, their state, and the reason why a "
-          "node does not accept jobs.",
+          "Lists the nodes in a Slurm cluster with their resources and state. If a node does not "
+          "accept jobs, the list shows the reason.",
       .flags = {{"--utc", "", "print times in UTC instead of local time"},
                 {"--json", "", "print one JSON object"}},
       .examples = {{"sm nodes"}},
       .notes = {source_note,
-                "PREFLIGHT shows the node's last result from sm preflight, or from a job with "
-                "--preflight. If a job of sm fit failed later because of a GPU error on the node, "
-                "PREFLIGHT shows that error instead. muster finds only results that it stored in "
-                "this state folder (env MUSTER_STATE)."},
+                "PREFLIGHT shows the result of the last check of the node by sm preflight or by a "
+                "job with --preflight. If an sm fit job later failed because of a GPU error on the "
+                "node, PREFLIGHT shows that error instead. muster shows only results that are "
+                "stored in the current state folder (env MUSTER_STATE)."},
       .exits = exits_of_slurm(),
   };
 }

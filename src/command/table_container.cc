@@ -7,14 +7,15 @@ Page train() {
   Page page = {
       .name = "train",
       .group = Group::container,
-      .brief = "run the job in a training container, as its entry point",
+      .brief = "run the training job in this container, as the container's entry point",
       .about =
-          "Runs the job in a training container, as the container's entry point. It reads the job "
-          "from /opt/ml (or SAGEMAKER_BASE_DIR), connects the hosts, runs the script on them, and "
-          "reports the result. Run it on every host.",
+          "Runs the training job in this container, as the container's entry point. It reads the "
+          "job from /opt/ml (or SAGEMAKER_BASE_DIR), connects the hosts, runs the script on them, "
+          "and reports the result. Run it on every host.",
       // SageMaker starts containers as `IMAGE train`: the word may stand there again.
-      .operands = {{"train", "ignored: SageMaker starts containers with this argument", false, "",
-                    "", true}},
+      .operands = {{"train",
+                    "ignored; accepted because SageMaker starts containers with this argument",
+                    false, "", "", true}},
       .flags =
           {{"--print-plan", "", "print what would run on this host, and exit"},
            {"--port", "PORT",
@@ -25,22 +26,22 @@ Page train() {
            {"--heartbeat", "SECONDS",
             "seconds between heartbeats (env MUSTER_HEARTBEAT; default: 1)"},
            {"--lost-after", "SECONDS",
-            "seconds without a heartbeat until a host counts as lost (env MUSTER_LOST_AFTER; "
-            "default: 5)"},
+            "seconds without a heartbeat after which a host is considered lost (env "
+            "MUSTER_LOST_AFTER; default: 5)"},
            {"--grace", "SECONDS",
             "seconds from SIGTERM to SIGKILL when the job is stopped (env MUSTER_STOP_DEADLINE; "
             "default: 30)"},
            {"--failure-grace", "SECONDS",
-            "seconds from SIGTERM to SIGKILL after another process failed (env "
+            "seconds from SIGTERM to SIGKILL when another process has failed (env "
             "MUSTER_FAILURE_GRACE; default: 1)"}},
       .examples = {{"train", "in a container: run the job in /opt/ml"},
                    {"SAGEMAKER_BASE_DIR=/tmp/job train --print-plan"}},
-      .notes =
-          {"Starting sm under the name train runs this command: train is the same as sm train."},
+      .notes = {"If sm is started under the name train, it runs this command: train is equivalent "
+                "to sm train."},
       .exits = {{"0", "the job succeeded"},
                 {"1",
-                 "the job failed; output/failure contains the reason (a framework's module uses "
-                 "its own exit codes)"},
+                 "the job failed; output/failure contains the reason (framework modules use other "
+                 "exit codes)"},
                 {"2", "usage error"},
                 {"128 + N", "stopped by signal N"}},
       .last_wins = true,
@@ -57,9 +58,9 @@ Page env() {
       .brief = "print the training environment of the job in /opt/ml",
       .about =
           "Prints the environment in which the job in /opt/ml (or SAGEMAKER_BASE_DIR) runs its "
-          "training script: all SM_* variables, with the values that sagemaker-training sets. With "
-          "--client, no job is needed. It then prints shell commands that make boto3, the AWS CLI "
-          "and the SageMaker SDKs use the muster server that is set in the AWS_* variables.",
+          "training script: all SM_* variables, with the values that sagemaker-training sets. "
+          "--client requires no job: it prints shell commands that make boto3, the AWS CLI and the "
+          "SageMaker SDKs use the muster server specified by the AWS_* variables.",
       .flags =
           {{"--json", "", "print one JSON object"},
            {"--shell", "", "print commands for a POSIX shell"},
@@ -73,20 +74,20 @@ Page env() {
            {"--stdin", "",
             "read resource_config, input_data_config and hyperparameters from standard input"},
            {"--invocation", "",
-            "print the log lines written before a program starts, with secrets masked; reads "
-            "standard input"},
+            "read a command from standard input and print the log lines that announce its start, "
+            "with secrets masked"},
            {"--client", "", "print the settings that AWS clients need to use a muster server"},
            {"--write", "FILE",
             "also write the config file that the SageMaker SDKs need, and export its path"},
            {"--bucket", "NAME",
             "name of the default bucket (default: sagemaker-REGION-000000000000)"},
            {"--notebook", "",
-            "also write /opt/ml/metadata/resource-metadata.json, for get_execution_role() without "
-            "a session"}},
+            "also write /opt/ml/metadata/resource-metadata.json, so that get_execution_role() "
+            "works without a session"}},
       .examples = {{"eval \"$(sm env --shell)\"", "set the job's variables in this shell"},
                    {"eval \"$(sm env --client)\"", "use the server with boto3 and the AWS CLI"},
                    {"eval \"$(sm env --client --write ~/muster-sagemaker.yaml)\"",
-                    "use the server with the SageMaker SDKs, too"}},
+                    "use the server with the SageMaker SDKs as well"}},
       .notes = {"--stdin reads {\"resource_config\": ..., \"input_data_config\": ..., "
                 "\"hyperparameters\": ...}. Each member that is present replaces the corresponding "
                 "file of the job.",
@@ -134,7 +135,8 @@ Page toolkit_run() {
             "launcher: process, mpi, smdataparallel, torch_distributed, deepspeed or pytorch_xla",
             "", false, "process mpi smdataparallel torch_distributed deepspeed pytorch_xla"},
            {"--option", "NAME=VALUE",
-            "set an option of the launcher; NAME is the name of its hyperparameter", "", true},
+            "set a launcher option; NAME is the hyperparameter that configures this option", "",
+            true},
            {"--python", "PATH", "Python interpreter for scripts"},
            {"--report", "FD", "write the result as JSON to this open file descriptor"}},
       .examples = {{"sm toolkit run --runner mpi -- train.py --epochs 3"}},
@@ -156,8 +158,8 @@ std::vector<Page> pages_container() {
               "sagemaker_containers use.",
               {}, {"sm toolkit fetch s3://bucket/code.tar.gz /opt/ml/code"}),
       toolkit("toolkit fetch", "copy or download code to a folder",
-              "Copies code to a folder. The source is a folder, a .tar.gz file, or the "
-              "s3://BUCKET/KEY of a .tar.gz file. Does nothing if the target folder is not empty.",
+              "Copies code to a folder. The source is a folder, a .tar.gz file, or a .tar.gz file "
+              "in S3 (s3://BUCKET/KEY). Does nothing if the target folder is not empty.",
               {{"URI", "source of the code", true, "FILE"}, {"FOLDER", "target path", true, "DIR"}},
               {"sm toolkit fetch s3://bucket/code.tar.gz /opt/ml/code"}),
       toolkit("toolkit download", "download one object", "Downloads one object from S3.",
@@ -167,9 +169,9 @@ std::vector<Page> pages_container() {
               {{"FILE", "file to upload", true, "FILE"}, {"S3URL", "s3://BUCKET/KEY"}},
               {"sm toolkit upload model.bin s3://bucket/model.bin"}),
       toolkit("toolkit sync", "upload new files in output/intermediate",
-              "Uploads new files in output/intermediate to the S3 location in the hyperparameter "
-              "sagemaker_s3_output (env SAGEMAKER_S3_OUTPUT) until standard input is closed. "
-              "Prints \"ready\" first.",
+              "Uploads new files in output/intermediate to S3 until standard input is closed. The "
+              "hyperparameter sagemaker_s3_output (env SAGEMAKER_S3_OUTPUT) sets the S3 location. "
+              "Prints \"ready\" before the first upload.",
               {}, {"sm toolkit sync"}),
       toolkit("toolkit codeartifact-index",
               "print the package index URL of a CodeArtifact repository",

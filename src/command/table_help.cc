@@ -8,14 +8,14 @@ std::vector<Page> pages_help() {
   return {
       {.name = "explain",
        .group = Group::help,
-       .brief = "explain a message and how to fix its cause",
+       .brief = "explain a message and how to fix the problem",
        .about = "Explains what a message means, why it appears, and what to do about it.",
        .operands = {{"TOPIC",
                      "the topic at the end of the message, or the message itself (default: list "
                      "all topics)",
                      false, "TOPIC", "", true}},
        .examples = {{"sm explain needs-root"},
-                    {"sm explain 'lost: no heartbeat for 5 s'", "find the topic by its message"},
+                    {"sm explain 'lost: no heartbeat for 5 s'", "find a topic by the message text"},
                     {"sm explain", "list all topics"}},
        .exits = exits},
       {.name = "completion",
@@ -33,8 +33,8 @@ std::vector<Page> pages_help() {
       {.name = "man",
        .group = Group::help,
        .brief = "print the manual page of a command, or write all of them to a folder",
-       .about = "Prints the manual page of a command, or of sm itself, in roff, the format that "
-                "man reads.",
+       .about = "Prints the manual page of a command, or of sm itself, in roff format, which man "
+                "can display.",
        .operands = {{"COMMAND", "a command of one or two words, e.g. fit or key create", false,
                      "COMMAND", "", true}},
        .flags = {{"--write", "DIR", "write all manual pages to this folder: sm-fit.1 and so on"}},
@@ -44,7 +44,7 @@ std::vector<Page> pages_help() {
        .exits = exits},
       {.name = "help",
        .group = Group::help,
-       .brief = "list the commands, or show the help of one of them",
+       .brief = "list all commands, or show the help for one command",
        .about = "Lists the commands. sm help COMMAND is the same as sm COMMAND --help.",
        .operands = {{"COMMAND", "a command of one or two words", false, "COMMAND", "", true}},
        .examples = {{"sm help"}, {"sm help key create"}},

@@ -20,21 +20,20 @@ const Flag retries_flag = {"--retries", "N",
 const Flag spares_flag = {
     "--spares", "N",
     "extra standby nodes, 0 to 16; one of them replaces a lost node immediately (default: 0)"};
-const Flag preflight_flag = {
-    "--preflight", "",
-    "before the job starts, test its nodes and links and report outliers; an error ends the job"};
-const Flag numa_flag = {
-    "--numa",
-    "MODE",
-    "run hosts with GPUs on the CPUs next to their GPUs (auto), or on all CPUs (off) (default: "
-    "auto)",
-    "",
-    false,
-    "auto off"};
-const Flag slurm_flag = {
-    "--slurm", "NAME=VALUE",
-    "sbatch option, e.g. partition, account, qos or constraint; or muster's option address or sm",
-    "", true};
+const Flag preflight_flag = {"--preflight", "",
+                             "before the job starts, test its nodes and links and report outliers; "
+                             "if a test fails, the job fails without starting"};
+const Flag numa_flag = {"--numa",
+                        "MODE",
+                        "bind each host with GPUs to the CPUs closest to those GPUs (auto), or let "
+                        "it use all CPUs (off) (default: auto)",
+                        "",
+                        false,
+                        "auto off"};
+const Flag slurm_flag = {"--slurm", "NAME=VALUE",
+                         "sbatch option, e.g. partition, account, qos or constraint; or one of "
+                         "muster's own options, address and sm",
+                         "", true};
 constexpr std::string_view slurm_note =
     "--slurm also accepts address=HOST, the address at which nodes can reach this machine, and "
     "sm=PATH, the path of sm on the nodes.";
@@ -56,8 +55,8 @@ std::vector<Flag> fit_flags() {
        {"--policy", "FILE",
         "signature policy that the image must satisfy: a policy.json in skopeo's format"},
        {"--bind", "PATH[:PATH][:ro|rw]",
-        "mount a PATH of this machine on every host, at the second PATH if set (read-only by "
-        "default)",
+        "mount a folder or file of this machine on every host, at the same path or at the second "
+        "PATH (default: read-only)",
         "", true},
        hyperparameter_flag,
        text_hyperparameter_flag,
@@ -72,7 +71,7 @@ std::vector<Flag> fit_flags() {
        {"--overwrite", "", "replace the results of an earlier job in the output folder"},
        {"--checkpoints", "DIR",
         "folder to copy to /opt/ml/checkpoints at the start; new checkpoints are copied back to "
-        "it"},
+        "this folder"},
        {"--name", "NAME", "job name (default: the script's name and the time)"},
        {"--python", "PATH", "Python interpreter for the script (default: python3 on PATH)"},
        {"--memory", "SIZE",
@@ -93,7 +92,7 @@ std::vector<Flag> fit_flags() {
        hang_after_flag,
        {"--end-hung", "", "if the job hangs, stop it and mark it as Failed; requires --hang-after"},
        {"--grace", "TIME",
-        "time from SIGTERM to SIGKILL on a stop request: 5 (seconds), 2m (default: 30s)"},
+        "time from SIGTERM to SIGKILL when the job is stopped: 5 (seconds), 2m (default: 30s)"},
        {"--keep", "",
         "keep the job's folder (journals, logs, settings) for debugging; sm clean --all removes "
         "it"},
@@ -106,8 +105,8 @@ std::vector<Flag> fit_flags() {
        {"--raw", "", raw_help},
        utc_flag,
        {"--json", "", "print one JSON object per line instead of text"},
-       {"--verbose", "", "also print log lines about what muster and train do"},
-       {"--timeline", "", "when the job ends, show how long each phase took, like sm timeline"},
+       {"--verbose", "", "also print log lines from muster itself and from sm train"},
+       {"--timeline", "", "when the job ends, show how long each phase took, as sm timeline does"},
        {"--print-plan", "", "print the job's specification and exit"},
        print_file_flag});
 }
@@ -127,9 +126,10 @@ Page fit() {
       .examples =
           {{"sm fit train.py", "run train.py from this folder on one host"},
            {"sm fit train.py --source-dir code --hosts 3 --processes-per-host 2 --output out",
-            "run under MPI with 6 processes on 3 hosts"},
+            "run 6 processes in total under MPI, two on each of 3 hosts"},
            {"sm fit train.py --input train=data/train --hyperparameter epochs=2 --env DEBUG=1",
-            "the script finds the data in /opt/ml/input/data/train and is passed --epochs 2"},
+            "the script reads the data from /opt/ml/input/data/train and gets the arguments "
+            "--epochs 2"},
            {"sm fit train.py --bind /mnt/data:/data --bind ~/cache:/cache:rw",
             "mount a data disk read-only and a cache folder read-write"},
            {"sm fit --image team/box:v1 --hosts 2",
@@ -145,34 +145,35 @@ Page fit() {
            {"sm fit train.py -- --resume 'last run'",
             "pass the arguments after -- to the script unchanged, after the hyperparameters"},
            {"sm fit job.yaml --hosts 4", "run a job file, but on 4 hosts"}},
-      .notes =
-          {"The script runs in the same environment as on SageMaker: SM_* variables and files "
-           "under /opt/ml. muster copies results from /opt/ml/model and /opt/ml/output to "
-           "folders in the output folder: model/, output/ and, if the job fails, failure/. "
-           "Logs are in log/: all.log and one file per host. Without --output, muster creates "
-           "the folder only if the job writes files or runs with --detach.",
-           lines_note,
-           "--image also accepts a source, and imports its current image first: "
-           "oci:DIR[:TAG], docker-archive:FILE[:NAME], docker-daemon:NAME or "
-           "containers-storage:NAME. Without SCRIPT, hosts run the image's own program. "
-           "Without --image, hosts use this machine's programs.",
-           "With --network nat, hosts can reach the same networks as this machine. With --network "
-           "host, a single host shares this machine's network, including its local services.",
-           "--hang-after requires py-spy to detect ranks that hang while they use CPU time.",
-           "Preemptions don't count toward --retries, but --retries 0 disables all restarts. "
-           "On this machine, use --spares to rehearse the loss of a node.",
-           encrypt_note, job_file_note, slurm_note,
-           "Ctrl-C stops the job; a second Ctrl-C kills it. To control a job from another "
-           "terminal, or a job with --detach, use sm jobs, sm logs, sm describe and sm stop."},
+      .notes = {"The script runs in the same environment as on SageMaker: SM_* variables and files "
+                "under /opt/ml. muster copies results from /opt/ml/model and /opt/ml/output to "
+                "folders in the output folder: model/, output/ and, if the job fails, failure/. "
+                "Logs are in log/: all.log and one file per host. Without --output, muster creates "
+                "the folder only if the job writes files or runs with --detach.",
+                lines_note,
+                "--image also accepts an image source, from which muster imports the current image "
+                "first: oci:DIR[:TAG], docker-archive:FILE[:NAME], docker-daemon:NAME or "
+                "containers-storage:NAME. Without SCRIPT, hosts run the image's own program. "
+                "Without --image, hosts use this machine's programs.",
+                "With --network nat, hosts can reach the same networks as this machine. --network "
+                "host requires a job with only one host. The host shares this machine's network "
+                "and can reach services on localhost.",
+                "Without py-spy, --hang-after cannot detect ranks that use CPU time but make no "
+                "progress.",
+                "Preemptions don't count toward --retries, but --retries 0 disables all restarts. "
+                "On this machine, use --spares to rehearse the loss of a node.",
+                encrypt_note, job_file_note, slurm_note,
+                "Ctrl-C stops the job; a second Ctrl-C kills it. To control a job from another "
+                "terminal, or a job with --detach, use sm jobs, sm logs, sm describe and sm stop."},
       .exits = {{"0", "the job completed; with --detach: the job is running"},
                 {"1",
-                 "the job failed; standard error shows the rank or host, how it exited, and its "
-                 "last lines"},
+                 "the job failed; standard error shows which rank or host failed, how it exited, "
+                 "and the last lines of its output"},
                 {"2",
                  "invalid flag, file or folder, or the job name is in use; nothing was started"},
                 {"3",
-                 "a requirement is missing (see sm doctor), or muster itself failed, e.g. to write "
-                 "a result"},
+                 "a requirement is missing (see sm doctor), or muster itself failed, e.g. because "
+                 "it could not write a result"},
                 {"4", "the job exceeded --timeout and was stopped"},
                 {"128 + N",
                  "signal N stopped the job: 130 after Ctrl-C, 143 after SIGTERM, 129 after the "
@@ -210,8 +211,9 @@ std::vector<Page> pages_here() {
        .group = Group::here,
        .brief = "check this machine for missing requirements",
        .about = "Checks whether this machine, or a Slurm cluster, has everything that jobs need. "
-                "For each item, it shows the purpose and how to install what is missing. On this "
-                "machine, it also runs a one-host test job, which takes less than a second.",
+                "For each requirement, sm doctor shows its purpose and, if it is missing, how to "
+                "install it. On this machine, sm doctor also runs a one-host test job, which takes "
+                "less than a second.",
        .flags = {{"--python", "PROGRAM",
                   "Python interpreter whose modules are checked (default: python3 on PATH)"},
                  {"--engine", "NAME",
