@@ -158,8 +158,8 @@ std::vector<Page> pages_container() {
               "sagemaker_containers use.",
               {}, {"sm toolkit fetch s3://bucket/code.tar.gz /opt/ml/code"}),
       toolkit("toolkit fetch", "copy or download code to a folder",
-              "Copies code to a folder. The source is a folder, a .tar.gz file, or a .tar.gz file "
-              "in S3 (s3://BUCKET/KEY). Does nothing if the target folder is not empty.",
+              "Copies code to a folder. The source is a folder, a local .tar.gz file, or a .tar.gz "
+              "file in S3 (s3://BUCKET/KEY). Does nothing if the target folder is not empty.",
               {{"URI", "source of the code", true, "FILE"}, {"FOLDER", "target path", true, "DIR"}},
               {"sm toolkit fetch s3://bucket/code.tar.gz /opt/ml/code"}),
       toolkit("toolkit download", "download one object", "Downloads one object from S3.",

@@ -27,12 +27,13 @@ Page import_page() {
   return {
       .name = "image import",
       .group = Group::here,
-      .brief = "import an image from an engine, a folder or an archive",
+      .brief = "import an image from a container engine, a folder or an archive",
       .about =
           "Imports an image so that jobs on this machine can use it. The source is a Docker engine "
           "(docker-daemon:), podman or buildah (containers-storage:), an OCI layout folder as "
           "written by buildah or skopeo (oci:), or an archive from docker save (docker-archive:). "
-          "The first two require skopeo. Layers that are already stored are not unpacked again.",
+          "docker-daemon: and containers-storage: require skopeo. Layers that are already stored "
+          "are not unpacked again.",
       .operands = {{"SOURCE",
                     "image source: docker-daemon:NAME[:TAG], containers-storage:NAME[:TAG], "
                     "oci:DIR[:TAG] or "
@@ -62,45 +63,45 @@ Page import_page() {
 }
 
 Page pull_page() {
-  return {.name = "image pull",
-          .group = Group::here,
-          .brief = "pull an image from its registry",
-          .about =
-              "Pulls an image from its registry to this machine. Layers that are already stored "
-              "are not downloaded again.",
-          .operands = {{"NAME",
-                        "image name, as for docker pull (box:v1, quay.io/team/box@sha256:...), or "
-                        "docker-daemon:NAME, as for sm image import",
-                        true, "IMAGE"}},
-          .flags = {{"--platform", "OS/ARCH",
-                     "platform to pull if the image has several (default: this machine's)"},
-                    {"--username", "USER", "log in as this user; requires --password-stdin"},
-                    {"--password-stdin", "", "read the password from standard input"},
-                    {"--ca-file", "FILE",
-                     "trust the CA certificates in FILE (PEM) instead of the system's"},
-                    {"--plain-http", "", "connect to the registry without TLS"},
-                    {"--public", "",
-                     "connect only to public internet addresses, never to this machine, its "
-                     "networks or its cloud"},
-                    image_policy,
-                    image_json},
-          .examples = {{"sm image pull debian:12"},
-                       {"sm image pull registry.lab:5000/team/box --ca-file lab.pem",
-                        "pull from a registry with a private CA"}},
-          .notes = {"sm image pull uses the logins saved by docker login and podman login "
-                    "(~/.docker/config.json, auth.json) and their credential helpers. For ECR, it "
-                    "uses AWS credentials.",
-                    "A failed pull leaves existing images unchanged. The next pull does not "
-                    "download the completed layers again.",
-                    store_note},
-          .exits = {{"0", "the image is available; standard output shows its digest"},
-                    {"2",
-                     "invalid flag or name, image not found in the registry, login failed, or the "
-                     "policy rejected the image"},
-                    {"3",
-                     "this user is not allowed to create namespaces, the registry is unreachable "
-                     "or sent data with a wrong digest, or the image cannot be stored"},
-                    {"128 + N", "signal N ended the command"}}};
+  return {
+      .name = "image pull",
+      .group = Group::here,
+      .brief = "pull an image from its registry",
+      .about =
+          "Pulls an image from its registry to this machine. Layers that are already stored "
+          "are not downloaded again.",
+      .operands = {{"NAME",
+                    "image name, as for docker pull (box:v1, quay.io/team/box@sha256:...), or "
+                    "docker-daemon:NAME, as for sm image import",
+                    true, "IMAGE"}},
+      .flags = {{"--platform", "OS/ARCH",
+                 "platform to pull if the image has several (default: this machine's)"},
+                {"--username", "USER", "log in as this user; requires --password-stdin"},
+                {"--password-stdin", "", "read the password from standard input"},
+                {"--ca-file", "FILE",
+                 "trust the CA certificates in FILE (PEM) instead of the system's"},
+                {"--plain-http", "", "connect to the registry without TLS"},
+                {"--public", "",
+                 "connect only to public internet addresses that do not belong to this machine"},
+                image_policy,
+                image_json},
+      .examples = {{"sm image pull debian:12"},
+                   {"sm image pull registry.lab:5000/team/box --ca-file lab.pem",
+                    "pull from a registry with a private CA"}},
+      .notes = {"sm image pull uses the logins saved by docker login and podman login "
+                "(~/.docker/config.json, auth.json) and their credential helpers. For ECR, it "
+                "uses AWS credentials.",
+                "A failed pull leaves existing images unchanged. The next pull skips the layers "
+                "that were downloaded completely.",
+                store_note},
+      .exits = {{"0", "the image is available; standard output shows its digest"},
+                {"2",
+                 "invalid flag or name, image not found in the registry, login failed, or the "
+                 "policy rejected the image"},
+                {"3",
+                 "this user is not allowed to create namespaces, the registry is unreachable "
+                 "or sent data with a wrong digest, or the image cannot be stored"},
+                {"128 + N", "signal N ended the command"}}};
 }
 
 }  // namespace
@@ -136,9 +137,9 @@ std::vector<Page> pages_image() {
       {.name = "image rm",
        .group = Group::here,
        .brief = "remove an image",
-       .about =
-           "Removes an image's name, and the layers that no other image needs. If a job is using "
-           "the image, the first import, rm or prune after the job removes its layers.",
+       .about = "Removes an image's name, and the layers that no other image needs. Layers that a "
+                "running job uses are kept until the job ends; the next import, rm or prune then "
+                "removes them.",
        .operands = {image_name},
        .flags = {image_json},
        .examples = {{"sm image rm team/box:v1"}},
@@ -147,8 +148,8 @@ std::vector<Page> pages_image() {
       {.name = "image prune",
        .group = Group::here,
        .brief = "remove unused layers and, on request, unused images",
-       .about = "Removes layers that no image needs any more. With --all or --size, it also "
-                "removes images, but never one that a job is using.",
+       .about = "Removes layers that no image needs any more. --all and --size also remove images, "
+                "but never an image that a job is using.",
        .flags =
            {{"--all", "", "also remove every image that no job is using"},
             {"--size", "SIZE",

@@ -11,8 +11,8 @@ constexpr std::string_view endpoint_note =
 
 constexpr std::string_view own_note =
     "Jobs that sm fit runs on this machine don't need a server. They belong to the user who ran sm "
-    "fit (root, with sudo). If a server has a job with the same name, the command uses the job on "
-    "this machine.";
+    "fit, or to root if sm fit ran with sudo. If a job on this machine and a job on the server "
+    "have the same name, the command uses the job on this machine.";
 
 std::vector<Exit> exits_of(std::string_view done, std::string_view wrong) {
   return {{"0", done},
@@ -36,8 +36,8 @@ std::vector<Flag> submit_flags() {
       {{"--source-dir", "DIR",
         "folder with the code, or s3://…/sourcedir.tar.gz (default: only the script)"},
        {"--image", "NAME",
-        "container image (default: host, the server's programs); without SCRIPT, runs the image's "
-        "program"},
+        "container image (default: host, i.e. the server's own programs); without SCRIPT, the "
+        "image's own program runs"},
        {"--instance-type", "TYPE", "instance type of every host (default: local)"},
        {"--volume-size", "GIB", "disk limit per host in GiB (default: 30)"}},
       {{.name = "--input",
@@ -67,12 +67,12 @@ std::vector<Flag> submit_flags() {
         "allowed)"},
        encrypt_flag,
        {"--json-file", "FILE",
-        "read the job from FILE, in CreateTrainingJob's format; allows only --name, --wait and "
-        "--json"},
+        "read the job from FILE, in CreateTrainingJob's format; can be combined only with --name, "
+        "--wait and --json"},
        {"--wait", "", "follow the job to its end"},
        {"--raw", "", raw_help},
        utc_flag,
-       {"--json", "", "print one JSON object, or, with --wait, one for each log line"},
+       {"--json", "", "print one JSON object; with --wait, one JSON object for each log line"},
        print_file_flag});
 }
 
@@ -97,7 +97,7 @@ Page submit() {
                    {"sm submit --json-file job.json",
                     "the file contains the input of CreateTrainingJob, as for the AWS CLI"}},
       .notes = {"Prints the job's name. Files are uploaded to the bucket sagemaker-REGION-ACCOUNT, "
-                "as with the SageMaker SDK. Ctrl-C does not stop a job that was submitted.",
+                "as with the SageMaker SDK. After the job is submitted, Ctrl-C does not stop it.",
                 encrypt_note, job_file_note, lines_note, endpoint_note},
       .exits = exits_of_followed("submitted; with --wait: the job completed",
                                  "invalid flag, file or key, or the server rejected the request"),
@@ -188,8 +188,8 @@ Page timeline() {
       .about =
           "Shows how long each host of a job spent in each phase, from submission to results. The "
           "phases are waiting, file system, inputs, container, roll call, code, packages, "
-          "launcher, and first line of output. There are no gaps between phases, so they add up to "
-          "the total time.",
+          "launcher, and first line of output. There are no gaps between the phases, so their "
+          "durations add up to the total time.",
       .operands = {job},
       .flags = {{"--host", "HOST", "show only this host: algo-1, algo-2, …"},
                 {"--compare", "OTHER",
@@ -201,7 +201,7 @@ Page timeline() {
                    {"sm timeline JOB --json"}},
       .notes = {"With more than four hosts, sm timeline shows the minimum, median and maximum of "
                 "each phase, and names the host whose first line of output came last. While the "
-                "job is running, it shows the phases so far.",
+                "job is running, sm timeline shows the phases so far.",
                 "With --compare, sm timeline compares one host from each job: the host whose first "
                 "line of output came last.",
                 own_note, endpoint_note},
@@ -217,8 +217,8 @@ Page stacks() {
       .about =
           "Shows the stacks of all ranks on all hosts as one tree: ranks at the same place in the "
           "code share a line, and outliers are marked. Use it when a job seems to hang. muster "
-          "reads the stacks from outside the containers. For non-Python programs, it shows the C "
-          "and C++ frames.",
+          "reads the stacks from outside the containers. For non-Python programs, sm stacks shows "
+          "the C and C++ frames.",
       .operands = {job},
       .flags = {{"--host", "HOST", "show only this host: algo-1, algo-2, …"},
                 {"--native", "", "also show the C and C++ frames below Python frames"},
@@ -227,7 +227,7 @@ Page stacks() {
                    {"sm stacks JOB --native", "also show C and C++ frames"},
                    {"sm stacks JOB --json"}},
       .notes = {"py-spy reads the Python frames. Install it in the job's Python environment: pip "
-                "install py-spy. For jobs with --image, it must be on PATH of the machine that "
+                "install py-spy. For jobs with --image, py-spy must be on PATH on the machine that "
                 "runs the host.",
                 "To read C and C++ frames, muster stops a running thread for a moment while it "
                 "copies the thread's stack. Other threads keep running.",
@@ -244,8 +244,8 @@ Page top() {
       .about =
           "Shows the resources that each host of a running job uses, and the state of each of its "
           "GPUs. On a terminal, the values are updated every second until you press q or Ctrl-C. "
-          "Without JOB, sm top shows all running jobs: the jobs of sm fit on this machine and, if "
-          "AWS_ENDPOINT_URL is set, the newest 20 jobs on that server.",
+          "Without JOB, sm top shows all running jobs: the jobs that sm fit runs on this machine "
+          "and, if AWS_ENDPOINT_URL is set, the newest 20 jobs on that server.",
       .operands = {{"JOB", "name of the job (default: all running jobs)", false}},
       .flags = {{"--json", "", "print one JSON object and exit"}},
       .examples = {{"sm top"},
@@ -253,15 +253,14 @@ Page top() {
                    {"sm top | cat",
                     "print one table and exit, because the output is not a terminal"},
                    {"sm top mnist-1 --json | jq '.jobs[].hosts[].gpus[].power_watts'"}},
-      .notes =
-          {"Rates are means since the last update. A single table or JSON object takes a second, "
-           "because sm top measures twice. CPUS is the number of busy processors. Unknown values "
-           "are shown as -, or as null in JSON.",
-           "If the terminal is too narrow, the last columns are omitted.",
-           "GPU values require nvidia-smi. Older drivers report only utilization and memory. "
-           "THROTTLED shows the reasons for slow clocks, with nvidia-smi's names: sw_power_cap, "
-           "hw_thermal_slowdown, …",
-           own_note, endpoint_note},
+      .notes = {"Rates are averages since the last update. Printing a single table or JSON object "
+                "takes a second, because sm top measures twice. CPUS is the number of busy "
+                "processors. Unknown values are shown as -, or as null in JSON.",
+                "If the terminal is too narrow, the last columns are omitted.",
+                "GPU values require nvidia-smi. Older drivers report only utilization and memory. "
+                "THROTTLED shows why a GPU's clock speed is reduced, with the reason names that "
+                "nvidia-smi uses: sw_power_cap, hw_thermal_slowdown, …",
+                own_note, endpoint_note},
       .exits = exits_of("success", "job not found or already ended, or invalid key"),
   };
 }
@@ -287,15 +286,14 @@ Page trace() {
 
 Page wait() {
   std::vector<Exit> exits =
-      exits_of_followed("all jobs completed; with --any: all jobs that ended so far completed",
+      exits_of_followed("all jobs completed; with --any: all jobs that had ended by then completed",
                         "job not found or invalid key");
   exits[1] = {"1",
-              "a job failed or was stopped; if several jobs did not complete, the first one on the "
-              "command line sets the exit code"};
-  exits[4] = {
-      "4",
-      "a job exceeded its time limit; if several jobs did not complete, the first one on the "
-      "command line sets the exit code"};
+              "a job failed or was stopped; if several jobs did not complete, the first of them on "
+              "the command line determines the exit code"};
+  exits[4] = {"4",
+              "a job exceeded its time limit; if several jobs did not complete, the first of them "
+              "on the command line determines the exit code"};
   exits.insert(exits.begin() + 5, {"124", "--timeout expired before the jobs ended"});
   return {
       .name = "wait",
@@ -333,19 +331,20 @@ Page rerun() {
                 env_file_flag,
                 {"--name", "NAME", "name of the new job (default: the old name and the time)"},
                 {"--resume", "",
-                 "resume from the job's checkpoints and store new ones there, too (default: a new, "
-                 "empty location)"}},
+                 "resume from the job's checkpoints and store new checkpoints in the same location "
+                 "(default: a new, empty location)"}},
       .examples = {{"sm rerun JOB"},
-                   {"sm rerun JOB -p epochs=5 --name run-8", "with a different number of epochs"},
-                   {"sm rerun JOB --resume", "resume from its last checkpoint"}},
+                   {"sm rerun JOB -p epochs=5 --name run-8",
+                    "run the job again with a different number of epochs"},
+                   {"sm rerun JOB --resume", "resume from the job's last checkpoint"}},
       .notes = {"On this machine, sm rerun runs sm fit again with the same flags. If the job was "
                 "run with --detach, the new job also runs in the background. The new job uses the "
-                "current files of the source folder. If a file is newer than the old job, a "
-                "warning names it. muster does not store the values of environment variables, so "
+                "current files of the source folder. sm rerun warns about files that are newer "
+                "than the old job. muster does not store the values of environment variables, so "
                 "pass them again with --env or --env-file.",
                 "On a server, the new job reads the same code and data in S3. If anything is "
-                "missing there, no job is submitted. If an object is newer than the old job, a "
-                "warning names it.",
+                "missing there, no job is submitted. sm rerun warns about objects that are newer "
+                "than the old job.",
                 "The results of the new job are stored in a new location.", own_note,
                 endpoint_note},
       .exits = {{"0",
@@ -365,10 +364,11 @@ Page stop() {
       .group = Group::server,
       .brief = "stop a job",
       .about =
-          "Stops a job on this machine (run by sm fit) or on the server at AWS_ENDPOINT_URL. Its "
-          "processes get SIGTERM and have two minutes to exit (for sm fit, the time set with "
-          "--grace, by default 30 s). Files that they have written are kept. --now kills the "
-          "processes immediately. For jobs of sm fit, so does a second sm stop.",
+          "Stops a job on this machine (run by sm fit) or on the server at AWS_ENDPOINT_URL. The "
+          "job's processes receive SIGTERM and have two minutes to exit (for jobs run by sm fit, "
+          "the time set with --grace, by default 30 s). Files that the processes have written are "
+          "kept. --now kills the processes immediately, and so does a second sm stop for a job run "
+          "by sm fit.",
       .operands = {job},
       .flags = {{"--now", "",
                  "kill the job's processes immediately, without giving them time to exit"},
@@ -378,8 +378,9 @@ Page stop() {
                    {"sm stop JOB --wait", "wait until the job has ended"},
                    {"sm stop JOB --now", "kill a job that does not exit on SIGTERM"}},
       .notes = {own_note, endpoint_note},
-      .exits = exits_of("the stop was requested; with --wait: the job has ended, with any result",
-                        "job not found or already ended, or invalid key"),
+      .exits =
+          exits_of("the stop was requested; with --wait: the job has ended, whatever its status",
+                   "job not found or already ended, or invalid key"),
   };
 }
 
@@ -402,9 +403,9 @@ Page download() {
                 {"--logs", "", "download only the logs; can be combined with --model and --output"},
                 {"--json", "", "print one JSON object with the path of each part"}},
       .examples = {{"sm download JOB"}, {"sm download JOB results --model"}},
-      .notes = {"Existing files are not overwritten. Each part appears under its name only when it "
-                "is complete. Without --model, --output or --logs, all three parts are downloaded; "
-                "\"none\" marks a part that the job does not have.",
+      .notes = {"Existing files are not overwritten. A part appears under its final name only "
+                "after it has been downloaded completely. Without --model, --output or --logs, all "
+                "three parts are downloaded; \"none\" marks a part that the job does not have.",
                 endpoint_note},
       .exits = exits_of(
           "all requested parts that exist were downloaded",

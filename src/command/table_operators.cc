@@ -8,9 +8,9 @@ constexpr std::string_view same_line = "Run the same command line on every host 
 
 constexpr std::string_view hosts_note =
     "If the hosts are not listed in resourceconfig.json, pass the same list on every host: --hosts "
-    "node1,node2 or node[1-2]. The first host is the leader. Each host finds itself in the list by "
-    "its name or address. MUSTER_HOSTS and MUSTER_JOB_KEY_FILE have the same effect as --hosts and "
-    "--key-file. Under srun, muster uses the nodes of the job step.";
+    "node1,node2 or node[1-2]. The first host is the leader. Each host identifies its own entry in "
+    "the list by host name or address. MUSTER_HOSTS and MUSTER_JOB_KEY_FILE have the same effect "
+    "as --hosts and --key-file. Under srun, muster uses the nodes of the job step.";
 
 std::vector<Exit> operator_exits() {
   return {{"N", "the program's exit code; 0 if it succeeded on all hosts"},
@@ -37,19 +37,18 @@ Page mpirun() {
        .group = Group::operators,
        .brief = "run an MPI program across all hosts",
        .about = "Runs a program under MPI across all hosts in the job.",
-       .flags =
-           {{"--process_per_hosts", "N",
-             "processes per host (default: one per GPU, or one without GPUs)",
-             "--processes-per-host"},
-            {.name = "--num_processes",
-             .value = "N",
-             .help =
-                 "total number of processes; without --process_per_hosts, they are spread evenly "
-                 "(default: all that fit)",
-             .also = "-np",
-             .letter = "-n"},
-            {"--custom_mpi_options", "TEXT", "additional options for mpirun, quoted as in a shell"},
-            {"--numa", "", "run each rank on the CPUs next to its GPU"}},
+       .flags = {{"--process_per_hosts", "N",
+                  "processes per host (default: one per GPU, or one without GPUs)",
+                  "--processes-per-host"},
+                 {.name = "--num_processes",
+                  .value = "N",
+                  .help = "total number of processes, spread evenly over the hosts unless "
+                          "--process_per_hosts is set (default: as many as fit)",
+                  .also = "-np",
+                  .letter = "-n"},
+                 {"--custom_mpi_options", "TEXT",
+                  "additional options for mpirun, quoted as in a shell"},
+                 {"--numa", "", "run each rank on the CPUs next to its GPU"}},
        .examples = {{"sm mpirun python train.py --epochs 3"},
                     {"sm mpirun --process_per_hosts 3 --custom_mpi_options '-x TF_LOG_LEVEL=10' "
                      "python train.py"},
@@ -120,10 +119,11 @@ Page deepspeed() {
        .examples = {{"sm deepspeed train.py --deepspeed_config ds.json"},
                     {"sm deepspeed --num_gpus 4 --module pkg.train"},
                     {"sm deepspeed --launcher direct --num_gpus 2 train.py"}},
-       .notes = {"Run the same command line on every host in the job. DeepSpeed's node launcher "
-                 "runs on each host, and the launchers connect to the leader. Hostfiles, pdsh and "
-                 "ssh are not used: muster rejects flags for them. With --launcher direct, there "
-                 "is no node launcher: muster starts and watches each rank and tags its output."}});
+       .notes = {
+           "Run the same command line on every host in the job. DeepSpeed's node launcher runs on "
+           "each host, and the launchers connect to the leader. Hostfiles, pdsh and ssh are not "
+           "used, and muster rejects the flags that configure them. With --launcher direct, there "
+           "is no node launcher: muster starts and watches each rank and tags its output."}});
   page.passes_flags_on = true;
   page.rest_name = "SCRIPT [ARGS]";
   return page;
@@ -211,9 +211,9 @@ Page preflight() {
       .group = Group::operators,
       .brief = "check the hosts and the links between them, without running a job",
       .about =
-          "Compares the hosts of a job and measures the links between them before the job starts. "
-          "It checks names, ports, clocks, free disk space and memory, versions, GPUs, MTU, "
-          "round-trip times and bandwidth. The leader reports outliers.",
+          "Compares the hosts of a job and measures the links between them. sm preflight checks "
+          "names, ports, clocks, free disk space and memory, versions, GPUs, MTU, round-trip times "
+          "and bandwidth. The leader reports outliers.",
       .flags = std::move(flags),
       .examples = {{"sm preflight --hosts node[1-3] --key-file job.key",
                     "run the same command by hand on each of three machines"},
@@ -222,12 +222,12 @@ Page preflight() {
       .notes = {"Run the same command line on every host in the job. The documentation page "
                 "\"Several machines\" lists the checks and thresholds, and explains how a job can "
                 "run the same checks."},
-      .exits =
-          {{"0", "the hosts can work together; there may be warnings"},
-           {"1",
-            "the hosts cannot work together, or some did not join; the last line shows the reason"},
-           {"2", "usage error"},
-           {"128 + N", "stopped by signal N"}},
+      .exits = {{"0", "the hosts can work together, possibly with warnings"},
+                {"1",
+                 "the hosts cannot work together, or some hosts did not join; the last line shows "
+                 "the reason"},
+                {"2", "usage error"},
+                {"128 + N", "stopped by signal N"}},
       .last_wins = true};
 }
 

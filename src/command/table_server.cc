@@ -4,7 +4,8 @@ namespace muster::command {
 namespace {
 
 const Flag key_data{"--data", "DIR", "the server's data folder (default: ~/.local/share/muster)"};
-const Flag key_config{"--config", "FILE", "the server's config file, if it sets the data folder"};
+const Flag key_config{"--config", "FILE",
+                      "the server's config file; required if this file sets the data folder"};
 
 std::vector<Exit> key_exits() {
   return {
@@ -24,7 +25,8 @@ Page key() {
       .examples = {{"sm key create --comment \"the lab's notebook\"",
                     "create a key and print it as shell commands; the secret is shown only once"},
                    {"sm key list", "list the keys without their secrets"},
-                   {"sm key delete AKIA2TGJ5EXAMPLE", "from then on, the server rejects this key"}},
+                   {"sm key delete AKIA2TGJ5EXAMPLE",
+                    "delete a key, which the server then rejects"}},
       .notes = {"These commands change the keys of the sm server that uses the same data folder, "
                 "whether it is running or not. A running server applies changes immediately. Every "
                 "key has full access."},
@@ -45,13 +47,14 @@ Page server() {
                 {"--operations", "", "list supported and ignored API calls and fields, and exit"},
                 {"--insecure-http", "",
                  "allow listening without TLS on an address that other machines can reach"}},
-      .examples = {{"sm server",
-                    "listen on http://127.0.0.1:7700, run jobs on this machine and keep data in "
-                    "~/.local/share/muster"},
-                   {"sm server --listen 10.0.0.5:7700 --config muster.json",
-                    "also serve other machines; the config sets the TLS certificate and its key"},
-                   {"sm server --config muster.json --check", "only check the config"}},
-      .notes = {"When it starts for the first time, the server creates a key and prints shell "
+      .examples =
+          {{"sm server",
+            "listen on http://127.0.0.1:7700, run jobs on this machine and keep data in "
+            "~/.local/share/muster"},
+           {"sm server --listen 10.0.0.5:7700 --config muster.json",
+            "also serve other machines; the config sets the TLS certificate and its private key"},
+           {"sm server --config muster.json --check", "only check the config"}},
+      .notes = {"When the server starts for the first time, it creates a key and prints shell "
                 "commands that configure clients."},
       .exits = {{"0", "stopped by SIGTERM or SIGINT; with --check: the config is valid"},
                 {"2", "invalid flag or config"},
@@ -98,7 +101,8 @@ std::vector<Page> pages_server() {
       {.name = "key delete",
        .group = Group::server,
        .brief = "delete a key",
-       .about = "Deletes an access key from sm server. From then on, the server rejects the key.",
+       .about =
+           "Deletes an access key of sm server. The server then rejects requests that use the key.",
        .operands = {{"KEY_ID", "key ID, as shown by sm key list"}},
        .flags = {key_data,
                  key_config,
