@@ -146,8 +146,8 @@ loop::Task<Result<Credentials>> CredentialProvider::get() {
     if (!found) co_return found.error().in(file.path);
     if (found->has_value()) co_return **found;
     if (file.named)
-      co_return fail(Errc::denied, "no credentials: " + file.path + " has no profile " +
-                                       file.profile + ", which AWS_PROFILE names");
+      co_return fail(Errc::denied, "no credentials: AWS_PROFILE is " + file.profile + ", but " +
+                                       file.path + " has no profile with this name");
   }
   if (!sources_.endpoint) {
     std::string looked = "no credentials: AWS_ACCESS_KEY_ID is not set";

@@ -63,7 +63,7 @@ Result<S3Endpoint> S3Endpoint::from(const Env& env) {
   std::string& path = endpoint.url_.target;
   if (path.find('?') != std::string::npos)
     return fail(Errc::invalid_input,
-                "the S3 endpoint must not contain a query; expected http(s)://host:port");
+                "the S3 endpoint must not contain a query string; expected http(s)://host:port");
   while (path.ends_with('/')) path.pop_back();
   return endpoint;
 }

@@ -58,7 +58,8 @@ TEST_CASE("json: an error says where") {
   REQUIRE(!parse_json("{\"a\": }"));
   CHECK(parse_json("{\"a\": }").error().text.find("line 1, column 7") != std::string::npos);
   CHECK(parse_json(std::string(256, '[') + std::string(256, ']')));
-  CHECK(parse_json(std::string(257, '[')).error().text == "nested deeper than 256 levels");
+  CHECK(parse_json(std::string(257, '[')).error().text ==
+        "arrays and objects are nested deeper than 256 levels");
   CHECK(parse_json("[\"" + std::string(1'000'000, 'x')).error().text.size() < 300);
   CHECK(parse_json("\"\\\"" + std::string(300, '[') + "\""));
   CHECK(to_text(Json("a\xff")) == "\"a\xef\xbf\xbd\"");

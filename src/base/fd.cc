@@ -138,7 +138,7 @@ Result<std::string> own_program() {
 Result<std::string> working_folder() {
   std::error_code code;
   std::filesystem::path path = std::filesystem::current_path(code);
-  if (code) return fail(Errc::system, "cannot find the current folder: " + code.message());
+  if (code) return fail(Errc::system, "cannot determine the current folder: " + code.message());
   return path.string();
 }
 

@@ -36,8 +36,8 @@ bool nests_too_deep(std::string_view text) {
 
 Result<Json> parse_json(std::string_view text) {
   if (nests_too_deep(text))
-    return fail(Errc::invalid_input,
-                "nested deeper than " + std::to_string(nesting_max) + " levels");
+    return fail(Errc::invalid_input, "arrays and objects are nested deeper than " +
+                                         std::to_string(nesting_max) + " levels");
   try {
     return Json::parse(text);
   } catch (const Json::parse_error& error) {

@@ -114,7 +114,8 @@ class Reader final {
     Event last;
     TRY(next(last));
     if (last.event.type != YAML_STREAM_END_EVENT)
-      return fail(Errc::invalid_input, last.line() + ": expected one document, got a second one");
+      return fail(Errc::invalid_input,
+                  last.line() + ": expected only one YAML document, but a second one starts here");
     return std::move(read.node);
   }
 
@@ -146,12 +147,12 @@ class Reader final {
     if (weight_ <= yaml_weight_max) return {};
     return fail(Errc::invalid_input, event.line() + ": the document exceeds " +
                                          std::to_string(yaml_weight_max >> 20) +
-                                         " MiB, counting every use of an alias");
+                                         " MiB after all aliases are expanded");
   }
 
   Result<Weighed> node(const Event& event, int depth) {
     if (depth > yaml_nesting_max)
-      return fail(Errc::invalid_input, event.line() + ": nested deeper than " +
+      return fail(Errc::invalid_input, event.line() + ": lists and maps are nested deeper than " +
                                            std::to_string(yaml_nesting_max) + " levels");
     const yaml_event_t& e = event.event;
     if (e.type == YAML_ALIAS_EVENT) return repeated(event);

@@ -61,7 +61,8 @@ TEST_CASE("yaml: a syntax error is one line that says where") {
   } const cases[] = {
       {"empty", "# nothing\n", "empty; expected a YAML document"},
       {"twice", "a: 1\na: 2\n", "line 2: the key a appears twice"},
-      {"two documents", "a: 1\n---\nb: 2\n", "line 2: expected one document, got a second one"},
+      {"two documents", "a: 1\n---\nb: 2\n",
+       "line 2: expected only one YAML document, but a second one starts here"},
       {"merge", "a: &x {b: 1}\nc:\n  <<: *x\n", "line 3: merge keys (<<) are not supported"},
       {"map as a key", "? {a: b}\n: c\n",
        "line 1: a key is a list, a map or an alias; expected a string"},
@@ -74,7 +75,7 @@ TEST_CASE("yaml: a syntax error is one line that says where") {
       {"tab", "a:\n\t- b\n", "line 2: not YAML: found character that cannot start any token"},
       {"not UTF-8", "a: \xff\xfe\n", "byte 3: not YAML: invalid leading UTF-8 octet"},
       {"deep", std::string(101, '[') + std::string(101, ']'),
-       "line 1: nested deeper than 100 levels"},
+       "line 1: lists and maps are nested deeper than 100 levels"},
       {"large", std::string(yaml_bytes_max + 1, ' '),
        "1048577 bytes of YAML exceed the limit of 1048576"},
   };

@@ -76,9 +76,9 @@ Error api_error(int status, const std::string& code, const std::string& message,
       (code == "ValidationException" && text.find("not found") != std::string::npos))
     return fail(Errc::not_found, text);
   if (code.empty())
-    return fail(
-        status / 100 == 5 ? Errc::system : Errc::protocol,
-        "the server returned " + std::to_string(status) + ", which is not a SageMaker response");
+    return fail(status / 100 == 5 ? Errc::system : Errc::protocol,
+                "the server returned " + std::to_string(status) +
+                    ", but the response is not in SageMaker's format");
   if (status / 100 == 5 || code.starts_with("Throttling"))
     return fail(Errc::system, "the server returned an internal error: " + code + ": " + text);
   return fail(Errc::invalid_input, code == "ValidationException" ? text : code + ": " + text);

@@ -84,8 +84,8 @@ loop::Task<Result<Json>> ask_about(Client& client, std::string operation, std::s
   Result<Json> answer = co_await client.api.call(std::move(operation), std::move(input), patience);
   if (answer) co_return *std::move(answer);
   if (answer.error().code != Errc::not_found) co_return answer.error();
-  co_return fail(Errc::not_found,
-                 "there is no job " + to_utf8(job) + " on the server; sm jobs lists them");
+  co_return fail(Errc::not_found, "there is no job " + to_utf8(job) +
+                                      " on the server; sm jobs lists the existing jobs");
 }
 
 }  // namespace muster::cli

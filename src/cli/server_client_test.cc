@@ -30,7 +30,8 @@ TEST_CASE("client: a refusal says what is wrong in one line, and how the command
       {400, "ResourceInUse", "taken", exit_usage, "ResourceInUse: taken"},
       {500, "InternalFailure", "disk", exit_platform, "an internal error: InternalFailure: disk"},
       {400, "ThrottlingException", "slow", exit_platform, "internal error"},
-      {404, "", "", exit_platform, "the server returned 404, which is not a SageMaker response"},
+      {404, "", "", exit_platform,
+       "the server returned 404, but the response is not in SageMaker's format"},
   };
   for (const auto& one : cases) {
     CAPTURE(one.code);

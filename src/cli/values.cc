@@ -172,8 +172,8 @@ Result<Hyperparameters> hyperparameters_from(std::vector<std::string> values,
                             "sagemaker_mpi_enabled", "sagemaker_mpi_num_of_processes_per_host",
                             "sagemaker_mpi_custom_mpi_options", "sagemaker_job_name"})
       if (name == own)
-        return fail(Errc::invalid_input,
-                    "--hyperparameter: " + name + " is set by " + command + " from its own flags");
+        return fail(Errc::invalid_input, "--hyperparameter: " + name + " is not allowed, because " +
+                                             command + " sets this hyperparameter itself");
   return hyperparameters;
 }
 

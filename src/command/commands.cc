@@ -48,7 +48,7 @@ const Topic* topic_asked_for(const std::string& words, std::optional<Stop>& stop
   for (const Topic& each : topics()) names.push_back(each.name);
   const std::string_view near = nearest(words, names);
   stop = wrong_line(page_of("explain"),
-                    "no topic or message \"" + words + "\"" +
+                    "unknown topic or message \"" + words + "\"" +
                         (near.empty() ? "; sm explain lists the topics"
                                       : "; did you mean " + std::string(near) + "?"));
   return nullptr;

@@ -86,7 +86,7 @@ TEST_CASE("job file: what it does not say well is refused with the line") {
       {"fit", "hosts: *x",
        "line 1: the alias *x refers to an anchor that is missing or not complete"},
       {"fit", "hyperparameter: {a: " + std::string(200, '[') + std::string(200, ']') + "}",
-       "line 1: nested deeper than 100 levels"},
+       "line 1: lists and maps are nested deeper than 100 levels"},
   };
   for (const auto& c : cases) {
     CAPTURE(c.want);

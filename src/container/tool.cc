@@ -55,9 +55,9 @@ Result<std::string> find_tool(const std::string& name, const Env& env) {
 Result<void> run_tool(const Args& argv, const std::string& input) {
   const Fd in(::memfd_create("input", MFD_CLOEXEC));
   const Fd complaints(::memfd_create("complaints", MFD_CLOEXEC));
-  if (!in || !complaints) return fail_errno("cannot create a file in memory");
+  if (!in || !complaints) return fail_errno("cannot create an in-memory file");
   TRY(write_all(in.get(), input));
-  if (::lseek(in.get(), 0, SEEK_SET) != 0) return fail_errno("cannot create a file in memory");
+  if (::lseek(in.get(), 0, SEEK_SET) != 0) return fail_errno("cannot create an in-memory file");
   const Fd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
   if (!null) return fail_errno("cannot open /dev/null");
   const supervise::Stdio stdio{in.get(), null.get(), complaints.get(), {}};

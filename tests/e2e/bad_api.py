@@ -253,7 +253,7 @@ OTHERS = [
     ("sagemaker", "Search", {}, VALIDATION, "resource"),
     ("sagemaker", "Search", {"Resource": "Everything"}, VALIDATION, "enum"),
     ("sagemaker", "Search", {"Resource": "TrainingJob", "MaxResults": 101}, VALIDATION, "100"),
-    ("sagemaker", "CreateEndpoint", {}, "UnknownOperationException", "does not host models"),
+    ("sagemaker", "CreateEndpoint", {}, "UnknownOperationException", "does not host them"),
     ("sagemaker", "MakeCoffee", {}, "UnknownOperationException", "MakeCoffee"),
     ("sagemaker", "", {}, "UnknownOperationException", ""),
     ("sagemaker", "describetrainingjob", {}, "UnknownOperationException", ""),

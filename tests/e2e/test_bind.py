@@ -123,7 +123,7 @@ def test_what_is_not_shown_is_named_before_the_job_runs(machine, place):
         assert f"the program that listens on {listening}" in said
     other = {"SUDO_UID": "4322", "SUDO_GID": "8765"}
     said = refusal(machine, "--bind", f"{place}:/data:rw", environment=other)
-    want = "rw requires that you own it (user 4322), but its owner is user 4321"
+    want = "rw requires that you (user 4322) own this path, but the owner is user 4321"
     assert want in said, said
 
 
@@ -160,7 +160,7 @@ def test_a_file_system_that_translates_no_owners_is_shown_and_not_written_to(mac
         if "cannot translate owners; hosts can read only its world-readable files" in process.text:
             assert "secret Permission denied" in process.text, process.text
             said = refusal(machine, "--bind", f"{merged}:/data:rw", code=1)
-            assert re.search("rw is not possible, because .*; bind it as :ro", said), said
+            assert re.search("rw is not possible, because .*; bind the path as :ro", said), said
         else:  # A later kernel's.
             assert "secret root's" in process.text, process.text
     finally:

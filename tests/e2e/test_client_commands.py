@@ -313,7 +313,7 @@ def test_a_job_is_deleted_once_it_has_ended_and_its_model_stays(sm, server, foll
     write(sm.folder, HELLO + "import signal; print('waits', flush=True); signal.pause()")
     sm("submit", "train.py", "--name", "goes")
     runs = sm("delete", "goes", code=2)
-    assert "goes is InProgress; run sm stop --wait goes, then delete it" in runs.stderr
+    assert "goes is InProgress; run sm stop --wait goes, then delete the job" in runs.stderr
     logs = follow("logs", "-f", "goes")
     wait_until("the job's line", lambda: b"waits\n" in logs.out, GUARD_SECONDS)
     stopped = json.loads(sm("stop", "goes", "--wait", "--json").stdout)

@@ -265,7 +265,7 @@ def test_wait_returns_when_jobs_end_and_with_the_code_of_the_first_that_failed(m
 def test_delete_removes_the_record_and_the_log_and_names_the_output_folder(machine, sm, go):
     detach(machine, WAITS, "goes")
     runs = sm("delete", "goes", code=2).err
-    assert b"goes is running; run sm stop --wait goes, then delete it" in runs
+    assert b"goes is running; run sm stop --wait goes, then delete the job" in runs
     go("goes")
     sm("wait", "goes")
     assert b"goes " in sm("ps").out and b"Completed" in sm("status", "goes").out
@@ -402,7 +402,8 @@ def test_no_variable_of_a_job_stands_in_its_record(machine, sm):
 
 def test_without_jobs_here_and_without_a_server_it_is_said_what_to_do(sm):
     assert b"`sm key create` on the server's machine prints the commands" in sm("jobs", code=2).err
-    assert b"there is no job x on this machine; sm jobs lists them" in sm("stop", "x", code=2).err
+    missing = sm("stop", "x", code=2).err
+    assert b"there is no job x on this machine; sm jobs lists the existing jobs" in missing
 
 
 def test_a_servers_jobs_and_this_machines_are_listed_together(machine, sm, tmp_path):

@@ -98,7 +98,7 @@ def test_each_host_runs_next_to_its_gpus(machine, gpus):
     assert places(text)["0"] == ([first], True), text
     # The kernel has no second node, whose memory it could prefer.
     assert places(text)["1"] == ([second], False), text
-    assert "cannot prefer memory of NUMA node 1" in text, text
+    assert "cannot set the preferred NUMA nodes to 1" in text, text
     assert numa_line(machine, "near") == [
         f"algo-1: CPUs {first} and memory of node 0, next to the GPUs",
         f"algo-2: CPUs {second} and memory of node 1, next to the GPUs",

@@ -35,7 +35,7 @@ def test_a_job_of_this_machine_runs_again(machine):
                "--python", VENV / "bin/python", "--", "last")  # fmt: skip
     assert "argv ['--id', '5', '--step', '1', '--word', 'a b', 'last'] TOKEN secret" in first.text
     refused = sm("rerun", "first", "--resume", code=2)
-    assert "does not contain the values of variables; pass them again: --env TOKEN=" in refused.text
+    assert "the values of environment variables; pass them again: --env TOKEN=" in refused.text
     again = ("rerun", "first", "-p", "step=2", "--env", "TOKEN=other")
     fresh = sm(*again, "--name", "second")
     assert "argv ['--id', '5', '--step', '2', '--word', 'a b', 'last'] TOKEN other" in fresh.text

@@ -277,7 +277,7 @@ def test_credentials_of_the_shared_file(server, toolkit, folder):
     done = toolkit("download", "s3://bucket/key", got, AWS_PROFILE="stale", **env)
     assert f"(InvalidAccessKeyId): check {shared} [stale]" in last_line(done)
     done = toolkit("download", "s3://bucket/key", got, AWS_PROFILE="none", **env)
-    assert f"{shared} has no profile none, which AWS_PROFILE names" in last_line(done)
+    assert f"AWS_PROFILE is none, but {shared} has no profile with this name" in last_line(done)
 
 
 def test_credentials_of_the_containers_endpoint(server, toolkit, folder):

@@ -66,7 +66,7 @@ def test_a_manifest_that_changes_while_its_job_waits_fails_it(server):
     server.client("sagemaker").stop_training_job(TrainingJobName=first.name)
     told = waiting.at_end()
     assert told["TrainingJobStatus"] == "Failed"
-    want = f"channel list: s3://{BUCKET}/changing: the object changed in the meantime"
+    want = f"channel list: s3://{BUCKET}/changing: the object changed before the download finished"
     assert want in told["FailureReason"]
 
 

@@ -96,8 +96,9 @@ Result<void, aws::Refusal> AwsChunked::State::on_size() {
   if (size.empty() || error != std::errc() || end != size.data() + size.size())
     return aws::s3_refusal("InvalidRequest", "The size of a chunk is not a hexadecimal number.");
   if (left > chunk_bytes_max || left > options.decoded_bytes - decoded)
-    return aws::s3_refusal("IncompleteBody",
-                           "The chunks contain more data than x-amz-decoded-content-length.");
+    return aws::s3_refusal(
+        "IncompleteBody",
+        "The chunks contain more data than the header x-amz-decoded-content-length specifies.");
   if (options.is_signed) {
     if (!text.starts_with(extension)) return aws::s3_refusal("SignatureDoesNotMatch");
     chunk_signature = text.substr(extension.size());

@@ -177,8 +177,7 @@ Result<void, AuthRefusal> set_expires(Claim& claim, const aws::RequestHead& head
 AuthRefusal version_2() {
   return {AuthFailure::unsupported,
           "Signature Version 2 is not supported in the Authorization header. Please use "
-          "AWS4-HMAC-SHA256, in boto3 with "
-          "Config(signature_version='s3v4').",
+          "AWS4-HMAC-SHA256; in boto3, set Config(signature_version='s3v4').",
           {}};
 }
 

@@ -156,7 +156,7 @@ Result<CheckedHead, AuthRefusal> Verifier::check_head(const aws::RequestHead& he
   if (claim->version_2 && key->policy.limited)
     return AuthRefusal{AuthFailure::unsupported,
                        "A job's key cannot sign URLs with Signature Version 2. Please use "
-                       "AWS4-HMAC-SHA256, in boto3 with Config(signature_version=\"s3v4\").",
+                       "AWS4-HMAC-SHA256; in boto3, set Config(signature_version=\"s3v4\").",
                        {}};
   if (!claim->version_2) TRY(check_signed_headers(head, *claim));
   return CheckedHead{std::move(key), std::move(claim)};

@@ -70,12 +70,13 @@ Result<void, AuthRefusal> check_parameters(const aws::RequestHead& head, const a
       return AuthRefusal{AuthFailure::malformed_query, to_utf8(name) + " appears twice.", {}};
     if (lists(own, name) || lists(in_resource, name)) continue;
     if (!stands_for_header(name))
-      return refused("Signature Version 2 does not sign the parameter \"" + to_utf8(name) +
-                     "\". Please use AWS4-HMAC-SHA256, in boto3 with "
-                     "Config(signature_version='s3v4').");
+      return refused(
+          "Signature Version 2 does not sign the parameter \"" + to_utf8(name) +
+          "\". Please use AWS4-HMAC-SHA256; in boto3, set Config(signature_version='s3v4').");
     const std::optional<std::string_view> header = head.header(name);
     if (header && trim(*header) != trim(value))
-      return refused("The header " + to_utf8(name) + " differs from the parameter in the URL.");
+      return refused("The header " + to_utf8(name) +
+                     " and the URL parameter of the same name have different values.");
   }
   return {};
 }

@@ -47,7 +47,7 @@ class Reader {
       case 6:
         return tagged(number, into, depth);
       default:
-        return fail("a byte string, which no field accepts");
+        return fail("no field accepts a byte string");
     }
   }
 
@@ -176,7 +176,7 @@ class Reader {
   }
 
   bool tagged(std::uint64_t tag, Json& into, int depth) {
-    if (tag != 1) return fail("tag " + std::to_string(tag) + ", which no field accepts");
+    if (tag != 1) return fail("no field accepts tag " + std::to_string(tag));
     if (!value(into, depth + 1)) return false;
     return into.is_number() || fail("a time is not a number");
   }

@@ -14,7 +14,7 @@ Result<void, aws::Refusal> check_channel(const Json& channel, std::size_t number
   const Json& source = inside(channel, {"DataSource", "S3DataSource"});
   if (source.empty())
     return invalid(where +
-                   ".DataSource: this server reads channels from S3 only; use S3DataSource");
+                   ".DataSource: this server reads channels only from S3; use S3DataSource");
   if (text_of(source, "S3DataType") == "AugmentedManifestFile")
     return invalid(
         where + ".S3DataType: AugmentedManifestFile requires Pipe mode, which is not supported; " +

@@ -78,15 +78,15 @@ bool is_hosting(std::string_view operation) {
 aws::Refusal no_hosting(const std::string& operation) {
   return {"UnknownOperationException",
           operation +
-              ": muster only trains; it does not host models (CreateModel, endpoints, batch "
+              ": muster trains models, but does not host them (CreateModel, endpoints, batch "
               "transform). Deploy the model from S3 with another tool."};
 }
 
 aws::Refusal no_pipelines(const std::string& operation) {
   return {"UnknownOperationException",
           operation +
-              ": muster does not support pipelines; run the functions of @step with @remote, or "
-              "submit each step's job with CreateTrainingJob."};
+              ": muster does not support pipelines; decorate the functions with @remote instead of "
+              "@step, or submit the job of each step with CreateTrainingJob."};
 }
 
 aws::Refusal unknown_operation(const ApiHead& head, Protocol protocol,

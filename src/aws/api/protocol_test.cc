@@ -124,21 +124,22 @@ TEST_CASE("protocol: a request to host a model is refused as out of muster's sco
     const aws::Refusal refusal = refusal_of(json_head("SageMaker." + std::string(name)), "{}");
     CHECK(refusal.code == "UnknownOperationException");
     CHECK(refusal.message.starts_with(std::string(name) +
-                                      ": muster only trains; it does not host models"));
+                                      ": muster trains models, but does not host them"));
   }
   ApiHead head = json_head("");
   head.path = "/endpoints/mine/invocations";
   head.scope_service = "sagemaker";
-  CHECK(refusal_of(head, "1,2,3").message.starts_with("InvokeEndpoint: muster only trains"));
+  CHECK(refusal_of(head, "1,2,3").message.starts_with("InvokeEndpoint: muster trains models"));
 }
 
 TEST_CASE("protocol: a request for a pipeline is refused with a hint on how to run its steps") {
   for (const char* name : {"CreatePipeline", "UpdatePipeline", "StartPipelineExecution"})
     CHECK(refusal_of(json_head("SageMaker." + std::string(name)), "{}") ==
-          aws::Refusal{"UnknownOperationException",
-                       std::string(name) +
-                           ": muster does not support pipelines; run the functions of @step with "
-                           "@remote, or submit each step's job with CreateTrainingJob."});
+          aws::Refusal{
+              "UnknownOperationException",
+              std::string(name) +
+                  ": muster does not support pipelines; decorate the functions with @remote "
+                  "instead of @step, or submit the job of each step with CreateTrainingJob."});
 }
 
 TEST_CASE("protocol: an operation that is not served is refused by its name") {

@@ -89,8 +89,7 @@ Checked source_rules(const std::string& channel, const Json& source, const Json&
   for (const char* name : {"S3DataSource", "FileSystemDataSource", "DatasetSource"})
     sources += has(source, name) ? 1 : 0;
   if (sources != 1)
-    return invalid("Channel " + channel +
-                   ": DataSource must have exactly one source of data, not " +
+    return invalid("Channel " + channel + ": DataSource must have exactly one data source, not " +
                    std::to_string(sources) + ".");
   const Json& s3 = at(source, "S3DataSource");
   const bool augmented = member_text(s3, "S3DataType") == "AugmentedManifestFile";

@@ -324,7 +324,7 @@ TEST_CASE("validate: constraints between CreateTrainingJob's members") {
          {"S3DataType": "S3Prefix", "S3Uri": "s3://b"}}}, 2]}})",
        "Channel names must be unique; InputDataConfig has a twice."},
       {R"({"InputDataConfig": [{"ChannelName": "a", "DataSource": {}}]})",
-       "Channel a: DataSource must have exactly one source of data, not 0."},
+       "Channel a: DataSource must have exactly one data source, not 0."},
       {R"({"InputDataConfig": [{"ChannelName": "a", "DataSource": {"S3DataSource":
          {"S3DataType": "AugmentedManifestFile", "S3Uri": "s3://b/k"}}}]})",
        "an AugmentedManifestFile requires AttributeNames"},

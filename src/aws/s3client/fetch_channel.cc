@@ -49,7 +49,8 @@ loop::Task<Result<void>> turn_page(std::shared_ptr<S3State> state, Pages& pages)
   pages.seen += pages.objects.size();
   if (pages.seen > listed_max)
     co_return fail(Errc::invalid_input, s3wire::text_of(pages.start) + ": more than " +
-                                            std::to_string(listed_max) + " objects");
+                                            std::to_string(listed_max) +
+                                            " objects have this prefix");
   pages.is_sorted = pages.is_sorted && (pages.objects.empty() || last < pages.objects.front().key);
   co_return Result<void>();
 }

@@ -79,9 +79,9 @@ Result<void> Fetch::make_place(const FetchItem& item) {
   const bool is_there = ::lstat(path.c_str(), &status) == 0;
   const bool is_taken = is_there ? !item.folder || !S_ISDIR(status.st_mode) : errno == ENOTDIR;
   if (!is_taken) return made_parents;
-  return fail(Errc::invalid_input,
-              s3wire::text_of({bucket, item.object.key}) +
-                  ": another object has the same name, or is a file where this one needs a folder");
+  return fail(Errc::invalid_input, s3wire::text_of({bucket, item.object.key}) +
+                                       ": another object has the same file name, or is stored as a "
+                                       "file where this object requires a folder");
 }
 
 Result<std::shared_ptr<OpenFile>> Fetch::reserve(std::size_t item) {

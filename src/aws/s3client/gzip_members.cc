@@ -54,9 +54,9 @@ Result<PackBuffer> PackBuffer::make(std::size_t capacity) {
   buffer.blob_ = TRY(make_blob());
   const int fd = buffer.blob_.fd.get();
   if (::ftruncate(fd, static_cast<off_t>(capacity)) != 0)
-    return fail_errno("cannot use a file in memory");
+    return fail_errno("cannot access an in-memory file");
   void* const at = ::mmap(nullptr, capacity, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-  if (at == MAP_FAILED) return fail_errno("cannot map a file in memory");
+  if (at == MAP_FAILED) return fail_errno("cannot map an in-memory file");
   buffer.space_ = {static_cast<char*>(at), capacity};
   return buffer;
 }
@@ -69,7 +69,7 @@ Result<int> PackBuffer::file() {
   const int fd = blob_.fd.get();
   if (blob_.bytes < space_.size()) {
     if (::ftruncate(fd, static_cast<off_t>(blob_.bytes)) != 0)
-      return fail_errno("cannot use a file in memory");
+      return fail_errno("cannot access an in-memory file");
     cut_ = true;
   }
   return begin();
@@ -77,22 +77,22 @@ Result<int> PackBuffer::file() {
 
 Result<int> PackBuffer::begin() {
   const int fd = blob_.fd.get();
-  if (::lseek(fd, 0, SEEK_SET) != 0) return fail_errno("cannot use a file in memory");
+  if (::lseek(fd, 0, SEEK_SET) != 0) return fail_errno("cannot access an in-memory file");
   return fd;
 }
 
 Result<void> PackBuffer::taken() {
   const off_t end = ::lseek(blob_.fd.get(), 0, SEEK_CUR);
-  if (end < 0) return fail_errno("cannot use a file in memory");
+  if (end < 0) return fail_errno("cannot access an in-memory file");
   if (static_cast<std::size_t>(end) > space_.size())
-    return fail(Errc::system, "the file in memory is too large");
+    return fail(Errc::system, "the in-memory file is too large");
   blob_.bytes = static_cast<std::uint64_t>(end);
   return {};
 }
 
 Result<Blob> PackBuffer::blob(std::shared_ptr<void> owner) const {
   Fd fd(::fcntl(blob_.fd.get(), F_DUPFD_CLOEXEC, 0));
-  if (!fd) return fail_errno("cannot use a file in memory");
+  if (!fd) return fail_errno("cannot access an in-memory file");
   return Blob{std::move(fd), blob_.bytes, space_.data(), std::move(owner)};
 }
 

@@ -69,7 +69,7 @@ Error s3_error(int status, const aws::S3Failure& failure, const std::string& ori
     const std::string code = failure.code.empty() ? std::to_string(status) : failure.code;
     return fail(Errc::denied, "access denied (" + code + "): " + hint(failure.code, origin) + says);
   }
-  if (status == 412) return fail(Errc::protocol, "the object changed in the meantime");
+  if (status == 412) return fail(Errc::protocol, "the object changed before the download finished");
   std::string text = "the server returned " + std::to_string(status);
   if (!failure.code.empty()) text += " (" + failure.code + ")";
   const Errc code = status >= 500 || status == 429 ? Errc::closed : Errc::protocol;

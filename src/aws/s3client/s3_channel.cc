@@ -24,7 +24,8 @@ Result<std::string> safe_path(const std::string& key, std::string_view rest) {
   for (std::string& part : split(rest, '/')) {
     if (part.empty()) continue;
     if (part == "." || part == "..") return unfit(key, "invalid file name \"" + part + "\"");
-    if (part.size() > name_bytes_max) return unfit(key, "a part of its key exceeds 255 bytes");
+    if (part.size() > name_bytes_max)
+      return unfit(key, "its key contains a file or folder name of more than 255 bytes");
     if (part.find('\0') != std::string::npos) return unfit(key, "its key contains a NUL character");
     parts.push_back(std::move(part));
   }
@@ -47,7 +48,9 @@ Result<void> check_names(const std::vector<FetchItem>& items) {
   }
   for (const FetchItem& item : items) {
     if (item.folder && files.contains(item.path))
-      return unfit(item.object.key, "another object has the same name as this folder");
+      return unfit(
+          item.object.key,
+          "this object is a folder, but another object has the same name without the final '/'");
     for (std::size_t slash = item.path.find('/'); slash != std::string::npos;
          slash = item.path.find('/', slash + 1))
       if (files.contains(std::string_view(item.path).substr(0, slash)))
@@ -112,8 +115,8 @@ Result<Manifest> parse_manifest(std::string_view text) {
   manifest.names.reserve(json->size() - 1);
   for (std::size_t i = 1; i < json->size(); ++i) {
     if (!(*json)[i].is_string() || (*json)[i].get<std::string>().empty())
-      return fail(Errc::invalid_input,
-                  "invalid manifest: entry " + std::to_string(i) + " is not a name; " + want);
+      return fail(Errc::invalid_input, "invalid manifest: entry " + std::to_string(i) +
+                                           " is not an object name; " + want);
     manifest.names.push_back((*json)[i].get<std::string>());
   }
   return manifest;

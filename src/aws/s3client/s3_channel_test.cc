@@ -106,10 +106,15 @@ TEST_CASE("channel: keys that no folder can hold are refused by name") {
   } const cases[] = {
       {{"a/../b"}, false, "object a/../b: invalid file name \"..\""},
       {{"./a"}, false, "object ./a: invalid file name \".\""},
-      {{std::string(256, 'x')}, false, "a part of its key exceeds 255 bytes"},
+      {{std::string(256, 'x')},
+       false,
+       "its key contains a file or folder name of more than 255 bytes"},
       {{std::string("a\0b", 3)}, false, "its key contains a NUL character"},
       {{"foo", "foo/bar"}, false, "object foo/bar: foo is also an object"},
-      {{"foo", "foo/"}, false, "object foo/: another object has the same name as this folder"},
+      {{"foo", "foo/"},
+       false,
+       "object foo/: this object is a folder, but another object has the same name without the "
+       "final '/'"},
       {{"a//b", "a/b"}, false, "object a/b: its file name is the same as that of object a//b"},
       {{"a", "a.gz"}, true, "object a.gz: its file name is the same as that of object a"},
   };

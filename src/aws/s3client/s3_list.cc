@@ -41,7 +41,8 @@ Result<S3Page> parse_listing(std::string_view xml) {
     S3Object object{encoded ? url_decoded(name) : std::string(name), 0, node.child_value("ETag")};
     const std::optional<std::int64_t> bytes = parse_integer(node.child_value("Size"));
     if (object.key.empty() || object.key.size() > s3wire::key_bytes_max || !bytes || *bytes < 0)
-      return fail(Errc::protocol, "the server lists an object without a key or a size");
+      return fail(Errc::protocol,
+                  "the server's list contains an object without a valid key or size");
     object.bytes = static_cast<std::uint64_t>(*bytes);
     object.modified = parse_iso_date(node.child_value("LastModified")).value_or(UnixMillis(0));
     page.objects.push_back(std::move(object));

@@ -71,7 +71,7 @@ Result<void> check_unchanged(const Source& source) {
       status.st_ctim.tv_sec == source.changed.tv_sec &&
       status.st_ctim.tv_nsec == source.changed.tv_nsec)
     return {};
-  return fail(Errc::invalid_input, "the file changed while it was uploaded");
+  return fail(Errc::invalid_input, "the file changed while it was being uploaded");
 }
 
 /// PUT of a range: a whole object or one part of it.

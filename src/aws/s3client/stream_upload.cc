@@ -37,7 +37,7 @@ Result<Sums> sums_of(const Blob& blob, bool with_sha256) {
     bytes = {blob.at, blob.bytes};
   } else if (blob.bytes > 0) {
     at = ::mmap(nullptr, blob.bytes, PROT_READ, MAP_SHARED | MAP_POPULATE, blob.fd.get(), 0);
-    if (at == MAP_FAILED) return fail_errno("cannot map a file in memory");
+    if (at == MAP_FAILED) return fail_errno("cannot map an in-memory file");
     bytes = {static_cast<const char*>(at), blob.bytes};
   }
   const std::uint32_t crc = libdeflate_crc32(0, bytes.data(), bytes.size());
@@ -54,7 +54,7 @@ Result<Blob> make_blob(const std::string& folder) {
   Blob blob{Fd(folder.empty() ? ::memfd_create("muster-part", MFD_CLOEXEC)
                               : ::open(folder.c_str(), O_RDWR | O_TMPFILE | O_CLOEXEC, 0600)),
             0};
-  if (!blob.fd) return fail_errno(folder.empty() ? "cannot create a file in memory" : folder);
+  if (!blob.fd) return fail_errno(folder.empty() ? "cannot create an in-memory file" : folder);
   return blob;
 }
 
@@ -63,7 +63,7 @@ Result<void> append(Blob& blob, std::string_view bytes) {
     const ssize_t count =
         ::pwrite(blob.fd.get(), bytes.data(), bytes.size(), static_cast<off_t>(blob.bytes));
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return fail_errno("cannot use the temporary file for a part of the upload");
+    if (count < 0) return fail_errno("cannot write a part of the upload to its temporary file");
     blob.bytes += static_cast<std::uint64_t>(count);
     bytes.remove_prefix(static_cast<std::size_t>(count));
   }
@@ -77,7 +77,7 @@ Result<void> append(Blob& to, const Blob& from) {
     const std::size_t wanted = std::min<std::uint64_t>(piece.size(), from.bytes - offset);
     const ssize_t count = ::pread(from.fd.get(), piece.data(), wanted, static_cast<off_t>(offset));
     if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) return fail_errno("cannot use the temporary file for a part of the upload");
+    if (count <= 0) return fail_errno("cannot read a part of the upload from its temporary file");
     TRY(append(to, std::string_view(piece.data(), static_cast<std::size_t>(count))));
     offset += static_cast<std::uint64_t>(count);
   }
@@ -142,7 +142,9 @@ loop::Task<Result<void>> StreamUpload::State::start_part(Blob blob) {
   while (static_cast<int>(sending.size()) >= connections && !failed) co_await sent.wait();
   if (failed) co_return *failed;
   if (parts.size() >= parts_max)
-    co_return fail(Errc::invalid_input, s3wire::text_of(to) + ": more than 10,000 parts");
+    co_return fail(Errc::invalid_input,
+                   s3wire::text_of(to) +
+                       ": the upload requires more than 10,000 parts, which S3 does not allow");
   parts.emplace_back();
   sending.start(send(parts.size() - 1, std::move(blob)));
   co_return Result<void>();

@@ -26,7 +26,7 @@ Result<std::string> read_private(const std::string& path) {
   const ssize_t count = ::read(file.get(), text.data(), text.size());
   if (count < 0) return fail_errno("cannot read " + path);
   if (static_cast<std::size_t>(count) > private_bytes_max)
-    return fail(Errc::invalid_input, path + ": too long for a secret");
+    return fail(Errc::invalid_input, path + ": the file is too long to be a secret");
   text.resize(static_cast<std::size_t>(count));
   return trim(text);
 }

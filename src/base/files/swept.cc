@@ -20,7 +20,8 @@ Result<Swept> swept_from(const Json& json) {
     return Swept{json.at("removed").get<std::vector<std::string>>(),
                  json.at("failed").get<std::vector<std::string>>()};
   } catch (const Json::exception& error) {
-    return fail(Errc::protocol, std::string("cannot parse the output of a sweep: ") + error.what());
+    return fail(Errc::protocol,
+                std::string("cannot parse the output of sm steward --sweep: ") + error.what());
   }
 }
 

@@ -43,8 +43,9 @@ Result<void> cover_folder(const std::string& folder, const std::vector<std::stri
   if (!before) return fail_errno("cannot open " + folder);
   const std::vector<std::string> names = TRY(names_in(before.get(), folder));
   if (names.size() > entries_max)
-    return fail(Errc::invalid_input,
-                folder + " has more than 4096 entries, so muster cannot replace it in the host");
+    return fail(
+        Errc::invalid_input,
+        folder + " has more than 4096 entries, so muster cannot replace this folder in the host");
   if (::mount("muster", folder.c_str(), "tmpfs", MS_NODEV | MS_NOSUID, "mode=755") != 0)
     return fail_errno("cannot mount over " + folder);
   for (const std::string& name : names)

@@ -55,7 +55,7 @@ Result<void> run_on(const Cpus& cpus) {
   const Set set = empty_set();
   for (const int cpu : cpus) CPU_SET_S(static_cast<std::size_t>(cpu), set_bytes, set.get());
   if (::sched_setaffinity(0, set_bytes, set.get()) != 0)
-    return fail_errno("cannot run on CPUs " + cpu_list(cpus));
+    return fail_errno("cannot set the CPU affinity to CPUs " + cpu_list(cpus));
   return {};
 }
 
@@ -66,7 +66,7 @@ Result<void> prefer_memory_of(const std::vector<int>& nodes) {
   if (error == EINVAL) error = set_policy(MPOL_PREFERRED, {nodes.front()});
   if (error == 0) return {};
   errno = error;
-  return fail_errno("cannot prefer memory of NUMA node " + cpu_list(nodes));
+  return fail_errno("cannot set the preferred NUMA nodes to " + cpu_list(nodes));
 }
 
 bool has_memory_policy() {

@@ -25,7 +25,7 @@ TEST_CASE("placement: a process runs on the processors that it is limited to") {
   CHECK(own_cpus() == all);
   const Result<void> none = run_on({8191});
   REQUIRE(!none);
-  CHECK(none.error().text == "cannot run on CPUs 8191: Invalid argument");
+  CHECK(none.error().text == "cannot set the CPU affinity to CPUs 8191: Invalid argument");
 }
 
 TEST_CASE("placement: memory of nodes is preferred") {

@@ -25,9 +25,10 @@ std::string first_value(const Given& given, std::string_view flag) {
 Result<Given> line_in(const Json& description) {
   const auto line = description.find("MusterLine");
   if (line == description.end() || !line->is_array())
-    return fail(Errc::invalid_input, member_text(description, "TrainingJobName") +
-                                         ": cannot be run again, because an older version of "
-                                         "muster did not record its command line; use sm fit");
+    return fail(Errc::invalid_input,
+                member_text(description, "TrainingJobName") +
+                    ": cannot be run again, because the older version of muster that ran this job "
+                    "did not record the command line; use sm fit");
   Args args;
   for (const Json& word : *line)
     if (word.is_string()) args.push_back(word.get<std::string>());
@@ -66,10 +67,10 @@ Result<Args> line_again(const Json& old, const Again& next) {
     if (value.flag->name == command::env_flag.name && value.text.find('=') == std::string::npos)
       missing.push_back("--env " + value.text + "=…");
   if (missing.empty()) return command::args_of(again);
-  return fail(
-      Errc::invalid_input,
-      "the record of " + old_name +
-          " does not contain the values of variables; pass them again: " + join(missing, " "));
+  return fail(Errc::invalid_input,
+              "the record of " + old_name +
+                  " does not contain the values of environment variables; pass them again: " +
+                  join(missing, " "));
 }
 
 std::string value_in_record(const Json& description, std::string_view flag) {

@@ -50,13 +50,13 @@ TEST_CASE("again: what is missing is refused by name") {
     return args ? std::string() : args.error().text;
   };
   CHECK(refusal(old({"/t.py", "--env", "A=1", "--env", "B=2", "--env", "C=3"}), false) ==
-        "the record of run-1 does not contain the values of variables; pass them again: --env A=… "
-        "--env C=…");
+        "the record of run-1 does not contain the values of environment variables; pass them "
+        "again: --env A=… --env C=…");
   CHECK(refusal(old({"/t.py"}), true) ==
         "--resume: run-1 ran without --checkpoints, so it has no checkpoints");
   CHECK(refusal({{"TrainingJobName", "run-1"}}, false) ==
-        "run-1: cannot be run again, because an older version of muster did not record its command "
-        "line; use sm fit");
+        "run-1: cannot be run again, because the older version of muster that ran this job did not "
+        "record the command line; use sm fit");
 }
 
 TEST_CASE("again: a new place is the old one's with another name, or next to it") {

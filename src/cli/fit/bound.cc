@@ -39,10 +39,9 @@ Result<job::BoundPath> find_one(const BindWish& wish, const std::string& cwd,
   bound.user = status.st_uid;
   bound.group = status.st_gid;
   if (owner && owner->user != bound.user)
-    return invalid_bind(path + ": rw requires that you own it (user " +
-                        std::to_string(owner->user) + "), but its owner is user " +
-                        std::to_string(bound.user) +
-                        "; bind it as :ro, or bind a folder that you own");
+    return invalid_bind(path + ": rw requires that you (user " + std::to_string(owner->user) +
+                        ") own this path, but the owner is user " + std::to_string(bound.user) +
+                        "; bind the path as :ro, or bind a folder that you own");
   return bound;
 }
 

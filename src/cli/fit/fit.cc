@@ -209,7 +209,8 @@ loop::Task<Result<places::UsedImage>> Fit::use_image() {
 Result<void> Fit::name_image(const std::string& tool, job::Spec& spec) const {
   if (!options_.policy.empty())
     return fail(Errc::invalid_input,
-                "--policy: " + tool + " opens images on the nodes and does not check policies");
+                "--policy: " + tool +
+                    ", which opens the image on the nodes, does not check signature policies");
   Result<job::Image> image = places::image_for_tool(tool, options_.image);
   if (!image) return image.error().in("--image");
   spec.notes.push_back("runs image " + image->name + ", which " + tool + " opens on the nodes");
@@ -423,7 +424,7 @@ int fit_main(const Args& typed, const Env& given) {
   if (brings_image && ::geteuid() != 0)
     return stop_with(exit_usage,
                      "--image requires root on a Slurm cluster, both here and on the nodes; "
-                     "without root, containers use the programs of their nodes");
+                     "without root, hosts can run only the programs installed on the nodes");
   Env env = given;
   const Result<std::string> cwd = current_folder();
   if (!cwd) return stop_with(exit_usage, cwd.error().text);

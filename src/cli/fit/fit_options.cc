@@ -98,16 +98,17 @@ Result<BindWish> bind_wish(const std::string& text) {
 /// What runs is a script, or what an image brings.
 Result<void> check_program(const FitWords& words) {
   if (words.script.empty() && words.image.empty())
-    return fail(Errc::invalid_input,
-                "expected a script to run, or --image NAME of an image that contains the program");
+    return fail(
+        Errc::invalid_input,
+        "expected a script to run, or --image NAME with an image that contains the program");
   if (words.script.empty() && !words.source_folder.empty())
     return fail(Errc::invalid_input, "--source-dir requires a SCRIPT");
   if (words.image.empty() && !words.policy.empty())
     return fail(Errc::invalid_input, "--policy requires --image");
   if (!words.image.empty() && !words.python.empty())
     return fail(Errc::invalid_input,
-                "--python names a program on this machine, which hosts with --image cannot see; "
-                "omit one of the two");
+                "--python names a program on this machine, which hosts with --image cannot access; "
+                "omit --python or --image");
   return {};
 }
 
@@ -177,7 +178,7 @@ Result<FitOptions> options_from(FitWords words, Args arguments) {
   options.grace = TRY(time_span("--grace", words.grace, grace));
   for (const std::string& argument : arguments)
     if (!is_utf8(argument))
-      return fail(Errc::invalid_input, "an argument after --: expected UTF-8 text");
+      return fail(Errc::invalid_input, "arguments after --: expected UTF-8 text");
   TRY(check_program(words));
   options.slurm = TRY(slurm_of(words.engine, words.slurm));
   if (!options.slurm && words.preflight)

@@ -43,7 +43,8 @@ Result<void> check_use(const LauncherRow& row, const LaunchWords& words) {
     return fail(Errc::invalid_input, "--custom-mpi-options: " + flag + " does not use mpirun");
   if (!words.processes_per_host.empty() && row.plan == nullptr)
     return fail(Errc::invalid_input,
-                "--processes-per-host: " + flag + " sets the number of processes itself; omit it");
+                "--processes-per-host: " + flag +
+                    " sets the number of processes itself; omit --processes-per-host");
   return {};
 }
 

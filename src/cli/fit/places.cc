@@ -182,7 +182,7 @@ std::optional<Owner> submitter(const Env& env) {
 
 Result<std::string> current_folder() {
   const std::unique_ptr<char, void (*)(void*)> here(::getcwd(nullptr, 0), ::free);
-  if (!here) return fail_errno("cannot find the current folder");
+  if (!here) return fail_errno("cannot determine the current folder");
   return std::string(here.get());
 }
 

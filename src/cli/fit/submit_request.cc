@@ -23,8 +23,8 @@ Result<void> check_file_alone(const SubmitWords& words) {
                     !words.files.environment.empty() || !words.files.hyperparameters.empty();
   if (!more) return {};
   return fail(Errc::invalid_input,
-              "--json-file: the file describes the whole job; only --name, --wait and --json can "
-              "be combined with it");
+              "--json-file: the file describes the whole job; --json-file can be combined only "
+              "with --name, --wait and --json");
 }
 
 Result<void> check_script(const SubmitOptions& options) {
@@ -35,9 +35,10 @@ Result<void> check_script(const SubmitOptions& options) {
     return fail(Errc::invalid_input,
                 "launcher flags (--mpi, --torchrun, --processes-per-host, …) require a script");
   if (options.image == "host")
-    return fail(Errc::invalid_input,
-                "expected a script to run, --image NAME of an image that contains the program, or "
-                "--json-file FILE");
+    return fail(
+        Errc::invalid_input,
+        "expected a script to run, --image NAME with an image that contains the program, or "
+        "--json-file FILE");
   return {};
 }
 

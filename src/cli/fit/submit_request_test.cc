@@ -145,7 +145,7 @@ TEST_CASE("submit: wrong flags are refused by name") {
       {[](SubmitWords& w) { w.output = "/tmp"; }, "--output: expected s3://"},
       {[](SubmitWords& w) { w.inputs = {"train"}; }, "--input: expected NAME=DIR"},
       {[](SubmitWords& w) { w.hyperparameters = {"sagemaker_program=x"}; },
-       "is set by sm submit from its own flags"},
+       "because sm submit sets this hyperparameter itself"},
       {[](SubmitWords& w) { w.json_file = "f"; }, "--json-file: the file describes the whole job"},
       {[](SubmitWords& w) { w.script.clear(), w.source_folder = "d"; },
        "--source-dir requires a SCRIPT"},

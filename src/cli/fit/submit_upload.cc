@@ -52,7 +52,8 @@ Result<std::vector<std::string>> files_below(const std::string& folder) {
     if (::stat(path.c_str(), &status) != 0)
       return fail(Errc::invalid_input, errno_text("cannot open " + path));
     if (!S_ISREG(status.st_mode))
-      return fail(Errc::invalid_input, path + ": a link to a folder, but S3 can store only files");
+      return fail(Errc::invalid_input,
+                  path + ": this link points to a folder, but S3 can store only files");
     files.push_back(entry.path);
   }
   return files;

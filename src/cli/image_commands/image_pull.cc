@@ -77,7 +77,7 @@ Result<std::string> password_from(int fd) {
     if (count == 0) break;
     text.append(piece.data(), static_cast<std::size_t>(count));
     if (text.size() > password_bytes_max)
-      return fail(Errc::invalid_input, "--password-stdin: too long for a password");
+      return fail(Errc::invalid_input, "--password-stdin: the password is too long");
   }
   while (text.ends_with('\n') || text.ends_with('\r')) text.pop_back();
   if (text.empty())
@@ -203,7 +203,7 @@ int unpack_pushed(image::Store& store, const PullLine& line, const PullPlan& pla
   if (made && !*made)
     made = fail(Errc::not_found,
                 "image " + image::to_text(image) +
-                    ": has not been pushed to this machine; sm image ls lists the images");
+                    " has not been pushed to this machine; sm image ls lists the images");
   if (!made) {
     static_cast<void>(say_error(STDERR_FILENO, name_of_command, made.error().text));
     return exit_code_of_client(made.error());
@@ -228,7 +228,8 @@ int pull_of_engine(const PullLine& line, const image::Reference& from, const Env
                              !line.platform.empty() || !line.ca_file.empty() || !line.user.empty();
   Result<std::string> text =
       fail(Errc::invalid_input,
-           line.name + " is not in a registry: only --json can be combined with it");
+           line.name +
+               " is not in a registry, so flags for registries, e.g. --platform, are not allowed");
   if (!of_registries) text = take_of_engine(line, from, env);
   if (text) {
     static_cast<void>(say(STDOUT_FILENO, line.json ? visible_json(*text) : *text));

@@ -31,7 +31,7 @@ loop::Task<Result<int>> delete_job(Client& client, std::string job, bool json) {
   const std::string status = member_text(*before, "TrainingJobStatus");
   if (!has_ended(*before))
     co_return fail(Errc::invalid_input, job + " is " + to_utf8(status) + "; run sm stop --wait " +
-                                            job + ", then delete it");
+                                            job + ", then delete the job");
   Json input{{"TrainingJobName", job}};
   std::string target = "SageMaker.DeleteTrainingJob";
   const Result<Json> deleted =

@@ -173,7 +173,7 @@ Error missing(const Json& job, const Part& part) {
   const std::string name = member_text(job, "TrainingJobName");
   const std::string status = member_text(job, "TrainingJobStatus");
   return fail(Errc::not_found, name + " has no " + part.name +
-                                   (has_ended(job) ? "" : " yet: it is " + to_utf8(status)));
+                                   (has_ended(job) ? "" : " yet: the job is " + to_utf8(status)));
 }
 
 loop::Task<Result<int>> download(Client& client, DownloadOptions options) {

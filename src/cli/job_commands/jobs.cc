@@ -121,7 +121,7 @@ loop::Task<Result<Json>> summaries_from(Client& client, Query query) {
     if (!page) co_return page.error();
     const auto summaries = page->find("TrainingJobSummaries");
     if (summaries == page->end() || !summaries->is_array())
-      co_return fail(Errc::protocol, "the server's list has no TrainingJobSummaries");
+      co_return fail(Errc::protocol, "the server's list of jobs has no TrainingJobSummaries");
     for (const Json& job : *summaries) all.push_back(job);
     token = summaries->empty() ? std::string() : member_text(*page, "NextToken");
   } while (!token.empty() && static_cast<int>(all.size()) < query.limit);

@@ -65,7 +65,7 @@ loop::Task<Result<JobFigures>> ask_server(Asked asked, std::string job) {
   const Result<Json> answer = co_await ask("SageMaker.DescribeTrainingJobUsage");
   if (!answer && answer.error().code == Errc::not_found)
     co_return fail(Errc::not_found,
-                   "there is no job " + job + " on the server; sm jobs lists them");
+                   "there is no job " + job + " on the server; sm jobs lists the existing jobs");
   if (!answer) co_return answer.error();
   Result<std::vector<job::HostUsage>> hosts = job::job_usage_from_json(*answer);
   if (!hosts) co_return hosts.error();

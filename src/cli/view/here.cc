@@ -81,7 +81,8 @@ Result<std::optional<places::FoundJob>> own_job(const Env& env, const std::strin
   Result<places::FoundJob> own = places::find_job(state_folder(env), name);
   if (own) return std::optional(*std::move(own));
   if (names_server(env)) return std::optional<places::FoundJob>();
-  const std::string what = own.error().code == Errc::not_found ? "; sm jobs lists them" : "";
+  const std::string what =
+      own.error().code == Errc::not_found ? "; sm jobs lists the existing jobs" : "";
   return with_server_hint(fail(own.error().code, own.error().text + what));
 }
 

@@ -55,16 +55,18 @@ Result<Fd> writable_tree(const Fd& source, const job::BoundPath& bound, const Id
   if (ids.rootless) return clone_tree(source, bound.outside, true, -1);
   // Without its own user namespace, a host's root could access the files of every owner.
   if (!ids)
-    return fail(Errc::unsupported, bound.outside +
-                                       ": rw requires hosts with user namespaces, which this "
-                                       "machine does not support (see sm doctor); bind it as :ro");
+    return fail(Errc::unsupported,
+                bound.outside +
+                    ": rw requires hosts with user namespaces, which this machine does not support "
+                    "(see sm doctor); bind the path as :ro");
   const Fd owners = TRY(open_owner_map(bound.user, bound.group, ids.first));
   Result<Fd> tree = clone_tree(source, bound.outside, true, owners.get());
   if (tree) return tree;
   return fail(tree.error().code,
               tree.error().text +
-                  ": rw is not possible, because its file system, or one mounted below it, cannot "
-                  "translate owners; bind it as :ro, or bind a folder on ext4, xfs or btrfs");
+                  ": rw is not possible, because the file system of this path, or a file system "
+                  "mounted below it, does not support ID mapping; bind the path as :ro, or bind a "
+                  "folder on ext4, xfs or btrfs");
 }
 
 }  // namespace

@@ -85,7 +85,7 @@ TEST_CASE("init: it ends as its program does") {
       {"a place that is not there",
        {"--cpus", "8191", "--", "true"},
        0,
-       "sm init: warning: cannot run on CPUs 8191: Invalid argument"},
+       "sm init: warning: cannot set the CPU affinity to CPUs 8191: Invalid argument"},
       {"a place",
        {"--cpus", cpu_list({own_cpus().back()}), "--memory-nodes", "0", "--", "sh", "-c",
         "grep Cpus_allowed_list: /proc/self/status"},

@@ -176,7 +176,7 @@ loop::Task<Result<void>> HostRun::run_tool(Command command) {
   log("info", words);
   const Fd said(::memfd_create("tool", MFD_CLOEXEC));
   const Fd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
-  if (!said || !null) co_return fail_errno("cannot create a file in memory");
+  if (!said || !null) co_return fail_errno("cannot create an in-memory file");
   const Result<pid_t> pid = supervise::spawn(command, {null.get(), said.get(), said.get(), {}}, {});
   if (!pid) co_return pid.error();
   Result<Process> process = Process::open(*pid);

@@ -371,7 +371,7 @@ loop::Task<Result<void>> wait_for_end(loop::Loop& loop, FoundJob job) {
 Result<void> forget_job(const FoundJob& job) {
   if (is_held(job.folder))
     return fail(Errc::invalid_input,
-                job.name + " is running; run sm stop --wait " + job.name + ", then delete it");
+                job.name + " is running; run sm stop --wait " + job.name + ", then delete the job");
   return remove_record(job.folder.substr(0, job.folder.rfind('/')), job.name);
 }
 

@@ -126,7 +126,7 @@ TEST_CASE("job record: a new job takes an ended one's name, the newest is listed
   CHECK((*all)[0].name == "newer");
   CHECK(forget_ended(state.path)->empty());  // Both live.
   CHECK(forget_job((*all)[0]).error().text ==
-        "newer is running; run sm stop --wait newer, then delete it");
+        "newer is running; run sm stop --wait newer, then delete the job");
   newer->reset();
   CHECK(forget_job((*all)[0]));
   CHECK(find_job(state.path, "newer").error().code == Errc::not_found);

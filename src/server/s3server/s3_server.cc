@@ -268,7 +268,7 @@ Answered read_operation(S3Call& call, const aws::RequestHead& head) {
       {access::AuthFailure::unsupported,
        "A URL of Signature Version 2 may get, head or put an object, or upload a part; not " +
            std::string(call.op.name) +
-           ". Please use AWS4-HMAC-SHA256, in boto3 with Config(signature_version='s3v4').",
+           ". Please use AWS4-HMAC-SHA256; in boto3, set Config(signature_version='s3v4').",
        {}},
       access::Dialect::s3);
 }
