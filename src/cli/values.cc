@@ -92,7 +92,7 @@ Result<std::chrono::milliseconds> time_span(const char* flag, const std::string&
   };
   return wrong_value(flag,
                      "a number of seconds from " + seconds(range.least) + " to " +
-                         seconds(range.most) + ", or a span (90s, 10m, 2h, 1d)",
+                         seconds(range.most) + ", or a duration (90s, 10m, 2h, 1d)",
                      text);
 }
 

@@ -32,8 +32,8 @@ bool has_key(const Page& page, const std::string& key) {
 Error unknown_key(const YamlNode& node, const Page& page) {
   for (const char* other : commands)
     if (has_key(page_of(other), node.key))
-      return at_line(node.key_line, "\"" + node.key + "\" is a key of sm " + other +
-                                        " only, not of sm " + std::string(page.name));
+      return at_line(node.key_line, "\"" + node.key + "\" is supported only by sm " + other +
+                                        ", not by sm " + std::string(page.name));
   std::vector<std::string_view> known = {"script", "args"};
   for (const Flag& flag : page.flags) known.push_back(flag.name.substr(2));
   const std::string_view near = nearest(node.key, known);

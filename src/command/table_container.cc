@@ -93,10 +93,10 @@ Page env() {
                 "file of the job.",
                 "--invocation reads {\"variables\": {NAME: TEXT, ...}, \"command\": [WORD, ...]}.",
                 "Without the file from --write, the SageMaker SDKs ask AWS for the name of their "
-                "default bucket. With --notebook, get_execution_role() without a session reads the "
-                "role from resource-metadata.json, as on SageMaker notebook instances."},
+                "default bucket. With --notebook, calls of get_execution_role() without a session "
+                "read the role from resource-metadata.json, as on SageMaker notebook instances."},
       .exits = {{"0", "success"},
-                {"1", "the job cannot be read, or a file cannot be written"},
+                {"1", "the job's files cannot be read, or an output file cannot be written"},
                 {"2", "usage error"}},
       .last_wins = true,
       .usage = {"[--json | --shell]", "--properties | --to-env-vars | --to-cmd-args [--stdin]",

@@ -11,8 +11,8 @@ std::vector<Page> pages_help() {
        .brief = "explain a message and how to fix the problem",
        .about = "Explains what a message means, why it appears, and what to do about it.",
        .operands = {{"TOPIC",
-                     "the topic at the end of the message, or the message itself (default: list "
-                     "all topics)",
+                     "topic name shown at the end of a message, or the text of the message "
+                     "(default: list all topics)",
                      false, "TOPIC", "", true}},
        .examples = {{"sm explain needs-root"},
                     {"sm explain 'lost: no heartbeat for 5 s'", "find a topic by the message text"},

@@ -15,11 +15,11 @@ const Flag pip_conf_flag = {
     "--pip-conf", "FILE",
     "pip configuration file for every host, e.g. with a mirror or login (env PIP_CONFIG_FILE)"};
 const Flag retries_flag = {"--retries", "N",
-                           "number of restarts after losing a node, 0 to 30 (default: 2; on one "
-                           "machine without --spares: 0)"};
-const Flag spares_flag = {
-    "--spares", "N",
-    "extra standby nodes, 0 to 16; one of them replaces a lost node immediately (default: 0)"};
+                           "maximum number of restarts after the loss of a node, 0 to 30 (default: "
+                           "2; on one machine without --spares: 0)"};
+const Flag spares_flag = {"--spares", "N",
+                          "number of extra standby nodes, 0 to 16; a standby node immediately "
+                          "replaces a lost node (default: 0)"};
 const Flag preflight_flag = {"--preflight", "",
                              "before the job starts, test its nodes and links and report outliers; "
                              "if a test fails, the job fails without starting"};
@@ -83,8 +83,8 @@ std::vector<Flag> fit_flags() {
         "size of /dev/shm, e.g. 8g (default: 1g, or half of the host's memory if it has GPUs)"},
        {"--volume-size", "GIB", "disk limit per host in GiB, including inputs (default: no limit)"},
        {"--network", "MODE",
-        "network access: nat, none (only the job's hosts) or host (share this machine's) (default: "
-        "nat)"},
+        "network access: nat, none (only the job's hosts) or host (shares this machine's network) "
+        "(default: nat)"},
        pip_conf_flag,
        encrypt_flag,
        {"--timeout", "TIME", "stop the job after TIME: 90 (seconds), 10m, 2h (default: 1d)"},
@@ -149,7 +149,7 @@ Page fit() {
                 "under /opt/ml. muster copies results from /opt/ml/model and /opt/ml/output to "
                 "folders in the output folder: model/, output/ and, if the job fails, failure/. "
                 "Logs are in log/: all.log and one file per host. Without --output, muster creates "
-                "the folder only if the job writes files or runs with --detach.",
+                "the output folder only if the job writes files or runs with --detach.",
                 lines_note,
                 "--image also accepts an image source, from which muster imports the current image "
                 "first: oci:DIR[:TAG], docker-archive:FILE[:NAME], docker-daemon:NAME or "
@@ -234,11 +234,11 @@ std::vector<Page> pages_here() {
       {.name = "clean",
        .group = Group::here,
        .brief = "clean up after jobs that were killed",
-       .about = "Removes what killed jobs left on this machine: networks, mounts and folders. "
+       .about = "Removes the networks, mounts and folders that killed jobs left on this machine. "
                 "Running jobs are not affected.",
        .flags = {{"--all", "",
-                  "also remove folders kept by sm fit --keep, and the records of finished jobs in "
-                  "sm jobs"},
+                  "also remove folders kept by sm fit --keep, and the records of finished jobs "
+                  "that sm jobs lists"},
                  {"--json", "", "print one JSON object"}},
        .examples = {{"sm clean"},
                     {"sm clean --all",

@@ -75,7 +75,8 @@ Page pull_page() {
                     "docker-daemon:NAME, as for sm image import",
                     true, "IMAGE"}},
       .flags = {{"--platform", "OS/ARCH",
-                 "platform to pull if the image has several (default: this machine's)"},
+                 "platform to pull if the image supports several platforms (default: this "
+                 "machine's platform)"},
                 {"--username", "USER", "log in as this user; requires --password-stdin"},
                 {"--password-stdin", "", "read the password from standard input"},
                 {"--ca-file", "FILE",

@@ -91,11 +91,13 @@ Page submit() {
                    {"sm submit train.py --name mnist-1 --source-dir code --hosts 3 \\\n"
                     "    --processes-per-host 2 --input train=data/train \\\n"
                     "    --input test=s3://bucket/test --hyperparameter epochs=2",
-                    "upload code and data/train, then run 6 MPI processes on 3 hosts"},
+                    "upload code and data/train, then run 6 MPI processes in total, two on each of "
+                    "3 hosts"},
                    {"sm submit --image registry.example.com/team/box:v1 --wait",
                     "run the image's own program; the server's config lists the allowed images"},
                    {"sm submit --json-file job.json",
-                    "the file contains the input of CreateTrainingJob, as for the AWS CLI"}},
+                    "submit the job in a file that contains the input of CreateTrainingJob, as for "
+                    "the AWS CLI"}},
       .notes = {"Prints the job's name. Files are uploaded to the bucket sagemaker-REGION-ACCOUNT, "
                 "as with the SageMaker SDK. After the job is submitted, Ctrl-C does not stop it.",
                 encrypt_note, job_file_note, lines_note, endpoint_note},

@@ -99,7 +99,7 @@ def test_submit_takes_a_file_too(sm):
     [
         ("host: 2\n", [], 'job.yaml: line 1: unknown key "host"; did you mean hosts?'),
         ("hosts: x\n", [], "--hosts: expected"),
-        ("instance-type: local\n", [], 'line 1: "instance-type" is a key of sm submit only'),
+        ("instance-type: local\n", [], 'line 1: "instance-type" is supported only by sm submit'),
         ("a: &a [x, x]\nb: &b [*a, *a]\n", [], 'job.yaml: line 1: unknown key "a"'),
         ("script: none.py\n", [], "none.py: no such file"),
         ("script: code/train.py\n", ["more"], 'unexpected argument "more"'),

@@ -124,7 +124,7 @@ def test_without_slurm_both_say_so():
         assert f"{advice} (sm explain slurm)" in done.stderr
     done = subprocess.run([SM, "queue", "--user", "-x"], capture_output=True, text=True)
     assert done.returncode == 2
-    assert "--user: expected a user's name" in done.stderr
+    assert "--user: expected a user name" in done.stderr
 
 
 @pytest.mark.deep

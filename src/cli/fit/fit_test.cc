@@ -191,8 +191,8 @@ TEST_CASE("fit: a wrong line exits with 2 and says what was expected") {
        "--hang-after: expected a number of seconds from 10 to 2419200"},
       {{"t.py", "--max-wait", "0"}, "--max-wait: expected a number of seconds from 1 to"},
       {{"t.py", "--timeout", "0"},
-       "--timeout: expected a number of seconds from 1 to 2419200, or a span (90s, 10m, 2h, 1d), "
-       "got"},
+       "--timeout: expected a number of seconds from 1 to 2419200, or a duration (90s, 10m, 2h, "
+       "1d), got"},
       {{"t.py", "--timeout", "0m"}, "--timeout: expected a number of seconds"},
       {{"t.py", "--preflight"}, "--preflight requires --engine slurm"},
       {{"t.py", "--timeout", "1.5"}, "--timeout: expected a number of seconds"},

@@ -165,7 +165,7 @@ Result<void> check_place(const std::string& path) {
   if (!occupied) return fail(Errc::invalid_input, occupied.error().text);
   if (!*occupied) return {};
   return fail(Errc::invalid_input,
-              path + " already exists: choose another folder, or remove it first");
+              path + " already exists: choose another folder, or remove this one first");
 }
 
 /// What was asked for by name and is not there.

@@ -71,7 +71,7 @@ int queue_main(const Args& args, const Env& given) {
   line.flag("--json", json);
   if (const std::optional<command::Stop> stop = line.parse(args)) return tell(*stop);
   if (user && (user->empty() || user->front() == '-'))
-    return tell(command::wrong_line(page, "--user: expected a user's name, got \"" + *user + "\""));
+    return tell(command::wrong_line(page, "--user: expected a user name, got \"" + *user + "\""));
   Env env = given;
   if (utc) {
     use_utc();

@@ -59,7 +59,7 @@ int run_here(const std::string& name, const Env& env, const Work& work) {
 Error with_server_hint(const Error& error) {
   return fail(error.code, error.text +
                               ". For a job on a server, set AWS_ENDPOINT_URL; `sm key create` on "
-                              "the server's machine prints the commands");
+                              "the server's machine prints the commands that set it");
 }
 
 int end_with(const std::string& name, const Error& error) {

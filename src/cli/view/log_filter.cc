@@ -18,7 +18,7 @@ void LogTail::add(LogEntry entry) {
 Result<UnixMillis> moment(const std::string& flag, const std::string& text, UnixMillis now) {
   if (const std::optional<UnixMillis> span = span_in(text)) return now - *span;
   if (const std::optional<UnixMillis> time = parse_local(text)) return *time;
-  return wrong_value(flag, "a span (30s, 10m, 2h, 1d) or a time (2026-01-31 12:00:00)", text);
+  return wrong_value(flag, "a duration (30s, 10m, 2h, 1d) or a time (2026-01-31 12:00:00)", text);
 }
 
 }  // namespace muster::cli

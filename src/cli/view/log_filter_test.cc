@@ -78,7 +78,8 @@ TEST_CASE("log filter: a moment is a span before now or a time") {
     const Result<UnixMillis> got = moment("--since", bad, now);
     REQUIRE(!got);
     CHECK(got.error().code == Errc::invalid_input);
-    CHECK(got.error().text.starts_with("--since: expected a span (30s, 10m, 2h, 1d) or a time"));
+    CHECK(
+        got.error().text.starts_with("--since: expected a duration (30s, 10m, 2h, 1d) or a time"));
   }
 }
 
