@@ -106,7 +106,7 @@ class Reader final {
     Event first;
     TRY(next(first));
     if (first.event.type == YAML_STREAM_END_EVENT)
-      return fail(Errc::invalid_input, "empty; expected a YAML document");
+      return fail(Errc::invalid_input, "the YAML document is empty");
     Event root;
     TRY(next(root));
     Weighed read = TRY(node(root, 1));

@@ -59,7 +59,7 @@ TEST_CASE("yaml: a syntax error is one line that says where") {
     std::string text;
     const char* want;
   } const cases[] = {
-      {"empty", "# nothing\n", "empty; expected a YAML document"},
+      {"empty", "# nothing\n", "the YAML document is empty"},
       {"twice", "a: 1\na: 2\n", "line 2: the key a appears twice"},
       {"two documents", "a: 1\n---\nb: 2\n",
        "line 2: expected only one YAML document, but a second one starts here"},

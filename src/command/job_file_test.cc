@@ -82,7 +82,7 @@ TEST_CASE("job file: what it does not say well is refused with the line") {
       {"fit", "hyperparameter: {a: !Ref b}", "line 1: the tag !Ref is not supported here"},
       {"fit", "hosts: !n 2", "line 1: the tag !n is not supported here"},
       {"fit", "- hosts", "line 1: expected a map of keys and values"},
-      {"fit", "", "empty; expected a YAML document"},
+      {"fit", "", "the YAML document is empty"},
       {"fit", "hosts: *x",
        "line 1: the alias *x refers to an anchor that is missing or not complete"},
       {"fit", "hyperparameter: {a: " + std::string(200, '[') + std::string(200, ']') + "}",
@@ -165,7 +165,7 @@ TEST_CASE("job file: values of a line are in its file as they are, whatever they
   CHECK(job_file_of(given_in(page_of("fit"), {"t.py", "-p", "x=\xff"}), page_of("fit"))
             .error()
             .text.starts_with(
-                "--print-file: YAML cannot represent a value of this command line exactly"));
+                "--print-file: YAML cannot exactly represent a value of this command line"));
 }
 
 TEST_CASE("job file: the schema has the keys of both commands") {

@@ -139,7 +139,7 @@ Result<std::string> job_file_of(const Given& given, const Page& page) {
   const Result<Given> read = read_job_file(file, page);
   if (read && comparable(*read) == comparable(wanted)) return file;
   return fail(Errc::invalid_input,
-              "--print-file: YAML cannot represent a value of this command line exactly" +
+              "--print-file: YAML cannot exactly represent a value of this command line" +
                   (read ? "" : " (" + read.error().text + ")"));
 }
 

@@ -112,8 +112,8 @@ Page jobs() {
       .group = Group::server,
       .brief = "list the training jobs on this machine and on a server",
       .about =
-          "Lists training jobs, newest first: jobs that sm fit ran on this machine, marked local, "
-          "and, if AWS_ENDPOINT_URL is set, the jobs on that server.",
+          "Lists training jobs, newest first. The list contains the jobs that sm fit ran on this "
+          "machine (marked local) and, if AWS_ENDPOINT_URL is set, the jobs on that server.",
       .flags =
           {{"--status", "STATUS",
             "list only jobs with this status: InProgress, Completed, Failed, Stopping or Stopped",
@@ -422,7 +422,7 @@ Page ui() {
       .brief = "open a server's web page in a browser",
       .about =
           "Prints a link to the web page of the server at AWS_ENDPOINT_URL. In a terminal on a "
-          "desktop, it also opens the link in your browser. The link works once, within one "
+          "desktop, sm ui also opens the link in your browser. The link works once, within one "
           "minute; the browser then stays logged in for 12 hours.",
       .flags = {{"--no-browser", "", "print the link without opening a browser"},
                 {"--url", "", "print only the link"}},

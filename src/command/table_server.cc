@@ -59,8 +59,8 @@ Page server() {
       .exits = {{"0", "stopped by SIGTERM or SIGINT; with --check: the config is valid"},
                 {"2", "invalid flag or config"},
                 {"3",
-                 "the machine lacks a requirement, e.g. root; the port is in use; or another "
-                 "server uses the data folder"}},
+                 "the machine lacks a requirement, e.g. root access; the port is in use; or "
+                 "another server uses the data folder"}},
   };
 }
 

@@ -75,7 +75,7 @@ def test_processes_of_its_one_host_find_each_other(at):
 def test_several_hosts_are_refused_by_name(at):
     process = at.fit("", "--network", "host", hosts=2)
     assert process.wait(GUARD_SECONDS) == 2
-    assert "--network host supports one host only" in process.text
+    assert "--network host supports only one host" in process.text
 
 
 def test_describe_says_which_network_a_job_has(at):

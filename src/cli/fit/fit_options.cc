@@ -172,8 +172,8 @@ Result<FitOptions> options_from(FitWords words, Args arguments) {
   }
   if (options.network == job::Network::host && options.hosts > 1)
     return fail(Errc::invalid_input,
-                "--network host supports one host only: several hosts would share one address and "
-                "all ports; use nat or none");
+                "--network host supports only one host, because several hosts would share one "
+                "address and all ports; use nat or none");
   const TimeRange grace{{}, job::stop_grace_max, std::chrono::milliseconds(1), options.grace};
   options.grace = TRY(time_span("--grace", words.grace, grace));
   for (const std::string& argument : arguments)

@@ -209,7 +209,7 @@ TEST_CASE("fit: a wrong line exits with 2 and says what was expected") {
       {{"t.py", "--volume-size", "20000"}, "--volume-size: expected"},
       {{"t.py", "--volume-size", "5g"}, "got \"5g\""},
       {{"t.py", "--network", "wide"}, "--network: expected nat, none or host, got \"wide\""},
-      {{"t.py", "--network", "host", "--hosts", "2"}, "--network host supports one host only"},
+      {{"t.py", "--network", "host", "--hosts", "2"}, "--network host supports only one host"},
       {{"t.py", "--cpus", "2x"}, "got \"2x\""},
       {{"t.py", "--gpus", "all"}, "--gpus: expected a whole number from 1 to 1024, got \"all\""},
       {{"t.py", "--grace", "-1"}, "--grace: expected a number of seconds"},
