@@ -15,7 +15,7 @@ std::vector<Page> pages_internal() {
             {"--upload", "DIR", "upload the job's results from this folder"},
             {"--completed", "", "also upload the model, because the job completed"},
             {"--clear", "DIR",
-             "remove what remains of the job in this folder, after the job's hosts have exited"},
+             "remove the leftovers of the job in this folder, after the job's hosts have exited"},
             {"--sweep", "", "clean up after jobs that were killed"},
             {"--json", "", "with --clear or --sweep: print one JSON object"},
             {"--all", "", "with --sweep: also remove folders kept by sm fit --keep"}},

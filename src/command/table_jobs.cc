@@ -96,8 +96,8 @@ Page submit() {
                    {"sm submit --image registry.example.com/team/box:v1 --wait",
                     "run the image's own program; the server's config lists the allowed images"},
                    {"sm submit --json-file job.json",
-                    "submit the job in a file that contains the input of CreateTrainingJob, as for "
-                    "the AWS CLI"}},
+                    "submit a job from a file in CreateTrainingJob's input format, which the AWS "
+                    "CLI also accepts"}},
       .notes = {"Prints the job's name. Files are uploaded to the bucket sagemaker-REGION-ACCOUNT, "
                 "as with the SageMaker SDK. After the job is submitted, Ctrl-C does not stop it.",
                 encrypt_note, job_file_note, lines_note, endpoint_note},
@@ -288,7 +288,7 @@ Page trace() {
 
 Page wait() {
   std::vector<Exit> exits =
-      exits_of_followed("all jobs completed; with --any: all jobs that had ended by then completed",
+      exits_of_followed("all jobs completed; with --any: every job that has ended completed",
                         "job not found or invalid key");
   exits[1] = {"1",
               "a job failed or was stopped; if several jobs did not complete, the first of them on "
