@@ -89,7 +89,7 @@ TEST_CASE("job key: from a file, a variable, or by request from the name, with a
           Errc::invalid_input);
   const std::string none = job_key({{"TRAINING_JOB_NAME", "a"}}).error().text;
   for (const char* way :
-       {"MUSTER_JOB_KEY_FILE", "MUSTER_JOB_KEY)", "sm key job", "MUSTER_JOB_KEY_FROM_NAME=1"})
+       {"MUSTER_JOB_KEY_FILE", "MUSTER_JOB_KEY;", "sm key job", "MUSTER_JOB_KEY_FROM_NAME=1"})
     CHECK(none.find(way) != std::string::npos);
   CHECK(job_key({{"MUSTER_JOB_KEY", "abc"}}).error().code == Errc::invalid_input);
   CHECK(job_key({{"MUSTER_JOB_KEY_FILE", folder + "/none"}}).error().code == Errc::not_found);
