@@ -127,7 +127,7 @@ TEST_CASE("topics: a message as people meet it finds its section") {
       {"rank 0: exit code 1; algo-1: reached its memory limit (96 MiB)", "out-of-memory"},
       {"host algo-3: lost: no heartbeat for 5 s", "lost-host"},
       {"algo-2: lost: no heartbeat for 5 s", "lost-host"},
-      {"[::1]:7700: Address already in use; choose another with --listen ADDRESS:PORT",
+      {"[::1]:7700: Address already in use; choose another address with --listen ADDRESS:PORT",
        "port-taken"},
       {"roll call: algo-2 did not join within 15 min; algo-1 has joined", "roll-call"},
       {"code: cannot write a: No space left on device", "disk-full"},

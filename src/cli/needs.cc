@@ -193,7 +193,7 @@ std::vector<Finding> findings(const MachineFacts& facts) {
                    .purpose = "for Python scripts",
                    .good = !facts.python3.empty(),
                    .found = facts.python3.empty() ? facts.python_asked : facts.python3,
-                   .advice = "program not found; choose another with --python"});
+                   .advice = "program not found; choose another program with --python"});
   all.push_back(program("mpirun", facts.mpirun, false, "for jobs with several processes under MPI",
                         "openmpi-bin"));
   const std::string python = facts.python_asked.empty() ? "python3" : facts.python_asked;

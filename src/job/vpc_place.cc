@@ -97,7 +97,7 @@ Result<std::vector<PlacedAddress>> addresses_of(const VpcPlace& place, int hosts
 
 Result<void> check(const VpcPlace& place) {
   TRY(check_block("Muster.Vpc.Cidr", place.cidr));
-  if (place.subnets.empty()) return expected("Muster.Vpc.Subnets", "at least one");
+  if (place.subnets.empty()) return expected("Muster.Vpc.Subnets", "at least one subnet");
   for (const std::string& subnet : place.subnets) {
     TRY(check_block("Muster.Vpc.Subnets", subnet));
     if (!contains(block_of(place.cidr), block_of(subnet)))

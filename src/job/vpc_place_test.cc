@@ -48,7 +48,7 @@ TEST_CASE("VPC place: errors name the invalid field") {
   } cases[] = {
       {"/Other", 1, "Muster.Vpc.Other: expected no such field"},
       {"/Cidr", "10.0.0.0", "Muster.Vpc.Cidr: \"10.0.0.0\" is not a network"},
-      {"/Subnets", Json::array(), "Muster.Vpc.Subnets: expected at least one"},
+      {"/Subnets", Json::array(), "Muster.Vpc.Subnets: expected at least one subnet"},
       {"/Subnets/0", "10.1.0.0/24", "Muster.Vpc.Subnets: expected blocks within 10.0.0.0/16"},
       {"/Subnets/0", "10.0.0.0/30", "Muster.Vpc.Subnets: expected a block of /8 to /29"},
       {"/In/0/Protocol", "tcp dport 1; accept", "Muster.Vpc.In.Protocol: expected tcp"},

@@ -426,7 +426,8 @@ def test_names_that_meet_across_pages_of_the_list_are_refused(server, host):
     server.put("bucket", "d/x", b"1")
     server.put("bucket", "d/x/y", b"2")
     job = host("exit 0", InputDataConfig=[channel("c", "s3://bucket/d")]).run()
-    assert "channel c: s3://bucket/d/x/y: another object has the same file name" in job.end()["message"]
+    want = "channel c: s3://bucket/d/x/y: another object has the same file name"
+    assert want in job.end()["message"]
 
 
 def test_faults_of_the_server_do_not_change_what_arrives(server, host):

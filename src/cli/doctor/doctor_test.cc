@@ -185,7 +185,7 @@ TEST_CASE("doctor: the interpreter given by the user replaces python3, and must 
   CHECK(!is_well(findings(facts)));
   CHECK(findings_text(findings(facts), false)
             .find("MISSING python       for Python scripts: /venv/bin/python -> program not found; "
-                  "choose another with --python\n") != std::string::npos);
+                  "choose another program with --python\n") != std::string::npos);
 }
 
 TEST_CASE("doctor: the name of an interpreter orders no terminal about") {

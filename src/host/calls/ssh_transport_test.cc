@@ -112,7 +112,7 @@ TEST_CASE("ssh: another program that answers at the port is not taken for an ssh
       REQUIRE_FALSE(done);
       CHECK(done.error().code == Errc::timeout);
       const std::string& text = done.error().text;
-      CHECK((text.find("responds with \"") != std::string::npos ||
+      CHECK((text.find("responded with \"") != std::string::npos ||
              text.find("closed immediately") != std::string::npos));
       CHECK(text.find('\33') == std::string::npos);
     };

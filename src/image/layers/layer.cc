@@ -273,7 +273,7 @@ Result<void> Unpacking::write_data(int file, std::uint64_t size) {
     if (status == ARCHIVE_EOF) break;
     if (status != ARCHIVE_OK && status != ARCHIVE_WARN) return library_error();
     if (at < 0 || count > size || static_cast<std::uint64_t>(at) > size - count)
-      return damaged("is longer than its recorded size");
+      return damaged("is larger than its recorded size");
     TRY(writer.write(static_cast<const char*>(block), count, at));
   }
   if (size > 0 && ::ftruncate(file, static_cast<off_t>(size)) != 0)

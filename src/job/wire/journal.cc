@@ -19,7 +19,7 @@ constexpr std::pair<Card, const char*> card_names[] = {{Card::memory_error, "mem
 Result<std::string> text_field(const Json& json, const char* name) {
   const Json::const_iterator found = json.find(name);
   if (found == json.end() || !found->is_string())
-    return fail(Errc::protocol, std::string("a record has no string \"") + name + "\"");
+    return fail(Errc::protocol, std::string("a record lacks the string field \"") + name + "\"");
   return found->get<std::string>();
 }
 

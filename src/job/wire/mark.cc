@@ -34,7 +34,7 @@ std::string encode(const Moment& moment) {
 Result<Moment> moment_from(std::string_view payload) {
   const Json json = TRY(parse_json(payload));
   const auto invalid = [] {
-    return fail(Errc::protocol, "expected a mark as an object {mark, bytes}");
+    return fail(Errc::protocol, "expected an object {mark, bytes} for each mark");
   };
   if (!json.is_object() || !json.contains("mark") || !json["mark"].is_string()) return invalid();
   const std::optional<Mark> mark = mark_named(json["mark"].get_ref<const std::string&>());

@@ -65,14 +65,15 @@ Json to_json(const ProcessStacks& process) {
 Result<std::int64_t> number(const Json& json, const char* name) {
   const auto found = json.find(name);
   if (found == json.end()) return std::int64_t{0};
-  if (!found->is_number_integer()) return invalid_stacks("a whole number as " + std::string(name));
+  if (!found->is_number_integer())
+    return invalid_stacks(std::string(name) + " to be a whole number");
   return found->get<std::int64_t>();
 }
 
 Result<std::string> text(const Json& json, const char* name) {
   const auto found = json.find(name);
   if (found == json.end()) return std::string();
-  if (!found->is_string()) return invalid_stacks("a string as " + std::string(name));
+  if (!found->is_string()) return invalid_stacks(std::string(name) + " to be a string");
   return shortened(found->get_ref<const std::string&>());
 }
 
@@ -83,7 +84,7 @@ const Json& list(const Json& json, const char* name) {
 }
 
 Result<StackFrame> call_from(const Json& json) {
-  if (!json.is_object()) return invalid_stacks("calls as objects {function, file, line}");
+  if (!json.is_object()) return invalid_stacks("an object {function, file, line} for each call");
   StackFrame call;
   call.function = TRY(text(json, "function"));
   call.file = TRY(text(json, "file"));
@@ -93,7 +94,7 @@ Result<StackFrame> call_from(const Json& json) {
 }
 
 Result<ThreadStack> thread_from(const Json& json) {
-  if (!json.is_object()) return invalid_stacks("threads as objects {name, runs, calls}");
+  if (!json.is_object()) return invalid_stacks("an object {name, runs, calls} for each thread");
   ThreadStack thread;
   thread.name = TRY(text(json, "name"));
   thread.runs = json.value("runs", Json()) == true;
@@ -106,7 +107,8 @@ Result<ThreadStack> thread_from(const Json& json) {
 }
 
 Result<ProcessStacks> process_from(const Json& json) {
-  if (!json.is_object()) return invalid_stacks("processes as objects {pid, rank, threads, ...}");
+  if (!json.is_object())
+    return invalid_stacks("an object {pid, rank, threads, ...} for each process");
   ProcessStacks process;
   process.pid = TRY(number(json, "pid"));
   process.parent = TRY(number(json, "parent"));
@@ -212,7 +214,7 @@ std::string encode(const HostStacks& stacks) {
 }
 
 Result<HostStacks> host_stacks_from_json(const Json& json) {
-  if (!json.is_object()) return invalid_stacks("a host as an object {host, processes}");
+  if (!json.is_object()) return invalid_stacks("an object {host, processes} for each host");
   HostStacks stacks;
   stacks.host = TRY(text(json, "host"));
   stacks.net_bytes = json.contains("net_bytes") ? TRY(number(json, "net_bytes")) : -1;
@@ -249,7 +251,7 @@ Json to_json(const std::string& job, const std::vector<HostStacks>& hosts) {
 
 Result<std::vector<HostStacks>> job_stacks_from_json(const Json& json) {
   if (!json.is_object() || !json.contains("hosts") || !json["hosts"].is_array())
-    return invalid_stacks("a job as an object {job, hosts}");
+    return invalid_stacks("an object {job, hosts}");
   std::vector<HostStacks> hosts;
   for (const Json& each : json["hosts"]) hosts.push_back(TRY(host_stacks_from_json(each)));
   return hosts;

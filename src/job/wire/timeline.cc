@@ -65,7 +65,7 @@ Result<HostTimeline> host_from(const Json& json) {
   for (const Json& each : json["points"]) {
     if (!each.is_object() || !each.contains("point") || !each["point"].is_string() ||
         !each.contains("ms") || !each["ms"].is_number_integer())
-      return invalid_timeline("expected points as objects {point, ms}");
+      return invalid_timeline("expected an object {point, ms} for each point");
     const std::string& name = each["point"].get_ref<const std::string&>();
     for (std::size_t i = 0; i < point_count; ++i)
       if (texts[i].name == name) host.at[i] = UnixMillis(each["ms"].get<std::int64_t>());

@@ -90,7 +90,7 @@ Result<std::vector<GpuUse>> gpus_from(const char* message, const Json& all) {
                     TRY(integer_at(message, each, "memory", 0, used_max)),
                     TRY(gpu_state_from(message, each)), TRY(gpu_traffic_from(message, each))});
     if (!numbers.insert(gpus.back().number).second)
-      return invalid_message(message, "gpus contains a number twice");
+      return invalid_message(message, "gpus contains the same number twice");
   }
   return gpus;
 }

@@ -81,7 +81,7 @@ Result<void> store_file(const Place& place, const std::string& from, const std::
   ::flock(made.get(), LOCK_EX);  // Shows that a process is writing the file.
   Result<void> done = fill(place, made, from, shown);
   if (done && !is_current())
-    done = fail(Errc::invalid_input, shown + ": the file changed while it was stored");
+    done = fail(Errc::invalid_input, shown + ": the file changed while it was being stored");
   if (done && ::renameat(folder.get(), partial.c_str(), folder.get(), name.c_str()) != 0)
     done = fail_errno("cannot rename " + shown);
   if (!done) ::unlinkat(folder.get(), partial.c_str(), 0);

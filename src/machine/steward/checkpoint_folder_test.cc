@@ -108,7 +108,7 @@ TEST_CASE(
   bench.current = false;  // Renamed, say, when its bytes had been copied.
   const Result<void> no_more = bench.store("file");
   REQUIRE(!no_more);
-  CHECK(no_more.error().text == bench.kept + "/file: the file changed while it was stored");
+  CHECK(no_more.error().text == bench.kept + "/file: the file changed while it was being stored");
   CHECK(names_in(bench.kept)->empty());
   bench.current = true;
   // The folder's owner could lead root anywhere by a link.

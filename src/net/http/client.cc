@@ -29,7 +29,8 @@ Result<std::string> head_text(const Origin& origin, const Request& request) {
   const std::uint64_t length = request.file.fd >= 0 ? request.file.bytes : request.body.size();
   std::string text = request.method + " " + request.target + " HTTP/1.1\r\n";
   if (has_control(request.target) || request.target.find(' ') != std::string::npos)
-    return fail(Errc::invalid_input, "the request's target is not encoded");
+    return fail(Errc::invalid_input,
+                "the request's target contains a character that must be percent-encoded");
   text += "Host: " + origin.authority() + "\r\n";
   for (const auto& [name, value] : request.headers) {
     if (has_control(name) || has_control(value))
@@ -127,7 +128,8 @@ loop::Task<Result<void>> Response::read(bool without_body, const OnBody& on_body
     keep_alive_ = answer->keep_alive && connection_.unread().empty();
     co_return Result<void>();
   }
-  co_return fail(Errc::protocol, "invalid HTTP response: only interim responses");
+  co_return fail(Errc::protocol,
+                 "invalid HTTP response: the server sent only interim (1xx) responses");
 }
 
 loop::Task<Result<bool>> send_file(ClientConnection& connection, FilePart part, Duration idle_max,

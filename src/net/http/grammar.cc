@@ -112,7 +112,7 @@ Result<void, BadHead> read_fields(std::string_view lines, bool http11, Fields& f
   if (known.chunked && known.lengths > 0)
     return bad_head("the head has both Content-Length and chunked encoding");
   if (known.chunked && !http11)
-    return bad_head("HTTP/1.0 does not allow chunks");  // RFC 9112 section 6.1.
+    return bad_head("HTTP/1.0 does not support chunked encoding");  // RFC 9112 section 6.1.
   return {};
 }
 

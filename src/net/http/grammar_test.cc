@@ -68,7 +68,8 @@ TEST_CASE("grammar: a response that two readers may understand in two ways is re
        "the head has both Content-Length and chunked encoding"},
       {"HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n",
        "Transfer-Encoding is not chunked"},
-      {"HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", "HTTP/1.0 does not allow chunks"},
+      {"HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n",
+       "HTTP/1.0 does not support chunked encoding"},
   };
   for (const auto& c : cases) {
     CAPTURE(c.head);

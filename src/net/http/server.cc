@@ -205,9 +205,9 @@ loop::Task<Result<std::string>> read_whole(Exchange& exchange, std::size_t bytes
     if (piece->empty()) co_return whole;
     if (piece->size() > bytes_max - whole.size())
       co_return fail(Errc::invalid_input,
-                     "the body is longer than " + std::to_string(bytes_max) + " bytes");
+                     "the body is larger than " + std::to_string(bytes_max) + " bytes");
     if (!exchange.keeps(whole.size() + piece->size()))
-      co_return fail(Errc::denied, "too many request bodies at once");
+      co_return fail(Errc::denied, "the server is receiving too many request bodies at once");
     whole.append(*piece);
   }
 }

@@ -469,7 +469,7 @@ loop::Task<Result<void>> ServerConnection::send_file(const Reply& reply) {
     }
     if (attempt.kind == loop::Wire::Kind::failed) co_return attempt.error;
     if (attempt.kind == loop::Wire::Kind::end)
-      co_return fail(Errc::system, "the file is shorter than its recorded size");
+      co_return fail(Errc::system, "the file is smaller than its recorded size");
     const bool ready = co_await wait(attempt.kind, in(home_->shared->options.idle_max));
     if (!ready) co_return lost("answer");
   }

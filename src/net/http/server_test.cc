@@ -142,7 +142,7 @@ TEST_CASE("http_server: answers bodies, files, streams and mistakes of handlers"
       {"too long",
        "PUT /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 2000000\r\n\r\n" +
            std::string(2000000, 'x'),
-       "413 Content Too Large", "the body is longer than 1048576 bytes"},
+       "413 Content Too Large", "the body is larger than 1048576 bytes"},
       {"broken chunks", "PUT /echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
        "400", "a chunk has no size"},
   };
@@ -268,7 +268,7 @@ TEST_CASE("http_server: malformed requests are refused") {
       {"Content-Length and chunks",
        "PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n",
        "400"},
-      {"HTTP/1.0 does not allow chunks",
+      {"HTTP/1.0 does not support chunked encoding",
        "PUT / HTTP/1.0\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", "400"},
       {"signed length", "PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: +1\r\n\r\n", "400"},
       {"space before colon", "GET / HTTP/1.1\r\nHost : a\r\n\r\n", "400"},

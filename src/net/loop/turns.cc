@@ -55,7 +55,7 @@ Task<Result<Turns::Turn>> Turns::take(Loop& here, std::string party) {
     Party& own = parties_[party];
     if (own.waiting.size() >= limits_.waiting_of_party)
       co_return fail(Errc::denied,
-                     "too many requests of this access key are waiting; "
+                     "too many requests with this access key are waiting; "
                      "try again later");
     own.waiting.push_back(waiter);
     give_places();

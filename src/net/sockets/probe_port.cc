@@ -31,7 +31,7 @@ Task<Result<void>> read_greeting(Loop& loop, const Fd& socket, const std::string
     if (count == 0) co_return fail(Errc::closed, "the connection was closed immediately");
     said.append(part.data(), static_cast<std::size_t>(count));
     if (!expected.starts_with(said))
-      co_return fail(Errc::protocol, "it responds with \"" + visible_line(said) +
+      co_return fail(Errc::protocol, "the server responded with \"" + visible_line(said) +
                                          "\", expected \"" + expected + "\"");
   }
   co_return Result<void>();

@@ -163,7 +163,7 @@ Result<void> Unpacking::write_data(int file, std::uint64_t size, const std::stri
     if (status == ARCHIVE_EOF) break;
     if (status != ARCHIVE_OK && status != ARCHIVE_WARN) return tar_.error("is damaged");
     if (at < 0 || count > size || static_cast<std::uint64_t>(at) > size - count)
-      return fail(Errc::invalid_input, "is damaged: " + name + " is longer than its recorded size");
+      return fail(Errc::invalid_input, "is damaged: " + name + " is larger than its recorded size");
     const char* bytes = static_cast<const char*>(block);
     while (count > 0) {
       const ssize_t put = ::pwrite(file, bytes, count, at);

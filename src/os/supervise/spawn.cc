@@ -137,7 +137,8 @@ void close_early(int highest, int report) {
 Error explained(const Failure& failure, const Command& command, const std::string& program) {
   errno = failure.number;
   if (failure.step == Step::chdir) return fail_errno("cannot start in " + command.cwd);
-  if (failure.step == Step::descriptors) return fail_errno("cannot pass descriptors to " + program);
+  if (failure.step == Step::descriptors)
+    return fail_errno("cannot pass file descriptors to " + program);
   if (failure.number == ENOEXEC)
     return fail(Errc::invalid_input,
                 program + ": not a program: a script needs a first line such as #!/bin/sh");
@@ -166,8 +167,9 @@ std::string below(const std::string& cwd, const std::string& path) {
 Error missing(const std::string& path) {
   struct stat info {};
   if (::stat(path.c_str(), &info) == 0)
-    return fail(Errc::invalid_input,
-                path + (S_ISDIR(info.st_mode) ? ": a folder, not a program" : ": not a program"));
+    return fail(
+        Errc::invalid_input,
+        path + (S_ISDIR(info.st_mode) ? ": this is a folder, not a program" : ": not a program"));
   if (errno == EACCES) return fail_errno(path);
   return fail(Errc::not_found, path + ": no such program");
 }
@@ -198,7 +200,7 @@ pid_t fork_unsignaled() {
 
 Result<std::string> find_program(const std::string& name, const Env& env, const std::string& cwd) {
   const auto denied = [](const std::string& path) {
-    return fail(Errc::denied, path + ": not executable; run chmod +x on it");
+    return fail(Errc::denied, path + ": not executable; run chmod +x on this file");
   };
   if (name.find('/') != std::string::npos) {
     const std::string path = below(cwd, name);

@@ -54,7 +54,7 @@ Result<void> copy_by_hand(int from, std::uint64_t offset, int to, std::uint64_t 
     const ssize_t count = ::pread(from, buffer.data(), want, static_cast<off_t>(offset));
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) return fail_errno("cannot read the object's file");
-    if (count == 0) return fail(Errc::system, "the file is shorter than its recorded size");
+    if (count == 0) return fail(Errc::system, "the file is smaller than its recorded size");
     TRY(write_pieces(to, std::string_view(buffer).substr(0, static_cast<std::size_t>(count)), {}));
     offset += static_cast<std::uint64_t>(count);
     bytes -= static_cast<std::uint64_t>(count);
@@ -112,8 +112,8 @@ Result<void> check_room(int fd, std::uint64_t bytes, std::uint64_t free_min) {
   const std::uint64_t free = std::uint64_t{disk.f_bavail} * disk.f_frsize;
   if (bytes <= free && free - bytes >= free_min) return {};
   return fail(Errc::closed,
-              "No space left: " + bytes_text(free) + " of the disk are free" +
-                  (free_min > 0 ? ", of which " + bytes_text(free_min) + " must stay free" : ""));
+              "No space left: " + bytes_text(free) + " of the disk is free" +
+                  (free_min > 0 ? ", but " + bytes_text(free_min) + " must stay free" : ""));
 }
 
 Result<void> sync_folder_of(int place, const std::string& name) {
@@ -195,7 +195,7 @@ Result<void> Draft::add_file(int fd, std::uint64_t offset, std::uint64_t bytes) 
     if (count < 0 && (errno == ENOSPC || errno == EIO))
       return fail_errno("cannot copy the object's file");
     if (count < 0) return copy_by_hand(fd, static_cast<std::uint64_t>(at), file_.get(), bytes);
-    if (count == 0) return fail(Errc::system, "the file is shorter than its recorded size");
+    if (count == 0) return fail(Errc::system, "the file is smaller than its recorded size");
     bytes -= static_cast<std::uint64_t>(count);
   }
   return {};
@@ -304,7 +304,7 @@ Result<std::string> read_small_file(int folder, const std::string& name) {
   struct stat status {};
   if (::fstat(file.get(), &status) != 0) return fail_errno("cannot open the file");
   const auto bytes = static_cast<std::uint64_t>(status.st_size);
-  if (bytes > small_file_bytes_max) return fail(Errc::protocol, "the file is too long");
+  if (bytes > small_file_bytes_max) return fail(Errc::protocol, "the file is too large");
   return read_end(file.get(), bytes, bytes);
 }
 

@@ -73,7 +73,7 @@ Result<store::Store> open_store(const std::string& data, bool make) {
   if (make) TRY(make_folders(data, 0700));
   if (!make && ::access(path.c_str(), F_OK) != 0)
     return fail(Errc::not_found,
-                data + ": no sm server has used this folder; choose another with --data");
+                data + ": no sm server has used this folder; choose another folder with --data");
   return store::Store::open(path);
 }
 
@@ -145,7 +145,7 @@ Result<std::string> remove(const KeyFlags& flags, const ServerConfig& config) {
   for (const ConfigKey& key : config.keys)
     if (key.id == flags.id)
       return fail(Errc::invalid_input,
-                  key.id + " is in " + flags.server.config + "; remove it there");
+                  key.id + " is in " + flags.server.config + "; remove the key from this file");
   store::Store store = TRY(open_store(config.data, false));
   const store::KeyRemoval removal =
       TRY(store.remove_key(flags.id, flags.force || !config.keys.empty()));

@@ -310,7 +310,7 @@ Result<void> open_http(Server& server) {
     if (opened || opened.error().code != Errc::system) return opened;
     if (Clock::now() > deadline)
       return fail(Errc::system,
-                  opened.error().text + "; choose another with --listen ADDRESS:PORT");
+                  opened.error().text + "; choose another address with --listen ADDRESS:PORT");
     loop::Loop waiting;
     loop::Tasks tasks(waiting);
     tasks.start(pause(waiting));

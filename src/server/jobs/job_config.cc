@@ -92,7 +92,7 @@ Result<Env> environment_at(const Json& json) {
     const bool is_name =
         !name.empty() && name.find_first_of(std::string("=\0", 2)) == std::string::npos;
     if (!is_name || text == nullptr || text->find('\0') != std::string::npos)
-      return expected_key("environment." + name, "a variable name and a string");
+      return expected_key("environment." + name, "a variable name with a string value");
     environment[name] = *text;
   }
   return environment;
@@ -335,7 +335,8 @@ Result<JobConfig::CredentialsProvider> provider_at(const Json& json, const std::
     if (registry.find_first_of("/* \t\n") != std::string::npos)
       return expected_key(key + ".registries",
                           "registries, e.g. \"registry.lab:5000\", got \"" + registry + "\"");
-  if (provider.registries.empty()) return expected_key(key, "the registries that the login is for");
+  if (provider.registries.empty())
+    return expected_key(key, "a list of the registries that this login is for");
   if (!provider.logins.starts_with('/')) return expected_key(key + ".logins", "an absolute path");
   return provider;
 }

@@ -190,7 +190,7 @@ Result<store::AccessKey> UserKeys::make(const std::string& comment, UnixMillis n
   const std::vector<store::AccessKey> present = TRY(store_.keys());
   if (present.size() >= keys_max)
     return fail(Errc::invalid_input, "the server already has " + std::to_string(keys_max) +
-                                         " keys; delete an unused one");
+                                         " keys; delete an unused key");
   store::AccessKey key = fresh_key(now);
   key.comment = comment;
   if (!maker.empty()) {
@@ -205,7 +205,8 @@ Result<store::AccessKey> UserKeys::make(const std::string& comment, UnixMillis n
 
 Result<void> UserKeys::remove(const std::string& id) {
   if (of_config_.contains(id))
-    return fail(Errc::invalid_input, id + " is in the server's config; remove it there");
+    return fail(Errc::invalid_input,
+                id + " is in the server's config; remove the key from the config");
   const store::KeyRemoval removal = TRY(store_.remove_key(id, !of_config_.empty()));
   if (removal == store::KeyRemoval::unknown) return fail(Errc::not_found, "key not found");
   if (removal == store::KeyRemoval::last)

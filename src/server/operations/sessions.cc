@@ -38,7 +38,7 @@ Result<void, Refusal> check_input(const Json& input) {
       return Refusal{"ValidationError",
                      std::string(name) +
                          ": not supported: a temporary key has exactly the rights of the key that "
-                         "created it, and there are no MFA devices; omit it"};
+                         "created it, and there are no MFA devices; omit this parameter"};
   const std::int64_t seconds = api::integer_of(input, "DurationSeconds").value_or(0);
   if (seconds > longest_seconds)
     return Refusal{"ValidationError", "DurationSeconds: must be at most 43200 (12 hours)"};

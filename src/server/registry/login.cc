@@ -49,7 +49,7 @@ Result<Key> by_secret(const std::string& id, std::string_view secret, const acce
   if (!key || !aws::same_bytes(key->secret, secret))
     return denied("unknown access key or wrong secret");
   if (!key->session_token.empty())
-    return denied("a key with a session token must log in with aws ecr get-login-password");
+    return denied("to log in with a key that has a session token, use aws ecr get-login-password");
   return key;
 }
 

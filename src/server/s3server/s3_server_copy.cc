@@ -44,7 +44,7 @@ Result<void> read_span(int fd, const s3wire::ByteSpan& span,
     const ssize_t count = ::pread(fd, buffer.data(), want, static_cast<off_t>(span.offset + done));
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) return fail_errno("cannot read the object");
-    if (count == 0) return fail(Errc::system, "the object is shorter than its recorded size");
+    if (count == 0) return fail(Errc::system, "the object is smaller than its recorded size");
     TRY(take(std::string_view(buffer).substr(0, static_cast<std::size_t>(count))));
     done += static_cast<std::uint64_t>(count);
   }
