@@ -77,8 +77,8 @@ class Machine:
             wait_until("the state to go", self._state_is_gone)
 
     def _state_is_gone(self) -> bool:
-        """Stewards that a killed `sm fit` left may still take their own files away."""
-        with contextlib.suppress(FileNotFoundError):
+        """Stewards that a killed `sm fit` left may still put and take away files of their own."""
+        with contextlib.suppress(OSError):
             shutil.rmtree(self.state)
         return not self.state.exists()
 
