@@ -123,7 +123,7 @@ def test_a_nearly_full_disk_takes_results_alone_and_they_wait_for_room(small_dis
                 s3.put_object(Bucket=BUCKET, Key=f"user/{number}", Body=bytes(8 * MIB))
             except ClientError as error:
                 assert error.response["Error"]["Code"] == "InsufficientStorage"
-                assert "of which 40.0 MiB must stay free" in str(error)
+                assert "but 40.0 MiB must stay free" in str(error)
                 break
         else:
             pytest.fail("the disk was filled")
