@@ -119,8 +119,10 @@ os.link(f"/opt/ml/model/{0:095}/0", "/opt/ml/model/further")
 
 def test_a_steward_at_its_limit_of_memory_fails_its_own_job_with_that_reason(server):
     script = """
-import resource, time
+import os, resource, time
 print("here", resource.getrlimit(resource.RLIMIT_DATA), flush=True)
+while not os.path.exists("/tmp/limited"):
+    time.sleep(0.05)
 for number in range(10**9):
     with open(f"/opt/ml/checkpoints/{number % 20}", "wb") as file:
         file.write(bytes(20 << 20))
@@ -136,6 +138,17 @@ for number in range(10**9):
     assert soft == 256 << 20
     init = pathlib.Path("/proc", (folder / "algo-1" / "bundle" / "pid").read_text().strip())
     resource.prlimit(pid, resource.RLIMIT_DATA, (4096, hard))  # The kernel takes 0 for none.
+    # Not before: memory of an earlier upload could be used again, without end.
+    host_tmp = os.open(init / "root" / "tmp", os.O_PATH)
+    owner = init.stat()  # The machine's root has no ID in the host.
+    os.setegid(owner.st_gid)
+    os.seteuid(owner.st_uid)
+    try:
+        os.close(os.open("limited", os.O_CREAT | os.O_WRONLY, dir_fd=host_tmp))
+    finally:
+        os.seteuid(0)
+        os.setegid(0)
+        os.close(host_tmp)
     told = job.at_end()
     assert told["TrainingJobStatus"] == "Failed"
     assert "killed for memory: exceeded the limit of 256 MiB" in told["FailureReason"]
