@@ -1,6 +1,6 @@
 """`sm fit` on this machine, with a state folder of the test's own."""
 
-import contextlib
+import errno
 import os
 import pathlib
 import shutil
@@ -78,8 +78,11 @@ class Machine:
 
     def _state_is_gone(self) -> bool:
         """Stewards that a killed `sm fit` left may still put and take away files of their own."""
-        with contextlib.suppress(OSError):
+        try:
             shutil.rmtree(self.state)
+        except OSError as why:
+            if why.errno not in (errno.ENOENT, errno.ENOTEMPTY):
+                raise
         return not self.state.exists()
 
 

@@ -138,7 +138,7 @@ for number in range(10**9):
     assert soft == 256 << 20
     init = pathlib.Path("/proc", (folder / "algo-1" / "bundle" / "pid").read_text().strip())
     resource.prlimit(pid, resource.RLIMIT_DATA, (4096, hard))  # The kernel takes 0 for none.
-    # Not before: memory of an earlier upload could be used again, without end.
+    # The job's first upload comes after this: a later one could use an earlier one's memory.
     host_tmp = os.open(init / "root" / "tmp", os.O_PATH)
     owner = init.stat()  # The machine's root has no ID in the host.
     os.setegid(owner.st_gid)

@@ -1,38 +1,39 @@
 #pragma once
 
 #include <functional>
-#include <memory>
-#include <vector>
+#include <nlohmann/json.hpp>
 
-#include "engine/slurm/queries.h"
+#include "base/json.h"
+#include "base/result.h"
 #include "net/loop/tasks.h"
 #include "net/loop/wait.h"
 
 namespace muster::cluster {
 
-/// The nodes of a cluster, for callers that ask every few seconds, such as viewers of a page. Slurm
-/// is asked at most once in `hold`, however many ask.
+/// The list of a cluster's nodes, for callers that ask every few seconds, such as viewers of a
+/// page. Slurm is asked at most once in `hold`, however many ask.
 class KeptNodes {
  public:
-  using Nodes = std::vector<slurm::Node>;
-  using Ask = std::function<loop::Task<Result<Nodes>>()>;
+  using Ask = std::function<loop::Task<Result<Json>>()>;
   struct Times {
     Duration hold = std::chrono::seconds(30);
-    Duration wait = std::chrono::seconds(2);  ///< For an answer, if there is none of the last hold.
+    Duration wait = std::chrono::seconds(2);  ///< The longest that a call waits for Slurm.
+    Duration late = std::chrono::minutes(2);  ///< How long after `hold` the old answer may serve.
   };
   KeptNodes(loop::Loop& loop, Ask ask, Times times);
 
-  /// Slurm's last answer, at most `hold` old, or its error. Error: `timeout` if Slurm has not
-  /// answered within `wait`; its answer is kept for the next call. Never null.
-  loop::Task<Result<std::shared_ptr<const Nodes>>> read();
+  /// Slurm's last answer or error. If it is older than `hold`, Slurm is asked again; if Slurm does
+  /// not answer within `wait`, the old answer serves, until it is older than `hold` + `late`.
+  /// Error: also `timeout`, if there is none; a late answer is kept for the next call.
+  loop::Task<Result<Json>> read();
 
  private:
   loop::Task<> ask();
 
   Ask ask_;
   Times times_;
-  Result<std::shared_ptr<const Nodes>> last_;
-  TimePoint until_ = TimePoint::min();  ///< `last_` is used up to here.
+  Result<Json> last_;
+  TimePoint until_ = TimePoint::min();  ///< Until then, `last_` is used without asking.
   bool asking_ = false;
   loop::Event answered_;
   loop::Tasks tasks_;

@@ -10,15 +10,15 @@ namespace {
 using namespace std::chrono_literals;
 using loop::Task;
 
-/// A cluster with one node, which answers when the test lets it.
+/// A cluster that answers when the test lets it.
 struct Cluster {
   explicit Cluster(loop::Loop& loop) : allowed(loop) {}
   KeptNodes::Ask ask() {
-    return [this]() -> Task<Result<KeptNodes::Nodes>> {
+    return [this]() -> Task<Result<Json>> {
       ++asked;
       while (is_held) co_await allowed.wait();
       if (is_down) co_return fail(Errc::system, "Slurm is down");
-      co_return KeptNodes::Nodes{{.name = "node" + std::to_string(asked)}};
+      co_return Json("answer " + std::to_string(asked));
     };
   }
   void answer() {
@@ -37,12 +37,12 @@ TEST_CASE("kept nodes: Slurm is asked once for all who ask within the hold time"
   Cluster cluster(loop);
   KeptNodes nodes(loop, cluster.ask(), {.hold = 1h, .wait = 1h});
   loop::Tasks tasks(loop);
-  std::vector<std::string> names;
+  std::vector<Json> seen_by_all;
   cluster.is_held = true;
   const auto viewer = [&]() -> Task<> {
     const auto seen = co_await nodes.read();
     REQUIRE(seen);
-    names.push_back((*seen)->at(0).name);
+    seen_by_all.push_back(*seen);
   };
   const auto test = [&]() -> Task<> {
     tasks.start(viewer());
@@ -53,7 +53,7 @@ TEST_CASE("kept nodes: Slurm is asked once for all who ask within the hold time"
     co_await viewer();
   };
   loop::run_task(loop, test());
-  CHECK(names == std::vector<std::string>(3, "node1"));
+  CHECK(seen_by_all == std::vector<Json>(3, "answer 1"));
   CHECK(cluster.asked == 1);
 }
 
@@ -69,12 +69,12 @@ TEST_CASE("kept nodes: Slurm is asked again later, and after an error") {
     cluster.is_down = false;
     const auto up = co_await nodes.read();
     REQUIRE(up);
-    CHECK((*up)->at(0).name == "node2");
+    CHECK(*up == "answer 2");
   };
   loop::run_task(loop, test());
 }
 
-TEST_CASE("kept nodes: nobody waits long for Slurm, and its late answer is kept") {
+TEST_CASE("kept nodes: a call waits for Slurm only briefly, and a late answer is kept") {
   loop::Loop loop;
   Cluster cluster(loop);
   KeptNodes nodes(loop, cluster.ask(), {.hold = 1h, .wait = 10ms});
@@ -86,10 +86,25 @@ TEST_CASE("kept nodes: nobody waits long for Slurm, and its late answer is kept"
     cluster.answer();
     const auto seen = co_await nodes.read();
     REQUIRE(seen);
-    CHECK((*seen)->at(0).name == "node1");
+    CHECK(*seen == "answer 1");
   };
   loop::run_task(loop, test());
   CHECK(cluster.asked == 1);
+}
+
+TEST_CASE("kept nodes: while Slurm does not answer, its last answer serves for a while") {
+  loop::Loop loop;
+  Cluster cluster(loop);
+  KeptNodes nodes(loop, cluster.ask(), {.hold = 0s, .wait = 10ms, .late = 1h});
+  const auto test = [&]() -> Task<> {
+    REQUIRE(co_await nodes.read());
+    cluster.is_held = true;
+    const auto seen = co_await nodes.read();
+    REQUIRE(seen);
+    CHECK(*seen == "answer 1");
+  };
+  loop::run_task(loop, test());
+  CHECK(cluster.asked == 2);
 }
 
 }  // namespace

@@ -130,8 +130,12 @@ Machine::Machine(loop::Loop& loop, const Env& env, const Options& options)
       engine_(std::make_unique<local::LocalEngine>(*programs_, local_options(env, options))) {
   if (!options.slurm) return;
   cluster_ = std::make_unique<cluster::SlurmEngine>(*programs_, slurm_options(env, options));
-  nodes_ = std::make_unique<cluster::KeptNodes>(
-      loop, [this] { return cluster_->slurm().nodes(""); }, cluster::KeptNodes::Times());
+  const auto ask = [this]() -> loop::Task<Result<Json>> {
+    Result<std::vector<slurm::Node>> nodes = co_await cluster_->slurm().nodes("");
+    if (!nodes) co_return nodes.error();
+    co_return slurm::nodes_page(*std::move(nodes), nodes_max);
+  };
+  nodes_ = std::make_unique<cluster::KeptNodes>(loop, ask, cluster::KeptNodes::Times());
 }
 
 Machine::~Machine() = default;
@@ -184,11 +188,11 @@ Json Machine::in_slurm(const std::string& job) const {
               {"EarlierJobIds", in->earlier}};
 }
 
-loop::Task<Json> Machine::nodes(std::size_t most) {
+loop::Task<Json> Machine::nodes() {
   if (!nodes_) co_return Json();
-  const auto nodes = co_await nodes_->read();
+  Result<Json> nodes = co_await nodes_->read();
   if (!nodes) co_return Json{{"Error", to_utf8(nodes.error().text)}};
-  co_return slurm::nodes_page(**nodes, most);
+  co_return *std::move(nodes);
 }
 
 loop::Task<Result<platform::Interpreter>> Machine::interpreter(std::string python) {

@@ -73,9 +73,10 @@ class Machine {
   void clear_halves();
   /// MusterSlurm of the job's description (docs/protocols/job-record.md); null: it is not on Slurm.
   Json in_slurm(const std::string& job) const;
-  /// The cluster's nodes, as slurm::nodes_page() of `most`, up to 30 s old; {"Error": TEXT} if they
-  /// are unknown; null: jobs do not run on a cluster.
-  loop::Task<Json> nodes(std::size_t most);
+  /// At most `nodes_max` of the cluster's nodes, as slurm::nodes_page() and cluster::KeptNodes;
+  /// {"Error": TEXT} if they are unknown; null: jobs do not run on a cluster.
+  loop::Task<Json> nodes();
+  static constexpr std::size_t nodes_max = 200;
 
  private:
   Env env_;

@@ -40,7 +40,6 @@
 #include "server/front/fill_log.h"
 #include "server/front/http_counts.h"
 #include "server/front/kept_program.h"
-#include "server/front/machine_view.h"
 #include "server/front/probes.h"
 #include "server/front/process_facts.h"
 #include "server/front/s3_room.h"
@@ -382,7 +381,7 @@ void open_web(Server& server) {
           .counts = [&server] { return server.service->job_counts(); },
           .revision = [&server] { return server.store->revision(); },
           .machine = [&server] { return server.service->machine(); },
-          .nodes = [&server] { return server.machine->nodes(machine_rows_max); },
+          .nodes = [&server] { return server.machine->nodes(); },
           .last_run = [&server](const std::string& job) { return server.store->last_run(job); },
           .keys = &*server.user_keys,
           .log = [&server](const std::string& job) { return server.service->web_log(job); }},
