@@ -96,11 +96,14 @@ def is_whole(job: Job, hint: str) -> None:
 def nothing_is_left(server: SmServer) -> None:
     """Waits until no job has a folder or a key any more."""
     folders = [server.data / "machine" / "jobs", server.data / "keys"]
-    wait_until(
-        "folders and keys to go",
-        lambda: not [each for folder in folders if folder.exists() for each in folder.iterdir()],
-        END_SECONDS,
-    )
+
+    def left() -> list[pathlib.Path]:
+        return [path for folder in folders for path in folder.rglob("*")]
+
+    try:
+        wait_until("folders and keys to go", lambda: not left(), END_SECONDS)
+    except AssertionError as late:
+        raise AssertionError(f"{late}: {[str(path) for path in left()]}") from late
 
 
 def one_life(server: SmServer, seed: int, kills: int) -> None:

@@ -83,10 +83,12 @@ void JobKeys::remove_files(const std::string& job) const {
   ::unlink(results_file(job).c_str());
 }
 
-std::vector<std::string> JobKeys::files() const {
-  std::vector<std::string> names = names_in(folder_).value_or({});  // None: no job had a key yet.
-  std::erase_if(names, [](const std::string& name) { return name.find('.') != name.npos; });
-  return names;
+void JobKeys::sweep(const std::function<bool(const std::string& job)>& has_ended) const {
+  for (const std::string& name : names_in(folder_).value_or({})) {  // None: no job had a key yet.
+    const std::string job = name.substr(0, name.find('.'));         // Jobs' names contain no dot.
+    const bool is_whole = name == job || job + ".results" == name;
+    if (!is_whole || has_ended(job)) ::unlink((folder_ + "/" + name).c_str());
+  }
 }
 
 }  // namespace muster::jobs

@@ -50,8 +50,9 @@ class JobKeys {
   /// The file of the key that stores the results, in the same format.
   std::string results_file(const std::string& job) const { return file(job) + ".results"; }
   void remove_files(const std::string& job) const;
-  /// The jobs that have a file.
-  std::vector<std::string> files() const;
+  /// Removes what killed servers left: all files of jobs that have ended, and half-written files of
+  /// others. Call it on the thread that calls open() and reopen().
+  void sweep(const std::function<bool(const std::string& job)>& has_ended) const;
 
  private:
   Result<void> admit(const store::AccessKey& key, const job::Spec& spec,

@@ -170,8 +170,7 @@ loop::Task<> Runner::clean_up() {
     return job && *job && store::is_terminal((*job)->state.status);
   };
   // In a separate file, because the engine may have forgotten the job already.
-  for (const std::string& name : keys_.files())
-    if (has_ended(name)) keys_.remove_files(name);
+  keys_.sweep(has_ended);
   for (const std::string& name : engine_.list()) {
     if (!has_ended(name)) continue;
     Result<std::unique_ptr<engine::Run>> run = co_await engine_.attach(name);
