@@ -195,7 +195,7 @@ Page timeline() {
       .operands = {job},
       .flags = {{"--host", "HOST", "show only this host: algo-1, algo-2, …"},
                 {"--compare", "OTHER",
-                 "show how much longer or shorter each phase took than in the job OTHER"},
+                 "show how much more or less time each phase took than in job OTHER"},
                 {"--json", "", "print one JSON object, with times in milliseconds since 1970"}},
       .examples = {{"sm timeline JOB"},
                    {"sm timeline JOB --host algo-2"},
@@ -409,9 +409,9 @@ Page download() {
                 "after it has been downloaded completely. Without --model, --output or --logs, all "
                 "three parts are downloaded; \"none\" marks a part that the job does not have.",
                 endpoint_note},
-      .exits = exits_of(
-          "all requested parts that exist were downloaded",
-          "job not found, a requested part is missing, the folder is in use, or invalid key"),
+      .exits = exits_of("all requested parts that exist were downloaded",
+                        "job not found, a requested part is missing, the folder is in use, or the "
+                        "key is invalid"),
   };
 }
 
@@ -451,7 +451,7 @@ Page delete_page() {
       .examples = {{"sm delete JOB"},
                    {"sm stop --wait JOB && sm delete JOB", "stop a running job, then delete it"}},
       .notes = {own_note, endpoint_note},
-      .exits = exits_of("deleted", "job not found or still running"),
+      .exits = exits_of("deleted", "job not found, or still running"),
   };
 }
 

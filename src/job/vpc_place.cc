@@ -31,7 +31,7 @@ Result<void> check_block(const std::string& field, const std::string& text) {
   const Result<AddressBlock> block = block_from(text);
   if (!block) return block.error().in(field);
   if (block->prefix_length < shortest_prefix || block->prefix_length > longest_prefix)
-    return expected(field, "a block of /8 to /29");
+    return expected(field, "a CIDR block from /8 to /29");
   return {};
 }
 

@@ -51,7 +51,7 @@ const char* const interpreter_question =
     " [path for path in sys.path if os.path.isabs(path) and os.path.isdir(path)]))\n";
 
 Result<Interpreter> interpreter_from(std::string_view printed) {
-  const Error wrong = fail(Errc::invalid_input, "did not respond like Python 3");
+  const Error wrong = fail(Errc::invalid_input, "its output is not that of Python 3");
   const Result<Json> json = parse_json(printed);
   if (!json || !json->is_array() || json->size() < 3 || !json->front().is_boolean()) return wrong;
   if (!(*json)[1].is_object()) return wrong;

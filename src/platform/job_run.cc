@@ -562,7 +562,7 @@ loop::Task<Result<JobReport>> resume_job(loop::Loop& loop, engine::Engine& engin
   if (!run) co_return run.error();
   if (!(*run)->whole()) {
     co_await take_away(loop, *std::move(run));
-    co_return fail(Errc::not_found, spec.name + " was not started completely");
+    co_return fail(Errc::not_found, spec.name + " never started completely");
   }
   Result<JobReport> report =
       co_await carry_out(loop, *std::move(run), std::move(spec), options, sink, requests);

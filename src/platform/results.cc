@@ -246,7 +246,7 @@ Result<void> merge_into(const std::vector<engine::HostResult>& hosts, const std:
   Status status{};
   if (!own || ::fstat(own.get(), &status) != 0) return fail_errno("cannot open " + partial);
   if (status.st_uid != ::geteuid())
-    return fail(Errc::denied, partial + ": it was replaced by another folder");
+    return fail(Errc::denied, partial + ": this folder was replaced by another one");
   const std::string made = held_path(own) + "/new", old = held_path(own) + "/old";
   TRY(make_folders(made));
   TRY(make_folders(old));
@@ -283,9 +283,9 @@ Result<void> check_output_folder(const std::string& path, bool overwrite) {
         " contains an earlier job's results; replace them with --overwrite, or choose an "
         "empty or new folder");
   if (overwrite)
-    return unusable(
-        path + " contains " + foreign +
-        ", which is not a job's result; --overwrite works only on folders with results");
+    return unusable(path + " contains " + foreign +
+                    ", which is not a job's result; --overwrite works only on folders that contain "
+                    "nothing but job results");
   return unusable(path + " is not empty; choose an empty or new folder");
 }
 

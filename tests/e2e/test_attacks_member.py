@@ -81,6 +81,6 @@ def test_a_member_that_never_reads_neither_fills_the_leader_nor_keeps_the_job(tr
     assert "ready" in job.leader.text, job.story()
     assert 0 < peak < MEMORY_KIB, f"{peak} KiB"
     for name in ("algo-1", "algo-3"):
-        assert "algo-2: lost: its session ended: the other side does not read" in job.failure(name)
+        assert "algo-2: lost: its session ended: the other side is not reading" in job.failure(name)
     hostile.end()
     assert int(re.search(r"said (\d+)", hostile.text)[1]) < 100, hostile.text

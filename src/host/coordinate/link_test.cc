@@ -456,8 +456,8 @@ TEST_CASE("link: a member that sends but never reads is lost at a bound, and oth
   };
   run_task(loop, test());
   CHECK(at_leader.lost ==
-        std::vector<std::string>{"algo-2: its session ended: the other side does not read: 16 MiB "
-                                 "of messages are waiting"});
+        std::vector<std::string>{"algo-2: its session ended: the other side is not reading: 16 MiB "
+                                 "of messages are pending"});
   CHECK(at_third.lost.empty());
 }
 

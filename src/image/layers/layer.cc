@@ -94,7 +94,8 @@ class Unpacking {
 };
 
 Error Unpacking::too_much() const {
-  return damaged("contains more than " + std::to_string(limits_.bytes_max) + " bytes unpacked");
+  return damaged("contains more than " + std::to_string(limits_.bytes_max) +
+                 " bytes when unpacked");
 }
 
 Result<std::string_view> Unpacking::next_bytes() {
@@ -320,7 +321,8 @@ Result<void> check_layer(std::unique_ptr<Bytes> bytes, const std::string& diff_i
     if (piece.empty()) return {};
     count += piece.size();
     if (count > limits.bytes_max)
-      return damaged("contains more than " + std::to_string(limits.bytes_max) + " bytes unpacked");
+      return damaged("contains more than " + std::to_string(limits.bytes_max) +
+                     " bytes when unpacked");
   }
 }
 

@@ -221,7 +221,7 @@ TEST_CASE("image layer: zeros become holes, and count as bytes but not on the di
   CHECK(report->disk_bytes < 64 << 10);
   const Result<LayerReport> more = layers.add(tar, {.bytes_max = 4 << 20});
   REQUIRE(!more);
-  CHECK(more.error().text == "contains more than 4194304 bytes unpacked");
+  CHECK(more.error().text == "contains more than 4194304 bytes when unpacked");
   CHECK(!layers.add(tar, {.entries_max = 1}));
 }
 

@@ -49,10 +49,10 @@ Result<AddressBlock> block_at(const std::string& field, const std::string& text)
 Result<void> check_block(const std::string& field, const std::string& text) {
   const AddressBlock block = TRY(block_at(field, text));
   if (block.prefix_length < vpc_prefix_min || block.prefix_length > vpc_prefix_max)
-    return expected(field, "a block of /16 to /28, got " + text);
+    return expected(field, "a CIDR block from /16 to /28, got " + text);
   for (const char* const other : no_hosts)
     if (overlap(block, *block_from(other)))
-      return expected(field, std::string("a block outside of ") + other + ", got " + text);
+      return expected(field, std::string("a block outside ") + other + ", got " + text);
   return {};
 }
 
@@ -100,7 +100,7 @@ Result<void> check_rules(const std::string& field, const std::vector<Rule>& rule
   for (const Rule& rule : rules) {
     TRY(check_protocol(field, rule));
     if (rule.cidr.empty() == rule.group.empty())
-      return expected(field, "rules with either a CidrIp or a GroupId");
+      return expected(field, "either a CidrIp or a GroupId in each rule");
     if (!rule.cidr.empty()) TRY(block_at(field + ".CidrIp", rule.cidr));
     if (!rule.group.empty() && group_of(networks, rule.group) == nullptr)
       return expected(field + ".GroupId", "an existing group, got " + to_utf8(rule.group));
@@ -116,8 +116,8 @@ Result<void> check_subnet(const Subnet& subnet, const Networks& networks) {
   TRY(check_block(field + ".CidrBlock", subnet.cidr));
   const AddressBlock block = *block_from(subnet.cidr);
   if (!contains(*block_from(vpc->cidr), block))
-    return expected(field + ".CidrBlock",
-                    "a block within " + vpc->cidr + " of " + vpc->id + ", got " + subnet.cidr);
+    return expected(field + ".CidrBlock", "a CIDR block within " + vpc->cidr + ", the range of " +
+                                              vpc->id + ", got " + subnet.cidr);
   for (const Subnet& other : networks.subnets)
     if (other.id < subnet.id && other.vpc == subnet.vpc) {
       const Result<AddressBlock> its = block_from(other.cidr);

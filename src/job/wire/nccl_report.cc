@@ -149,7 +149,7 @@ Result<NcclReport> nccl_report_from_json(const Json& json) {
     if (member(json, "collectives") == collectives_names[static_cast<int>(each)])
       report.collectives = each;
   for (const Json& each : lines) {
-    if (!each.is_string()) return fail(Errc::protocol, "nccl: expected lines of text");
+    if (!each.is_string()) return fail(Errc::protocol, "nccl: expected each line to be a string");
     add_line(report, each.get<std::string>());
   }
   return report;

@@ -210,7 +210,7 @@ Result<NodeJob> node_job_from(std::string_view text) {
   const bool is_stored = job.spec.image && job.spec.image->tool.empty();
   if (job.image.has_value() != is_stored || (job.image && job.light))
     return fail(Errc::invalid_input,
-                "image: expected an image if hosts are containers, otherwise none");
+                "image: required if hosts are containers, not allowed otherwise");
   return job;
 }
 

@@ -88,10 +88,9 @@ std::vector<std::string> ContainerHousing::overruns(bool out_of_memory, bool lac
 /// Called before results are taken from the disk: lost data is worse than a full disk.
 Result<void> ContainerHousing::check_disk() const {
   if (!volume_ || container::is_volume_whole(volume_.get())) return {};
-  return fail(Errc::system,
-              "disk: the machine ran out of space for files that the host wrote within its " +
-                  ("VolumeSizeInGB=" + std::to_string(spec_.spec.volume_gib)) +
-                  "; some of the host's files are lost");
+  return fail(Errc::system, "disk: the machine's disk filled up although the host stayed within " +
+                                ("VolumeSizeInGB=" + std::to_string(spec_.spec.volume_gib)) +
+                                "; some of the host's files are lost");
 }
 
 Result<void> ContainerHousing::close_disk() {

@@ -104,7 +104,8 @@ loop::Task<Result<job::HostStacks>> stacks_below(loop::Loop& loop, pid_t init, j
   co_await readers.join();
   if (!told.whole) sampler->signal(SIGKILL);
   const job::Outcome outcome = co_await sampler->ended(loop);
-  if (!told.whole) co_return fail(Errc::timeout, "could not read all processes of the host");
+  if (!told.whole)
+    co_return fail(Errc::timeout, "timed out while reading the stacks of the host's processes");
   if (!outcome.success())
     co_return fail(Errc::system, "sm sampler: " + to_utf8(trim(complained.text)));
   co_return job::host_stacks_from(told.text);

@@ -44,7 +44,7 @@ Result<void> check_certificate(const std::string& certificate_file, const std::s
   const bool named = is_numeric(host)
                          ? X509_VERIFY_PARAM_set1_ip_asc(want, host.c_str()) == 1
                          : X509_VERIFY_PARAM_set1_host(want, host.c_str(), host.size()) == 1;
-  if (!named) return fail(Errc::denied, "cannot create a certificate with the name " + host);
+  if (!named) return fail(Errc::denied, "cannot check the certificate for the name " + host);
   if (X509_verify_cert(context.get()) == 1) return {};
   return fail(Errc::denied, X509_verify_cert_error_string(X509_STORE_CTX_get_error(context.get())));
 }

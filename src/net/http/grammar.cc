@@ -257,7 +257,7 @@ Result<ChunkDecoder::Step> ChunkDecoder::line(std::string_view bytes) {
   const std::size_t end = bytes.substr(0, chunk_line_bytes_max).find("\r\n");
   if (end == std::string_view::npos) {
     if (bytes.size() >= chunk_line_bytes_max)
-      return fail(Errc::protocol, "a chunk's line is too long");
+      return fail(Errc::protocol, "the line with a chunk's size is too long");
     return Step{};
   }
   const std::string_view text = bytes.substr(0, end);

@@ -174,8 +174,8 @@ void ChannelCore::stop_writing(Error error) {
 /// A peer may send and never read. The shutdown wakes whatever waits on the socket.
 void ChannelCore::give_up_on_reader() {
   const Error error =
-      fail(Errc::closed, "the other side does not read: " + std::to_string(backlog_max_ >> 20) +
-                             " MiB of messages are waiting");
+      fail(Errc::closed, "the other side is not reading: " + std::to_string(backlog_max_ >> 20) +
+                             " MiB of messages are pending");
   read_ended_ = error;
   stop_writing(error);
   ::shutdown(socket_.get(), SHUT_RDWR);

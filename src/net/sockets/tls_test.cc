@@ -326,7 +326,7 @@ TEST_CASE("tls: a client that never reads ends at the listener's bound, whatever
     CHECK(posted >= loop::channel_backlog_bytes_max);
     CHECK(posted <= loop::channel_backlog_bytes_max + in_sockets);
     CHECK(ended->code == Errc::closed);
-    CHECK(ended->text == "the other side does not read: 16 MiB of messages are waiting");
+    CHECK(ended->text == "the other side is not reading: 16 MiB of messages are pending");
     CHECK((co_await accepted->channel->room()).error().text == ended->text);
     CHECK((co_await accepted->channel->flushed()).error().text == ended->text);
     accepted->channel->post(10, "nothing more");

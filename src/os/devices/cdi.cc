@@ -140,7 +140,8 @@ Result<CdiFile> file_from(const Json& json) {
     if (!devices[i].is_object()) return expected(where, "an object");
     const std::string name = TRY(text_at(devices[i], "name", where));
     if (!is_device_name(name))
-      return expected(where + "name", "letters, digits and inner _ - . :" + got(name));
+      return expected(where + "name",
+                      "letters and digits, with _ - . : only between them" + got(name));
     for (const CdiDevice& other : file.devices)
       if (other.name == name) return expected(where + "name", "unique names" + got(name));
     Edits edits = TRY(edits_at(devices[i], where));

@@ -237,7 +237,7 @@ Result<job::HostDevices> complete(job::HostDevices devices) {
     struct stat info {};
     if (::stat(node.outside.c_str(), &info) != 0) return fail_errno("cannot open " + node.outside);
     if (!S_ISCHR(info.st_mode))
-      return fail(Errc::system, node.outside + ": expected a character device for hosts");
+      return fail(Errc::system, node.outside + ": hosts can only have character devices");
     node.major = ::major(info.st_rdev);
     node.minor = ::minor(info.st_rdev);
   }

@@ -154,7 +154,7 @@ TEST_CASE("complete: nodes get the numbers of the machine's, and must be charact
   CHECK(got->nodes[0].major == 1);
   CHECK(got->nodes[0].minor == 5);
   devices.nodes[0].outside = place.path;
-  CHECK(complete(devices).error().text == place.path + ": expected a character device for hosts");
+  CHECK(complete(devices).error().text == place.path + ": hosts can only have character devices");
   devices.nodes[0].outside = place.path + "/none";
   CHECK(complete(devices).error().text ==
         "cannot open " + place.path + "/none: No such file or directory");

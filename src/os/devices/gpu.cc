@@ -62,8 +62,9 @@ Result<void> add(const Edits& edits, job::HostDevices& devices) {
     if (same == devices.nodes.end())
       devices.nodes.push_back({node.outside, node.inside});
     else if (same->outside != node.outside)
-      return fail(Errc::invalid_input, same->outside + " and " + node.outside + " would both be " +
-                                           node.inside + " in one host");
+      return fail(Errc::invalid_input, same->outside + " and " + node.outside +
+                                           " would both appear as " + node.inside +
+                                           " in the same host");
   }
   for (const job::DeviceMount& mount : edits.mounts)
     if (std::none_of(devices.mounts.begin(), devices.mounts.end(),

@@ -52,8 +52,9 @@ Unpacking::Unpacking(GzipReader reader, Tree tree, const UnpackLimits& limits)
       tar_([this] { return next_bytes(); }) {}
 
 Error Unpacking::too_much() const {
-  return fail(Errc::invalid_input, "contains more than " + std::to_string(bytes_max_) +
-                                       " bytes unpacked (MUSTER_CODE_BYTES_MAX sets the limit)");
+  return fail(Errc::invalid_input,
+              "contains more than " + std::to_string(bytes_max_) +
+                  " bytes when unpacked (MUSTER_CODE_BYTES_MAX sets the limit)");
 }
 
 /// What the tar layer reads. Counts against the limit too: headers and what lies behind the end

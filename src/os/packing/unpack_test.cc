@@ -250,9 +250,9 @@ TEST_CASE("unpack: a failure is one line, and the folder stays empty") {
       {"wrong deflate data", whole.substr(0, 10) + std::string(50, '\xff'), {}, "is damaged: gzip"},
       {"wrong tar header", gzipped(wrong_header), {}, "is damaged: Damaged tar"},
       {"a bomb", gzipped(Tar().file("zeros", std::string(8 << 20, '\0')).bytes()), small,
-       "contains more than 1048576 bytes unpacked"},
+       "contains more than 1048576 bytes when unpacked"},
       {"a bomb behind the end", gzipped(good.bytes() + std::string(8 << 20, '\0')), small,
-       "contains more than 1048576 bytes unpacked"},
+       "contains more than 1048576 bytes when unpacked"},
       {"a sparse member of 5 GiB",
        gzipped(Tar()
                    .pax({{"GNU.sparse.major", "0"},
@@ -264,7 +264,7 @@ TEST_CASE("unpack: a failure is one line, and the folder stays empty") {
                    .file("hole", "x")
                    .bytes()),
        {},
-       "contains more than 4294967296 bytes unpacked"},
+       "contains more than 4294967296 bytes when unpacked"},
       {"a huge size",
        gzipped(Tar().member('0', "a", "", "x", 0644, "77777777777").bytes()),
        {},

@@ -225,9 +225,9 @@ Result<job::Usage> usage_of(const std::string& job, const std::string& host,
   if (folders.empty()) return fail(Errc::closed, host + " has no control group");
   const Counted counted = counted_in(folders);
   if (!counted.memory_bytes || !counted.processor_time || !counted.processes)
-    return fail(
-        Errc::unsupported,
-        "this machine's kernel does not count memory, CPU time and processes for control groups");
+    return fail(Errc::unsupported,
+                "this machine's kernel does not track memory, CPU time and process counts per "
+                "control group");
   return job::Usage{.memory_bytes = *counted.memory_bytes,
                     .processor_time = *counted.processor_time,
                     .processes = *counted.processes,

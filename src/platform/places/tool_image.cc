@@ -46,10 +46,11 @@ Result<std::optional<job::Image>> image_on_nodes(const std::optional<SlurmCluste
   const std::string tool = image_tool(cluster, type);
   if (tool.empty()) return std::optional<job::Image>();
   const auto refuse = [&](const char* what) {
-    return fail(Errc::invalid_input,
-                "image " + wish.name + ": " + tool +
-                    " opens the image with the nodes' own logins, so muster cannot apply the " +
-                    what + " in this server's config");
+    return fail(
+        Errc::invalid_input,
+        "image " + wish.name + ": " + tool +
+            " reads the image with the nodes' own registry logins, so muster cannot apply the " +
+            what + " in this server's config");
   };
   if (!wish.policy.empty()) return refuse("policy (jobs.image_policy)");
   if (wish.private_to_login || !wish.logins.empty()) return refuse("login");

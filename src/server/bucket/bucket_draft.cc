@@ -64,7 +64,7 @@ Result<void> copy_by_hand(int from, std::uint64_t offset, int to, std::uint64_t 
 
 /// The end of a file that holds its record, when the first read of it did not hold all.
 Result<std::string> read_end(int fd, std::uint64_t file_bytes, std::size_t bytes) {
-  if (bytes > file_bytes) return fail(Errc::protocol, "the record is longer than the file");
+  if (bytes > file_bytes) return fail(Errc::protocol, "its record is larger than the file");
   std::string end(bytes, '\0');
   const ssize_t count = ::pread(fd, end.data(), bytes, static_cast<off_t>(file_bytes - bytes));
   if (count < 0 || static_cast<std::size_t>(count) != bytes)
@@ -82,7 +82,8 @@ Result<ObjectRecord> record_of(int fd, std::uint64_t file_bytes, std::string_vie
     end = longer;
   }
   ObjectRecord record = TRY(decode_record(end.substr(end.size() - bytes)));
-  if (record.size + bytes != file_bytes) return fail(Errc::protocol, "the file's size is wrong");
+  if (record.size + bytes != file_bytes)
+    return fail(Errc::protocol, "the file's size does not match its record");
   return record;
 }
 

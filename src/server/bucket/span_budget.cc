@@ -49,12 +49,13 @@ Result<void, aws::Refusal> Budget::fits(const Amount& more) const {
   else if (most_.files > 0 && more.files > 0 && there.files + more.files > most_.files)
     over = std::to_string(most_.files) + " objects and parts of uploads, all of which are used";
   if (over.empty()) return {};
-  return aws::Refusal{"QuotaExceeded",
-                      "The S3 quota of this job's key is " + over +
-                          ". Delete objects, ask for a larger VolumeSizeInGB, or ask for a larger "
-                          "jobs.s3_budget_gib in the server's config.",
-                      403,
-                      {}};
+  return aws::Refusal{
+      "QuotaExceeded",
+      "The S3 quota of this job's key is " + over +
+          ". Delete objects, request a larger VolumeSizeInGB, or have the admin raise "
+          "jobs.s3_budget_gib in the server's config.",
+      403,
+      {}};
 }
 
 void Budget::changed(const std::string& name, std::optional<std::uint64_t> before,

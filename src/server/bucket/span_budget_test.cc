@@ -121,12 +121,13 @@ TEST_CASE("budget: the refusal has the figures, and a code that clients do not r
   const auto bytes = hold.grow(2 * mib);
   REQUIRE(!bytes);
   CHECK(bytes.error().status == 403);
-  CHECK(bytes.error().message ==
-        "The S3 quota of this job's key is 10.0 MiB, of which 9.0 MiB are used; this request "
-        "requires 2.0 MiB "
-        "more. "
-        "Delete objects, ask for a larger VolumeSizeInGB, or ask for a larger jobs.s3_budget_gib "
-        "in the server's config.");
+  CHECK(
+      bytes.error().message ==
+      "The S3 quota of this job's key is 10.0 MiB, of which 9.0 MiB are used; this request "
+      "requires 2.0 MiB "
+      "more. "
+      "Delete objects, request a larger VolumeSizeInGB, or have the admin raise jobs.s3_budget_gib "
+      "in the server's config.");
   CHECK(lab.put("job/b", 0) == "put");
   Hold third;
   lab.bucket->hold(third, lab.budget, "job/c");

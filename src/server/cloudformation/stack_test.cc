@@ -318,8 +318,9 @@ TEST_CASE("stacks: bad templates, each with CloudFormation's word") {
        "Circular dependency between resources: [A, B]"},
       {"no block", subnet(R"({"VpcId": {"Ref": "Vpc"}, "CidrBlock": "10.0.0.0"})"),
        "Subnets[S].CidrBlock: expected a network like"},
-      {"outside of the VPC", subnet(R"({"VpcId": {"Ref": "Vpc"}, "CidrBlock": "10.1.0.0/24"})"),
-       "Subnets[S].CidrBlock: expected a block within 10.0.0.0/16 of Vpc, got 10.1.0.0/24"},
+      {"outside the VPC", subnet(R"({"VpcId": {"Ref": "Vpc"}, "CidrBlock": "10.1.0.0/24"})"),
+       "Subnets[S].CidrBlock: expected a CIDR block within 10.0.0.0/16, the range of Vpc, got "
+       "10.1.0.0/24"},
       {"a VPC that is not there", subnet(R"({"VpcId": "vpc-9", "CidrBlock": "10.0.0.0/24"})"),
        "Subnets[S].VpcId: expected an existing VPC, got \"vpc-9\""},
       {"a port",

@@ -27,7 +27,7 @@ Result<void> check_characters(std::string_view expression) {
     const char c = expression[i];
     if (!is_letter_or_digit(c) && taken.find(c) == taken.npos)
       return invalid_filter(
-          "a regular expression can contain only letters, digits, blanks and "
+          "a regular expression can contain only letters, digits, spaces and "
           ":_#=@/;,-^$?[]{}|\\*+.");
     if (c != '\\') continue;
     const char escaped = ++i < expression.size() ? expression[i] : 'Q';
@@ -43,8 +43,7 @@ Result<void> check_characters(std::string_view expression) {
 Result<std::shared_ptr<const re2::RE2>> expression_from(std::string_view text) {
   const std::size_t end = text.find('%', 1);
   if (end != text.size() - 1 || end < 2)
-    return invalid_filter(
-        "a regular expression between two percent signs must be the whole pattern");
+    return invalid_filter("a %regular expression% must be the whole pattern");
   const std::string_view inside = text.substr(1, end - 1);
   TRY(check_characters(inside));
   re2::RE2::Options options;
@@ -87,7 +86,8 @@ Result<LogFilter> LogFilter::from(std::string_view pattern) {
   std::string_view rest = trimmed;
   if (!rest.empty() && (rest.front() == '{' || rest.front() == '['))
     return invalid_filter(
-        "only patterns of words, quoted texts and one %regular expression% are supported");
+        "expected words, quoted phrases or one %regular expression%; { } and [ ] patterns are not "
+        "supported");
   if (!rest.empty() && rest.front() == '%') {
     filter.expression_ = TRY(expression_from(rest));
     return filter;

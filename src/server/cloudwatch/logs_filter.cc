@@ -24,9 +24,10 @@ constexpr std::size_t looked_bytes_max = 8u << 20;
 constexpr std::size_t page_bytes_max = 1u << 20;
 
 aws::Refusal too_many_streams() {
-  return {"InvalidParameterException",
-          "More than " + std::to_string(streams_max) +
-              " log streams match: specify logStreamNames, a prefix or a later startTime"};
+  return {
+      "InvalidParameterException",
+      "More than " + std::to_string(streams_max) +
+          " log streams match: specify logStreamNames, logStreamNamePrefix or a later startTime"};
 }
 
 /// Stable and unique for ever: a job's number is never given again.

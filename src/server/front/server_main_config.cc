@@ -65,7 +65,7 @@ Result<void> set_access_keys(ServerConfig& config, const Json& json) {
     ConfigKey& key = config.keys.emplace_back();
     for (const auto& [name, value] : each.items()) {
       if (name != "id" && name != "secret_file")
-        return expected(where + "." + name, "the key id or secret_file");
+        return expected(where + "." + name, "one of the keys id and secret_file");
       TRY(set_text(name == "id" ? key.id : key.secret_file, value, where + "." + name));
     }
     if (key.id.empty() || key.secret_file.empty())

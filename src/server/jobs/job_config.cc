@@ -328,7 +328,7 @@ Result<JobConfig::CredentialsProvider> provider_at(const Json& json, const std::
       if (!value.is_array()) return expected_key(place, "a list, e.g. [\"registry.lab:5000\"]");
       for (const Json& each : value) provider.registries.push_back(TRY(text_at(each, place)));
     } else {
-      return expected_key(place, "the key registries or logins");
+      return expected_key(place, "one of the keys registries and logins");
     }
   }
   for (const std::string& registry : provider.registries)

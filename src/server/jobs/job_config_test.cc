@@ -41,7 +41,7 @@ TEST_CASE("job config: GPUs that no job gets count for no job, and the reason is
         "more).");
   asked.spec.instance_type = "local_gpu";
   CHECK(says(0, {"gpu=0 needs recovery: Reset"}) ==
-        "InstanceType local_gpu: this machine has no GPU available for hosts: gpu=0 needs "
+        "InstanceType local_gpu: this machine has no GPU that hosts can use: gpu=0 needs "
         "recovery: Reset");
 }
 

@@ -74,7 +74,7 @@ Result<void, aws::Refusal> check_request(const api::JobRequest& request, const J
                           " and AWS's types; see `jobs.instance_types` in its config");
   for (const job::HostGroup& group : groups_of(request.spec))
     if (group.type == "local_gpu" && config.instance(group.type)->gpus == 0)
-      return api::invalid("InstanceType local_gpu: this machine has no GPU available for hosts" +
+      return api::invalid("InstanceType local_gpu: this machine has no GPU that hosts can use" +
                           (config.notes.contains("gpu") ? ": " + config.notes.at("gpu") : ""));
   const std::string& checkpoints = request.spec.checkpoint_url;
   const Result<s3wire::S3Url> kept = s3wire::parse_s3_prefix(checkpoints);

@@ -567,7 +567,7 @@ TEST_CASE("job config: an invalid value is one clear line") {
       {R"({"credentials_providers": {"arn:a": {"registries": ["*"], "logins": "/a"}}})",
        "jobs.credentials_providers.arn:a.registries: expected registries, e.g."},
       {R"({"credentials_providers": {"arn:a": {"program": "/a"}}})",
-       "jobs.credentials_providers.arn:a.program: expected the key registries or logins"},
+       "jobs.credentials_providers.arn:a.program: expected one of the keys registries and logins"},
       {R"({"image_policy": "policy.json"})", "jobs.image_policy: expected an absolute path"},
       {R"({"network": "host"})", "jobs.network: expected \"nat\" or \"none\""},
       {R"({"pip_conf": "pip.conf"})", "jobs.pip_conf: expected an absolute path"},

@@ -56,7 +56,7 @@ Result<std::set<std::pair<std::string, std::string>>> named_objects(const job::S
     for (const std::string& name : manifest->names)
       objects.emplace(manifest->prefix.bucket, manifest->prefix.key + name);
     if (objects.size() > manifest_names_max)
-      return fail(Errc::invalid_input, where(channel) + ": the job's manifests name more than " +
+      return fail(Errc::invalid_input, where(channel) + ": the job's manifests list more than " +
                                            std::to_string(manifest_names_max) + " objects");
   }
   return objects;

@@ -78,7 +78,7 @@ TEST_CASE("manifests: refusals name the channel") {
   for (std::size_t i = 0; i <= manifest_names_max; ++i) many += ",\"" + std::to_string(i) + '"';
   bench.objects["s3://b/m"] = {many + "]", "tag"};
   CHECK(named_objects(bench.spec, bench.read).error().text ==
-        "channel train: s3://b/m: the job's manifests name more than 100000 objects");
+        "channel train: s3://b/m: the job's manifests list more than 100000 objects");
 }
 
 }  // namespace

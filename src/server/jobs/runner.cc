@@ -390,8 +390,7 @@ void Runner::deleted(const std::string& name) {
   logs_.forget(name);
   metrics_.forget(name);
   const Result<void> removed = journals_.forget(name);
-  if (!removed)
-    log_.error(name + ": the job's journals cannot be removed: " + removed.error().text);
+  if (!removed) log_.error(name + ": cannot remove the job's journals: " + removed.error().text);
 }
 
 /// A thousand jobs that are submitted at once need one pass, not one each.

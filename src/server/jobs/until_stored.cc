@@ -16,7 +16,8 @@ loop::Task<> until_stored(loop::Loop& loop, const Reserve& reserve, const Log& l
   while (true) {
     const Result<void> done = work();
     if (done) co_return;
-    if (!told) log.error(job + ": the end of the job cannot be stored yet: " + done.error().text);
+    if (!told)
+      log.error(job + ": the job's final state cannot be stored yet: " + done.error().text);
     told = true;
     if (!reserve.give()) co_await pause.after(pause_between);
   }

@@ -66,7 +66,7 @@ Result<std::optional<job::VpcPlace>, aws::Refusal> vpc_of(const api::JobRequest&
   if (!unknown.empty())
     return invalid_vpc(
         "this server has no " + join(unknown, ", ") +
-        "; add missing IDs to `networks` in the server's config, or set `jobs.vpc` to \"any\" "
+        "; add the missing IDs to `networks` in the server's config, or set `jobs.vpc` to \"any\" "
         "to accept all IDs");
   job::VpcPlace place = TRY(vpc::place_of(networks, ids).transform_error([](const Error& error) {
     return invalid_vpc(error.text);

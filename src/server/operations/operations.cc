@@ -70,7 +70,7 @@ Result<void, aws::Refusal> add_own_filters(const Json& input, store::JobQuery& q
   if (type != input.end()) {
     query.instance_type_contains = api::text_of(input, "MusterInstanceType");
     if (!type->is_string() || query.instance_type_contains.size() > instance_type_bytes_max)
-      return api::invalid("MusterInstanceType must be part of an instance type's name.");
+      return api::invalid("MusterInstanceType must be a string of at most 64 bytes.");
   }
   if (!input.contains("MusterTag")) return {};
   const Json* tag = api::object_of(input, "MusterTag");

@@ -170,7 +170,7 @@ TEST_CASE("operations: lists of a tag and of an instance type") {
   CHECK(names(R"({"MusterTag": {"Key": "team"}})") == "a b ");
   CHECK(names(R"({"MusterTag": {"Key": "team", "Value": "y=z"}})") == "b ");
   CHECK(names(R"({"MusterTag": {"Key": "team", "Value": "%"}})").empty());
-  const std::string no_type = "MusterInstanceType must be part of an instance type's name.";
+  const std::string no_type = "MusterInstanceType must be a string of at most 64 bytes.";
   const std::string no_tag = "MusterTag: expected the Key of a tag and, optionally, its Value.";
   CHECK(names(R"({"MusterInstanceType": ["g5"]})") == no_type);
   CHECK(names((R"({"MusterInstanceType": ")" + std::string(65, 'x') + "\"}").c_str()) == no_type);

@@ -31,7 +31,7 @@ std::string claim_of(const access::AccessKey& key, UnixMillis expires) {
 
 Result<Key> by_token(std::string_view token, const access::KeyRing& keys, UnixMillis now) {
   const Error wrong = denied(
-      "the token is not from this server, or its key was deleted: get a new one with aws ecr "
+      "the token was not issued by this server, or its key was deleted: get a new one with aws ecr "
       "get-login-password");
   const std::vector<std::string> parts = split(token, '.');
   if (parts.size() != 3) return wrong;

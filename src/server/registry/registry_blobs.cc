@@ -79,7 +79,7 @@ Answered check_chunk(const RegistryCall& call, const Upload& upload) {
   if (range && range->first == upload.draft.bytes()) return {};
   return aws::Refusal{
       "BLOB_UPLOAD_INVALID",
-      "the chunk must start where the upload ended: the server has " + range_of(upload),
+      "the chunk must start at the end of the upload so far: the server has " + range_of(upload),
       416,
       {{"Location", place_of(upload)}, {"Range", range_of(upload)}}};
 }
@@ -158,7 +158,7 @@ Task<Answered> give_blob(RegistryCall& call) {
   const std::optional<ByteRange> range = read_range(asked.value_or(""), bytes);
   if (!range)
     co_return aws::Refusal{"SIZE_INVALID",
-                           "the requested range is not in the blob",
+                           "the requested range is outside the blob",
                            416,
                            {{"Content-Range", "bytes */" + std::to_string(bytes)}}};
   const std::uint64_t count = bytes == 0 ? 0 : range->last - range->first + 1;

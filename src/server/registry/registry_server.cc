@@ -146,7 +146,8 @@ Task<void> RegistryServer::answer(http::Exchange& exchange) {
   } else if (!may(**key, incoming.method, *route)) {
     answered = aws::Refusal{"DENIED", "a job's key can only pull the job's own TrainingImage", 403};
   } else if (const Result<std::shared_ptr<image::Store>> opened = store(); !opened) {
-    answered = aws::Refusal{"UNKNOWN", "the registry has no store: " + opened.error().text, 503};
+    answered = aws::Refusal{
+        "UNKNOWN", "the registry's image store cannot be opened: " + opened.error().text, 503};
   } else {
     RegistryCall call{exchange, options_, uploads_, *opened, *std::move(key), *std::move(route)};
     answered = co_await perform(call);

@@ -68,8 +68,8 @@ Result<void, aws::Refusal> read_last(Route& route, const std::string& last) {
     route.digest = last;
   } else {
     if (!image::is_tag_name(last))
-      return aws::Refusal{
-          "TAG_INVALID", "expected up to 128 letters, digits, '_', '.' and '-' as the image's tag"};
+      return aws::Refusal{"TAG_INVALID",
+                          "expected a tag of up to 128 letters, digits, '_', '.' and '-'"};
     route.tag = last;
   }
   return {};
