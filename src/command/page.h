@@ -62,7 +62,7 @@ inline constexpr Flag text_hyperparameter_flag{
 inline constexpr Flag hyperparameters_flag{
     .name = "--hyperparameters",
     .value = "FILE",
-    .help = "read more hyperparameters from FILE, which contains one JSON object"};
+    .help = "read hyperparameters from FILE, one JSON object; --hyperparameter overrides them"};
 inline constexpr Flag env_flag{.name = "--env",
                                .value = "NAME=VALUE",
                                .help = "set an environment variable on every host",
@@ -70,8 +70,8 @@ inline constexpr Flag env_flag{.name = "--env",
 inline constexpr Flag env_file_flag{.name = "--env-file",
                                     .value = "FILE",
                                     .help =
-                                        "read environment variables from FILE, one per line; "
-                                        "unlike --env, hides them from other users"};
+                                        "read environment variables from FILE, one per line and "
+                                        "hidden from other users; --env wins"};
 
 /// Help for the flag --metric of all commands that begin a job.
 inline constexpr std::string_view metric_help =

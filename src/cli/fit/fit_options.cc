@@ -146,7 +146,7 @@ Result<FitOptions> options_from(FitWords words, Args arguments) {
   options.launch = TRY(launch_choice(words.launch, options.hosts));
   options.inputs = TRY(pairs("--input", "NAME=DIR", words.inputs));
   for (const std::string& text : words.bound) options.bound.push_back(TRY(bind_wish(text)));
-  TRY(add_value_files(words.files, words.environment, words.hyperparameters));
+  TRY(add_value_files(words.files, words.environment, words.hyperparameters, words.texts));
   options.hyperparameters =
       TRY(hyperparameters_from(std::move(words.hyperparameters), words.texts, "sm fit"));
   options.environment = TRY(pairs("--env", "NAME=VALUE", words.environment));

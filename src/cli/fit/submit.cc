@@ -35,7 +35,7 @@ struct Submission {
 Result<Submission> prepare(SubmitWords words) {
   Submission submission;
   if (words.json_file.empty())
-    TRY(add_value_files(words.files, words.environment, words.hyperparameters));
+    TRY(add_value_files(words.files, words.environment, words.hyperparameters, words.texts));
   submission.options = TRY(submit_options(words));
   SubmitOptions& options = submission.options;
   const std::string cwd = TRY(current_folder());

@@ -1,6 +1,7 @@
 #include "cli/fit/value_files.h"
 
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "base/files/given_path.h"
 #include "base/json.h"
@@ -17,6 +18,16 @@ Result<std::string> read_value_file(const char* flag, const std::string& path) {
   const Result<std::string> text = read_given(absolute(path, cwd), file_bytes_max);
   if (!text) return fail(Errc::invalid_input, text.error().text).in(flag);
   return text;
+}
+
+std::string name_of(const std::string& line) {
+  return line.substr(0, line.find('='));
+}
+
+std::set<std::string> names_of(const std::vector<std::string>& lines) {
+  std::set<std::string> names;
+  for (const std::string& line : lines) names.insert(name_of(line));
+  return names;
 }
 
 }  // namespace
@@ -44,20 +55,26 @@ Result<std::vector<std::string>> hyperparameters_in(const std::string& text) {
 }
 
 Result<void> add_value_files(const ValueFiles& files, std::vector<std::string>& environment,
-                             std::vector<std::string>& hyperparameters) {
-  if (!files.environment.empty())
+                             std::vector<std::string>& hyperparameters,
+                             const std::vector<std::string>& texts) {
+  if (!files.environment.empty()) {
+    const std::set<std::string> given = names_of(environment);
     for (std::string& line :
          env_file_lines(TRY(read_value_file("--env-file", files.environment)))) {
       // Without the line, which may be a secret.
       if (line.find('=') == std::string::npos || line.starts_with('='))
         return fail(Errc::invalid_input, "--env-file: expected NAME=VALUE on each line");
-      environment.push_back(std::move(line));
+      if (!given.contains(name_of(line))) environment.push_back(std::move(line));
     }
+  }
   if (files.hyperparameters.empty()) return {};
   const std::string text = TRY(read_value_file("--hyperparameters", files.hyperparameters));
   Result<std::vector<std::string>> lines = hyperparameters_in(text);
   if (!lines) return lines.error().in("--hyperparameters");
-  for (std::string& line : *lines) hyperparameters.push_back(std::move(line));
+  std::set<std::string> given = names_of(hyperparameters);
+  given.merge(names_of(texts));
+  for (std::string& line : *lines)
+    if (!given.contains(name_of(line))) hyperparameters.push_back(std::move(line));
   return {};
 }
 

@@ -14,9 +14,11 @@ struct ValueFiles {
   std::string hyperparameters;
 };
 
-/// Adds "NAME=VALUE" for each value in the files. Errors: `invalid_input`, naming the flag.
+/// Adds "NAME=VALUE" for each value in the files. A name that is already given, in `texts` too
+/// (--text-hyperparameter), keeps its value. Errors: `invalid_input`, naming the flag.
 Result<void> add_value_files(const ValueFiles& files, std::vector<std::string>& environment,
-                             std::vector<std::string>& hyperparameters);
+                             std::vector<std::string>& hyperparameters,
+                             const std::vector<std::string>& texts = {});
 
 /// The lines of an --env-file: NAME=VALUE each, to the end of the line. Empty lines and lines that
 /// begin with '#' are skipped. Pure.

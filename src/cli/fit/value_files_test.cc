@@ -39,3 +39,16 @@ TEST_CASE("value files: an error names the flag, and no value") {
   CHECK(none.error().text.starts_with("--hyperparameters: cannot open " + folder + "/none"));
   static_cast<void>(remove_tree(folder));
 }
+
+TEST_CASE("value files: a value on the command line replaces the file's") {
+  const std::string folder = *make_private_folder("/tmp", "muster-values-");
+  const ValueFiles files{.environment = folder + "/env", .hyperparameters = folder + "/hps"};
+  REQUIRE(write_file(files.environment, "A=file\nAB=file\nB=1\nB=2\n"));
+  REQUIRE(write_file(files.hyperparameters, R"({"a": 1, "b": 2, "ab": 3})"));
+  Lines environment{"A=typed"}, hyperparameters{"a=9"};
+  REQUIRE(add_value_files(files, environment, hyperparameters, {"b=x=y"}));
+  // A name that the file itself has twice is left for the caller to refuse.
+  CHECK(environment == Lines{"A=typed", "AB=file", "B=1", "B=2"});
+  CHECK(hyperparameters == Lines{"a=9", "ab=3"});
+  static_cast<void>(remove_tree(folder));
+}
