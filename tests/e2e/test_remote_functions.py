@@ -32,7 +32,10 @@ def make_python(folder, venv: str):
     homes = [REPOSITORY / "build" / venv, VENV, TORCH.parent.parent]
     paths = "\n".join(packages_of(home.resolve()) for home in homes)
     (pathlib.Path(packages_of(folder)) / "more.pth").write_text(paths)
-    return folder / "bin" / "python"
+    python, torchrun = folder / "bin/python", folder / "bin/torchrun"
+    torchrun.write_text(f"#!{python}\nfrom torch.distributed.run import main\nmain()\n")
+    torchrun.chmod(0o755)
+    return python
 
 
 def start_page(server) -> tuple[Process, list[str]]:
