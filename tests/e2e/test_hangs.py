@@ -260,7 +260,7 @@ def test_a_servers_job_hangs_by_its_config_and_goes_on(machine, tmp_path):
         wrong = machine.sm("submit", *code, "--name", "wrong", "--env", "MUSTER_HANG_AFTER=3",
                            environment=server.env())
         assert wrong.wait(GUARD_SECONDS) == 2
-        assert "MUSTER_HANG_AFTER: expected a number of seconds: 0, or 10 to" in wrong.text
+        assert "MUSTER_HANG_AFTER: expected 0, or a number of seconds from 10 to" in wrong.text
         for job in ("still", "never"):
             sm("stop", job, "--wait")
 

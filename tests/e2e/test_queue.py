@@ -145,7 +145,7 @@ def test_keys_made_on_the_page_have_the_bounds_of_those_that_made_them(server):
         made.append(key)
     on_page(server, "delete-key", {"id": made[0]["id"]}, cookie)
     last = made[1]["id"], made[1]["secret"]
-    with pytest.raises(ClientError, match="the limit of this access key is 3, got 4"):
+    with pytest.raises(ClientError, match="the maximum for this access key is 3, got 4"):
         KeyJob(server, last, "print()", Tags=priority("4"))
     job = KeyJob(server, last, "print()", Tags=priority("3"))
     assert job.at_end()["TrainingJobStatus"] == "Completed", job.text()
@@ -156,7 +156,7 @@ def test_a_tag_raises_a_job_that_waits_and_the_config_bounds_it(server):
     for value, key, said in (
         ("10", ours, "expected a whole number from 0 to 9"),
         ("high", ours, "expected a whole number from 0 to 9"),
-        ("4", theirs, "the limit of this access key is 3, got 4"),
+        ("4", theirs, "the maximum for this access key is 3, got 4"),
     ):
         with pytest.raises(ClientError, match=f"Tag muster:priority: {said}") as refused:
             KeyJob(server, key, "print()", Tags=priority(value))

@@ -58,7 +58,7 @@ Result<void> set_account(ServerConfig& config, const Json& json) {
 }
 
 Result<void> set_access_keys(ServerConfig& config, const Json& json) {
-  if (!json.is_array()) return expected("keys", "a list of objects with id and secret_file");
+  if (!json.is_array()) return expected("keys", "a list of objects, each with id and secret_file");
   for (const Json& each : json) {
     const std::string where = "keys[" + std::to_string(config.keys.size()) + "]";
     if (!each.is_object()) return expected(where, "an object with id and secret_file");

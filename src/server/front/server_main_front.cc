@@ -79,7 +79,8 @@ api::Answer Front::web_link(const access::AccessKey& key) {
   if (!options_.web_link)
     return api::invalid("The server has no web page: its config disables it.");
   if (!key.maker.empty())
-    return api::invalid("A temporary key cannot open the web page; use the key that created it.");
+    return api::invalid(
+        "A temporary key cannot open the web page; use the key that created the temporary key.");
   return Json{{"Path", options_.web_link(key.id)}};
 }
 

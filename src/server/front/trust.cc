@@ -55,7 +55,7 @@ Result<void> check_tls(const ServerConfig& config, const Env& env) {
   return fail(Errc::invalid_input, "tls_certificate: not trusted for the name " + host + ": " +
                                        fits.error().text +
                                        "; set `name` to the name that clients use for the server, "
-                                       "and `tls_ca` to the CA of the certificate");
+                                       "and `tls_ca` to a file with the certificate's CA");
 }
 
 }  // namespace muster::server

@@ -84,7 +84,8 @@ Result<std::vector<JobConfig::PriorityMax>> priority_max_at(const Json& json) {
 }
 
 Result<Env> environment_at(const Json& json) {
-  if (!json.is_object()) return expected_key("environment", "an object of variables");
+  if (!json.is_object())
+    return expected_key("environment", "an object whose keys are variable names");
   Env environment;
   for (const auto& [name, value] : json.items()) {
     const std::string* const text =
@@ -120,10 +121,10 @@ Result<std::vector<JobConfig::Image>> images_at(const Json& json) {
   std::vector<JobConfig::Image> images;
   for (const auto& [name, value] : json.items()) {
     JobConfig::Image image{name, {}};
-    if (!value.is_object())
-      return expected_key("images." + name, "an object, {\"python\": PATH} or {}");
+    if (!value.is_object()) return expected_key("images." + name, "{\"python\": PATH} or {}");
     for (const auto& [field, text] : value.items()) {
-      if (field != "python") return expected_key("images." + name + "." + field, "the key python");
+      if (field != "python")
+        return expected_key("images." + name + "." + field, "the key \"python\"");
       image.python = TRY(text_at(text, "images." + name + ".python"));
     }
     images.push_back(std::move(image));
@@ -211,7 +212,7 @@ Result<void> set_hang_after(JobConfig& config, const Json& json) {
   if (config.hang_after.count() == 0) return {};
   if (config.hang_after >= job::hang_after_min && config.hang_after <= job::training_time_max)
     return {};
-  return expected_key("hang_after_seconds", "0, or 10 to 2419200");
+  return expected_key("hang_after_seconds", "0, or a number of seconds from 10 to 2419200");
 }
 
 Result<void> set_end_hung(JobConfig& config, const Json& json) {
@@ -267,13 +268,15 @@ Result<void> set_waiting_max(JobConfig& config, const Json& json) {
 }
 
 Result<void> set_registries(JobConfig& config, const Json& json) {
-  const std::string want = "a list of images, e.g. \"registry.example.com/team/*\"";
-  if (!json.is_array()) return expected_key("registries", want);
+  if (!json.is_array())
+    return expected_key("registries", "a list, e.g. [\"registry.example.com/team/*\"]");
   for (const Json& each : json) {
     const std::string pattern = TRY(text_at(each, "registries"));
     const bool plain = pattern.find_first_of(" \t\n@") == std::string::npos;
     if (!plain || (pattern != "*" && pattern.find('/') == std::string::npos))
-      return expected_key("registries", want + ", or \"*\", got \"" + pattern + "\"");
+      return expected_key(
+          "registries", "an image pattern, e.g. \"registry.example.com/team/*\" or \"*\", got \"" +
+                            pattern + "\"");
     config.registries.push_back(pattern);
   }
   return {};
@@ -334,7 +337,7 @@ Result<JobConfig::CredentialsProvider> provider_at(const Json& json, const std::
   for (const std::string& registry : provider.registries)
     if (registry.find_first_of("/* \t\n") != std::string::npos)
       return expected_key(key + ".registries",
-                          "registries, e.g. \"registry.lab:5000\", got \"" + registry + "\"");
+                          "a registry, e.g. \"registry.lab:5000\", got \"" + registry + "\"");
   if (provider.registries.empty())
     return expected_key(key, "a list of the registries that this login is for");
   if (!provider.logins.starts_with('/')) return expected_key(key + ".logins", "an absolute path");
@@ -498,10 +501,10 @@ Result<void> check_gpus(const JobConfig& config, const std::function<Result<int>
   if (most == 0) return {};
   const int there = TRY(count());
   if (most <= there) return {};
-  return expected_key(key,
-                      (there == 0 ? "0, because this machine has no GPU that can be opened"
-                                  : "at most " + std::to_string(there) + ", this machine's GPUs") +
-                          ", got " + std::to_string(most));
+  return expected_key(key, (there == 0 ? "0 (this machine has no GPU that can be opened)"
+                                       : "at most " + std::to_string(there) +
+                                             " (the number of this machine's GPUs)") +
+                               ", got " + std::to_string(most));
 }
 
 std::vector<std::string> missing_interpreters(

@@ -66,7 +66,7 @@ Result<void, aws::Refusal> check_request(const api::JobRequest& request, const J
   TRY(training_image(request.image, request.credentials_provider, config));
   if (request.spec.environment.contains(hang_variable) && !hang_after_in(request.spec.environment))
     return api::invalid(
-        "Environment MUSTER_HANG_AFTER: expected a number of seconds: 0, or 10 to 2419200");
+        "Environment MUSTER_HANG_AFTER: expected 0, or a number of seconds from 10 to 2419200");
   for (const job::HostGroup& group : groups_of(request.spec))
     if (!config.instance(group.type))
       return api::invalid("InstanceType " + group.type +
@@ -81,7 +81,7 @@ Result<void, aws::Refusal> check_request(const api::JobRequest& request, const J
   if (kept && kept->key.empty())
     return api::invalid(
         "CheckpointConfig.S3Uri " + checkpoints +
-        " is a whole bucket, which also contains other jobs' results; use a folder in it");
+        " is a whole bucket, which also contains other jobs' results; use a folder in this bucket");
   const std::vector<std::string> lines =
       beyond(config.capacity, needs_of(request.spec, config), config.notes);
   if (lines.empty()) return {};

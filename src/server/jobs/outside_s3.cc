@@ -50,7 +50,7 @@ Result<aws::Credentials> credentials_of(const OutsideS3& s3) {
   if (!found) return found.error().in(s3.credentials_file);
   if (*found) return **std::move(found);
   return fail(Errc::invalid_input, s3.credentials_file +
-                                       ": expected [default] with aws_access_key_id and "
+                                       ": expected a [default] profile with aws_access_key_id and "
                                        "aws_secret_access_key");
 }
 

@@ -72,7 +72,7 @@ TEST_CASE("outside S3: the keys are those of the profile default in a private fi
   const Result<aws::Credentials> other =
       keys_from("[work]\naws_access_key_id = id\naws_secret_access_key = secret\n");
   REQUIRE_FALSE(other);
-  CHECK(other.error().text.find("expected [default]") != std::string::npos);
+  CHECK(other.error().text.find("expected a [default] profile") != std::string::npos);
   REQUIRE(::chmod(s3.credentials_file.c_str(), 0644) == 0);
   CHECK(credentials_of(s3).error().code == Errc::denied);
   static_cast<void>(remove_tree(folder));

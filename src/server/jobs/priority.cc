@@ -33,7 +33,7 @@ Result<std::optional<int>, aws::Refusal> priority_asked_for(
                         *value + "\"");
   const int most = config.priority_max_of(key, makers);
   if (*priority > most)
-    return api::invalid("Tag muster:priority: the limit of this access key is " +
+    return api::invalid("Tag muster:priority: the maximum for this access key is " +
                         std::to_string(most) + ", got " + *value +
                         "; see jobs.priority_max in the server's config");
   return priority;

@@ -30,9 +30,10 @@ TEST_CASE("priority: a key gives no more than the config lets it") {
   const JobConfig config =
       *job_config_from(Json::parse(R"({"priority_max": {"*": 5, "NIGHT*": 0, "NIGHTOWL": 7}})"));
   CHECK(asked(config, "AK", {{"muster:priority", "5"}}) == "5");
-  CHECK(asked(config, "AK", {{"muster:priority", "6"}}) ==
-        "ValidationException: Tag muster:priority: the limit of this access key is 5, got 6; see "
-        "jobs.priority_max in the server's config");
+  CHECK(
+      asked(config, "AK", {{"muster:priority", "6"}}) ==
+      "ValidationException: Tag muster:priority: the maximum for this access key is 5, got 6; see "
+      "jobs.priority_max in the server's config");
   CHECK(asked(config, "NIGHT1", {{"muster:priority", "0"}}) == "0");
   CHECK(asked(config, "NIGHT1", {{"muster:priority", "1"}}).starts_with("ValidationException"));
   CHECK(asked(config, "NIGHTOWL", {{"muster:priority", "7"}}) == "7");

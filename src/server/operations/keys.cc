@@ -103,7 +103,8 @@ Result<void> check_comment(const std::string& comment, const std::string& name) 
                        return static_cast<unsigned char>(c) < ' ' || c == '\x7f';
                      });
   if (plain && comment.size() <= comment_bytes_max) return {};
-  return fail(Errc::invalid_input, name + ": expected one line of at most 256 bytes of UTF-8");
+  return fail(Errc::invalid_input,
+              name + ": expected one line of UTF-8 text with at most 256 bytes");
 }
 
 Result<void> UserKeys::add(const std::vector<store::AccessKey>& of_config) {

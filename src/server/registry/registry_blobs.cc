@@ -57,7 +57,8 @@ Task<Answered> receive(RegistryCall& call, Uploads::Taken& upload) {
   while (true) {
     const Result<std::string_view> piece = co_await call.exchange.read();
     if (!piece)
-      co_return aws::Refusal{"BLOB_UPLOAD_INVALID", "the body was cut off: " + piece.error().text};
+      co_return aws::Refusal{"BLOB_UPLOAD_INVALID",
+                             "the request body is incomplete: " + piece.error().text};
     if (piece->empty()) co_return Answered();
     const Result<void> kept = upload->draft.append(*piece);
     if (kept) continue;
@@ -77,11 +78,11 @@ Answered check_chunk(const RegistryCall& call, const Upload& upload) {
   if (range && incoming.body_bytes && *incoming.body_bytes != range->last - range->first + 1)
     return aws::Refusal{"SIZE_INVALID", "Content-Length does not match Content-Range"};
   if (range && range->first == upload.draft.bytes()) return {};
-  return aws::Refusal{
-      "BLOB_UPLOAD_INVALID",
-      "the chunk must start at the end of the upload so far: the server has " + range_of(upload),
-      416,
-      {{"Location", place_of(upload)}, {"Range", range_of(upload)}}};
+  return aws::Refusal{"BLOB_UPLOAD_INVALID",
+                      "the chunk must start at byte " + std::to_string(upload.draft.bytes()) +
+                          ", the end of the data received so far",
+                      416,
+                      {{"Location", place_of(upload)}, {"Range", range_of(upload)}}};
 }
 
 /// Ends an upload: its bytes are the blob of that digest, or nothing stays of them.

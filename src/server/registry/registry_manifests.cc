@@ -117,7 +117,7 @@ Task<Answered> put_manifest(RegistryCall& call) {
   Result<std::string> bytes = co_await http::read_whole(call.exchange, image::document_bytes_max);
   if (!bytes && bytes.error().code == Errc::invalid_input)
     co_return aws::Refusal{"MANIFEST_INVALID", "a manifest can be at most 4 MiB", 413};
-  if (!bytes) co_return invalid("it was not received completely: " + bytes.error().text);
+  if (!bytes) co_return invalid("the manifest was not received completely: " + bytes.error().text);
   const std::string_view type = call.exchange.request().value("content-type").value_or("");
   Result<Came, aws::Refusal> judgement = judged(*std::move(bytes), type, call.route.digest);
   if (!judgement) co_return judgement.error();
