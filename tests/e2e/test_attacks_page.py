@@ -524,7 +524,7 @@ def test_no_other_archive_is_looked_into(page, cookie, left, place, name):
     given = {"job": "left", "place": place, "name": name}
     assert page.call("contents", given).status == 401
     answer = page.call("contents", given, cookie=cookie)
-    assert answer.status == 400 and "the job has no such object" in answer.text
+    assert answer.status == 400 and "the job has no object with this name" in answer.text
     assert page.call("contents", {**given, "job": "none"}, cookie=cookie).status == 400
 
 

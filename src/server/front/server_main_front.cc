@@ -77,7 +77,7 @@ bool is_for_web(const RequestHead& head, std::string_view service, const api::Ap
 
 api::Answer Front::web_link(const access::AccessKey& key) {
   if (!options_.web_link)
-    return api::invalid("The server has no web page: its config disables it.");
+    return api::invalid("The server's web page is disabled in the server's config.");
   if (!key.maker.empty())
     return api::invalid(
         "A temporary key cannot open the web page; use the key that created the temporary key.");

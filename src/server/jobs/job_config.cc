@@ -134,7 +134,8 @@ Result<std::vector<JobConfig::Image>> images_at(const Json& json) {
 
 Result<Amounts> capacity_at(const Json& json) {
   if (!json.is_object())
-    return expected_key("capacity", "an object with cpus, memory_gib, gpus, hosts and types");
+    return expected_key(
+        "capacity", "an object whose keys are cpus, memory_gib, gpus, hosts and instance types");
   Amounts capacity;
   for (const auto& [name, value] : json.items()) {
     const double number = TRY(number_at(value, "capacity." + name));
@@ -339,7 +340,7 @@ Result<JobConfig::CredentialsProvider> provider_at(const Json& json, const std::
       return expected_key(key + ".registries",
                           "a registry, e.g. \"registry.lab:5000\", got \"" + registry + "\"");
   if (provider.registries.empty())
-    return expected_key(key, "a list of the registries that this login is for");
+    return expected_key(key + ".registries", "at least one registry, e.g. [\"registry.lab:5000\"]");
   if (!provider.logins.starts_with('/')) return expected_key(key + ".logins", "an absolute path");
   return provider;
 }

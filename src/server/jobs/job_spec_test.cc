@@ -564,7 +564,7 @@ TEST_CASE("job config: an invalid value is one clear line") {
       {R"({"credentials_providers": {"arn:a": 1}})",
        "jobs.credentials_providers.arn:a: expected an object with registries"},
       {R"({"credentials_providers": {"arn:a": {"logins": "/a"}}})",
-       "jobs.credentials_providers.arn:a: expected a list of the registries"},
+       "jobs.credentials_providers.arn:a.registries: expected at least one registry"},
       {R"({"credentials_providers": {"arn:a": {"registries": ["a.lab"]}}})",
        "jobs.credentials_providers.arn:a.logins: expected an absolute path"},
       {R"({"credentials_providers": {"arn:a": {"registries": ["*"], "logins": "/a"}}})",

@@ -35,10 +35,11 @@ Result<std::string, Refusal> session_name(const api::Request& request, const api
 Result<void, Refusal> check_input(const Json& input) {
   for (const char* name : {"Policy", "PolicyArns", "SerialNumber", "TokenCode"})
     if (input.contains(name))
-      return Refusal{"ValidationError",
-                     std::string(name) +
-                         ": not supported: a temporary key has exactly the rights of the key that "
-                         "created it, and there are no MFA devices; omit this parameter"};
+      return Refusal{
+          "ValidationError",
+          std::string(name) +
+              ": not supported: a temporary key has exactly the rights of the key that "
+              "created it, and muster does not support MFA devices; omit this parameter"};
   const std::int64_t seconds = api::integer_of(input, "DurationSeconds").value_or(0);
   if (seconds > longest_seconds)
     return Refusal{"ValidationError", "DurationSeconds: must be at most 43200 (12 hours)"};

@@ -31,8 +31,8 @@ std::string claim_of(const access::AccessKey& key, UnixMillis expires) {
 
 Result<Key> by_token(std::string_view token, const access::KeyRing& keys, UnixMillis now) {
   const Error wrong = denied(
-      "the token was not issued by this server, or its key was deleted: get a new one with aws ecr "
-      "get-login-password");
+      "the token was not issued by this server, or the access key of the token was deleted: get a "
+      "new token with aws ecr get-login-password");
   const std::vector<std::string> parts = split(token, '.');
   if (parts.size() != 3) return wrong;
   const std::optional<std::int64_t> expires = parse_integer(parts[1]);
@@ -40,7 +40,7 @@ Result<Key> by_token(std::string_view token, const access::KeyRing& keys, UnixMi
   if (!key || !expires) return wrong;
   if (!aws::same_bytes(mac_of(*key, claim_of(*key, UnixMillis(*expires))), parts[2])) return wrong;
   if (now >= UnixMillis(*expires))
-    return denied("the token has expired: get a new one with aws ecr get-login-password");
+    return denied("the token has expired: get a new token with aws ecr get-login-password");
   return key;
 }
 

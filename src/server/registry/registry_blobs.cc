@@ -149,7 +149,7 @@ Task<Answered> give_blob(RegistryCall& call) {
   const Result<image::Repository, aws::Refusal> repository = existing_repository(call);
   if (!repository) co_return repository.error();
   const std::string& digest = call.route.digest;
-  const aws::Refusal unknown{"BLOB_UNKNOWN", "the repository has no such blob", 404};
+  const aws::Refusal unknown{"BLOB_UNKNOWN", "the repository has no blob with this digest", 404};
   if (!repository->blobs.contains(digest)) co_return unknown;
   Result<std::optional<image::Store::OpenBlob>> blob = call.store->open_blob(digest);
   if (!blob) co_return storage_failure(blob.error());
@@ -184,7 +184,7 @@ Task<Answered> delete_blob(RegistryCall& call) {
     return edit_repository(
         store, route.repository, now, [&](image::Repository& repository) -> Answered {
           if (!repository.blobs.contains(route.digest))
-            return aws::Refusal{"BLOB_UNKNOWN", "the repository has no such blob", 404};
+            return aws::Refusal{"BLOB_UNKNOWN", "the repository has no blob with this digest", 404};
           for (const auto& [manifest, pushed] : repository.manifests)
             for (const std::string& named : store.named_by(manifest))
               if (named == route.digest)

@@ -144,7 +144,7 @@ Task<Result<Json, aws::Refusal>> WebServer::contents(Call& call) {
   const auto work = [this, places = places_of(*description), place, name]() -> Result<Json> {
     std::optional<bucket::OpenedObject> object =
         TRY(open_object(*options_.buckets, places, place, name, false));
-    if (!object) return fail(Errc::not_found, "the job has no such object");
+    if (!object) return fail(Errc::not_found, "the job has no object with this name");
     const packing::Contents told = TRY(packing::contents_of(
         std::move(object->file), object->record.size, {.deadline = Clock::now() + contents_last}));
     return contents_json(told);
