@@ -92,8 +92,7 @@ std::vector<Flag> fit_flags() {
        hang_after_flag,
        {"--end-hung", "", "if the job hangs, stop it and mark it as Failed; requires --hang-after"},
        {"--grace", "TIME",
-        "time from SIGTERM to SIGKILL when the job is stopped, e.g. 5 (seconds) or 2m (default: "
-        "30s)"},
+        "time from SIGTERM to SIGKILL when the job stops, e.g. 5 (seconds) or 2m (default: 30s)"},
        {"--keep", "",
         "keep the job's folder (journals, logs, settings) for debugging; sm clean --all removes "
         "it"},
