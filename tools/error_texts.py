@@ -73,7 +73,8 @@ FORMS = {
     "src/job/launch/mpirun_options refused": '"{0}" cannot be set by a job: {1}',
     "src/server/registry/ denied": "{0}",
     "invalid_filter": "Invalid filter pattern: {0}",
-    "invalid_name": 'sagemaker_program: the entry point "…" {0}; expected a path',
+    "invalid_name": 'sagemaker_program: the entry point "…" {0}; expected a relative path '
+    "inside the source folder, such as train.py or bin/train.sh",
     "unusable": "output: {0}",
 }
 MAKERS = {form.rsplit(" ", 1)[-1] for form in FORMS}

@@ -41,9 +41,10 @@ Result<void> check_passages(const std::string& field, const std::vector<Passage>
     const bool named = passage.protocol == "tcp" || passage.protocol == "udp" ||
                        passage.protocol == "icmp" || passage.protocol == "-1";
     if (!named && !(number && *number >= 0 && *number <= protocol_max))
-      return expected(field + ".Protocol", "tcp, udp, icmp, -1 or 0 to 255");
+      return expected(field + ".Protocol", "tcp, udp, icmp, -1 or a number from 0 to 255");
     for (const int port : {passage.from_port, passage.to_port})
-      if (port < -1 || port > port_max) return expected(field + ".FromPort", "-1 to 65535");
+      if (port < -1 || port > port_max)
+        return expected(field + ".FromPort", "a number from -1 to 65535");
     if (passage.cidr.empty()) continue;
     if (const Result<AddressBlock> block = block_from(passage.cidr); !block)
       return block.error().in(field + ".Cidr");
@@ -101,7 +102,7 @@ Result<void> check(const VpcPlace& place) {
   for (const std::string& subnet : place.subnets) {
     TRY(check_block("Muster.Vpc.Subnets", subnet));
     if (!contains(block_of(place.cidr), block_of(subnet)))
-      return expected("Muster.Vpc.Subnets", "blocks within " + place.cidr);
+      return expected("Muster.Vpc.Subnets", "CIDR blocks within " + place.cidr);
   }
   TRY(check_passages("Muster.Vpc.In", place.in));
   return check_passages("Muster.Vpc.Out", place.out);

@@ -49,10 +49,10 @@ TEST_CASE("VPC place: errors name the invalid field") {
       {"/Other", 1, "Muster.Vpc.Other: expected no such field"},
       {"/Cidr", "10.0.0.0", "Muster.Vpc.Cidr: \"10.0.0.0\" is not a network"},
       {"/Subnets", Json::array(), "Muster.Vpc.Subnets: expected at least one subnet"},
-      {"/Subnets/0", "10.1.0.0/24", "Muster.Vpc.Subnets: expected blocks within 10.0.0.0/16"},
+      {"/Subnets/0", "10.1.0.0/24", "Muster.Vpc.Subnets: expected CIDR blocks within 10.0.0.0/16"},
       {"/Subnets/0", "10.0.0.0/30", "Muster.Vpc.Subnets: expected a CIDR block from /8 to /29"},
       {"/In/0/Protocol", "tcp dport 1; accept", "Muster.Vpc.In.Protocol: expected tcp"},
-      {"/In/0/FromPort", 70000, "Muster.Vpc.In.FromPort: expected -1 to 65535"},
+      {"/In/0/FromPort", 70000, "Muster.Vpc.In.FromPort: expected a number from -1 to 65535"},
       {"/Out/0/Cidr", "@hosts accept", "Muster.Vpc.Out.Cidr: \"@hosts accept\" is not a network"},
   };
   for (const auto& c : cases) {

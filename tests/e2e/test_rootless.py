@@ -263,7 +263,7 @@ def test_an_images_user_needs_an_id(make_user, tmp_path):
     succeed(bring(poor, tmp_path, bob))
     process = poor.sm("fit", "--image", "team/box:v1", "--output", poor.output)
     assert process.wait(GUARD_SECONDS) != 0
-    assert "runs as user 1000, but without root only IDs below 1 are available here" in process.text
+    assert "runs as user 1000, but only IDs below 1 are available without root" in process.text
 
 
 @pytest.fixture

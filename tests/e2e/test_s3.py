@@ -383,9 +383,9 @@ def test_over_tls_both_ways_and_only_with_the_right_root(certificate, folder, to
         assert server.get("bucket", "up") == source.read_bytes()
         by_address = {**env, "AWS_ENDPOINT_URL_S3": server.url.replace("localhost", "127.0.0.1")}
         done = toolkit("download", "s3://bucket/key", got, **by_address)
-        assert "its certificate is not trusted: IP address mismatch" in last_line(done)
+        assert "the server's certificate is not trusted: IP address mismatch" in last_line(done)
         done = toolkit("download", "s3://bucket/key", got, **{**env, "AWS_CA_BUNDLE": ""})
-        assert "its certificate is not trusted: self-signed" in last_line(done)
+        assert "the server's certificate is not trusted: self-signed" in last_line(done)
 
 
 # --- CodeArtifact ---

@@ -52,7 +52,7 @@ Result<std::vector<std::string>> list_from(const std::string& name, const Json& 
   if (!value.is_array() || value.size() > entries_max) return misfit(name + " is not a list");
   std::vector<std::string> list;
   for (const Json& each : value) {
-    if (!each.is_string()) return misfit(name + " contains an item that is not text");
+    if (!each.is_string()) return misfit("\"" + name + "\" contains an item that is not a string");
     list.push_back(bounded(each));
   }
   return list;
@@ -62,7 +62,7 @@ Result<void> read_texts(const Json& json, HostFacts& facts) {
   for (const TextField& field : texts) {
     const auto found = json.find(field.name);
     if (found == json.end()) continue;
-    if (!found->is_string()) return misfit(std::string(field.name) + " is not text");
+    if (!found->is_string()) return misfit("\"" + std::string(field.name) + "\" is not a string");
     facts.*field.value = bounded(*found);
   }
   return {};
@@ -97,7 +97,7 @@ Result<PairFacts> pair_from(const Json& json) {
                                     std::pair("error", &pair.error)}) {
     const auto found = json.find(name);
     if (found == json.end()) continue;
-    if (!found->is_string()) return misfit(std::string(name) + " is not text");
+    if (!found->is_string()) return misfit("\"" + std::string(name) + "\" is not a string");
     *value = bounded(*found);
   }
   pair.latency_us = TRY(measure_from(json, "latency_us"));
@@ -143,7 +143,7 @@ Result<HostFacts> host_facts_from(std::string_view payload) {
       return misfit(std::string(name) + " is not an object");
   if (json.contains("packages"))
     for (const auto& [name, version] : json["packages"].items()) {
-      if (!version.is_string()) return misfit("a package's version is not text");
+      if (!version.is_string()) return misfit("a package's version is not a string");
       facts.packages[bounded(name)] = bounded(version);
     }
   for (const auto& [field, value] :

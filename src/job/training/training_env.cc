@@ -30,10 +30,10 @@ Result<void> check_argument(const std::string& name, const std::string& text) {
   if (text.find('\0') != std::string::npos)
     return fail(
         Errc::invalid_input,
-        "hyperparameter " + name + ": contains a NUL character, which is not allowed in arguments");
+        "hyperparameter " + name + " contains a NUL character, which is not allowed in arguments");
   if (!is_utf8(text))
     return fail(Errc::invalid_input, "hyperparameter " + to_utf8(name) +
-                                         ": contains a lone surrogate, which is not valid text");
+                                         " contains a lone surrogate, which is not valid in UTF-8");
   return {};
 }
 
@@ -143,9 +143,10 @@ Result<Args> user_args(const Training& training) {
 
 Result<void> check_entry_point(const std::string& name) {
   const auto invalid_name = [&name](const std::string& why) {
-    return fail(Errc::invalid_input,
-                "sagemaker_program: the entry point \"" + to_utf8(name) + "\" " + why +
-                    "; expected a path inside the source folder, such as train.py or bin/train.sh");
+    return fail(Errc::invalid_input, "sagemaker_program: the entry point \"" + to_utf8(name) +
+                                         "\" " + why +
+                                         "; expected a relative path inside the source folder, "
+                                         "such as train.py or bin/train.sh");
   };
   if (name.empty())
     return fail(Errc::invalid_input,
@@ -155,13 +156,13 @@ Result<void> check_entry_point(const std::string& name) {
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+-/";
   const std::size_t odd = name.find_first_not_of(plain);
   if (odd != std::string::npos)
-    return invalid_name("has characters other than letters, digits and . _ + - /");
+    return invalid_name("contains characters other than letters, digits and . _ + - /");
   if (name.front() == '-') return invalid_name("starts with '-', like an option");
   if (name.front() == '/') return invalid_name("is an absolute path");
   if (name.front() == '+') return invalid_name("starts with '+'");
   for (const std::string& part : split(name, '/'))
     if (part.empty() || part == "." || part == "..")
-      return invalid_name("has an empty, '.' or '..' part");
+      return invalid_name("contains a path component that is empty, '.' or '..'");
   return {};
 }
 

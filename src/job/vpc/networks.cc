@@ -43,7 +43,7 @@ std::string at(const char* list, const std::string& id) {
 Result<AddressBlock> block_at(const std::string& field, const std::string& text) {
   const Result<AddressBlock> block = block_from(text);
   if (block) return *block;
-  return expected(field, "a network like 10.0.1.0/24, got \"" + to_utf8(text) + "\"");
+  return expected(field, "a CIDR block such as 10.0.1.0/24, got \"" + to_utf8(text) + "\"");
 }
 
 Result<void> check_block(const std::string& field, const std::string& text) {
@@ -52,7 +52,7 @@ Result<void> check_block(const std::string& field, const std::string& text) {
     return expected(field, "a CIDR block from /16 to /28, got " + text);
   for (const char* const other : no_hosts)
     if (overlap(block, *block_from(other)))
-      return expected(field, std::string("a block outside ") + other + ", got " + text);
+      return expected(field, std::string("a CIDR block outside ") + other + ", got " + text);
   return {};
 }
 
@@ -71,7 +71,8 @@ Result<void> check_ids(const char* list, const char* field, const std::vector<Th
 
 Result<void> check_number(const std::string& field, int value, int most) {
   if (value >= -1 && value <= most) return {};
-  return expected(field, "-1 to " + std::to_string(most) + ", got " + std::to_string(value));
+  return expected(field,
+                  "a number from -1 to " + std::to_string(most) + ", got " + std::to_string(value));
 }
 
 Result<void> check_ports(const std::string& field, const Rule& rule) {
@@ -79,7 +80,7 @@ Result<void> check_ports(const std::string& field, const Rule& rule) {
   TRY(check_number(field + ".ToPort", rule.to_port, port_max));
   const bool all = rule.from_port == -1 && rule.to_port == -1;
   if (all || (rule.from_port >= 0 && rule.from_port <= rule.to_port)) return {};
-  return expected(field + ".ToPort", "FromPort or a higher port");
+  return expected(field + ".ToPort", "a port >= FromPort");
 }
 
 Result<void> check_protocol(const std::string& field, const Rule& rule) {
@@ -90,8 +91,8 @@ Result<void> check_protocol(const std::string& field, const Rule& rule) {
   }
   const std::optional<std::int64_t> number = parse_integer(rule.protocol);
   if (rule.protocol == "-1" || (number && *number >= 0 && *number <= protocol_max)) return {};
-  return expected(field + ".IpProtocol",
-                  "tcp, udp, icmp, -1 or 0 to 255, got \"" + to_utf8(rule.protocol) + "\"");
+  return expected(field + ".IpProtocol", "tcp, udp, icmp, -1 or a number from 0 to 255, got \"" +
+                                             to_utf8(rule.protocol) + "\"");
 }
 
 Result<void> check_rules(const std::string& field, const std::vector<Rule>& rules,
@@ -123,7 +124,7 @@ Result<void> check_subnet(const Subnet& subnet, const Networks& networks) {
       const Result<AddressBlock> its = block_from(other.cidr);
       if (its && overlap(*its, block))
         return expected(field + ".CidrBlock",
-                        "a block that does not overlap " + other.id + ", got " + subnet.cidr);
+                        "a CIDR block that does not overlap " + other.id + ", got " + subnet.cidr);
     }
   return {};
 }

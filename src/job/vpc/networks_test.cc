@@ -91,16 +91,17 @@ TEST_CASE("networks: errors name the invalid field") {
       {"/SecurityGroups/1/IpPermission", Json::array(), "IpPermission: expected no such field"},
       {"/SecurityGroups/0/IpPermissions/0/IpProtocol", "tpc", "IpProtocol: expected tcp, udp"},
       {"/SecurityGroups/0/IpPermissions/0/IpProtocol", "256", "IpProtocol: expected tcp, udp"},
-      {"/SecurityGroups/0/IpPermissions/0/ToPort", 65536, "ToPort: expected -1 to 65535"},
-      {"/SecurityGroups/0/IpPermissions/0/FromPort", -2, "FromPort: expected -1 to 65535"},
-      {"/SecurityGroups/0/IpPermissions/0/ToPort", -1,
-       "ToPort: expected FromPort or a higher port"},
+      {"/SecurityGroups/0/IpPermissions/0/ToPort", 65536,
+       "ToPort: expected a number from -1 to 65535"},
+      {"/SecurityGroups/0/IpPermissions/0/FromPort", -2,
+       "FromPort: expected a number from -1 to 65535"},
+      {"/SecurityGroups/0/IpPermissions/0/ToPort", -1, "ToPort: expected a port >= FromPort"},
       {"/SecurityGroups/0/IpPermissions/0/UserIdGroupPairs/0/GroupId", "sg-3",
        "IpPermissions.GroupId: expected an existing group, got sg-3"},
       {"/SecurityGroups/0/IpPermissions/1/IpRanges/0/CidrIp", "10.0.0.1/16",
-       "IpPermissions.CidrIp: expected a network like"},
+       "IpPermissions.CidrIp: expected a CIDR block such as"},
       {"/SecurityGroups/0/IpPermissions/1/IpRanges/0/CidrIp", "2001:db8::/32",
-       "IpPermissions.CidrIp: expected a network like"},
+       "IpPermissions.CidrIp: expected a CIDR block such as"},
   };
   for (const auto& c : cases) {
     CAPTURE(c.want);

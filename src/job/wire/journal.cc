@@ -69,8 +69,9 @@ Result<std::optional<Record>> JournalReader::next() {
       record.payload = body.substr(fixed_bytes);
       const bool begins = record.seq == 1;  // The journal, or another attempt's part of it.
       if (record.seq == 0 || (seq_ != 0 && record.seq != seq_ + 1 && !begins))
-        return fail(Errc::protocol, where + "record " + std::to_string(record.seq) +
-                                        " follows record " + std::to_string(seq_));
+        return fail(Errc::protocol, where + "records out of order: record " +
+                                        std::to_string(record.seq) + " follows record " +
+                                        std::to_string(seq_));
       seq_ = record.seq;
       at_ += prefix_bytes + length;
       offset_ += prefix_bytes + length;

@@ -103,7 +103,7 @@ TEST_CASE("journal: zeros, gaps and impossible lengths are refused") {
   append_record(bytes, 3, UnixMillis(0), Message::log, "");
   const Read read = read_all(bytes, 4096);
   CHECK(read.records.size() == 1);
-  CHECK(read.error->text == "journal at byte 25: record 3 follows record 1");
+  CHECK(read.error->text == "journal at byte 25: records out of order: record 3 follows record 1");
 }
 
 TEST_CASE("journal: a further attempt of the host begins with record 1") {
@@ -112,7 +112,8 @@ TEST_CASE("journal: a further attempt of the host begins with record 1") {
     append_record(bytes, seq, UnixMillis(0), Message::log, "");
   CHECK(read_all(bytes, 4096).records.size() == 5);
   append_record(bytes, 2, UnixMillis(0), Message::log, "");
-  CHECK(read_all(bytes, 4096).error->text == "journal at byte 125: record 2 follows record 3");
+  CHECK(read_all(bytes, 4096).error->text ==
+        "journal at byte 125: records out of order: record 2 follows record 3");
 }
 
 TEST_CASE("journal: a reader can begin behind any record") {

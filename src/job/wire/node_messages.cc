@@ -50,10 +50,12 @@ Result<std::string> line_at(const char* message, const Json& json, const char* n
                             std::size_t bytes_max = line_bytes_max) {
   const auto found = json.find(name);
   if (found == json.end()) return std::string();
-  if (!found->is_string()) return invalid_message(message, std::string(name) + " is not text");
+  if (!found->is_string())
+    return invalid_message(message, "\"" + std::string(name) + "\" is not a string");
   std::string text = found->get<std::string>();
   if (!is_line(text, bytes_max))
-    return invalid_message(message, std::string(name) + " is too long or contains line breaks");
+    return invalid_message(message,
+                           "\"" + std::string(name) + "\" is too long or contains line breaks");
   return text;
 }
 
@@ -119,7 +121,8 @@ Result<void> check(const NodeJob& job) {
       return expected("engine.addresses", "numeric addresses");
   if (job.port == 0) return expected("engine.port", "1 to 65535");
   TRY(check_path("folder", job.folder, false));
-  if (job.folder.size() > folder_bytes_max) return expected("folder", "at most 2000 bytes");
+  if (job.folder.size() > folder_bytes_max)
+    return expected("folder", "a path of at most 2000 bytes");
   TRY(check_path("archive", job.archive, true));
   if (job.image) TRY(check_path("image.layers", job.image->layers, true));
   if (job.rollcall_port < 1 || job.rollcall_port > port_max)
@@ -247,14 +250,14 @@ Result<NodeHello> node_hello_from(std::string_view payload) {
   if (hello.version != node_link_version) return hello;
   hello.node = TRY(line_at(name, json, "node", node_bytes_max));
   hello.address = TRY(line_at(name, json, "address"));
-  if (!is_ipv4(hello.address)) return invalid_message(name, "address is not an IPv4 address");
+  if (!is_ipv4(hello.address)) return invalid_message(name, "\"address\" is not an IPv4 address");
   const std::string state = TRY(line_at(name, json, "state"));
   const auto found = std::find(std::begin(state_names), std::end(state_names), state);
   if (found == std::end(state_names)) return invalid_message(name, "unknown state");
   hello.state = static_cast<NodeState>(found - std::begin(state_names));
   const Json lacks = json.value("lacks", Json::array());
   if (!lacks.is_array() || lacks.size() > layers_max)
-    return invalid_message(name, "lacks is not a list, or is too long");
+    return invalid_message(name, "\"lacks\" is not a list, or is too long");
   for (const Json& number : lacks) {
     const Json each{{"lacks", number}};
     hello.lacks.push_back(static_cast<int>(TRY(integer_at(name, each, "lacks", 0, layers_max))));
@@ -300,7 +303,7 @@ Result<NodeBegin> node_begin_from(std::string_view payload) {
     begin.preempt_grace = TRY(span_at(name, json, "preempt_grace_ms", stop_grace_max));
   for (const Json& entry : *hosts) {
     if (!entry.is_object())
-      return invalid_message(name, "hosts contains an item that is not an object");
+      return invalid_message(name, "\"hosts\" contains an item that is not an object");
     HostAddress& host = begin.hosts.emplace_back();
     host.name = TRY(line_at(name, entry, "name"));
     host.address = TRY(line_at(name, entry, "address"));
@@ -416,7 +419,7 @@ Result<NodeEnded> node_ended_from(std::string_view payload) {
   NodeEnded ended;
   ended.outcome = TRY(outcome_from(*outcome));
   if (!is_line(ended.outcome.text, line_bytes_max))
-    return invalid_message(name, "text is too long or contains line breaks");
+    return invalid_message(name, "\"text\" is too long or contains line breaks");
   ended.ago = TRY(span_at(name, json, "ago_ms", ago_max));
   return ended;
 }
@@ -454,14 +457,14 @@ Result<NodeAgain> node_again_from(std::string_view payload) {
   const Json json = TRY(object_from(name, payload));
   NodeAgain again;
   again.nonce = TRY(line_at(name, json, "nonce"));
-  if (!is_nonce(again.nonce)) return invalid_message(name, "nonce is not 16 hex digits");
+  if (!is_nonce(again.nonce)) return invalid_message(name, "\"nonce\" is not 16 hex digits");
   const std::string key = TRY(line_at(name, json, "key"));
   again.key = from_hex(key).value_or("");
-  if (again.key.size() != key_bytes) return invalid_message(name, "key is not 64 hex digits");
+  if (again.key.size() != key_bytes) return invalid_message(name, "\"key\" is not 64 hex digits");
   again.host = TRY(line_at(name, json, "host"));
   const bool is_host = is_job_name(again.host) &&
                        (is_spare(again.host) || std::string_view(again.host).starts_with("algo-"));
-  if (!is_host) return invalid_message(name, "host is not a valid host name");
+  if (!is_host) return invalid_message(name, "\"host\" is not a valid host name");
   again.rollcall_port = static_cast<int>(TRY(integer_at(name, json, "rollcall_port", 1, port_max)));
   return again;
 }

@@ -79,18 +79,18 @@ Result<GpuState> gpu_state_from(const char* message, const Json& json) {
 
 Result<std::vector<GpuUse>> gpus_from(const char* message, const Json& all) {
   if (!all.is_array() || all.size() > gpus_max)
-    return invalid_message(message, "gpus is not a list, or is too long");
+    return invalid_message(message, "\"gpus\" is not a list, or is too long");
   std::vector<GpuUse> gpus;
   std::set<int> numbers;  // With a number twice, /metrics would be invalid.
   for (const Json& each : all) {
     if (!each.is_object())
-      return invalid_message(message, "gpus contains an item that is not an object");
+      return invalid_message(message, "\"gpus\" contains an item that is not an object");
     gpus.push_back({static_cast<int>(TRY(integer_at(message, each, "number", 0, gpu_number_max))),
                     static_cast<int>(TRY(integer_at(message, each, "percent", -1, 100))),
                     TRY(integer_at(message, each, "memory", 0, used_max)),
                     TRY(gpu_state_from(message, each)), TRY(gpu_traffic_from(message, each))});
     if (!numbers.insert(gpus.back().number).second)
-      return invalid_message(message, "gpus contains the same number twice");
+      return invalid_message(message, "\"gpus\" contains the same number twice");
   }
   return gpus;
 }

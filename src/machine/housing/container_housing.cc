@@ -123,8 +123,8 @@ Result<void> ContainerHousing::become_user() {
   const std::int64_t most = rootless_ids(context_.env);
   if (ids_.rootless && std::max<std::int64_t>(user_.uid, user_.gid) >= most)
     return fail(Errc::unsupported, "the image runs as user " + std::to_string(user_.uid) +
-                                       ", but without root only IDs below " + std::to_string(most) +
-                                       " are available here; add subordinate IDs");
+                                       ", but only IDs below " + std::to_string(most) +
+                                       " are available without root; add subordinate IDs");
   return give_to_user(spec_, user_);
 }
 

@@ -30,7 +30,7 @@ Result<Fd> take_lock(const std::string& path) {
   Fd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (!fd) return fail_errno("cannot create " + path);
   if (::flock(fd.get(), LOCK_EX | LOCK_NB) == 0) return fd;
-  if (errno == EWOULDBLOCK) return fail(Errc::denied, path + ": is in use by another process");
+  if (errno == EWOULDBLOCK) return fail(Errc::denied, path + ": in use by another process");
   return fail_errno("cannot lock " + path);
 }
 

@@ -153,7 +153,8 @@ class LightHousing : public Housing {
   loop::Task<> end() override {
     supervise::Reaper reaper(context_.loop);
     const bool all = co_await reaper.kill_descendants(Clock::now() + end_deadline);
-    if (!all) context_.not_undone(fail(Errc::timeout, "processes of the host survived SIGKILL"));
+    if (!all)
+      context_.not_undone(fail(Errc::timeout, "some of the host's processes survived SIGKILL"));
   }
 
   Result<void> check_disk() const override { return {}; }

@@ -136,13 +136,14 @@ loop::Task<> NodeDaemon::watch(std::shared_ptr<loop::Channel> channel) {
 
 Result<void> NodeDaemon::hear_welcome(const Frame& frame) {
   if (frame.type != job::type_of(Message::node_welcome))
-    return fail(Errc::protocol,
-                "expected a welcome, got a message of type " + std::to_string(frame.type));
+    return fail(Errc::protocol, "expected a \"welcome\" message, got a message of type " +
+                                    std::to_string(frame.type));
   const job::NodeWelcome welcome = TRY(job::node_welcome_from(frame.payload));
   if (welcome.version != job::node_link_version)
-    return fail(Errc::protocol,
-                "the engine uses version " + std::to_string(welcome.version) +
-                    " of the link protocol, but this node runs muster " MUSTER_VERSION);
+    return fail(Errc::protocol, "the engine uses version " + std::to_string(welcome.version) +
+                                    " of the link protocol, but this node uses version " +
+                                    std::to_string(job::node_link_version) +
+                                    " (muster " MUSTER_VERSION ")");
   struct stat status {};
   const bool is_there = ::stat((host_folder() + "/journal").c_str(), &status) == 0;
   const std::uint64_t bytes = is_there ? static_cast<std::uint64_t>(status.st_size) : 0;

@@ -54,9 +54,10 @@ Result<std::string> own_host(const Env& env, const job::NodeJob& job) {
   if (number && *number >= 0 && *number < hosts) return "algo-" + std::to_string(*number + 1);
   if (number && *number >= hosts && *number < nodes)
     return "spare-" + std::to_string(*number - hosts + 1);
-  return fail(Errc::invalid_input,
-              "SLURM_PROCID: expected a number from 0 to " + std::to_string(nodes - 1) +
-                  (found == env.end() ? ", but it is not set" : ", got " + to_utf8(found->second)));
+  return fail(Errc::invalid_input, "SLURM_PROCID: expected a number from 0 to " +
+                                       std::to_string(nodes - 1) +
+                                       (found == env.end() ? ", but the variable is not set"
+                                                           : ", got " + to_utf8(found->second)));
 }
 
 std::string own_node(const Env& env) {

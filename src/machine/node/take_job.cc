@@ -20,7 +20,8 @@ Result<job::NodeJob> take_job(const std::string& path) {
   if (::fstat(file.get(), &status) != 0) return fail_errno("cannot open " + path);
   if (!S_ISREG(status.st_mode)) return fail(Errc::denied, path + ": expected a regular file");
   if (status.st_uid != ::geteuid() || (status.st_mode & others_mask) != 0)
-    return fail(Errc::denied, path + ": expected a file that only this user can access, mode 0600");
+    return fail(Errc::denied,
+                path + ": expected a file that only this user can access (mode 0600)");
   const Result<std::string> text =
       read_file("/proc/self/fd/" + std::to_string(file.get()), job::node_job_bytes_max);
   if (::unlink(path.c_str()) != 0) return fail_errno("cannot remove " + path);

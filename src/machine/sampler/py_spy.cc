@@ -21,7 +21,9 @@ job::StackFrame call_from(const Json& frame) {
 }  // namespace
 
 Result<std::vector<PythonThread>> threads_from(std::string_view text) {
-  const auto invalid = [] { return fail(Errc::protocol, "py-spy: expected a list of threads"); };
+  const auto invalid = [] {
+    return fail(Errc::protocol, "py-spy: the output is not a list of threads");
+  };
   const Result<Json> json = parse_json(text);
   if (!json || !json->is_array()) return invalid();
   std::vector<PythonThread> threads;

@@ -60,7 +60,7 @@ Result<bool> enter_user_namespace(pid_t pid) {
   if (::setns(space.get(), CLONE_NEWUSER) != 0) return fail_errno("cannot open " + path);
   ::setgroups(0, nullptr);  // Refused where the namespace has been denied it: then it has none.
   if (::setresgid(0, 0, 0) != 0 || ::setresuid(0, 0, 0) != 0)
-    return fail_errno("cannot become the host's root");
+    return fail_errno("cannot become root in the host's user namespace");
   return true;
 }
 

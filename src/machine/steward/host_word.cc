@@ -44,7 +44,7 @@ Result<std::optional<std::string>> HostWord::taken(const Frame& frame) {
       // Readers of the job keep state for each rank that has a line.
       if (TRY(job::lines_from(frame.payload)).rank >= job::ranks_max)
         return fail(Errc::protocol,
-                    "a line's rank exceeds the limit of " + std::to_string(job::ranks_max));
+                    "the rank of a log line must be below " + std::to_string(job::ranks_max));
       return std::optional(frame.payload);
     case job::Message::outcome:
       return word(frame, false);
@@ -69,7 +69,7 @@ Result<std::optional<std::string>> HostWord::word(const Frame& frame, bool of_th
                          : verdict.host == host_;
   if (!verdict.host.empty() && !known)
     return fail(Errc::protocol, of_the_job ? "the verdict names a host that is not in the job"
-                                           : "the outcome belongs to a process of another host");
+                                           : "the outcome belongs to a process on another host");
   // Readers of a journal treat the outcome of "host" as the steward's own, from the kernel.
   if (!of_the_job && verdict.process == "host")
     return fail(Errc::protocol,
@@ -77,7 +77,8 @@ Result<std::optional<std::string>> HostWord::word(const Frame& frame, bool of_th
   bound(verdict);
   std::string text = to_text(job::to_json(verdict));
   if (bytes_ + text.size() > bytes_max)
-    return fail(Errc::protocol, "the outcomes exceed " + std::to_string(bytes_max) + " bytes");
+    return fail(Errc::protocol,
+                "the outcomes exceed the limit of " + std::to_string(bytes_max) + " bytes");
   bytes_ += text.size();
   return std::optional(std::move(text));
 }
@@ -97,7 +98,7 @@ Result<std::optional<std::string>> HostWord::health(const Frame& frame) {
   std::string text = to_text(Json{{"host", host}, {"record", json["record"]}});
   if (bytes_ + text.size() > bytes_max)
     return fail(Errc::protocol,
-                "the health records exceed " + std::to_string(bytes_max) + " bytes");
+                "the health records exceed the limit of " + std::to_string(bytes_max) + " bytes");
   if (!health_told_.insert(host).second) return std::optional<std::string>();
   bytes_ += text.size();
   return std::optional(std::move(text));
@@ -107,7 +108,8 @@ Result<std::optional<std::string>> HostWord::health(const Frame& frame) {
 Result<std::optional<std::string>> HostWord::mark(const Frame& frame) {
   const job::Moment moment = TRY(job::moment_from(frame.payload));
   if (!job::is_hosts_own(moment.mark))
-    return fail(Errc::protocol, "only the host's steward may send this mark");
+    return fail(Errc::protocol, "only the host's steward may send the mark \"" +
+                                    std::string(job::mark_name(moment.mark)) + "\"");
   if (!marked_.insert(moment.mark).second) return std::optional<std::string>();
   return std::optional(job::encode(job::Moment{moment.mark}));
 }

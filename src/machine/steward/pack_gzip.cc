@@ -29,7 +29,7 @@ Result<void> by_igzip(const std::string& program, s3client::PackBuffer& bytes,
   TRY(packed.taken());
   const bool well = info.si_code == CLD_EXITED && info.si_status == 0;
   if (!well || packed.view().size() < gzip_bytes_min)
-    return fail(Errc::system, program + ": did not return gzip data");
+    return fail(Errc::system, program + " did not return gzip data");
   return {};
 }
 

@@ -74,7 +74,7 @@ std::variant<StewardArgs, command::Stop> steward_args(const Args& args) {
           !given.clear_folder.empty() !=
       1)
     return command::wrong_line(
-        page, "expected one of --spec FILE, --upload DIR, --clear DIR and --sweep");
+        page, "expected exactly one of --spec FILE, --upload DIR, --clear DIR and --sweep");
   const Result<int> lifeline_fd = descriptor("--lifeline", lifeline);
   if (!lifeline_fd) return command::wrong_line(page, lifeline_fd.error().text);
   const Result<int> gate_fd = descriptor("--gate", gate);

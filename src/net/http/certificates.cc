@@ -26,8 +26,8 @@ bool is_numeric(const std::string& host) {
 Result<loop::SslContext> https_context(const std::string& ca_roots) {
   if (ca_roots.empty())
     return fail(Errc::system,
-                "no CA roots on this machine: install ca-certificates, or name a PEM file in "
-                "AWS_CA_BUNDLE");
+                "no CA roots found on this machine; install ca-certificates, or set AWS_CA_BUNDLE "
+                "to a PEM file");
   ERR_clear_error();
   loop::SslContext context = loop::make_ssl_context(TLS_client_method(), TLS1_2_VERSION);
   if (!context) return fail(Errc::system, "TLS: " + loop::ssl_reason());
@@ -52,7 +52,7 @@ Result<loop::SslContext> https_server_context(const std::string& certificate_fil
     return fail(Errc::system, key_file + ": no PEM key found: " + loop::ssl_reason());
   if (SSL_CTX_check_private_key(context.get()) != 1)
     return fail(Errc::system,
-                key_file + ": the key does not belong to the certificate in " + certificate_file);
+                key_file + ": the key does not match the certificate in " + certificate_file);
   return context;
 }
 
@@ -73,7 +73,7 @@ ClientTls::ClientTls(SSL_CTX* context, int socket, const std::string& host)
 Error ClientTls::handshake_error() {
   const long verified = SSL_get_verify_result(ssl());
   if (verified == X509_V_OK) return SslWire::handshake_error();
-  return fail(Errc::denied, std::string("its certificate is not trusted: ") +
+  return fail(Errc::denied, std::string("the server's certificate is not trusted: ") +
                                 X509_verify_cert_error_string(verified));
 }
 

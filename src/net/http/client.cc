@@ -34,8 +34,7 @@ Result<std::string> head_text(const Origin& origin, const Request& request) {
   text += "Host: " + origin.authority() + "\r\n";
   for (const auto& [name, value] : request.headers) {
     if (has_control(name) || has_control(value))
-      return fail(Errc::invalid_input,
-                  "header " + name + ": its value contains a control character");
+      return fail(Errc::invalid_input, "header " + name + " contains a control character");
     text += name + ": " + value + "\r\n";
   }
   if (with_body) text += "Content-Length: " + std::to_string(length) + "\r\n";

@@ -32,8 +32,9 @@ Result<void> check_public(const Origin& origin, const std::vector<loop::TcpAddre
   for (const loop::TcpAddress& address : addresses) {
     const std::string text = loop::numeric(address);
     if (!loop::is_public_address(text) || loop::is_own_address(text))
-      return fail(Errc::denied, origin.authority() + " is at " + text +
-                                    ", which is not a public internet address; not connecting");
+      return fail(Errc::denied,
+                  origin.authority() + " resolves to " + text +
+                      ", which is not a public internet address; connecting to it is not allowed");
   }
   return {};
 }

@@ -208,7 +208,7 @@ Result<ParsedRequest, BadHead> parse_request(std::string_view text) {
   if (known.hosts == 0 && head.http11) return bad_head("the Host header is missing");
   // Other readers may prefer the other one, and only the Host header is signed.
   if (!authority.empty() && !same_letters(authority, incoming.value("host").value_or("")))
-    return bad_head("the request target names another host");
+    return bad_head("the host in the request target differs from the Host header");
   incoming.body_bytes = known.body_bytes;
   incoming.chunked = known.chunked;
   if (known.close) head.keep_alive = false;
@@ -266,7 +266,7 @@ Result<ChunkDecoder::Step> ChunkDecoder::line(std::string_view bytes) {
   if (std::any_of(text.begin(), text.end(), is_control))
     return fail(Errc::protocol, "there is a control character between chunks");
   if (state_ == State::data_end) {
-    if (!text.empty()) return fail(Errc::protocol, "a chunk has more data than its declared size");
+    if (!text.empty()) return fail(Errc::protocol, "a chunk is larger than its declared size");
     state_ = State::size;
     return step;
   }
@@ -280,7 +280,7 @@ Result<ChunkDecoder::Step> ChunkDecoder::line(std::string_view bytes) {
   const auto [last, error] =
       std::from_chars(digits.data(), digits.data() + digits.size(), left_, 16);
   if (error != std::errc() || last != digits.data() + digits.size() || (left_ >> 62) != 0)
-    return fail(Errc::protocol, "a chunk has no size");
+    return fail(Errc::protocol, "a chunk has no valid size");
   state_ = left_ == 0 ? State::trailer : State::data;
   return step;
 }

@@ -37,7 +37,7 @@ Result<loop::TcpAddress> address_of(const std::string& host, std::uint16_t port)
     std::memcpy(&address.storage, &v6, address.size = sizeof v6);
     return address;
   }
-  return fail(Errc::invalid_input, "\"" + host + "\" is not a numeric address");
+  return fail(Errc::invalid_input, "\"" + host + "\" is not a numeric IP address");
 }
 
 Result<Fd> listen_at(const std::string& host, std::uint16_t port) {

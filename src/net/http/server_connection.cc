@@ -161,7 +161,7 @@ std::int64_t ServerConnection::in(Duration limit) const {
 
 Error ServerConnection::lost(std::string_view what) const {
   if (state_.fate() == Fate::expired)
-    return fail(Errc::timeout, std::string(what) + ": no data was transferred in time");
+    return fail(Errc::timeout, std::string(what) + ": no data was transferred before the timeout");
   return fail(Errc::closed, std::string(what) + ": the connection was closed");
 }
 
@@ -450,7 +450,7 @@ loop::Task<Result<void>> ServerConnection::send(std::string_view head, std::stri
     }
     if (attempt.kind == loop::Wire::Kind::failed) co_return attempt.error;
     const bool ready = co_await wait(attempt.kind, in(home_->shared->options.idle_max));
-    if (!ready) co_return lost("answer");
+    if (!ready) co_return lost("response");
   }
   co_return Result<void>();
 }
@@ -471,7 +471,7 @@ loop::Task<Result<void>> ServerConnection::send_file(const Reply& reply) {
     if (attempt.kind == loop::Wire::Kind::end)
       co_return fail(Errc::system, "the file is smaller than its recorded size");
     const bool ready = co_await wait(attempt.kind, in(home_->shared->options.idle_max));
-    if (!ready) co_return lost("answer");
+    if (!ready) co_return lost("response");
   }
   co_return Result<void>();
 }
@@ -500,7 +500,7 @@ loop::Task<Result<void>> ServerConnection::start(Reply head) {
 
 loop::Task<Result<void>> ServerConnection::write(std::string_view bytes) {
   CHECK_THAT(state_.stage() > Stage::replied, "start() comes before write()");
-  if (state_.fate() >= Fate::broken) co_return lost("answer");
+  if (state_.fate() >= Fate::broken) co_return lost("response");
   if (bytes.empty() || state_.stage() == Stage::bodiless) co_return Result<void>();
   std::string frame;
   if (head_.http11) {

@@ -144,7 +144,7 @@ TEST_CASE("http_server: answers bodies, files, streams and mistakes of handlers"
            std::string(2000000, 'x'),
        "413 Content Too Large", "the body is larger than 1048576 bytes"},
       {"broken chunks", "PUT /echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
-       "400", "a chunk has no size"},
+       "400", "a chunk has no valid size"},
   };
   for (const int threads : {0, 2}) {
     CAPTURE(threads);

@@ -317,7 +317,7 @@ TEST_CASE("stacks: bad templates, each with CloudFormation's word") {
           "C": {"Type": "AWS::EC2::InternetGateway", "DependsOn": ["A"]})"),
        "Circular dependency between resources: [A, B]"},
       {"no block", subnet(R"({"VpcId": {"Ref": "Vpc"}, "CidrBlock": "10.0.0.0"})"),
-       "Subnets[S].CidrBlock: expected a network like"},
+       "Subnets[S].CidrBlock: expected a CIDR block such as"},
       {"outside the VPC", subnet(R"({"VpcId": {"Ref": "Vpc"}, "CidrBlock": "10.1.0.0/24"})"),
        "Subnets[S].CidrBlock: expected a CIDR block within 10.0.0.0/16, the range of Vpc, got "
        "10.1.0.0/24"},
@@ -327,7 +327,7 @@ TEST_CASE("stacks: bad templates, each with CloudFormation's word") {
        rule(R"("IpProtocol": "tcp", "FromPort": 0, "ToPort": 65536, "CidrIp": "0.0.0.0/0")"),
        "Resource R: ToPort must be -1 to 65535"},
       {"ports", rule(R"("IpProtocol": "tcp", "FromPort": 2, "ToPort": 1, "CidrIp": "0.0.0.0/0")"),
-       "SecurityGroups[G].IpPermissions.ToPort: expected FromPort or a higher port"},
+       "SecurityGroups[G].IpPermissions.ToPort: expected a port >= FromPort"},
       {"a protocol", rule(R"("IpProtocol": "gre", "CidrIp": "0.0.0.0/0")"),
        "SecurityGroups[G].IpPermissions.IpProtocol: expected tcp, udp"},
       {"no other end", rule(R"("IpProtocol": "-1")"),
