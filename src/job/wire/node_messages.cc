@@ -118,7 +118,7 @@ Result<void> check(const NodeJob& job) {
     return expected("engine.addresses", "1 to 16 addresses");
   for (const std::string& address : job.addresses)
     if (address.empty() || address.size() > address_bytes_max || !only_has(address, ".:"))
-      return expected("engine.addresses", "numeric addresses");
+      return expected("engine.addresses", "numeric IP addresses");
   if (job.port == 0) return expected("engine.port", "1 to 65535");
   TRY(check_path("folder", job.folder, false));
   if (job.folder.size() > folder_bytes_max)

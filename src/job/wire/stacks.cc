@@ -99,7 +99,7 @@ Result<ThreadStack> thread_from(const Json& json) {
   thread.name = TRY(text(json, "name"));
   thread.runs = json.value("runs", Json()) == true;
   const Json& calls = list(json, "calls");
-  if (calls.size() > stack_calls_max) return invalid_stacks("at most 100 calls in a thread");
+  if (calls.size() > stack_calls_max) return invalid_stacks("at most 100 calls per thread");
   for (const Json& each : calls) thread.calls.push_back(TRY(call_from(each)));
   thread.place = TRY(number(json, "place"));
   thread.state = TRY(number(json, "state"));
@@ -125,7 +125,7 @@ Result<ProcessStacks> process_from(const Json& json) {
   process.stopped = json.value("stopped", Json()) == true;
   process.trouble = TRY(text(json, "trouble"));
   const Json& threads = list(json, "threads");
-  if (threads.size() > stack_threads_max) return invalid_stacks("at most 64 threads in a process");
+  if (threads.size() > stack_threads_max) return invalid_stacks("at most 64 threads per process");
   for (const Json& each : threads) process.threads.push_back(TRY(thread_from(each)));
   return process;
 }
@@ -223,7 +223,7 @@ Result<HostStacks> host_stacks_from_json(const Json& json) {
   if (json.contains("flights")) stacks.flights = TRY(flights_from_json(json["flights"]));
   const Json& processes = list(json, "processes");
   if (processes.size() > stack_processes_max)
-    return invalid_stacks("at most 256 processes on a host");
+    return invalid_stacks("at most 256 processes per host");
   for (const Json& each : processes) stacks.processes.push_back(TRY(process_from(each)));
   return stacks;
 }

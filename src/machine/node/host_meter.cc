@@ -76,7 +76,7 @@ HostMeter::HostMeter(supervise::Programs& programs, const job::HostSpec& spec, E
 
 Result<job::Usage> HostMeter::measure(pid_t steward, const std::string& address) {
   if (Clock::now() < not_before_)
-    return fail(Errc::timeout, "the host's usage was measured too recently");
+    return fail(Errc::timeout, "the host's usage was measured too recently to measure it again");
   const Duration before = processor_time_here();
   job::Usage now = see(steward, address);
   not_before_ = Clock::now() + rest_factor * (processor_time_here() - before);

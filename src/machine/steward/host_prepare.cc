@@ -113,7 +113,7 @@ loop::Task<Result<void>> HostRun::bring_inputs() {
   if (done) co_return *done;
   stop.wanted = true;
   while (stop.threads > 0) co_await stop.changed.wait();
-  co_return fail(Errc::closed, "stopped while its inputs were being downloaded");
+  co_return fail(Errc::closed, "the host was stopped while its inputs were being downloaded");
 }
 
 loop::Task<> HostRun::bring_all(s3client::FetchStop& stop, std::optional<Result<void>>& done) {

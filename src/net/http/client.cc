@@ -78,7 +78,7 @@ loop::Task<Result<ParsedAnswer>> Response::read_head(bool without_body) {
     const std::string_view unread = connection_.unread();
     const std::size_t size = head_end(unread, seen);
     if (std::max(size, seen) > options_.head_bytes_max)
-      co_return fail(Errc::protocol, "invalid HTTP response: the head is too long");
+      co_return fail(Errc::protocol, "invalid HTTP response: the message head is too long");
     if (!may_begin_answer(unread)) co_return fail(Errc::protocol, "invalid HTTP response");
     if (size > 0) {
       Result<ParsedAnswer, BadHead> parsed = parse_answer(unread.substr(0, size), without_body);

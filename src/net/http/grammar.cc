@@ -104,13 +104,13 @@ Result<void, BadHead> read_fields(std::string_view lines, bool http11, Fields& f
       return bad_head("a header line has no name");
     const std::string_view value = trimmed(line.substr(colon + 1));
     if (std::any_of(value.begin(), value.end(), is_control))
-      return bad_head("the head contains a control character");
+      return bad_head("the message head contains a control character");
     if (fields.size() == headers_max) return BadHead{431, "too many headers"};
     fields.emplace_back(line.substr(0, colon), value);
     TRY(read_known(line.substr(0, colon), value, known));
   }
   if (known.chunked && known.lengths > 0)
-    return bad_head("the head has both Content-Length and chunked encoding");
+    return bad_head("the message has both Content-Length and chunked encoding");
   if (known.chunked && !http11)
     return bad_head("HTTP/1.0 does not support chunked encoding");  // RFC 9112 section 6.1.
   return {};
@@ -165,7 +165,7 @@ Result<int, BadHead> read_status_line(std::string_view line, bool& http11) {
   const bool three = error == std::errc() && end == digits.data() + 3 && status >= 100;
   if (!three || (line.size() > 12 && line[12] != ' ')) return bad_head("the status is missing");
   if (std::any_of(line.begin(), line.end(), is_control))
-    return bad_head("the head contains a control character");
+    return bad_head("the message head contains a control character");
   return status;
 }
 

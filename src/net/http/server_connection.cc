@@ -322,7 +322,7 @@ loop::Task<bool> ServerConnection::receive_head() {
       co_return kept;
     }
     if (seen >= options.head_bytes_max) {
-      const BadHead bad{431, "the head is too long"};
+      const BadHead bad{431, "the message head is too long"};
       const bool kept = co_await refuse(bad);
       co_return kept;
     }
