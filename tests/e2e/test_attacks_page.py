@@ -485,10 +485,10 @@ def archives(page, left):
         "many.tar.gz": (tar_with([(f"{i}", 0) for i in range(3000)]), "more"),
         "bomb.tar.gz": (tar_with([("zeros", 100 << 20), ("behind", 1)]), "behind"),
         "names.tar.gz": (tar_with([("../../\x1b[2J\n<b>", 1)]), "\\\\x1b[2J"),
-        "text.tar.gz": (b"no archive, as one reads it" * 20, "text.tar.gz: is not a tar archive"),
-        "empty.tar.gz": (b"", "is not a tar archive"),
+        "text.tar.gz": (b"no archive, as one reads it" * 20, "text.tar.gz: not a tar archive"),
+        "empty.tar.gz": (b"", "not a tar archive"),
         "half.tar.gz": (packed[: len(packed) // 2], "half.tar.gz: the file ends in the middle"),
-        "damaged.tar.gz": (packed[:40] + b"\xff" * 99, "damaged.tar.gz: is damaged"),
+        "damaged.tar.gz": (packed[:40] + b"\xff" * 99, "damaged.tar.gz: the archive is damaged"),
     }
 
 

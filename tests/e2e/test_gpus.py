@@ -205,7 +205,7 @@ def test_only_what_is_given_can_be_opened_by_number(machine, standins):
     [
         (lambda made: made.file.chmod(0o666), "must be owned by root", 3),
         (lambda made: made.file.write_text("{"), "not JSON at line 1", 2),
-        (lambda made: made.file.unlink(), "this machine has none available for hosts", 3),
+        (lambda made: made.file.unlink(), "this machine has no GPUs available for hosts", 3),
     ],
 )
 def test_what_the_machine_says_wrongly_is_one_line(machine, standins, spoil, says, code):

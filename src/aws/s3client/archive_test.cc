@@ -242,7 +242,8 @@ TEST_CASE("tar: a path of more than 4095 bytes is refused") {
     const Result<packing::TarPlan> plan = packing::TarPlan::make(std::move(list), {"/"});
     CHECK(plan.has_value() == (bytes == 4095));
     if (!plan)
-      CHECK(plan.error().text == "a path has 4096 bytes, but an archive supports at most 4095");
+      CHECK(plan.error().text ==
+            "a path has 4096 bytes, but paths in an archive can have at most 4095");
   }
 }
 
@@ -375,10 +376,10 @@ TEST_CASE("gunzip: data that is not gzip, or is cut short, is an error") {
     std::string bytes;
     const char* want;
   } const cases[] = {
-      {"", "its gzip data is truncated"},
+      {"", "the gzip data is truncated"},
       {"plain text", "not gzip data, or the data is corrupt"},
-      {packed.substr(0, packed.size() - 1), "its gzip data is truncated"},
-      {packed.substr(0, 5), "its gzip data is truncated"},
+      {packed.substr(0, packed.size() - 1), "the gzip data is truncated"},
+      {packed.substr(0, 5), "the gzip data is truncated"},
       {packed.substr(0, 200'000) + other + packed.substr(200'001),
        "not gzip data, or the data is corrupt"},
   };

@@ -245,7 +245,8 @@ Result<void> LayerTree::step(Place& place, const std::string& name, std::deque<s
   if (!place.folder) return fail_errno(path_text(here));
   place.at.push_back(name);
   if (place.at.size() > depth_max)
-    return invalid_entry(here, ": is more than " + std::to_string(depth_max) + " folders deep");
+    return invalid_entry(here,
+                         " is nested more than " + std::to_string(depth_max) + " folders deep");
   return {};
 }
 
@@ -301,7 +302,8 @@ Result<void> LayerTree::make_folder(const Parts& path, const Attributes& attribu
   const bool there = TRY(clear_name(*parent, name, true));
   const Parts here = with(parent->at, name);
   if (here.size() > depth_max)
-    return invalid_entry(here, ": is more than " + std::to_string(depth_max) + " folders deep");
+    return invalid_entry(here,
+                         " is nested more than " + std::to_string(depth_max) + " folders deep");
   if (!there) TRY(budget_.write(block_bytes));
   if (!there && ::mkdirat(parent->folder.get(), name.c_str(), 0700) != 0)
     return fail_errno(path_text(path));

@@ -50,7 +50,7 @@ struct Address {
       if (slash == std::string::npos) return fail(Errc::invalid_input, path + ": name too long");
       address.folder =
           Fd(::open(path.substr(0, slash + 1).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-      if (!address.folder) return fail_errno("cannot open the folder of " + path);
+      if (!address.folder) return fail_errno("cannot open the folder that contains " + path);
       text = "/proc/self/fd/" + std::to_string(address.folder.get()) + path.substr(slash);
     }
     if (text.empty() || text.size() >= sizeof address.name.sun_path)
@@ -145,7 +145,7 @@ Result<std::unique_ptr<UnixChannel>> unix_connect(Loop& loop, const std::string&
   if (!socket) return fail_errno("cannot open a socket");
   if (::connect(socket.get(), address.get(), sizeof address.name) != 0) {
     if (errno == ECONNREFUSED)
-      return fail(Errc::not_found, path + ": no process is listening there");
+      return fail(Errc::not_found, path + ": no process is listening on this socket");
     return fail_errno("cannot connect to " + path);
   }
   return unix_channel(loop, std::move(socket));

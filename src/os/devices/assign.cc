@@ -35,7 +35,7 @@ Error not_enough(const std::vector<Gpu>& gpus, const std::vector<Holding>& held,
       std::count_if(wishes.begin(), wishes.end(), [](const Wish& wish) { return wish.count > 0; }));
   if (hosts > 1) text += " for " + std::to_string(hosts) + " hosts";
   if (gpus.empty())
-    return fail(Errc::system, text + ", but this machine has none available for hosts");
+    return fail(Errc::system, text + ", but this machine has no GPUs available for hosts");
   std::vector<std::string> holders;
   for (const Gpu& gpu : gpus)
     if (const Holding* const holding = holder_of(gpu, held))

@@ -37,7 +37,8 @@ TEST_CASE("assign: a job's GPUs are of one kind") {
 TEST_CASE("assign: too few GPUs are reported with their holders") {
   const auto none = assign({}, {}, {{"algo-1", 1}}, Topology());
   REQUIRE(!none);
-  CHECK(none.error().text == "the job needs 1 GPU, but this machine has none available for hosts");
+  CHECK(none.error().text ==
+        "the job needs 1 GPU, but this machine has no GPUs available for hosts");
   const std::vector<Holding> held = {{{"/dev/n0"}, "algo-1", "a"}, {{"/dev/n2"}, "algo-2", "a"}};
   const auto few =
       assign(gpus_of("nvidia.com/gpu", 3), held, {{"algo-1", 1}, {"algo-2", 1}}, Topology());

@@ -50,13 +50,12 @@ Result<Edits::Node> node_at(const Json& json, const std::string& where) {
   if (node.outside.empty()) node.outside = node.inside;
   const std::string type = TRY(text_at(json, "type", where + "."));
   if (!type.empty() && type != "c" && type != "u")
-    return expected(where + ".type",
-                    "c, because hosts can only have character devices" + got(type));
+    return expected(where + ".type", "c (hosts can only have character devices)" + got(type));
   const std::string permissions = TRY(text_at(json, "permissions", where + "."));
   const auto has = [&](char c) { return permissions.find(c) != std::string::npos; };
   if (!permissions.empty() && !(has('r') && has('w')))
     return expected(where + ".permissions",
-                    "rw or rwm, because hosts read and write the device" + got(permissions));
+                    "rw or rwm (hosts read and write the device)" + got(permissions));
   return node;
 }
 
@@ -106,7 +105,7 @@ Result<Edits> edits_at(const Json& object, const std::string& where) {
     TRY(add_variable(variable, numbered("env"), edits.environment));
   const Json moved = TRY(list_at(*found, "netDevices", here + "."));
   if (!moved.empty())
-    return expected(here + ".netDevices", "none, because hosts have their own network");
+    return expected(here + ".netDevices", "no entries, because each host has its own network");
   job::HostDevices given{.mounts = edits.mounts, .environment = edits.environment};
   for (const Edits::Node& node : edits.nodes) given.nodes.push_back({node.outside, node.inside});
   const Result<void> good = job::check(given);

@@ -108,7 +108,7 @@ TEST_CASE("cdi: an invalid file, or one that asks too much, is one line that say
             "devices": [{"name": "0"}, {"name": "0"}]})",
        "devices[1].name: expected unique names"},
       {"block device", with(R"({"deviceNodes": [{"path": "/dev/sda", "type": "b"}]})"),
-       edits + ".deviceNodes[0].type: expected c, because hosts can only have character devices"},
+       edits + ".deviceNodes[0].type: expected c (hosts can only have character devices)"},
       {"read only", with(R"({"deviceNodes": [{"path": "/dev/x", "permissions": "r"}]})"),
        edits + ".deviceNodes[0].permissions: expected rw or rwm"},
       {"outside of /dev", with(R"({"deviceNodes": [{"path": "/etc/x"}]})"),

@@ -38,8 +38,8 @@ Result<void> check_owner(int fd, const std::string& path, bool rootless) {
   const bool is_roots = info.st_uid == 0 || (rootless && info.st_uid == nobody);
   if (is_roots && (info.st_mode & others_write) == 0) return {};
   return fail(Errc::denied, path +
-                                ": must be owned by root and writable only by root, because root "
-                                "follows its instructions");
+                                ": must be owned by root and writable only by root, because it "
+                                "determines which devices and files hosts can use");
 }
 
 bool is_cdi_name(const std::string& name) {

@@ -110,7 +110,7 @@ Result<std::vector<Gpu>> gpus_in(const std::vector<FoundFile>& files) {
       if (other != by_name.end() && other->second.second->priority == found.priority)
         return fail(Errc::invalid_input, found.path + ": " + gpu.name + " is also in " +
                                              other->second.second->path +
-                                             "; expected each device in only one file of a folder");
+                                             "; define each device in only one file per folder");
       const std::string name = gpu.name;
       by_name.insert_or_assign(name, std::make_pair(std::move(gpu), &found));
     }
@@ -179,9 +179,9 @@ Result<std::vector<Gpu>> numbered(const std::vector<Gpu>& gpus, const std::vecto
     if (count != 1)
       return fail(Errc::invalid_input,
                   "GPU " + std::to_string(number) +
-                      (count == 0 ? ": not found in a CDI file or as a device file"
-                                  : " is split into several parts, and the number does "
-                                    "not identify one of them"));
+                      (count == 0 ? ": found neither in a CDI file nor as a device file"
+                                  : " is split into several parts, so its number does "
+                                    "not identify a single part"));
     found.push_back(*std::find_if(gpus.begin(), gpus.end(), is_it));
   }
   return found;

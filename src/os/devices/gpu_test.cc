@@ -52,8 +52,8 @@ TEST_CASE("gpus: a later folder's device wins, and in one folder two files may n
   const auto twice = gpus_in({{"/etc/cdi/a.json", 1, old}, {"/etc/cdi/b.json", 1, fresh}});
   REQUIRE(!twice);
   CHECK(twice.error().text ==
-        "/etc/cdi/b.json: a.b/gpu=0 is also in /etc/cdi/a.json; expected each device in only one "
-        "file of a folder");
+        "/etc/cdi/b.json: a.b/gpu=0 is also in /etc/cdi/a.json; define each device in only one "
+        "file per folder");
 }
 
 TEST_CASE("gpus: without files NVIDIA's plain device files count") {
@@ -96,7 +96,8 @@ TEST_CASE("gpus: numbers are the vendor's, else those of device files") {
   const std::vector<Gpu> gpus = *gpus_in({{"/etc/cdi/a.yaml", 1, odd}});
   CHECK(names_of(*numbered(gpus, {1})) == Names{"nvidia.com/gpu=1"});
   CHECK(names_of(*numbered(gpus, {1, 0})) == Names{"nvidia.com/gpu=1", "nvidia.com/gpu=0"});
-  CHECK(numbered(gpus, {2}).error().text == "GPU 2: not found in a CDI file or as a device file");
+  CHECK(numbered(gpus, {2}).error().text ==
+        "GPU 2: found neither in a CDI file nor as a device file");
   const CdiFile named{"nvidia.com/gpu", {}, {device("GPU-aaaa", {"/dev/nvidia1"})}};
   CHECK(names_of(*numbered(*gpus_in({{"/etc/cdi/a.yaml", 1, named}}), {1})) ==
         Names{"nvidia.com/gpu=GPU-aaaa"});
@@ -108,7 +109,7 @@ TEST_CASE("gpus: numbers are the vendor's, else those of device files") {
                       {device("0:0", {"/dev/nvidia0", "/dev/nvidia-caps/nvidia-cap12"}),
                        device("0:1", {"/dev/nvidia0", "/dev/nvidia-caps/nvidia-cap21"})}};
   CHECK(numbered(*gpus_in({{"/etc/cdi/a.yaml", 1, parts}}), {0}).error().text ==
-        "GPU 0 is split into several parts, and the number does not identify one of them");
+        "GPU 0 is split into several parts, so its number does not identify a single part");
 }
 
 }  // namespace

@@ -123,7 +123,7 @@ Result<Tree::Walked> Tree::walk(Parts from, std::deque<std::string> names, bool 
       walked.at.push_back(name);
     }
     if (make && walked.at.size() > depth_max_)
-      return fail(Errc::invalid_input, path_text(walked.at) + ": is more than " +
+      return fail(Errc::invalid_input, path_text(walked.at) + " is nested more than " +
                                            std::to_string(depth_max_) + " folders deep");
   }
   return walked;

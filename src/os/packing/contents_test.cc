@@ -64,8 +64,8 @@ TEST_CASE("contents: data that is not an archive gets one line") {
     std::string bytes;
     const char* want;
   } const cases[] = {
-      {"a text that is long enough for nothing at all", "is not a tar archive"},
-      {gzipped("a text"), "is not a tar archive"},
+      {"a text that is long enough for nothing at all", "not a tar archive"},
+      {gzipped("a text"), "not a tar archive"},
       {packed.substr(0, packed.size() / 2), "the file ends in the middle"},
       {packed.substr(0, 40) + std::string(200, '\xff'), "is damaged"},
   };

@@ -71,7 +71,7 @@ Result<void> gunzip_file(const std::string& from, const std::string& to) {
     in_member = false;
     CHECK_THAT(::inflateReset(&stream) == Z_OK, "zlib goes on");
   }
-  if (in_member || !any) return fail(Errc::invalid_input, "its gzip data is truncated");
+  if (in_member || !any) return fail(Errc::invalid_input, "the gzip data is truncated");
   return {};
 }
 

@@ -116,7 +116,7 @@ Result<std::size_t> GzipReader::State::inflate_some() {
   const int status = ::inflate(&stream, Z_NO_FLUSH);
   in_at = in_end - stream.avail_in;
   if (status != Z_OK && status != Z_STREAM_END && status != Z_BUF_ERROR)
-    return fail(Errc::invalid_input, std::string("is damaged: gzip: ") +
+    return fail(Errc::invalid_input, std::string("the archive is damaged: gzip: ") +
                                          (stream.msg != nullptr ? stream.msg : "wrong data"));
   between = status == Z_STREAM_END;
   return out.size() - stream.avail_out;

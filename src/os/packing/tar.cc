@@ -175,7 +175,7 @@ Result<TarPlan> TarPlan::make(EntryList entries, std::vector<std::string> roots)
     CHECK_THAT(entry.root < plan.roots_.size(), "an entry comes from one of the roots");
     if (entry.path.size() > path_bytes_max)
       return fail(Errc::invalid_input, "a path has " + std::to_string(entry.path.size()) +
-                                           " bytes, but an archive supports at most 4095");
+                                           " bytes, but paths in an archive can have at most 4095");
     plan.bytes_ += tar_header(entry).size() + padded(entry.bytes);
   }
   plan.bytes_ += tar_end_bytes;

@@ -32,7 +32,7 @@ Result<void> TarReader::open() {
              "libarchive knows tar");
   opened_ = true;
   if (::archive_read_open(handle, this, nullptr, &TarReader::read, nullptr) != ARCHIVE_OK)
-    return error("is not a tar archive");
+    return error("not a tar archive");
   return {};
 }
 
@@ -44,7 +44,7 @@ Result<archive_entry*> TarReader::next() {
   // A warning is about a name or an owner that cannot be converted to this process's locale, which
   // has none. The bytes are there all the same, and file names are bytes.
   if (status != ARCHIVE_OK && status != ARCHIVE_WARN)
-    return error(members_ == 0 ? "is not a tar archive" : "is damaged");
+    return error(members_ == 0 ? "not a tar archive" : "the archive is damaged");
   ++members_;
   return entry;
 }

@@ -53,7 +53,7 @@ Unpacking::Unpacking(GzipReader reader, Tree tree, const UnpackLimits& limits)
 
 Error Unpacking::too_much() const {
   return fail(Errc::invalid_input,
-              "contains more than " + std::to_string(bytes_max_) +
+              "the archive contains more than " + std::to_string(bytes_max_) +
                   " bytes when unpacked (MUSTER_CODE_BYTES_MAX sets the limit)");
 }
 
@@ -90,8 +90,8 @@ Result<void> Unpacking::read_rest() {
 
 Result<void> Unpacking::take(archive_entry* entry) {
   if (++entries_ > limits_.entries_max)
-    return fail(Errc::invalid_input,
-                "contains more than " + std::to_string(limits_.entries_max) + " entries");
+    return fail(Errc::invalid_input, "the archive contains more than " +
+                                         std::to_string(limits_.entries_max) + " entries");
   const char* raw = ::archive_entry_pathname(entry);
   const std::string name = raw != nullptr ? raw : "";
   const Placed place = placed(name);
@@ -136,7 +136,8 @@ Result<LeftOut> Unpacking::make(archive_entry* entry, const Tree::Parts& path) {
 Result<LeftOut> Unpacking::make_file(archive_entry* entry, const Tree::Parts& path) {
   const la_int64_t size = ::archive_entry_size(entry);
   const std::string name = shown(join(path, "/"));
-  if (size < 0) return fail(Errc::invalid_input, "is damaged: the size of " + name);
+  if (size < 0)
+    return fail(Errc::invalid_input, "the archive is damaged: the size of " + name + " is invalid");
   const std::uint64_t bytes = static_cast<std::uint64_t>(size);
   if (bytes > bytes_max_ - report_.bytes) return too_much();
   std::pair<Fd, LeftOut> made = TRY(tree_.make_file(path));
@@ -162,9 +163,10 @@ Result<void> Unpacking::write_data(int file, std::uint64_t size, const std::stri
     la_int64_t at = 0;
     const int status = ::archive_read_data_block(tar_.handle(), &block, &count, &at);
     if (status == ARCHIVE_EOF) break;
-    if (status != ARCHIVE_OK && status != ARCHIVE_WARN) return tar_.error("is damaged");
+    if (status != ARCHIVE_OK && status != ARCHIVE_WARN) return tar_.error("the archive is damaged");
     if (at < 0 || count > size || static_cast<std::uint64_t>(at) > size - count)
-      return fail(Errc::invalid_input, "is damaged: " + name + " is larger than its recorded size");
+      return fail(Errc::invalid_input,
+                  "the archive is damaged: " + name + " is larger than its recorded size");
     const char* bytes = static_cast<const char*>(block);
     while (count > 0) {
       const ssize_t put = ::pwrite(file, bytes, count, at);

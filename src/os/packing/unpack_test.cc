@@ -238,10 +238,10 @@ TEST_CASE("unpack: a failure is one line, and the folder stays empty") {
     UnpackLimits limits;
     const char* want;
   } const cases[] = {
-      {"empty file", "", {}, "is not a tar archive"},
-      {"text", "print('no archive')\n", {}, "is not a tar archive"},
-      {"gzip of text", gzipped(std::string(5000, 'x')), {}, "is not a tar archive"},
-      {"zip", std::string("PK\3\4", 4) + std::string(600, 'z'), {}, "is not a tar archive"},
+      {"empty file", "", {}, "not a tar archive"},
+      {"text", "print('no archive')\n", {}, "not a tar archive"},
+      {"gzip of text", gzipped(std::string(5000, 'x')), {}, "not a tar archive"},
+      {"zip", std::string("PK\3\4", 4) + std::string(600, 'z'), {}, "not a tar archive"},
       {"cut in the gzip header", whole.substr(0, 5), {}, "the file ends in the middle"},
       {"cut in the middle", whole.substr(0, whole.size() / 2), {}, "the file ends in the middle"},
       {"cut in the checksum", whole.substr(0, whole.size() - 3), {}, "the file ends in the middle"},

@@ -136,14 +136,16 @@ void close_early(int highest, int report) {
 
 Error explained(const Failure& failure, const Command& command, const std::string& program) {
   errno = failure.number;
-  if (failure.step == Step::chdir) return fail_errno("cannot start in " + command.cwd);
+  if (failure.step == Step::chdir)
+    return fail_errno("cannot use " + command.cwd + " as the working folder");
   if (failure.step == Step::descriptors)
     return fail_errno("cannot pass file descriptors to " + program);
   if (failure.number == ENOEXEC)
     return fail(Errc::invalid_input,
                 program + ": not a program: a script needs a first line such as #!/bin/sh");
   if (failure.number == ENOENT)
-    return fail(Errc::not_found, program + ": the interpreter in its first line does not exist");
+    return fail(Errc::not_found,
+                program + ": the interpreter named in its first line does not exist");
   if (failure.number == EACCES)
     return fail(Errc::denied, program +
                                   ": permission denied: its interpreter cannot be executed, or its "
