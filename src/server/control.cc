@@ -46,7 +46,7 @@ Task<> give_up(Loop& loop, std::optional<Result<Json>>& done) {
   loop::Timer timer(loop);
   const bool came = co_await timer.after(answer_max);
   if (!came || done) co_return;
-  done = fail(Errc::timeout, "the server does not respond");
+  done = fail(Errc::timeout, "the server is not responding");
   loop.stop();
 }
 
@@ -98,7 +98,7 @@ Result<Json> tell_server(const std::string& data, const Json& request) {
   tasks.start(ask(loop, **server, to_text(request), done));
   tasks.start(give_up(loop, done));
   loop.run();
-  return done ? *std::move(done) : Result<Json>(fail(Errc::closed, "the server does not respond"));
+  return done ? *std::move(done) : Result<Json>(fail(Errc::closed, "the server is not responding"));
 }
 
 }  // namespace muster::server

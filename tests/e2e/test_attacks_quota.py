@@ -41,7 +41,7 @@ def test_a_job_stores_no_more_than_its_budget(attacked):
     s3.put_object(Body=bytes(12 * MIB), **own)
     code, text = refusal(s3.put_object, Key="ck/run1/b", Body=bytes(9 * MIB))
     assert code == "QuotaExceeded"
-    assert "20.0 MiB, of which 12.0 MiB are used; this request requires 9.0 MiB more" in text
+    assert "20.0 MiB, of which 12.0 MiB is used; this request requires 9.0 MiB more" in text
     copy = {"CopySource": own, "Key": "ck/run1/copy"}
     assert refusal(s3.copy_object, **copy)[0] == "QuotaExceeded"
     s3.put_object(Body=bytes(19 * MIB), **own)  # An overwrite counts once.

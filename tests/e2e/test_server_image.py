@@ -262,7 +262,8 @@ def test_a_pull_ends_at_its_own_limit(tmp_path, registry):
         told = world.at_end(world.start(name))
         assert ("Downloading", "Downloading the training image, for 2 s at most") in statuses(told)
         assert told["FailureReason"].startswith(
-            "ClientError: the image cannot be pulled: it took longer than 2 s; jobs.pull_limit"
+            "ClientError: the image cannot be pulled: the pull took longer than 2 s; "
+            "jobs.pull_limit"
         ), told["FailureReason"]
         wait_until("the pull to end", lambda: not pulls_of(name), SECONDS)
 

@@ -121,7 +121,7 @@ TEST_CASE("cdi: an invalid file, or one that asks too much, is one line that say
        edits + ".mounts[0].type: expected bind, got \"tmpfs\""},
       {"variable", with(R"({"env": ["A"]})"), edits + ".env[0]: expected NAME=VALUE, got \"A\""},
       {"network", with(R"({"netDevices": [{"hostInterfaceName": "eth0"}]})"),
-       edits + ".netDevices: expected none"},
+       edits + ".netDevices: expected no entries"},
   };
   for (const auto& c : cases) {
     CAPTURE(c.name);

@@ -119,7 +119,7 @@ loop::Task<Result<job::HostStacks>> ask_steward_for_stacks(loop::Loop& loop,
   const Result<Json> json = parse_json(answer->payload);
   const bool tells_why = json && json->is_object() && json->contains("why");
   co_return fail(Errc::closed,
-                 tells_why ? to_text((*json)["why"]) : "the steward does not support stacks");
+                 tells_why ? to_text((*json)["why"]) : "the steward does not support stack traces");
 }
 
 }  // namespace muster::supervise

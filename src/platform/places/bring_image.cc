@@ -71,7 +71,7 @@ Result<std::string> digest_told(const std::string& out) {
 }
 
 Error too_slow(std::chrono::seconds limit) {
-  return fail(Errc::invalid_input, "the image cannot be pulled: it took longer than " +
+  return fail(Errc::invalid_input, "the image cannot be pulled: the pull took longer than " +
                                        std::to_string(limit.count()) +
                                        " s; jobs.pull_limit in the server's config sets the limit");
 }
@@ -126,9 +126,11 @@ loop::Task<Result<UsedImage>> bring_image(supervise::Programs& programs, ImagePl
     if (found && *found) co_return **std::move(found);
   }
   if (wish.pull == job::Pull::never)
-    co_return fail(Errc::not_found, "the image " + wish.name +
-                                        " is not on this machine, and pulling is disabled; get it "
-                                        "with sm image pull or sm image import");
+    co_return fail(
+        Errc::not_found,
+        "the image " + wish.name +
+            " is not on this machine, and pulling is disabled; add the image with sm image pull or "
+            "sm image import");
   on_pull();
   Command command = pull_command(place, wish);
   const Result<supervise::Programs::Done> done =

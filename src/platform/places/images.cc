@@ -87,7 +87,8 @@ Result<void> obey(const image::Store& store, const std::string& policy_file,
                   const std::string& name, const image::Meaning& meaning) {
   if (policy_file.empty()) return {};
   if (image::is_digest(name))
-    return fail(Errc::invalid_input, "--policy: expected an image name, e.g. team/box:v1");
+    return fail(Errc::invalid_input,
+                "--policy requires an image name, e.g. team/box:v1, not a bare digest");
   const image::Reference reference = TRY(image::reference_from(name));
   if (!reference.digest.empty()) {
     const bool known = TRY(is_of_repository(store, reference));

@@ -91,7 +91,7 @@ Result<void> Bucket::replay(const LogEntry& entry) const {
   if (entry.kind == LogKind::settled) return {};
   if (entry.kind == LogKind::removed) {
     if (::unlinkat(objects_.get(), file.c_str(), 0) != 0 && errno != ENOENT)
-      return fail_errno("cannot replay " + file);
+      return fail_errno("cannot replay the log entry for " + file);
     return {};
   }
   const Result<std::string> there = read_small_file(objects_.get(), file);

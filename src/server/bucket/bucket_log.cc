@@ -74,7 +74,7 @@ Result<void> BucketLog::replay(const std::function<Result<void>(const LogEntry&)
   for (const LogRead& read : reads)
     for (const LogEntry& entry : read.entries) last[entry.file] = &entry;
   for (const auto& [file, entry] : last) TRY(apply(*entry));
-  if (::syncfs(folder_) != 0) return fail_errno("cannot sync a replayed log");
+  if (::syncfs(folder_) != 0) return fail_errno("cannot sync the bucket after replaying its log");
   for (Half& half : halves_) TRY(empty(half));
   return {};
 }
@@ -170,7 +170,7 @@ bool BucketLog::turn() {
 /// Whatever the full file speaks of was in its place before it spoke of it.
 void BucketLog::settle(Half& half) {
   Result<void> done =
-      options_.disk.sync_all(folder_) == 0 ? Result<void>() : fail_errno("cannot sync a bucket");
+      options_.disk.sync_all(folder_) == 0 ? Result<void>() : fail_errno("cannot sync the bucket");
   if (done) done = empty(half);
   if (!done) done = fail(Errc::system, done.error().text);  // Also a full disk's: no second try.
   const std::lock_guard lock(mutex_);

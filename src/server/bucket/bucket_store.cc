@@ -49,7 +49,8 @@ Result<WholeObject> BucketStore::read(const s3wire::S3Url& url, std::uint64_t by
   std::optional<OpenedObject> object = TRY(bucket->find(url.key, true));
   if (!object) return fail(Errc::not_found, name + ": no such object");
   if (object->record.size > bytes_max)
-    return fail(Errc::invalid_input, name + ": it has " + std::to_string(object->record.size) +
+    return fail(Errc::invalid_input, name + ": the object has " +
+                                         std::to_string(object->record.size) +
                                          " bytes, but the limit is " + std::to_string(bytes_max));
   WholeObject whole{std::move(object->record), std::move(object->small)};
   if (object->is_small) return whole;

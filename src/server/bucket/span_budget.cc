@@ -45,7 +45,7 @@ Result<void, aws::Refusal> Budget::fits(const Amount& more) const {
   std::string over;
   if (most_.bytes > 0 && more.bytes > 0 && there.bytes + more.bytes > most_.bytes)
     over = bytes_text(most_.bytes) + ", of which " + bytes_text(there.bytes) +
-           " are used; this request requires " + bytes_text(more.bytes) + " more";
+           " is used; this request requires " + bytes_text(more.bytes) + " more";
   else if (most_.files > 0 && more.files > 0 && there.files + more.files > most_.files)
     over = std::to_string(most_.files) + " objects and parts of uploads, all of which are used";
   if (over.empty()) return {};

@@ -123,7 +123,7 @@ TEST_CASE("budget: the refusal has the figures, and a code that clients do not r
   CHECK(bytes.error().status == 403);
   CHECK(
       bytes.error().message ==
-      "The S3 quota of this job's key is 10.0 MiB, of which 9.0 MiB are used; this request "
+      "The S3 quota of this job's key is 10.0 MiB, of which 9.0 MiB is used; this request "
       "requires 2.0 MiB "
       "more. "
       "Delete objects, request a larger VolumeSizeInGB, or have the admin raise jobs.s3_budget_gib "

@@ -112,7 +112,7 @@ Result<std::vector<MetricSecond>> Series::buckets(const Json& metric, const Json
 aws::Refusal refusal(const Error& error) {
   if (error.code != Errc::unsupported) return api::internal_failure(error);
   return {"InvalidParameterCombination",
-          "The metrics have more than 20,000,000 rows in this time range. You may reduce the time "
+          "The metrics have more than 20,000,000 rows in this time range. Use a shorter time "
           "range."};
 }
 
@@ -147,7 +147,8 @@ api::Answer get_data(Series& series, const Json& input) {
     for (const MetricSecond& bucket : *found) {
       const std::optional<double> value = statistic_of(bucket, statistic);
       if (!value)
-        return aws::Refusal{"ValidationError", "muster does not support Stat " + statistic};
+        return aws::Refusal{"ValidationError",
+                            "muster does not support the statistic " + statistic};
       times.push_back(bucket.second);
       values.push_back(*value);
     }

@@ -155,8 +155,8 @@ Result<std::string> remove(const KeyFlags& flags, const ServerConfig& config) {
   if (removal == store::KeyRemoval::last)
     return fail(Errc::invalid_input,
                 flags.id +
-                    " is the last key: the server cannot be used without a key (it creates one "
-                    "when it next starts); use --force to delete it");
+                    " is the last key, and the server cannot be used without a key; use --force to "
+                    "delete this key anyway (the server creates a new one when it next starts)");
   TRY(tell_of_change(config.data));
   return std::string();
 }

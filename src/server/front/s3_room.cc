@@ -51,7 +51,7 @@ loop::Task<> sweep_uploads(loop::Loop& loop, bucket::BucketStore& buckets, store
   if (owners.empty()) co_return;
   const auto work = [&] { return abort_uploads(buckets, owners); };
   const Result<void> done = co_await loop::in_thread(loop, work);
-  if (!done) log.error("cannot abort the uploads of ended jobs: " + done.error().text);
+  if (!done) log.error("cannot abort the uploads of jobs that have ended: " + done.error().text);
 }
 
 }  // namespace muster::server
