@@ -54,7 +54,7 @@ struct Address {
       text = "/proc/self/fd/" + std::to_string(address.folder.get()) + path.substr(slash);
     }
     if (text.empty() || text.size() >= sizeof address.name.sun_path)
-      return fail(Errc::invalid_input, path + ": too long for a socket's path, or empty");
+      return fail(Errc::invalid_input, path + ": empty, or too long for the path of a socket");
     std::memcpy(address.name.sun_path, text.data(), text.size());
     return address;
   }

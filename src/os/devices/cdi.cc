@@ -124,7 +124,7 @@ Result<CdiFile> file_from(const Json& json) {
     return expected("the CDI file", "an object with cdiVersion, kind and devices");
   const std::string version = TRY(text_at(json, "cdiVersion", ""));
   if (std::find(versions.begin(), versions.end(), version) == versions.end())
-    return expected("cdiVersion", "a version from 0.3.0 to 1.1.0, as a string" + got(version));
+    return expected("cdiVersion", "a string with a version from 0.3.0 to 1.1.0" + got(version));
   CdiFile file;
   file.kind = TRY(text_at(json, "kind", ""));
   const std::size_t slash = file.kind.find('/');

@@ -95,7 +95,7 @@ TEST_CASE("cdi: an invalid file, or one that asks too much, is one line that say
       {"no JSON", "{", "not JSON at line 1, column 2"},
       {"list", "[]", "the CDI file: expected an object"},
       {"version", R"({"cdiVersion": "2.0.0"})",
-       "cdiVersion: expected a version from 0.3.0 to 1.1.0, as a string, got \"2.0.0\""},
+       "cdiVersion: expected a string with a version from 0.3.0 to 1.1.0, got \"2.0.0\""},
       {"version as a number", R"({"cdiVersion": 0.5})", "cdiVersion: expected text"},
       {"kind", R"({"cdiVersion": "0.6.0", "kind": "gpu"})", "kind: expected VENDOR/CLASS"},
       {"devices", R"({"cdiVersion": "0.6.0", "kind": "a/gpu", "devices": {}})",

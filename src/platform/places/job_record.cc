@@ -261,7 +261,7 @@ Result<FoundJob> find_again(const std::string& state, const FoundJob& job) {
     return one.description.value("CreationTime", Json());
   };
   if (created(now) != created(job))
-    return fail(Errc::not_found, job.name + " has ended, and a later job uses its name");
+    return fail(Errc::not_found, job.name + " has ended, and a later job has the same name");
   return now;
 }
 

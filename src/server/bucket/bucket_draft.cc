@@ -64,7 +64,8 @@ Result<void> copy_by_hand(int from, std::uint64_t offset, int to, std::uint64_t 
 
 /// The end of a file that holds its record, when the first read of it did not hold all.
 Result<std::string> read_end(int fd, std::uint64_t file_bytes, std::size_t bytes) {
-  if (bytes > file_bytes) return fail(Errc::protocol, "its record is larger than the file");
+  if (bytes > file_bytes)
+    return fail(Errc::protocol, "the object's record is larger than the file");
   std::string end(bytes, '\0');
   const ssize_t count = ::pread(fd, end.data(), bytes, static_cast<off_t>(file_bytes - bytes));
   if (count < 0 || static_cast<std::size_t>(count) != bytes)
