@@ -158,7 +158,7 @@ except ClientError:
         if told["TrainingJobStatus"] == "Failed":
             # No place for what the host wrote, or for the model.
             reason = told["FailureReason"]
-            assert "the machine ran out of space" in reason or "Storage" in reason, reason
+            assert "the machine's disk filled up" in reason or "Storage" in reason, reason
         assert {"it runs", "it goes"} <= set(job.log()["algo-1"])
         ballast.unlink()
         server.kill()
