@@ -188,7 +188,7 @@ TEST_CASE("deliver: a failure is one line, and the code folder stays empty") {
         "cut.tar.gz: the file ends in the middle of its gzip data");
   CHECK(text_of(delivery.run("s3://bucket/key")) == "s3://bucket/key: no such key");
   delivery.object = "no archive";
-  CHECK(text_of(delivery.run("s3://bucket/key")).starts_with("s3://bucket/key: is not a tar"));
+  CHECK(text_of(delivery.run("s3://bucket/key")).starts_with("s3://bucket/key: not a tar"));
   CHECK(packing::snapshot(delivery.scratch.path + "/tmp").empty());
   CHECK(text_of(delivery.run("/dev/null")) == "/dev/null: neither a file nor a folder");
 

@@ -67,7 +67,7 @@ TEST_CASE("node messages: a file that is wrong is refused by the name of its fie
       {"engine.port: expected", [](Json& json) { json["engine"]["port"] = 70000; }},
       {"engine.port: expected", [](Json& json) { json["engine"].erase("port"); }},
       {"folder: expected", [](Json& json) { json["folder"] = "tmp/x"; }},
-      {"folder: expected at most",
+      {"folder: expected a path of at most",
        [](Json& json) { json["folder"] = "/" + std::string(2000, 'a'); }},
       {"archive: expected", [](Json& json) { json["archive"] = "a.tar"; }},
       {"spec: expected", [](Json& json) { json.erase("spec"); }},
