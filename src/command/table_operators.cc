@@ -222,7 +222,7 @@ Page preflight() {
       .notes = {"Run the same command line on every host in the job. The documentation page "
                 "\"Several machines\" lists the checks and thresholds, and explains how a job can "
                 "run the same checks."},
-      .exits = {{"0", "the hosts can work together, possibly with warnings"},
+      .exits = {{"0", "the hosts can work together; there may be warnings"},
                 {"1",
                  "the hosts cannot work together, or some hosts did not join; the last line shows "
                  "the reason"},

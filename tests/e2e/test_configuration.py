@@ -37,7 +37,7 @@ def known(config: dict, path) -> set[str]:
     told = done.stderr.strip().partition(" (sm explain ")[0]
     said = re.search(r"(?:keys are|one of the keys|the key) (.*)$", told)
     assert done.returncode == 2 and said, done.stderr
-    return set(re.split(r", | or ", said[1]))
+    return set(re.findall(r"\w+", said[1])) - {"and", "or"}
 
 
 def documented() -> set[str]:

@@ -47,7 +47,7 @@ enum Code : unsigned char {
 Result<PlainPickle> PlainPickle::read(std::string_view bytes) {
   PlainPickle pickle(bytes);
   if (bytes.size() > bytes_max || !pickle.run())
-    return fail(Errc::invalid_input, "not a pickle that contains only plain values");
+    return fail(Errc::invalid_input, "expected a pickle with plain values only");
   return pickle;
 }
 

@@ -63,7 +63,7 @@ Result<void> add(const Edits& edits, job::HostDevices& devices) {
       devices.nodes.push_back({node.outside, node.inside});
     else if (same->outside != node.outside)
       return fail(Errc::invalid_input, same->outside + " and " + node.outside +
-                                           " would both appear as " + node.inside +
+                                           " would both be mapped to " + node.inside +
                                            " in the same host");
   }
   for (const job::DeviceMount& mount : edits.mounts)

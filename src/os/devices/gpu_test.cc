@@ -73,7 +73,7 @@ TEST_CASE("gpus: two that want different devices at one place do not go together
   const Gpu a{"a.b/gpu=0", "a.b/gpu", {.nodes = {{"/x/0", "/dev/gpu"}}}, {}};
   const Gpu b{"a.b/gpu=1", "a.b/gpu", {.nodes = {{"/x/1", "/dev/gpu"}}}, {}};
   CHECK(given({a, b}).error().text ==
-        "/x/0 and /x/1 would both appear as /dev/gpu in the same host");
+        "/x/0 and /x/1 would both be mapped to /dev/gpu in the same host");
 }
 
 TEST_CASE("gpus: the driver's libraries stand in the loader's cache") {

@@ -135,7 +135,8 @@ Result<std::vector<JobConfig::Image>> images_at(const Json& json) {
 Result<Amounts> capacity_at(const Json& json) {
   if (!json.is_object())
     return expected_key(
-        "capacity", "an object whose keys are cpus, memory_gib, gpus, hosts and instance types");
+        "capacity",
+        "an object whose keys are cpus, memory_gib, gpus, hosts or names of instance types");
   Amounts capacity;
   for (const auto& [name, value] : json.items()) {
     const double number = TRY(number_at(value, "capacity." + name));
