@@ -5,6 +5,7 @@ It needs neither Docker nor a registry of images. Most of the time goes into Deb
 
 import shutil
 import subprocess
+import tempfile
 
 import pytest
 
@@ -24,12 +25,12 @@ cmake -S . -B /tmp/build -G Ninja -DCMAKE_BUILD_TYPE=Release
 
 
 @pytest.fixture
-def storage(tmp_path):
+def storage():
     for program in ("buildah", "podman"):
         if not shutil.which(program):
             pytest.skip(f"no {program}: apt-get install {program}")
-    folder = tmp_path / "storage"
-    yield ["--storage-driver", "vfs", "--root", folder / "root", "--runroot", folder / "run"]
+    folder = tempfile.mkdtemp(prefix="mu-")  # podman wants a runroot of at most 50 characters.
+    yield ["--storage-driver", "vfs", "--root", f"{folder}/root", "--runroot", f"{folder}/run"]
     shutil.rmtree(folder)
 
 
