@@ -14,6 +14,9 @@ namespace {
 /// After a look, also the questions for samples are somebody's.
 constexpr Duration viewed_for = std::chrono::seconds(5);
 constexpr UnixMillis forgotten_after = std::chrono::seconds(30);
+/// While a host's control groups are being made, one after the other, it looks like a host of a
+/// machine that counts nothing.
+constexpr int hopeless_after = 10;
 
 /// One GPU's use since the last sample.
 struct GpuMean {
@@ -24,8 +27,8 @@ struct GpuMean {
 
 struct Host {
   std::optional<job::HostUsage> last;
-  bool is_fresh = false;   ///< Whether it answered in the present round.
-  bool is_unable = false;  ///< Now and later.
+  bool is_fresh = false;  ///< Whether it answered in the present round.
+  int unable = 0;         ///< Rounds in a row in which it could not be measured.
   std::map<int, GpuMean> gpus;
 };
 
@@ -93,7 +96,8 @@ loop::Task<> UsageWatch::ask(Part part, engine::Run& run, std::string host,
                              engine::Question question) {
   const Result<engine::Answer> answer = co_await run.ask(host, question);
   const engine::Usage* const usage = answer ? std::get_if<engine::Usage>(&*answer) : nullptr;
-  part.host().is_unable = !answer && answer.error().code == Errc::unsupported;
+  const bool is_unable = !answer && answer.error().code == Errc::unsupported;
+  part.host().unable = is_unable ? part.host().unable + 1 : 0;
   if (usage != nullptr) take(part.host(), {std::move(host), wall_time(), *usage});
 }
 
@@ -147,7 +151,7 @@ loop::Task<std::vector<job::HostUsage>> UsageWatch::sample() {
 
 bool UsageWatch::is_hopeless() const {
   return std::all_of(state_->hosts.begin(), state_->hosts.end(),
-                     [](const Host& each) { return each.is_unable; });
+                     [](const Host& each) { return each.unable >= hopeless_after; });
 }
 
 }  // namespace muster::platform

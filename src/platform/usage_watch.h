@@ -30,7 +30,7 @@ class UsageWatch {
 
   /// Asks all hosts now. GPUs are told in the mean since the last sample. One sample at a time.
   loop::Task<std::vector<job::HostUsage>> sample();
-  /// No host can ever answer.
+  /// No host can be measured, now or later: none could in the last ten rounds.
   bool is_hopeless() const;
 
  private:

@@ -108,5 +108,20 @@ TEST_CASE("usage watch: who waits for hosts does so no longer than the job") {
   });
 }
 
+TEST_CASE("usage watch: hosts that cannot be measured yet are asked again") {
+  Bench bench;
+  bench.run([&](UsageWatch& watch) -> loop::Task<> {
+    for (int i = 0; i < 9; ++i) CHECK((co_await watch.sample()).empty());
+    CHECK(!watch.is_hopeless());
+    bench.uses(1, 1);
+    CHECK((co_await watch.sample()).size() == 1);
+    bench.host("algo-1").usage.reset();
+    for (int i = 0; i < 9; ++i) static_cast<void>(co_await watch.sample());
+    CHECK(!watch.is_hopeless());
+    static_cast<void>(co_await watch.sample());
+    CHECK(watch.is_hopeless());
+  });
+}
+
 }  // namespace
 }  // namespace muster::platform
