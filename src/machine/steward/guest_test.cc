@@ -235,7 +235,7 @@ int guest_flood() {
 
 int guest_eat() {
   constexpr std::size_t page = 1u << 20;
-  for (int i = 0; i < 512; ++i) std::memset(std::malloc(page), 1, page);
+  for (int i = 0; i < 2048; ++i) std::memset(std::malloc(page), 1, page);
   return 0;
 }
 
