@@ -12,8 +12,8 @@ from slurm_cluster import Cluster
 def left_on(cluster: Cluster, node: str) -> str:
     """Processes and files of jobs that are there; "" if none."""
     processes = cluster.run(node, "pgrep", "-fa", r"sm(-[0-9a-f]+)? (node|steward|init)").stdout
-    files = [name for name in cluster.out(node, "ls", "/tmp").split() if "muster" in name]
-    return processes + "\n".join(files)
+    words = ["find", "/tmp", "-maxdepth", "2", "-path", "/tmp/*muster*", "-ls"]
+    return processes + cluster.run(node, *words).stdout.strip()
 
 
 def wait_until_clean(
