@@ -15,8 +15,8 @@ if(MUSTER_SANITIZE)
   endif()
   target_link_options(muster_flags INTERFACE -fsanitize=${MUSTER_SANITIZE})
   if(MUSTER_SANITIZE MATCHES "address")
-    # 440 MB of the checks' own data, which each process would otherwise relocate and so copy: the
-    # tests' hosts have less memory.
+    # A position-independent program relocates, and so copies, the sanitizers' 440 MB of static data
+    # in each process. The tests' hosts have less memory.
     target_link_options(muster_flags INTERFACE -no-pie)
   endif()
 endif()

@@ -67,11 +67,12 @@ inline constexpr Flag env_flag{.name = "--env",
                                .value = "NAME=VALUE",
                                .help = "set an environment variable on every host",
                                .many = true};
-inline constexpr Flag env_file_flag{.name = "--env-file",
-                                    .value = "FILE",
-                                    .help =
-                                        "read environment variables from FILE, one per line and "
-                                        "hidden from other users; --env wins"};
+inline constexpr Flag env_file_flag{
+    .name = "--env-file",
+    .value = "FILE",
+    .help =
+        "read environment variables from FILE, one per line, hidden from others; --env overrides "
+        "them"};
 
 /// Help for the flag --metric of all commands that begin a job.
 inline constexpr std::string_view metric_help =

@@ -14,8 +14,8 @@ namespace {
 /// After a look, also the questions for samples are somebody's.
 constexpr Duration viewed_for = std::chrono::seconds(5);
 constexpr UnixMillis forgotten_after = std::chrono::seconds(30);
-/// While a host's control groups are being made, one after the other, it looks like a host of a
-/// machine that counts nothing.
+/// In rounds: a host whose control groups are still being made looks like one of a machine whose
+/// kernel counts nothing.
 constexpr int hopeless_after = 10;
 
 /// One GPU's use since the last sample.

@@ -1,5 +1,6 @@
 #include "cli/fit/value_files.h"
 
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -7,6 +8,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "cli/fit/places.h"
+#include "command/given.h"
 
 namespace muster::cli {
 namespace {
@@ -20,13 +22,9 @@ Result<std::string> read_value_file(const char* flag, const std::string& path) {
   return text;
 }
 
-std::string name_of(const std::string& line) {
-  return line.substr(0, line.find('='));
-}
-
-std::set<std::string> names_of(const std::vector<std::string>& lines) {
-  std::set<std::string> names;
-  for (const std::string& line : lines) names.insert(name_of(line));
+std::set<std::string, std::less<>> names_of(const std::vector<std::string>& lines) {
+  std::set<std::string, std::less<>> names;
+  for (const std::string& line : lines) names.emplace(command::name_in(line));
   return names;
 }
 
@@ -58,23 +56,23 @@ Result<void> add_value_files(const ValueFiles& files, std::vector<std::string>& 
                              std::vector<std::string>& hyperparameters,
                              const std::vector<std::string>& texts) {
   if (!files.environment.empty()) {
-    const std::set<std::string> given = names_of(environment);
+    const auto given = names_of(environment);
     for (std::string& line :
          env_file_lines(TRY(read_value_file("--env-file", files.environment)))) {
       // Without the line, which may be a secret.
       if (line.find('=') == std::string::npos || line.starts_with('='))
         return fail(Errc::invalid_input, "--env-file: expected NAME=VALUE on each line");
-      if (!given.contains(name_of(line))) environment.push_back(std::move(line));
+      if (!given.contains(command::name_in(line))) environment.push_back(std::move(line));
     }
   }
   if (files.hyperparameters.empty()) return {};
   const std::string text = TRY(read_value_file("--hyperparameters", files.hyperparameters));
   Result<std::vector<std::string>> lines = hyperparameters_in(text);
   if (!lines) return lines.error().in("--hyperparameters");
-  std::set<std::string> given = names_of(hyperparameters);
+  auto given = names_of(hyperparameters);
   given.merge(names_of(texts));
   for (std::string& line : *lines)
-    if (!given.contains(name_of(line))) hyperparameters.push_back(std::move(line));
+    if (!given.contains(command::name_in(line))) hyperparameters.push_back(std::move(line));
   return {};
 }
 

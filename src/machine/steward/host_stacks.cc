@@ -95,20 +95,20 @@ loop::Task<Result<job::HostStacks>> stacks_below(loop::Loop& loop, pid_t init, j
   Result<container::Process> sampler = container::Process::open(*pid);
   if (!sampler) co_return sampler.error();
   const TimePoint deadline = Clock::now() + sampling_max;
-  Said told, complained;
+  Said answer, complained;
   loop::Tasks readers(loop);
-  readers.start(
-      read_bounded(loop, out->read, job::host_stacks_bytes_max, deadline, told.text, told.whole));
+  readers.start(read_bounded(loop, out->read, job::host_stacks_bytes_max, deadline, answer.text,
+                             answer.whole));
   readers.start(read_bounded(loop, err->read, complaint_bytes_max, deadline, complained.text,
                              complained.whole));
   co_await readers.join();
-  if (!told.whole) sampler->signal(SIGKILL);
+  if (!answer.whole) sampler->signal(SIGKILL);
   const job::Outcome outcome = co_await sampler->ended(loop);
-  if (!told.whole)
-    co_return fail(Errc::timeout, "timed out while reading the stacks of the host's processes");
+  if (!answer.whole)
+    co_return fail(Errc::timeout, "could not read the stacks of all of the host's processes");
   if (!outcome.success())
     co_return fail(Errc::system, "sm sampler: " + to_utf8(trim(complained.text)));
-  co_return job::host_stacks_from(told.text);
+  co_return job::host_stacks_from(answer.text);
 }
 
 }  // namespace muster::steward

@@ -241,12 +241,7 @@ class Step {
   bool limited_ = false;
 };
 
-/// With the address sanitizer, each process needs some 150 MiB for itself.
-#if defined(__SANITIZE_ADDRESS__)
-constexpr int step_mib = 1000;
-#else
-constexpr int step_mib = 384;
-#endif
+constexpr int step_mib = 320 * memory_scale;
 const std::string step_limit = std::to_string(step_mib << 20);
 const Names step_overrun{"reached its memory limit (" + std::to_string(step_mib) + " MiB)"};
 

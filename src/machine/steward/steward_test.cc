@@ -95,11 +95,7 @@ TEST_CASE("steward: a host that fills its disk is said to have, and its results 
 
 TEST_CASE("steward: file systems in memory that a failed host filled are named") {
   SKIP_UNLESS_HOSTS_RUN();
-#if defined(__SANITIZE_ADDRESS__)
-  constexpr int memory_mib = 1536;  // The host's programs need some 150 each.
-#else
-  constexpr int memory_mib = 512;
-#endif
+  constexpr int memory_mib = 512 * memory_scale;
   for (const char* place : {"/dev/shm", "/tmp"}) {
     CAPTURE(place);
     TestJob job(1);

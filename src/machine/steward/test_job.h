@@ -37,6 +37,12 @@ namespace fs = std::filesystem;
 
 inline constexpr std::chrono::seconds guard{60};
 inline constexpr std::int64_t first_id = 1'879'048'192;
+/// Factor for hosts' memory limits: a sanitizer takes some 150 MiB in each program of a host.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr int memory_scale = 3;
+#else
+inline constexpr int memory_scale = 1;
+#endif
 
 inline Env test_env() {
   return {{"PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"},

@@ -12,13 +12,13 @@ constexpr Duration pause_between = std::chrono::seconds(1);
 loop::Task<> until_stored(loop::Loop& loop, const Reserve& reserve, const Log& log, std::string job,
                           std::function<Result<void>()> work) {
   loop::Timer pause(loop);
-  bool told = false;
+  bool is_logged = false;
   while (true) {
     const Result<void> done = work();
     if (done) co_return;
-    if (!told)
+    if (!is_logged)
       log.error(job + ": the job's final state cannot be stored yet: " + done.error().text);
-    told = true;
+    is_logged = true;
     if (!reserve.give()) co_await pause.after(pause_between);
   }
 }
