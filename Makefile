@@ -10,7 +10,7 @@ SM := build/release/sm
 JOBS ?= $(shell nproc)
 # End-to-end tests mostly wait; WORKERS=0 runs them in one process, where a debugger works.
 WORKERS ?= $(shell expr 2 \* $(JOBS))
-PYTEST = $(PYTHON) -m pytest -q -rs --durations=30 -n $(WORKERS) --dist loadfile
+PYTEST = $(PYTHON) -m pytest -q -rfEs --durations=30 -n $(WORKERS) --dist loadfile
 # RERUN=1: only the tests that failed the last time.
 ifdef RERUN
 PYTEST += --last-failed --last-failed-no-failures none

@@ -15,7 +15,7 @@ PYTEST = re.compile(r"(?:=+ )?(\d+ [a-z ]+(?:, \d+ [a-z ]+)*) in [\d.]+s(?: \([^
 NODE = re.compile(r"(?:#|ℹ) (tests|pass|fail|cancelled|skipped|todo) (\d+)$")
 CTEST_BEGIN = re.compile(r"Test project /")
 # The lines that name a failed case; doctest names a case first and its failures behind it.
-FAILED_PYTEST = re.compile(r"(?:FAILED|ERROR) (\S+?\.py(?:::.*?)?)(?: - .*)?$")
+FAILED_PYTEST = re.compile(r"(?:FAILED|ERROR) (\S+?\.py(?:::.*| - .*)?)$")
 FAILED_UNITTEST = re.compile(r"(?:FAIL|ERROR): (\w+ \([\w.]+\).*)$")
 FAILED_NODE = re.compile(r"✖ (?!failing tests:)(.+?)(?: \([\d.]+ms\))?$")
 DOCTEST_CASE = re.compile(r"TEST CASE:  (.*)$")
@@ -93,7 +93,7 @@ def count(lines: Iterable[str]) -> Counts | None:
 
 
 def failed_cases(lines: Iterable[str]) -> list[str]:
-    """The names of the cases that failed, each once, as its test program prints them."""
+    """The cases that failed, each once, named as its test program does; pytest adds the reason."""
     names: dict[str, None] = {}
     case = None  # The doctest case that the lines are about.
     for line in lines:

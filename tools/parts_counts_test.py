@@ -77,10 +77,10 @@ class Failures(unittest.TestCase):
             "ERROR tests/e2e/test_d.py - ImportError\n"
             "ERROR tests/e2e/test_a.py::test_e - a fixture\n"
             "ERROR: a line of a program\n",
-            "tests/e2e/test_a.py::test_b[mpich-a b]",
+            "tests/e2e/test_a.py::test_b[mpich-a b] - AssertionError: no - x",
             "tests/e2e/test_a.py::test_c",
-            "tests/e2e/test_d.py",
-            "tests/e2e/test_a.py::test_e",
+            "tests/e2e/test_d.py - ImportError",
+            "tests/e2e/test_a.py::test_e - a fixture",
         )
 
     def test_doctest_names_a_case_once_and_not_for_its_messages(self):

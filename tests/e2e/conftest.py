@@ -52,6 +52,9 @@ def pytest_xdist_setupnodes(config, specs):
     """Each worker has a sandbox, so that what its test leaves behind can be seen."""
     for spec in specs:
         spec.python = f"{SANDBOX} {sys.executable}"
+    # A log is no terminal of 80 columns: the list of failed tests has room for the reasons.
+    writer = config.get_terminal_writer()
+    writer.fullwidth = max(writer.fullwidth, 160)
 
 
 def pytest_sessionstart(session):

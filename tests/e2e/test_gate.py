@@ -1,0 +1,28 @@
+"""What a failed part of `make test` prints at its end must name the failed cases."""
+
+import re
+import subprocess
+import sys
+
+from lab import REPOSITORY
+
+
+def test_a_failed_case_is_named_with_its_reason(tmp_path):
+    makefile = (REPOSITORY / "Makefile").read_text()
+    options = re.search(r"^PYTEST = \$\(PYTHON\) -m pytest (.*)$", makefile, re.M)[1].split()
+    file = tmp_path / "test_with_a_failed_case.py"
+    file.write_text("def test_that_fails():\n    assert 'a ' * 30 == 'b'\n")
+    options[options.index("$(WORKERS)")] = "0"
+    ran = subprocess.run(
+        [sys.executable, "-m", "pytest", *options, "-p", "no:cacheprovider", file],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    sys.path.insert(0, str(REPOSITORY / "tools"))
+    import parts_counts
+
+    named = parts_counts.failed_cases(ran.stdout.splitlines())
+    assert [name.split(" - ")[0] for name in named] == [f"{file.name}::test_that_fails"], ran
+    assert "assert" in named[0], ran
