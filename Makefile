@@ -219,9 +219,10 @@ coverage: packages-demo build/coverage/build.ninja build/sigv4-vectors/.done  ##
 
 # SHARD=1/3: the first third of the files.
 .PHONY: lint
-lint: packages-demo packages-lint build/dev/build.ninja  ### clang-tidy on every file; WHAT=--touched: on what the last 30 commits touched
-	cmake --build build/dev --target web_table.inc
-	python3 tools/clang_tidy.py build/dev $(if $(SHARD),--shard $(SHARD)) $(WHAT)
+lint: LINTED = build/$(if $(WHAT),dev,release)
+lint: packages-demo packages-lint build/dev/build.ninja build/release/build.ninja  ### clang-tidy on every file; WHAT=--touched: on what the last 30 commits touched
+	cmake --build $(LINTED) --target web_table.inc
+	python3 tools/clang_tidy.py $(LINTED) $(if $(SHARD),--shard $(SHARD)) $(WHAT)
 
 ACTIONLINT_VERSION := 1.7.3
 ACTIONLINT := build/actionlint-$(ACTIONLINT_VERSION)/actionlint

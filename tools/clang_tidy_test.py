@@ -1,4 +1,4 @@
-"""The files that tools/clang_tidy.py chooses, in whole and shallow clones."""
+"""tools/clang_tidy.py: the files it chooses, in whole and shallow clones, and those it knows."""
 
 import pathlib
 import subprocess
@@ -16,6 +16,43 @@ class Chosen(unittest.TestCase):
         names = ["/r/b.h", "/r/a.cc", "/r/b.cc", "/r/only.h", "/r/README.md"]
         compiled = ["/r/a.cc", "/r/b.cc", "/r/c.cc"]
         self.assertEqual(clang_tidy.chosen(names, compiled), ["/r/b.cc", "/r/a.cc"])
+
+
+class Key(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = pathlib.Path(folder.name)
+        self.write(self.root)
+
+    def write(self, root: pathlib.Path) -> None:
+        root.mkdir(exist_ok=True)
+        (root / "a.cc").write_text(f'#include "{root}/b.h"\n')
+        (root / "b.h").write_text("int b();\n")
+
+    def key(self, root: pathlib.Path, words: str = "-Wall", common: str = "rules") -> str | None:
+        clang_tidy.digest_of.cache_clear()
+        command = f"g++ {words} -o a.o -c {root}/a.cc"
+        entry = {"directory": str(root), "command": command, "file": f"{root}/a.cc"}
+        return clang_tidy.key_of(entry, str(root), common)
+
+    def test_a_change_of_what_is_included_or_how_it_is_compiled_or_checked_counts(self):
+        before = self.key(self.root)
+        self.assertEqual(self.key(self.root), before)
+        self.assertNotEqual(self.key(self.root, words="-Wextra"), before)
+        self.assertNotEqual(self.key(self.root, common="other rules"), before)
+        (self.root / "b.h").write_text("int b(int);\n")
+        self.assertNotEqual(self.key(self.root), before)
+        self.assertFalse((self.root / "a.o").exists())
+
+    def test_another_clone_has_the_same_key(self):
+        other = self.root / "clone"
+        self.write(other)
+        self.assertEqual(self.key(other), self.key(self.root))
+
+    def test_a_file_that_does_not_compile_has_none(self):
+        (self.root / "b.h").unlink()
+        self.assertIsNone(self.key(self.root))
 
 
 class Touched(unittest.TestCase):

@@ -92,7 +92,7 @@ Result<std::string, aws::Refusal> Stacks::use_of(const std::set<std::string>& id
   for (const Kept& each : kept_)
     if (!each.row.deleted && each.row.arn != arn)
       for (const std::string& id : ids)
-        if (each.row.networks.find('"' + id + '"') != each.row.networks.npos)
+        if (each.row.networks.find('"' + id + '"') != std::string::npos)
           return "stack " + each.row.name + " is in its " + id;
   return std::string();
 }
