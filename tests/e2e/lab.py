@@ -166,9 +166,15 @@ class Host:
         return pathlib.Path(f"/proc/{self.pid}/root{inside}")
 
     def processes(self) -> dict[int, list[str]]:
-        """Living processes but the first, by the machine's pid, with their command lines."""
-        space = os.readlink(f"/proc/{self.pid}/ns/pid")
+        """Living processes but the first, by the machine's pid, with their command lines.
+
+        None once the first has ended: the kernel ends all others before it.
+        """
         found = {}
+        try:
+            space = os.readlink(f"/proc/{self.pid}/ns/pid")
+        except FileNotFoundError:
+            return found
         for entry in os.listdir("/proc"):
             if not entry.isdigit() or int(entry) == self.pid:
                 continue
