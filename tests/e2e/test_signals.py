@@ -6,6 +6,8 @@ import time
 
 import pytest
 
+from lab import SM
+from process import Process
 from training import GUARD_SECONDS
 
 REACH_GUARD_SECONDS = 5.0  # The figure is 1 s.
@@ -104,3 +106,20 @@ def test_a_rank_that_ends_early_does_not_cut_the_others_grace(training):
     assert 0 not in job.wait().values()
     done = {path.name for host in job.hosts for path in (host.base / "output/data").glob("*-done")}
     assert done == {"stopped-0-done", "stopped-1-done"}, f"{done}\n{job.story()}"
+
+
+def test_a_node_that_slurm_takes_away_while_it_removes_its_files_removes_them_all(tmp_path):
+    place = tmp_path / "muster-0123456789abcdef"
+    place.mkdir(mode=0o700)
+    (place / "job").write_text("no job")
+    (place / "job").chmod(0o600)
+    for number in range(30_000):
+        (place / f"file-{number}").touch()
+    node = Process([SM, "node", "--job", place / "job"])
+    try:
+        node.wait_for_output(b"not JSON", 30)  # Its complaint about the job, after which it removes.
+        os.kill(node.pid, signal.SIGTERM)
+        assert node.wait(30) == 1, node.text
+        assert not place.exists(), node.text
+    finally:
+        node.end()

@@ -90,7 +90,28 @@ void end_with_parent() {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
 }
 
-Result<void> run(const NodeArgs& given, const Env& env, const Log& log) {
+/// Catches the scheduler's signals for as long as this process has files to remove, also where no
+/// NodeDaemon heeds them.
+class Taken {
+ public:
+  Taken() { tasks_.start(wait()); }
+  /// Whether the scheduler has taken the node from this job.
+  bool poll() {
+    loop_.restart();
+    loop_.poll();
+    return taken_;
+  }
+
+ private:
+  loop::Task<> wait() { taken_ = (co_await signals_.next()).has_value(); }
+
+  loop::Loop loop_;
+  loop::Signals signals_{loop_, {SIGTERM, SIGINT, SIGHUP}};
+  bool taken_ = false;
+  loop::Tasks tasks_{loop_};
+};
+
+Result<void> run(const NodeArgs& given, const Env& env, Taken& taken, const Log& log) {
   job::NodeJob job = TRY(take_job(given.job_file));
   const std::string program = given.steward.empty() ? TRY(own_program()) : given.steward;
   NodeDaemon::Options options{program, without_schedulers(env), TRY(own_host(env, job)),
@@ -100,11 +121,8 @@ Result<void> run(const NodeArgs& given, const Env& env, const Log& log) {
     if (!own) options.no_root = own.error().text;
     end_with_parent();
   }
-  // Between two attempts, and while the last file is removed, the scheduler's signals are ignored.
-  loop::Loop between;
-  const loop::Signals heeded(between, {SIGTERM, SIGINT, SIGHUP});
   std::optional<NodeFolder> folder;
-  while (true) {  // Once for each attempt in which this node takes part.
+  while (!taken.poll()) {  // Once for each attempt in which this node takes part.
     const Log own(STDERR_FILENO, "sm node[" + options.host + "]", log.level());
     loop::Loop loop;
     NodeDaemon daemon(loop, job, options, own, std::exchange(folder, std::nullopt));
@@ -131,7 +149,8 @@ int node_main(const Args& args, const Env& env) {
   const std::variant<NodeArgs, command::Stop> line = node_args(args);
   if (const command::Stop* stop = std::get_if<command::Stop>(&line)) return tell(*stop, log);
   const NodeArgs& given = std::get<NodeArgs>(line);
-  const Result<void> ran = run(given, env, log);
+  Taken taken;
+  const Result<void> ran = run(given, env, taken, log);
   if (!ran) log.error(ran.error().text);
   const Result<void> removed = remove_place_of(given.job_file);
   if (!removed) log.error(removed.error().text);

@@ -25,6 +25,10 @@ void Loop::run() {
   context_->run();
 }
 
+void Loop::poll() {
+  context_->poll();
+}
+
 void Loop::stop() {
   context_->stop();
 }

@@ -31,6 +31,9 @@ class Loop {
   Task<void> turn();
   /// Runs until stop(), or until nothing waits any more and all tasks have ended.
   void run();
+  /// Runs what is ready now, such as a wait for a signal that has come. Call restart() first if a
+  /// run() or poll() has returned.
+  void poll();
   /// From any thread; run() returns at once until restart().
   void stop();
   void restart();
