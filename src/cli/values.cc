@@ -84,8 +84,7 @@ Result<std::chrono::milliseconds> time_span(const char* flag, const std::string&
   const std::optional<Decimal> number = decimal(text);
   if (number && number->unit.empty() && number->value <= 1e9)
     span = std::chrono::milliseconds(std::llround(number->value * 1000));
-  if (span && *span >= range.least && *span <= range.most &&
-      *span % range.step == range.step.zero())
+  if (span && *span >= range.least && *span <= range.most && (*span % range.step).count() == 0)
     return *span;
   const auto seconds = [](std::chrono::milliseconds bound) {
     return std::to_string(std::chrono::duration_cast<std::chrono::seconds>(bound).count());

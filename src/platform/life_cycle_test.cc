@@ -393,7 +393,8 @@ TEST_CASE("life cycle: a GPU that broke takes the job of the host that failed by
                      {"algo-2", job::Card::memory_error, JobEnd::Taken::card_memory},
                      {"algo-2", job::Card::broken, JobEnd::Taken::card_broken}};
   for (const auto& [fails, card, want] : cases) {
-    CAPTURE(fails);
+    const std::string host = fails;
+    CAPTURE(host);
     Story job(2);
     job.all(Phase::training);
     job.word("algo-1", {.outcome = Outcome::exited(1),

@@ -42,7 +42,7 @@ struct Fetch {
         bucket(std::move(of)),
         items(std::move(all)),
         folder(std::move(into)),
-        options(std::move(given)) {}
+        options(given) {}
 
   bool stopped() const { return failed || (options.stop != nullptr && options.stop->wanted); }
   std::string path_of(std::size_t item) const { return folder + "/" + items[item].path; }
@@ -254,8 +254,7 @@ loop::Task<> work(Fetch& fetch) {
 loop::Task<Result<Fetched>> fetch_folder(std::shared_ptr<S3State> state, std::string bucket,
                                          std::vector<FetchItem> items, std::string folder,
                                          FetchOptions options) {
-  Fetch fetch(std::move(state), std::move(bucket), std::move(items), std::move(folder),
-              std::move(options));
+  Fetch fetch(std::move(state), std::move(bucket), std::move(items), std::move(folder), options);
   const auto useful = static_cast<std::uint64_t>(fetch.options.connections);
   std::uint64_t pieces = 0;
   for (const FetchItem& item : fetch.items)

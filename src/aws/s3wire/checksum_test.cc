@@ -53,7 +53,7 @@ TEST_CASE("checksum: CRCs of two runs make that of both") {
   std::string bytes;
   for (int i = 0; i < 3000; ++i) bytes += static_cast<char>(i * 7 + i / 256);
   for (const Checksum kind : {Checksum::crc32, Checksum::crc32c, Checksum::crc64nvme})
-    for (const std::size_t cut : {0, 1, 7, 8, 1000, 2999, 3000}) {
+    for (const std::size_t cut : {0u, 1u, 7u, 8u, 1000u, 2999u, 3000u}) {
       CAPTURE(cut);
       const std::string_view all = bytes;
       CHECK(combined(kind, digest_of(kind, all.substr(0, cut)), digest_of(kind, all.substr(cut)),

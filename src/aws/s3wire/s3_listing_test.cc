@@ -145,7 +145,7 @@ TEST_CASE("s3_listing: page by page is all of it, whatever the size of a page") 
   for (const char* delimiter : {"", "/"}) {
     MemoryCursor whole(all);
     const Listing want = list(whole, query_of("", delimiter, ""));
-    for (const std::uint64_t max : {1, 2, 3, 7, 39}) {
+    for (const std::uint64_t max : {1u, 2u, 3u, 7u, 39u}) {
       CAPTURE(max);
       Keys keys;
       Keys common;

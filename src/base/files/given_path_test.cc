@@ -118,8 +118,9 @@ TEST_CASE("given path: links of root and of the caller are followed") {
                                                         {"twice", "/real/inner"},
                                                         {"real/up/inner", "/real/inner"},
                                                         {"twice/../inner", "/real/inner"}}) {
-    CAPTURE(given);
-    const Result<GivenPath> found = walk_given(place.path + "/" + given);
+    const std::string path = place.path + "/" + given;
+    CAPTURE(path);
+    const Result<GivenPath> found = walk_given(path);
     REQUIRE(found);
     CHECK(found->whole() == place.path + held);
   }

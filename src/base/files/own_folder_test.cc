@@ -15,7 +15,7 @@ struct Place {
   Place() : path(*make_private_folder("/tmp", "muster-own-")) {}
   ~Place() { CHECK(remove_tree(path)); }
   std::string folder(const std::string& name, mode_t mode) const {
-    const std::string made = path + "/" + name;
+    std::string made = path + "/" + name;
     REQUIRE(make_folders(made));
     REQUIRE(::chmod(made.c_str(), mode) == 0);
     return made;

@@ -17,7 +17,7 @@ constexpr std::size_t file_bytes_max = 4u << 20;
 
 Result<std::string> read_value_file(const char* flag, const std::string& path) {
   const std::string cwd = TRY(current_folder());
-  const Result<std::string> text = read_given(absolute(path, cwd), file_bytes_max);
+  Result<std::string> text = read_given(absolute(path, cwd), file_bytes_max);
   if (!text) return fail(Errc::invalid_input, text.error().text).in(flag);
   return text;
 }

@@ -61,7 +61,7 @@ std::string newer_file(const std::string& folder, UnixMillis time,
   for (const fs::recursive_directory_iterator end; !error && at != end && ++count < files_max;
        at.increment(error)) {
     struct stat status {};
-    const std::string path = at->path();
+    std::string path = at->path();
     if (::lstat(path.c_str(), &status) != 0) continue;
     const std::string name = at->path().filename();
     if (S_ISDIR(status.st_mode)) {

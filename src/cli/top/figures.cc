@@ -48,7 +48,7 @@ std::string unit_text(int value, const char* unit) {
 }
 
 std::string memory_text(const job::GpuUse& gpu) {
-  const std::string used = bytes_text(static_cast<double>(gpu.memory_bytes));
+  std::string used = bytes_text(static_cast<double>(gpu.memory_bytes));
   if (gpu.state.memory_total_bytes < 0) return used;
   return used + " / " + bytes_text(static_cast<double>(gpu.state.memory_total_bytes));
 }

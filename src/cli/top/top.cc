@@ -188,8 +188,8 @@ loop::Task<> View::keep_looking() {
   while (true) {
     Result<std::vector<JobFigures>> jobs = co_await look_();
     trouble_ = jobs ? std::nullopt : std::optional(jobs.error());
-    if (jobs) figures_.take(*std::move(jobs));
     has_figures_ = has_figures_ || jobs.has_value();
+    if (jobs) figures_.take(*std::move(jobs));
     tell();
     co_await timer.after(refresh);
   }

@@ -318,7 +318,7 @@ void CallLead::member_daemon_ended(const std::string& host, const Frame& frame) 
 std::shared_ptr<CallLead::Daemon> CallLead::release_daemon(int id, const job::Outcome& outcome) {
   const auto found = daemons_.find(id);
   if (found == daemons_.end()) return nullptr;
-  const std::shared_ptr<Daemon> daemon = std::move(found->second);
+  std::shared_ptr<Daemon> daemon = std::move(found->second);
   daemons_.erase(found);
   tasks_.start(let_go(daemon, job::exit_code(outcome), outcome.text));
   return daemon;

@@ -71,7 +71,7 @@ std::string interface_among(const NamedHosts& named, const AddressesOf& addresse
   std::vector<std::vector<std::string>> others;
   for (const std::string& host : named.hosts)
     if (host != named.own) others.push_back(addresses(host));
-  if (const std::string common = common_interface(all, others); !common.empty()) return common;
+  if (std::string common = common_interface(all, others); !common.empty()) return common;
   const auto with = [&all](const std::optional<std::string>& address) {
     const auto found = std::find_if(all.begin(), all.end(), [&](const InterfaceAddress& each) {
       return address && each.address == *address;

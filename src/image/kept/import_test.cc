@@ -211,14 +211,15 @@ TEST_CASE("image import: an archive that docker save did not write") {
        "contains a sparse file, which docker save does not write"},
   };
   for (const auto& [bytes, want] : cases) {
-    CAPTURE(want);
+    const std::string wanted = want;
+    CAPTURE(wanted);
     const Scratch scratch;
     put_file(scratch.path + "/box.tar", bytes);
     const Result<Imported> imported =
         import_from(scratch, "docker-archive:" + scratch.path + "/box.tar");
     REQUIRE(!imported);
     CAPTURE(imported.error().text);
-    CHECK(imported.error().text.find(want) != std::string::npos);
+    CHECK(imported.error().text.find(wanted) != std::string::npos);
     CHECK(std::filesystem::is_empty(scratch.path + "/images/layers"));
   }
   const Scratch scratch;

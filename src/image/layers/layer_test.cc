@@ -428,11 +428,12 @@ TEST_CASE("image layer: damaged, cut short, another tar: an error in one line") 
   };
   for (const auto& [packed, want] : cases) {
     Layers layers;
-    CAPTURE(want);
+    const std::string wanted = want;
+    CAPTURE(wanted);
     const Result<LayerReport> report = layers.add_packed(packed, bytes);
     REQUIRE(!report);
     CHECK(report.error().code == Errc::protocol);
-    CHECK(report.error().text.find(want) != std::string::npos);
+    CHECK(report.error().text.find(wanted) != std::string::npos);
     CHECK(report.error().text.find('\n') == std::string::npos);
   }
 }

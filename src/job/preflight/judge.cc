@@ -295,8 +295,9 @@ class Judge {
 
   static bool has_only_v6(const HostFacts& host) {
     return !host.addresses.empty() &&
-           std::none_of(host.addresses.begin(), host.addresses.end(),
-                        [](const std::string& each) { return each.find('.') != each.npos; });
+           std::none_of(host.addresses.begin(), host.addresses.end(), [](const std::string& each) {
+             return each.find('.') != std::string::npos;
+           });
   }
 
   static std::string subnet(const std::string& address) {

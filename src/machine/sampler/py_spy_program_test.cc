@@ -17,7 +17,7 @@ struct Home {
   Home() : path(*make_private_folder("/tmp", "muster-spy-")) {}
   ~Home() { CHECK(remove_tree(path)); }
   std::string program(const std::string& name, mode_t mode) const {
-    const std::string made = path + "/" + name;
+    std::string made = path + "/" + name;
     REQUIRE(write_file(made, "#!/bin/sh\n", 0755));
     REQUIRE(::chmod(made.c_str(), mode) == 0);
     return made;

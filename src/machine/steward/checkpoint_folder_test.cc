@@ -168,7 +168,7 @@ TEST_CASE(
   loop::Loop loop;
   const std::unique_ptr<CheckpointPlace> place = checkpoints_in_folder(loop, folder, {});
   Result<void> done;
-  loop::run_task(loop, bench.store_one(*place, bench.host + "/file", "file", bench.current, done));
+  loop::run_task(loop, Bench::store_one(*place, bench.host + "/file", "file", bench.current, done));
   CHECK(done);
   CHECK(*names_in(bench.path + "/precious") == Names{"secret"});
   CHECK(*names_in(bench.path + "/away") == Names{"earlier", "file"});

@@ -12,7 +12,7 @@ namespace {
 
 /// <folder>/<name>/bin with a py-spy.
 std::string environment(const std::string& folder, const std::string& name) {
-  const std::string bin = folder + "/" + name + "/bin";
+  std::string bin = folder + "/" + name + "/bin";
   REQUIRE(make_folders(bin));
   REQUIRE(write_file(bin + "/py-spy", "#!/bin/sh\n", 0755));
   return bin;

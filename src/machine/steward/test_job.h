@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <optional>
@@ -95,10 +96,10 @@ class TestJob {
  public:
   /// `name`: of the job's folder, below that of all jobs; empty: the job's.
   explicit TestJob(int hosts, const std::string& name = "") {
-    const std::string bytes = random_bytes(5);
+    const std::string digits = hex(random_bytes(4));
     state_ = *make_private_folder("/tmp", "muster-st-");
     submitter_ = *make_private_folder("/tmp", "muster-sub-");
-    spec_.name = "t-" + hex(bytes.substr(0, 4));
+    spec_.name = "t-" + digits;
     spec_.grace = std::chrono::seconds(20);
     spec_.path = test_env()["PATH"];
     spec_.read_only_binds = {submitter_ + "/bound"};
@@ -107,8 +108,10 @@ class TestJob {
     REQUIRE(write_file(submitter_ + "/data/file", "input"));
     REQUIRE(write_file(submitter_ + "/code/script.py", "code"));
     REQUIRE(write_file(submitter_ + "/bound/file", "bound"));
-    bridge_ = "mu" + hex(bytes.substr(0, 4));
-    subnet_ = "10.233." + std::to_string(static_cast<unsigned char>(bytes[4])) + ".";
+    bridge_ = "mu" + digits;
+    // Jobs of one test meet in its network, where two of one subnet would not both have a gateway.
+    static std::uint8_t next_subnet = 0;
+    subnet_ = "10.233." + std::to_string(next_subnet++) + ".";
     folder_ = state_ + "/jobs/" + (name.empty() ? spec_.name : name);
     REQUIRE(make_folders(folder_, 0700));
     REQUIRE(write_file(folder_ + "/key", "secret", 0600));

@@ -114,7 +114,7 @@ std::optional<Xid> xid_in(std::string_view record) {
   if (!text.starts_with(start)) return std::nullopt;
   text.remove_prefix(start.size());
   const std::size_t end = text.find("): ");
-  if (end == std::string_view::npos || end > bus_bytes_max) return std::nullopt;
+  if (end > bus_bytes_max) return std::nullopt;
   Xid xid;
   xid.bus = bus_name(text.substr(0, end));
   text.remove_prefix(end + 3);

@@ -167,7 +167,7 @@ Result<bool> BucketUploads::put_part(const std::string& id, int number, Draft dr
   }();
   if (!folder) return false;
   const std::string file = part_file(id, number);
-  const Result<bool> put = bucket_.upload_index().put_part(id, number, record.size, by, [&] {
+  Result<bool> put = bucket_.upload_index().put_part(id, number, record.size, by, [&] {
     return draft.put_at(folder->get(), file.substr(id.size() + 1));
   });
   if (!put && put.error().code == Errc::not_found) return false;

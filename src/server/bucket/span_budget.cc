@@ -101,7 +101,7 @@ Result<void, aws::Refusal> Hold::grow(std::uint64_t bytes) {
   bytes_ += bytes;
   const Amount after = budget_->share_of(*this);
   const Amount more{after.bytes - before.bytes, after.files - before.files};
-  const Result<void, aws::Refusal> fits = budget_->fits(more);
+  Result<void, aws::Refusal> fits = budget_->fits(more);
   if (fits) {
     budget_->held_.bytes += more.bytes;
     budget_->held_.files += more.files;

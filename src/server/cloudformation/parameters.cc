@@ -113,7 +113,7 @@ Checked check_entry(const std::string& name, const Json& entry) {
       " Type Default AllowedValues AllowedPattern MinLength MaxLength MinValue MaxValue "
       "ConstraintDescription Description NoEcho ";
   for (const auto& [word, each] : entry.items())
-    if (known.find(" " + word + " ") == known.npos)
+    if (known.find(" " + word + " ") == std::string_view::npos)
       return invalid("Invalid template parameter property '" + word + "'");
   const std::optional<std::string> type = text_at(entry, "Type");
   if (!type)

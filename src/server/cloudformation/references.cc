@@ -92,8 +92,9 @@ std::vector<SubPiece> sub_pieces(std::string_view text) {
   std::vector<SubPiece> pieces;
   while (!text.empty()) {
     const std::size_t start = text.find("${");
-    const std::size_t end = start == text.npos ? text.npos : text.find('}', start);
-    if (end == text.npos) {
+    const std::size_t end =
+        start == std::string_view::npos ? std::string_view::npos : text.find('}', start);
+    if (end == std::string_view::npos) {
       pieces.push_back({std::string(text)});
       break;
     }

@@ -111,7 +111,8 @@ Result<std::vector<vpc::Rule>, aws::Refusal> rules_from(const std::string& resou
 /// "Vpc" for each id in a text that contains "vpc-0a…".
 std::string with_names(std::string text, const std::map<std::string, std::string>& names) {
   for (const auto& [id, name] : names)
-    for (std::size_t at = text.find(id); at != text.npos; at = text.find(id, at + name.size()))
+    for (std::size_t at = text.find(id); at != std::string::npos;
+         at = text.find(id, at + name.size()))
       text.replace(at, id.size(), name);
   return text;
 }

@@ -38,7 +38,7 @@ Result<Json> short_form(std::string_view tag, Json value) {
 
 Result<Json, aws::Refusal> parsed(std::string_view text) {
   const std::size_t start = text.find_first_not_of(" \t\r\n");
-  if (start == text.npos) return bad_format("unsupported structure.");
+  if (start == std::string_view::npos) return bad_format("unsupported structure.");
   if (text[start] != '{') {
     Result<Json> json = parse_yaml(text, {.tagged = short_form, .is_text_kept = true});
     if (json) return *std::move(json);
@@ -50,8 +50,8 @@ Result<Json, aws::Refusal> parsed(std::string_view text) {
   std::string where = json.error().text;
   where = where.substr(0, where.find(": "));
   const std::size_t at = where.find("line ");
-  return bad_format("JSON not well-formed. (" + (at == where.npos ? where : where.substr(at)) +
-                    ")");
+  return bad_format("JSON not well-formed. (" +
+                    (at == std::string::npos ? where : where.substr(at)) + ")");
 }
 
 /// The place of a null, "/Resources/Vpc/Properties"; empty: there is none.

@@ -25,14 +25,14 @@ Result<void> check_characters(std::string_view expression) {
   constexpr std::string_view classes = "dDsSwWx";
   for (std::size_t i = 0; i < expression.size(); ++i) {
     const char c = expression[i];
-    if (!is_letter_or_digit(c) && taken.find(c) == taken.npos)
+    if (!is_letter_or_digit(c) && taken.find(c) == std::string_view::npos)
       return invalid_filter(
           "a regular expression can contain only letters, digits, spaces and "
           ":_#=@/;,-^$?[]{}|\\*+.");
     if (c != '\\') continue;
     const char escaped = ++i < expression.size() ? expression[i] : 'Q';
     const bool is_plain = escaped > ' ' && escaped < '\x7f' && !is_letter_or_digit(escaped);
-    if (!is_plain && classes.find(escaped) == classes.npos)
+    if (!is_plain && classes.find(escaped) == std::string_view::npos)
       return invalid_filter(
           "in a regular expression, \\ must be followed by d, D, s, S, w, W, xHH or a symbol");
   }

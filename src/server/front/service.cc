@@ -20,8 +20,7 @@ constexpr Duration usage_age_max = std::chrono::seconds(9);
 Service::Service(loop::Loop& loop, engine::Engine& engine, store::Store& store,
                  access::KeyRing& keys, registry::RegistryServer& registry, const Log& log,
                  Options options)
-    : loop_(loop),
-      stepwise_(loop),
+    : stepwise_(loop),
       log_(log),
       store_(store),
       now_(options.runner.now),

@@ -52,7 +52,6 @@ class Service {
   loop::Task<api::Answer> remove(api::Request request);
   loop::Task<api::Answer> search(api::Request request);
 
-  loop::Loop& loop_;
   Stepwise stepwise_;
   const Log& log_;
   store::Store& store_;

@@ -229,7 +229,7 @@ api::Answer list_images(const Ask& ask) {
   std::vector<std::string> wanted;
   if (!is_wanted(status, true) || !is_wanted(status, false))
     for (const std::string& id : listing->ids)
-      if (is_wanted(status, id.find(' ') != id.npos)) wanted.push_back(id);
+      if (is_wanted(status, id.find(' ') != std::string::npos)) wanted.push_back(id);
   const bool is_all = is_wanted(status, true) && is_wanted(status, false);
   const Page page = TRY(page_of(ask, is_all ? listing->ids : wanted));
   Json answer{{"imageIds", Json::array()}};

@@ -39,16 +39,16 @@ struct UpdatedWorld : StackWorld {
     const vpc::SecurityGroup* group = vpc::group_of(stacks.networks(), ids().at("Group"));
     return group == nullptr ? -1 : group->ingress.at(0).from_port;
   }
-  Json update(Json change) {
+  Json update(const Json& change) {
     Json input{{"StackName", "net"}, {"TemplateBody", group_template}};
-    input.merge_patch(std::move(change));
+    input.merge_patch(change);
     return ask("UpdateStack", input);
   }
   /// A change set "one" and its description.
-  Json change_set(Json change) {
+  Json change_set(const Json& change) {
     Json input{{"StackName", "net"}, {"ChangeSetName", "one"}, {"TemplateBody", group_template}};
-    input.merge_patch(std::move(change));
-    const Json made = ask("CreateChangeSet", input);
+    input.merge_patch(change);
+    Json made = ask("CreateChangeSet", input);
     if (made.contains("code")) return made;
     return ask("DescribeChangeSet", {{"ChangeSetName", made.at("Id")}});
   }

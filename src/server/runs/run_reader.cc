@@ -458,8 +458,9 @@ Result<Comparison> RunReader::compare(const std::vector<std::string>& jobs, Unix
     }
   }
   for (auto& [key, values] : cells) {
+    const Cell& first = values.front();
     const bool differs = std::any_of(values.begin(), values.end(),
-                                     [&](const Cell& each) { return !same(each, values.front()); });
+                                     [&first](const Cell& each) { return !same(each, first); });
     compared.rows.push_back({{key.first, key.second}, std::move(values), differs});
   }
   std::sort(compared.rows.begin(), compared.rows.end(),

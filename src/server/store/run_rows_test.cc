@@ -107,7 +107,7 @@ TEST_CASE("runs: hyperparameters and tags of a job within limits") {
   CHECK(rows_of(folder, "SELECT count(*) FROM run_values WHERE job = 2", 1) == "100");
   for (const char* request :
        {"", "[]", "{\"HyperParameters\": 7}", "{\"HyperParameters\": null}", "not JSON"}) {
-    NewJob job = job_named(("job-" + std::to_string(std::string(request).size())).c_str());
+    NewJob job = job_named("job-" + std::to_string(std::string(request).size()));
     job.request = request;
     CHECK(*store.submit(job) == Submitted::made);
   }
