@@ -117,7 +117,7 @@ def test_a_node_that_slurm_takes_away_while_it_removes_its_files_removes_them_al
         (place / f"file-{number}").touch()
     node = Process([SM, "node", "--job", place / "job"])
     try:
-        node.wait_for_output(b"not JSON", 30)  # Its complaint about the job, after which it removes.
+        node.wait_for_output(b"not JSON", 30)  # After this complaint about the job, it removes.
         os.kill(node.pid, signal.SIGTERM)
         assert node.wait(30) == 1, node.text
         assert not place.exists(), node.text
