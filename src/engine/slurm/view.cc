@@ -158,7 +158,8 @@ Json nodes_page(std::vector<Node> nodes, std::size_t most) {
   Json list = Json::array();
   for (const auto& [text, count] : states) list.push_back({{"Text", text}, {"Count", count}});
   const std::size_t all = nodes.size();
-  std::ranges::stable_partition(nodes, [](const Node& node) { return !node.reason.empty(); });
+  std::stable_partition(nodes.begin(), nodes.end(),
+                        [](const Node& node) { return !node.reason.empty(); });
   nodes.resize(std::min(all, most));
   Json page = nodes_json(nodes);
   page["Count"] = all;

@@ -321,10 +321,10 @@ void HostRun::follow_cards() {
       loop_, env_, card_list_folder(spec_.job_folder),
       [this](const std::string& list, TimePoint time) { memory_->take(list, time); });
   Result<CardFaults> cards = CardFaults::follow(gpus, env_);
-  if (cards) cards_ = *std::move(cards);
   if (!cards)
-    log("info", "GPU errors (Xid) cannot be read here: " + cards.error().text + "; " +
-                    devices::kernel_log_advice);
+    return log("info", "GPU errors (Xid) cannot be read here: " + cards.error().text + "; " +
+                           devices::kernel_log_advice);
+  cards_ = *std::move(cards);
 }
 
 void HostRun::heed_card_memory(job::Message kind, const std::string& word) {

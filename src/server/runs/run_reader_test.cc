@@ -340,8 +340,8 @@ TEST_CASE("runs: any sort with any filters, page by page, is what sorting all jo
               {"descending", random() % 2 == 0},
               {"limit", 1 + random() % 30}};
     for (std::uint64_t count = random() % 3; count > 0; --count) {
-      const std::string column = columns[1 + random() % (columns.size() - 1)];
-      const std::string test = tests[random() % tests.size()];
+      const std::string& column = columns[1 + random() % (columns.size() - 1)];
+      const std::string& test = tests[random() % tests.size()];
       const bool is_metric = column.ends_with(":m");
       Json filter{{"column", column}, {"is", test}};
       if (test != "exists" && test != "missing")

@@ -241,7 +241,7 @@ TEST_CASE("store: a page costs what is looked at, not what there is") {
   Store store = *Store::open(folder.file());
   constexpr std::size_t count = 600;
   for (std::size_t number = 0; number < count; ++number) {
-    NewJob job = job_named(("job-" + std::to_string(number)).c_str(), at(1000));
+    NewJob job = job_named("job-" + std::to_string(number));
     job.tags = {{"team", number % 300 == 7 ? "rare" : "common"}};
     REQUIRE(store.submit(job));
   }
