@@ -3,6 +3,7 @@
 import os
 import pathlib
 import subprocess
+import sys
 
 import pytest
 from lab import VENV
@@ -47,7 +48,8 @@ def run(server, *words) -> str:
 def aws(server, *words) -> str:
     if not AWS.exists():
         pytest.skip(f"{AWS} is missing: requirements/test.txt brings it")
-    return run(server, AWS, *words)
+    # The CLI's first line cannot name an interpreter whose path contains a space.
+    return run(server, sys.executable, AWS, *words)
 
 
 def test_aws_cli_synchronises_folders(server, tree, folder):
