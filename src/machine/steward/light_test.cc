@@ -158,6 +158,7 @@ TEST_CASE("light host: a killed steward takes its processes along") {
 }
 
 TEST_CASE("light host: without a process namespace its processes are ended one by one") {
+  SKIP_UNDER_THREAD_SANITIZER();
   if (users().empty()) return;
   TestJob job(1);
   job.light();
@@ -202,6 +203,7 @@ TEST_CASE("light host: a path that it cannot show ends it with one line") {
 
 TEST_CASE(
     "light host: a machine that refuses mounts to ordinary users is reported, with its setting") {
+  SKIP_UNDER_THREAD_SANITIZER();
   if (users().empty()) return;
   TestJob job(1);
   job.light();
@@ -246,6 +248,7 @@ const std::string step_limit = std::to_string(step_mib << 20);
 const Names step_overrun{"reached its memory limit (" + std::to_string(step_mib) + " MiB)"};
 
 TEST_CASE("light host: memory that ran out in its scheduler's control group is reported") {
+  SKIP_UNDER_THREAD_SANITIZER();
   const Step step(step_limit);
   for (const uid_t uid : users()) {
     CAPTURE(uid);
@@ -298,6 +301,7 @@ TEST_CASE("steward: a container in a step is below the step's control group, on 
 }
 
 TEST_CASE("steward: a container in a step cannot exceed the step's memory, and that is reported") {
+  SKIP_UNDER_THREAD_SANITIZER();
   SKIP_UNLESS_HOSTS_RUN();
   const Step step(step_limit);
   if (!step.is_limited()) {

@@ -111,6 +111,7 @@ TEST_CASE("steward: file systems in memory that a failed host filled are named")
 }
 
 TEST_CASE("steward: processes that the kernel refused a failed host are named") {
+  SKIP_UNDER_THREAD_SANITIZER();
   SKIP_UNLESS_HOSTS_RUN();
   TestJob job(1);
   job.action("fork");
@@ -251,6 +252,7 @@ TEST_CASE("steward: a host that cannot be prepared fails with one line and leave
 }
 
 TEST_CASE("steward: a refusal of runc is reported in one line, and nothing is left") {
+  SKIP_UNDER_THREAD_SANITIZER();
   SKIP_UNLESS_HOSTS_RUN();
   TestJob job(1);
   job.action("exit0");

@@ -79,6 +79,18 @@ inline std::string obstacle() {
     }                                          \
   } while (false)
 
+/// A thread sanitizer has a thread of its own in each process, which therefore cannot enter a user
+/// namespace: hosts run without one. And stewards, which the test program forks, take much memory.
+#if defined(__SANITIZE_THREAD__)
+#define SKIP_UNDER_THREAD_SANITIZER()         \
+  do {                                        \
+    MESSAGE("skipped: the thread sanitizer"); \
+    return;                                   \
+  } while (false)
+#else
+#define SKIP_UNDER_THREAD_SANITIZER() static_cast<void>(0)
+#endif
+
 /// Runs a coroutine to its end, at most until the guard.
 template <class T>
 T await(loop::Loop& loop, loop::Task<T> task) {
