@@ -6,6 +6,10 @@ import sys
 
 from lab import REPOSITORY
 
+sys.path.insert(0, str(REPOSITORY / "tools"))
+
+from parts_counts import failed_cases  # noqa: E402
+
 
 def test_a_failed_case_is_named_with_its_reason(tmp_path):
     makefile = (REPOSITORY / "Makefile").read_text()
@@ -20,9 +24,6 @@ def test_a_failed_case_is_named_with_its_reason(tmp_path):
         text=True,
         timeout=60,
     )
-    sys.path.insert(0, str(REPOSITORY / "tools"))
-    import parts_counts
-
-    named = parts_counts.failed_cases(ran.stdout.splitlines())
+    named = failed_cases(ran.stdout.splitlines())
     assert [name.split(" - ")[0] for name in named] == [f"{file.name}::test_that_fails"], ran
     assert "assert" in named[0], ran

@@ -60,8 +60,7 @@ TEST_CASE("connection_state: a stage has the edges that are drawn, and no others
   for (const Event& event : events)
     for (const Stage from : stages) {
       CAPTURE(event.name);
-      const int standing = static_cast<int>(from);
-      CAPTURE(standing);
+      CAPTURE(static_cast<int>(from));
       State state(from, Fate::open, Standing::stranger);
       const auto edge = std::find_if(event.edges.begin(), event.edges.end(),
                                      [&](const auto& each) { return each.first == from; });
@@ -77,8 +76,7 @@ TEST_CASE("connection_state: a stage has the edges that are drawn, and no others
 
 TEST_CASE("connection_state: a client that is held back is let go on once") {
   for (const Stage from : stages) {
-    const int standing = static_cast<int>(from);
-    CAPTURE(standing);
+    CAPTURE(static_cast<int>(from));
     State state(from, Fate::open, Standing::stranger);
     CHECK(state.let_go_on() == (from == Stage::held_back));
     CHECK(state.stage() == (from == Stage::held_back ? Stage::request : from));
@@ -89,8 +87,7 @@ TEST_CASE("connection_state: a client that is held back is let go on once") {
 TEST_CASE("connection_state: a fate only gets worse, and what was cut keeps its cause") {
   for (const Fate from : fates)
     for (const Fate to : fates) {
-      const int standing = static_cast<int>(from);
-      CAPTURE(standing);
+      CAPTURE(static_cast<int>(from));
       CAPTURE(static_cast<int>(to));
       State state(Stage::request, from, Standing::stranger);
       state.worsen(to);

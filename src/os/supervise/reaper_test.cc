@@ -43,7 +43,7 @@ void wait_until_zombie(pid_t pid) {
   REQUIRE(::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOWAIT) == 0);
 }
 
-loop::Task<> all_told(loop::Event& told, const std::size_t& count, std::size_t want) {
+loop::Task<> all_reported(loop::Event& told, const std::size_t& count, std::size_t want) {
   while (count < want) co_await told.wait();
 }
 
@@ -87,7 +87,7 @@ TEST_CASE("reaper: of many quick children, each one's own end is reported once")
         co_await turn.after(Duration());
       }
     }
-    co_await all_told(told, count, many);
+    co_await all_reported(told, count, many);
   };
   loop::run_task(loop, body(), guard);
   REQUIRE(got.size() == want.size());
@@ -118,7 +118,7 @@ TEST_CASE("reaper: ends are reported exactly") {
         ++count;
         told.notify();
       });
-      co_await all_told(told, count, 1);
+      co_await all_reported(told, count, 1);
     };
     loop::run_task(loop, body(), guard);
     CHECK(got == std::vector{c.want});
@@ -143,7 +143,7 @@ TEST_CASE("reaper: a child that ended before it is watched is reported, from the
     const pid_t pid = quick_child(7);
     wait_until_zombie(pid);
     watch(pid);
-    loop::run_task(loop, all_told(told, count, 1), guard);
+    loop::run_task(loop, all_reported(told, count, 1), guard);
     CHECK(*got == Outcome::exited(7));
   }
   SUBCASE("and has been reaped") {
@@ -154,14 +154,14 @@ TEST_CASE("reaper: a child that ended before it is watched is reported, from the
         co_await turn.after(std::chrono::milliseconds(1));
       }
       watch(pid);
-      co_await all_told(told, count, 1);
+      co_await all_reported(told, count, 1);
     };
     loop::run_task(loop, body(), guard);
     CHECK(*got == Outcome::exited(8));
   }
   SUBCASE("and is nobody's child at all") {
     watch(1);
-    loop::run_task(loop, all_told(told, count, 1), guard);
+    loop::run_task(loop, all_reported(told, count, 1), guard);
     CHECK(got->kind == Outcome::Kind::failed);
   }
 }
@@ -176,7 +176,7 @@ TEST_CASE("reaper: a process that a callback starts is watched, too") {
     told.notify();
   };
   reaper.watch(quick_child(0), again);
-  loop::run_task(loop, all_told(told, count, 20), guard);
+  loop::run_task(loop, all_reported(told, count, 20), guard);
   CHECK(count == 20);
 }
 
@@ -212,10 +212,10 @@ TEST_CASE("reaper: signals go to children that are watched and not reaped, to no
     reaper.watch(one, on_end);
     reaper.watch(group, on_end);
     reaper.signal(one, SIGTERM);
-    co_await all_told(told, count, 1);
+    co_await all_reported(told, count, 1);
     reaper.signal(one, SIGKILL);  // Reaped: nothing happens.
     reaper.signal_group(group, SIGHUP);
-    co_await all_told(told, count, 2);
+    co_await all_reported(told, count, 2);
     CHECK(co_await reaper.kill_descendants(in_time()));
   };
   loop::run_task(loop, body(), guard);
