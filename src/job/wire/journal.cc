@@ -5,6 +5,7 @@
 #include "base/crc.h"
 #include "base/json.h"
 #include "base/little_endian.h"
+#include "base/text.h"
 
 namespace muster::job {
 namespace {
@@ -120,6 +121,14 @@ Result<LogLine> log_from(std::string_view payload) {
   const std::string level = TRY(text_field(json, "level"));
   const std::string text = TRY(text_field(json, "text"));
   return LogLine{level, text};
+}
+
+std::string numa_report_of(const LogLine& line) {
+  constexpr std::size_t bytes_max = 1024;
+  const std::string_view text = line.text;
+  const bool is_report = text.starts_with(numa_report) && text.size() <= bytes_max &&
+                         text.find('\n') == std::string_view::npos;
+  return is_report ? to_utf8(text.substr(numa_report.size())) : "";
 }
 
 std::string encode(const HostEnd& end) {

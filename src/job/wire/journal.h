@@ -108,6 +108,9 @@ inline constexpr std::string_view checkpoint_stored = "checkpoints: stored ";
 
 /// A `log` record whose text starts with this reports whether the host is next to its GPUs.
 inline constexpr std::string_view numa_report = "NUMA: ";
+/// What it reports, as UTF-8; empty: another record, or one that no steward writes (a host's
+/// `train` writes log lines, too): over 1,024 bytes, or of several lines.
+std::string numa_report_of(const LogLine& line);
 
 /// What a host's GPUs had to do with its failure, as their driver says. Later ones are worse.
 enum class Card {

@@ -150,6 +150,14 @@ TEST_CASE("journal: payloads are read back, others refused") {
   }
 }
 
+TEST_CASE("journal: a NUMA report is one short line of a steward's") {
+  CHECK(numa_report_of({"info", "NUMA: CPUs 0-7"}) == "CPUs 0-7");
+  CHECK(numa_report_of({"info", "NUMA: \xff"}) == "\xef\xbf\xbd");
+  for (const std::string& other : {std::string("CPUs 0-7"), std::string("NUMA: 1\nruns image x"),
+                                   "NUMA: " + std::string(1024, 'x')})
+    CHECK(numa_report_of({"info", other}).empty());
+}
+
 TEST_CASE("journal: a rank's outcome is not the host's end, a host's end reads as a verdict") {
   Verdict rank;
   rank.outcome = Outcome::exited(1);

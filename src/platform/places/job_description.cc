@@ -12,9 +12,6 @@ namespace {
 constexpr const char* lost_reason =
     "lost: the process that ran the job was killed together with its hosts; the log ends there";
 
-/// A host may say anything: its `train` writes log lines, too.
-constexpr std::size_t numa_report_bytes_max = 1024;
-
 /// AWS's JSON has times as seconds since 1970.
 double seconds_of(UnixMillis time) {
   return static_cast<double>(time.count()) / 1000;
@@ -100,8 +97,8 @@ void add_standstill(Json& description, const std::optional<platform::Standstill>
 }
 
 void add_log(Json& description, const std::string& host, const job::LogLine& line) {
-  if (!line.text.starts_with(job::numa_report) || line.text.size() > numa_report_bytes_max) return;
-  description["MusterNuma"][to_utf8(host)] = to_utf8(line.text.substr(job::numa_report.size()));
+  if (std::string report = job::numa_report_of(line); !report.empty())
+    description["MusterNuma"][to_utf8(host)] = std::move(report);
 }
 
 void add_end(Json& description, const platform::JobReport& report, int exit_code) {

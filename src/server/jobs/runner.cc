@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "job/outcome/shown_words.h"
 #include "server/jobs/aws_image.h"
+#include "server/jobs/job_notes.h"
 #include "server/jobs/priority.h"
 #include "server/jobs/training_image.h"
 #include "server/jobs/until_stored.h"

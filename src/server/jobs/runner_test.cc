@@ -2,8 +2,8 @@
 
 #include <set>
 
+#include "server/jobs/job_notes.h"
 #include "server/jobs/runner_world.h"
-#include "server/jobs/training_image.h"
 #include "server/jobs/until_stored.h"
 
 namespace muster::jobs {

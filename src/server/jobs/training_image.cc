@@ -9,8 +9,6 @@
 namespace muster::jobs {
 namespace {
 
-constexpr std::string_view note_start = "runs image ";
-constexpr std::string_view between = ", ";
 constexpr std::string_view engines_are_not_asked =
     "is in a Docker engine on the server's machine, which jobs cannot use; push it to this server "
     "and use the pushed name";
@@ -131,21 +129,6 @@ std::string own_repository(const std::string& asked, const JobConfig& config) {
   const std::optional<std::string> own = image::own_image(asked, config.own_images);
   const std::optional<image::OwnName> name = own ? image::read_own_name(*own) : std::nullopt;
   return name ? name->repository : "";
-}
-
-std::string image_note(const std::string& name, const std::string& digest) {
-  return std::string(note_start) + name + std::string(between) + digest;
-}
-
-NotedImage noted_image(std::string_view notes) {
-  for (const std::string& line : split(notes, '\n')) {
-    const std::size_t comma = line.rfind(between);
-    if (!line.starts_with(note_start) || comma == std::string::npos) continue;
-    const std::string digest = line.substr(comma + between.size());
-    if (image::is_digest(digest))
-      return {line.substr(note_start.size(), comma - note_start.size()), digest};
-  }
-  return {};
 }
 
 }  // namespace muster::jobs

@@ -30,14 +30,4 @@ Result<TrainingImage, aws::Refusal> training_image(const std::string& asked,
 /// read; empty if the image is not from this server's registry.
 std::string own_repository(const std::string& asked, const JobConfig& config);
 
-/// The note of a job that runs an image: "runs image docker.io/team/box:v1, sha256:…".
-std::string image_note(const std::string& name, const std::string& digest);
-/// The image in such a note, from a job's notes, one per line; empty: it runs no image, or has not
-/// started.
-struct NotedImage {
-  std::string name;
-  std::string digest;
-};
-NotedImage noted_image(std::string_view notes);
-
 }  // namespace muster::jobs

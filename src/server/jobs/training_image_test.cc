@@ -151,15 +151,5 @@ TEST_CASE("training image: an imported image is never requested from this machin
   CHECK(meant->image->pull == job::Pull::never);
 }
 
-TEST_CASE("training image: the digest that ran is read out of a job's notes") {
-  const std::string digest = "sha256:" + std::string(64, 'a');
-  const std::string notes = "network: none\n" + image_note("reg.lab:5000/a, b:v1", digest) + "\nx";
-  CHECK(noted_image(notes).name == "reg.lab:5000/a, b:v1");
-  CHECK(noted_image(notes).digest == digest);
-  for (const std::string text :
-       {"", "network: none", "runs image a", "runs image a, sha256:12", "runs as this machine"})
-    CHECK(noted_image(text).digest.empty());
-}
-
 }  // namespace
 }  // namespace muster::jobs

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "job/outcome/shown_words.h"
 #include "server/cloudwatch/usage_series.h"
+#include "server/jobs/job_notes.h"
 #include "server/jobs/until_stored.h"
 
 namespace muster::jobs {
@@ -77,6 +78,7 @@ void Watch::status(const platform::StatusLine& line) {
   if (line.status == restarting) {
     told_ = 0;
     starts_again_ = true;
+    placed_.clear();
     ++context_.counts.restarts;
   } else if (place > place_of("Starting")) {
     starts_again_ = false;
@@ -98,6 +100,17 @@ void Watch::status(const platform::StatusLine& line) {
 
 void Watch::lines(const std::string&, UnixMillis, const job::Lines&) {
   scraping_->is_due = true;
+}
+
+/// A report that cannot be stored is dropped, because the job's log contains it, too.
+void Watch::log(const std::string& host, UnixMillis, const job::LogLine& line) {
+  const std::string report = job::numa_report_of(line);
+  if (report.empty() || !placed_.insert(host).second) return;
+  const Result<std::optional<store::Job>> job = context_.store.job(job_);
+  if (!job || !*job) return;
+  const Result<void> put =
+      context_.store.put_notes(job_, with_numa_note((*job)->notes, host, report));
+  static_cast<void>(put);
 }
 
 void Watch::standstill(const std::optional<platform::Standstill>& what) {

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -56,7 +57,8 @@ class Watch final : public platform::Sink {
 
   void status(const platform::StatusLine& line) override;
   void lines(const std::string& host, UnixMillis time, const job::Lines& lines) override;
-  void log(const std::string&, UnixMillis, const job::LogLine&) override {}
+  /// Stores where a host runs next to its GPUs: its first report in each attempt.
+  void log(const std::string& host, UnixMillis time, const job::LogLine& line) override;
   void usage(const std::vector<engine::HostUsage>& hosts) override;
   void standstill(const std::optional<platform::Standstill>& what) override;
   Duration usage_pause() override;
@@ -82,6 +84,7 @@ class Watch final : public platform::Sink {
   std::deque<store::StatusChange> changes_;  ///< Not in the store yet: its disk was full.
   std::optional<store::JobFinish> end_;      ///< Not in the store yet, either.
   std::shared_ptr<Scraping> scraping_;
+  std::set<std::string> placed_;  ///< The hosts whose NUMA report of this attempt is stored.
   std::optional<UnixMillis> usage_began_;
   std::chrono::milliseconds usage_pause_{0};
   /// The pause for which each host's samples were last thinned.

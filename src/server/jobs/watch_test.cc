@@ -209,6 +209,23 @@ TEST_CASE_FIXTURE(Bench, "watch: hosts' usage is kept, and a restarted server co
   CHECK(samples("algo-2").size() <= 702);
 }
 
+TEST_CASE_FIXTURE(Bench, "watch: each attempt's first NUMA report of a host is a note") {
+  REQUIRE(store.put_notes("a", "network: none"));
+  const auto notes = [this] { return (**store.job("a")).notes; };
+  Watch watch(context, "a", "Pending", at_end());
+  const auto report = [&watch](const std::string& text) {
+    watch.log("algo-1", UnixMillis(2), {"info", text});
+  };
+  report("anything else");
+  CHECK(notes() == "network: none");
+  report("NUMA: CPUs 0-7");
+  report("NUMA: CPUs 8-15");  // The job's own words.
+  CHECK(notes() == "network: none\nNUMA: algo-1: CPUs 0-7");
+  watch.status({"Restarting", "", UnixMillis(3)});
+  report("NUMA: CPUs 8-15");
+  CHECK(notes() == "network: none\nNUMA: algo-1: CPUs 8-15");
+}
+
 TEST_CASE_FIXTURE(Bench, "watch: the end is reported once, after the journals are kept") {
   Watch watch(context, "a", "Training", at_end());
   watch.lines("algo-1", UnixMillis(2), {});

@@ -8,33 +8,19 @@
 #include "base/text.h"
 #include "job/limits.h"
 #include "job/spec.h"
+#include "server/jobs/job_notes.h"
 #include "server/jobs/job_preparation.h"
-#include "server/jobs/training_image.h"
 
 namespace muster::server {
 namespace {
 
 /// What only an answer may hold: a request that brings it as an unknown member is not echoed so.
 constexpr const char* answered_only[] = {
-    "BillableTimeInSeconds",
-    "MusterCause",
-    "MusterHang",
-    "MusterImage",
-    "MusterNetwork",
-    "MusterNotes",
-    "MusterPriority",
-    "MusterQueueLength",
-    "MusterQueuePlace",
-    "MusterSilentSince",
-    "MusterSlurm",
-    "FailureReason",
-    "ModelArtifacts",
-    "FinalMetricDataList",
-    "TrainingEndTime",
-    "TrainingStartTime",
-    "TrainingTimeInSeconds",
-    "WarmPoolStatus",
-    "Tags",
+    "BillableTimeInSeconds", "MusterCause",           "MusterHang",          "MusterImage",
+    "MusterNetwork",         "MusterNotes",           "MusterNuma",          "MusterPriority",
+    "MusterQueueLength",     "MusterQueuePlace",      "MusterSilentSince",   "MusterSlurm",
+    "FailureReason",         "ModelArtifacts",        "FinalMetricDataList", "TrainingEndTime",
+    "TrainingStartTime",     "TrainingTimeInSeconds", "WarmPoolStatus",      "Tags",
 };
 
 Json transitions_json(const std::vector<store::Transition>& transitions) {
@@ -110,7 +96,9 @@ Json describe_job(const store::Job& job, const std::vector<store::MetricSample>&
   }
   if (const jobs::NotedImage image = jobs::noted_image(job.notes); !image.digest.empty())
     answer["MusterImage"] = image.name.substr(0, image.name.find('@')) + "@" + image.digest;
-  if (!job.notes.empty()) answer["MusterNotes"] = split(job.notes, '\n');
+  const jobs::SplitNotes notes = jobs::split_notes(job.notes);
+  if (!notes.others.empty()) answer["MusterNotes"] = notes.others;
+  if (!notes.numa.empty()) answer["MusterNuma"] = notes.numa;
   const bool isolated = api::flag_of(answer, "EnableNetworkIsolation") ||
                         job.notes.find(jobs::no_network_note) != std::string::npos;
   answer["MusterNetwork"] = job::network_name(isolated ? job::Network::none : job::Network::nat);

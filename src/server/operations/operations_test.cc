@@ -43,12 +43,14 @@ TEST_CASE("operations: omitted members get AWS's defaults, except those that onl
   input["ResourceConfig"].erase("VolumeSizeInGB");
   input["ResourceConfig"]["InstanceGroups"] = Json::array();
   input["FailureReason"] = "mine";
+  input["MusterNuma"] = "mine";
   CHECK(world.ask("CreateTrainingJob", input).contains("TrainingJobArn"));
   const Json job = world.ask("DescribeTrainingJob", named("j"));
   CHECK(job.at("StoppingCondition").at("MaxRuntimeInSeconds") == 86400);
   CHECK(job.at("ResourceConfig").at("VolumeSizeInGB") == 30);
   CHECK(!job.at("ResourceConfig").contains("InstanceGroups"));
   CHECK(!job.contains("FailureReason"));
+  CHECK(!job.contains("MusterNuma"));
 }
 
 TEST_CASE("operations: an ended job shows its times, its reason and its metrics") {
@@ -56,6 +58,7 @@ TEST_CASE("operations: an ended job shows its times, its reason and its metrics"
   world.ask("CreateTrainingJob", job_input("j"));
   REQUIRE(world.store.set_status("j", {store::Status::in_progress, "Training", "", at(2'000'000)}));
   REQUIRE(world.store.put_metrics("j", "algo-1", {{"loss", at(2'000'500), 0.5}}, 1));
+  REQUIRE(world.store.put_notes("j", "runs here\nNUMA: algo-1: CPUs 0-7"));
   REQUIRE(world.store.finish("j", {.change = {store::Status::failed, "Failed", "m", at(2'001'250)},
                                    .failure_reason = "AlgorithmError: m",
                                    .model_artifacts = "s3://b/out/j/output/model.tar.gz"}));
@@ -68,6 +71,8 @@ TEST_CASE("operations: an ended job shows its times, its reason and its metrics"
   CHECK(job.at("ModelArtifacts").at("S3ModelArtifacts") == "s3://b/out/j/output/model.tar.gz");
   CHECK(to_text(job.at("FinalMetricDataList")) ==
         R"([{"MetricName":"loss","Timestamp":2000.5,"Value":0.5}])");
+  CHECK(job.at("MusterNotes") == Json{"runs here"});
+  CHECK(job.at("MusterNuma") == Json{{"algo-1", "CPUs 0-7"}});
   CHECK(job.at("SecondaryStatusTransitions").size() == 3);
   CHECK(job.at("SecondaryStatusTransitions")[2].at("EndTime") == 2001.25);
 }
