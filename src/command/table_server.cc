@@ -20,7 +20,7 @@ Page key() {
       .group = Group::server,
       .brief = "create, list and delete a server's access keys",
       .about =
-          "Creates, lists and deletes access keys of sm server. Also creates keys for jobs that "
+          "Creates, lists and deletes access keys for sm server. Also creates keys for jobs that "
           "you start by hand on several hosts.",
       .examples = {{"sm key create --comment \"the lab's notebook\"",
                     "create a key and print it as shell commands; the secret is shown only once"},
@@ -86,7 +86,7 @@ std::vector<Page> pages_server() {
       {.name = "key list",
        .group = Group::server,
        .brief = "list the keys, without their secrets",
-       .about = "Lists the access keys of sm server, without their secrets.",
+       .about = "Lists the access keys for sm server, without their secrets.",
        .flags = {key_data, key_config, {"--json", "", "print one JSON object per line"}},
        .examples = {{"sm key list"}},
        .exits = key_exits()},

@@ -464,7 +464,7 @@ Result<NodeAgain> node_again_from(std::string_view payload) {
   again.host = TRY(line_at(name, json, "host"));
   const bool is_host = is_job_name(again.host) &&
                        (is_spare(again.host) || std::string_view(again.host).starts_with("algo-"));
-  if (!is_host) return invalid_message(name, "\"host\" is not a valid host name");
+  if (!is_host) return invalid_message(name, "the value of \"host\" is not a valid host name");
   again.rollcall_port = static_cast<int>(TRY(integer_at(name, json, "rollcall_port", 1, port_max)));
   return again;
 }
