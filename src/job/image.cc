@@ -65,7 +65,7 @@ Result<void> check_tool(const Image& image) {
     return expected(field("Name"), std::string("an absolute path on the nodes") +
                                        (image.tool == "enroot" ? " or docker://NAME"
                                                                : ", docker://NAME or oras://NAME") +
-                                       ", without spaces, if Tool is " + image.tool);
+                                       " (no spaces; Tool is " + image.tool + ")");
   if (!image.layers.empty()) return expected(field("Layers"), "no layers if Tool is set");
   return {};
 }
