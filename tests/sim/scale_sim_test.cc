@@ -17,7 +17,6 @@ namespace {
 
 constexpr std::size_t hosts = 1000;
 constexpr Duration job_max = 5min;  ///< By the simulation clock.
-constexpr Duration guard = 60s;     ///< By the real clock; some seconds are usual.
 
 CallPlan large_job() {
   CallPlan plan;
@@ -38,7 +37,6 @@ void check_all_ended(CallWorld& run) {
 }  // namespace
 
 TEST_CASE("sim: a thousand hosts gather, exchange what they have, run ranks and end") {
-  const TimePoint begin = Clock::now();
   CallWorld run(1, large_job());
   run.run(job_max);
   check_all_ended(run);
@@ -49,11 +47,9 @@ TEST_CASE("sim: a thousand hosts gather, exchange what they have, run ranks and 
   }
   REQUIRE(run.world().verdict());
   CHECK(run.world().verdict()->success());
-  CHECK(Clock::now() - begin < guard);
 }
 
 TEST_CASE("sim: one rank of a thousand hosts crashes, and every host learns which") {
-  const TimePoint begin = Clock::now();
   CallPlan plan = large_job();
   plan.fault = Fault::rank_crashes;
   plan.victim = 700;
@@ -65,5 +61,4 @@ TEST_CASE("sim: one rank of a thousand hosts crashes, and every host learns whic
   REQUIRE(run.world().verdict());
   CHECK(run.world().verdict()->outcome == job::Outcome::signaled(SIGSEGV));
   CHECK(run.world().verdict()->host == run.name_of(plan.victim));
-  CHECK(Clock::now() - begin < guard);
 }
