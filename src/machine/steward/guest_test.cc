@@ -1,5 +1,5 @@
-// What runs inside the containers of steward_test.cc: this same test program, bind-mounted there as
-// `sm` and `train` in place of the real ones, which no test of this room can link.
+// What this test program is besides: the stewards of TestJob, and inside their containers, where it
+// is bind-mounted, `sm` and `train` in place of the real ones, which no test of this room can link.
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -26,6 +26,8 @@
 #include "base/text.h"
 #include "job/outcome/lines.h"
 #include "job/wire/message.h"
+#include "machine/steward/steward.h"
+#include "machine/steward/test_job.h"
 
 namespace muster::steward {
 namespace {
@@ -297,3 +299,12 @@ __attribute__((constructor)) void become_guest(int argc, char** argv, char** /*e
 
 }  // namespace
 }  // namespace muster::steward
+
+int run_as_other_program(int argc, char** argv) {
+  using namespace muster;
+  if (argc < 2 || std::strcmp(argv[1], "steward") != 0) return -1;
+  Env env = steward::test_env();
+  env.insert({{"SLURM_JOB_ID", "7"}, {"PMI_RANK", "0"}, {"OMPI_COMM_WORLD_SIZE", "2"}});
+  env.insert({{"CUDA_VISIBLE_DEVICES", "3"}, {"USER", "ann"}});
+  return steward::steward_main(Args(argv + 2, argv + argc), env);
+}

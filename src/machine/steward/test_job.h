@@ -1,10 +1,10 @@
 #pragma once
 
 #include <doctest/doctest.h>
+#include <fcntl.h>
 #include <grp.h>
 #include <sched.h>
 #include <signal.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -28,7 +28,6 @@
 #include "job/outcome/lines.h"
 #include "job/wire/journal.h"
 #include "machine/housing/folders.h"
-#include "machine/steward/steward.h"
 #include "machine/steward/sweep.h"
 #include "net/loop/testing.h"
 
@@ -209,16 +208,18 @@ class TestJob {
         std::ofstream(group + "/cgroup.procs") << "0" << std::flush;
       become(uid_);
       if (!refused_.empty() && !enter_refusal()) ::_exit(126);
-      Args args{"--spec", file};
-      if (lifeline != nullptr)
-        args.insert(args.end(), {"--lifeline", std::to_string(lifeline->read.get())});
-      // Locks of this test's jobs and its ends of lifelines must not live on in a steward.
-      for (int fd = 3; fd < 256; ++fd)
-        if (lifeline == nullptr || fd != lifeline->read.get()) ::close(fd);
-      Env env = test_env();
-      env.insert({{"SLURM_JOB_ID", "7"}, {"PMI_RANK", "0"}, {"OMPI_COMM_WORLD_SIZE", "2"}});
-      env.insert({{"CUDA_VISIBLE_DEVICES", "3"}, {"USER", "ann"}});
-      ::_exit(steward_main(args, env));
+      std::string fd;
+      if (lifeline != nullptr) {
+        ::fcntl(lifeline->read.get(), F_SETFD, 0);
+        fd = std::to_string(lifeline->read.get());
+      }
+      // A fresh program: a fork of the tests has all their memory, and would be the first that the
+      // kernel kills when memory runs out.
+      const char* argv[] = {"sm",         "steward",  "--spec", file.c_str(),
+                            "--lifeline", fd.c_str(), nullptr};
+      if (fd.empty()) argv[4] = nullptr;
+      ::execv("/proc/self/exe", const_cast<char**>(argv));
+      ::_exit(127);
     }
     started_.push_back(pid);
     return pid;
@@ -309,7 +310,6 @@ class TestJob {
   static void become(uid_t uid) {
     if (uid == 0) return;
     if (::setgroups(0, nullptr) != 0 || ::setgid(uid) != 0 || ::setuid(uid) != 0) ::_exit(125);
-    ::prctl(PR_SET_DUMPABLE, 1);  // As after an exec: /proc/self is ours.
   }
 
   bool enter_refusal() const {

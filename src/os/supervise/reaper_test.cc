@@ -56,8 +56,8 @@ ssize_t read_byte(const Fd& fd) {
   return count;
 }
 
-// The thread sanitizer needs some 50 ms for a fork.
-#if defined(__SANITIZE_THREAD__)
+// Sanitizers need some 50 ms for a fork.
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 constexpr int many = 100;
 #else
 constexpr int many = 1000;
