@@ -48,16 +48,19 @@ class Cluster:
         return done.stdout.rstrip("\n")
 
     def view(self) -> str:
-        """What Slurm says of its jobs and nodes, and the last lines of its controller's log."""
-        commands = (
-            ("squeue", "--all", "--states=all", "-o", "%i %T %r %N start %S submitted %V %j"),
-            ("sinfo", "-N", "-o", "%N %P %T %E"),
-            ("tail", "-n", "40", "/run/cluster/log/slurmctld.log"),
-        )
+        """What Slurm says of its jobs and nodes, the last lines of its logs, nodes' processes."""
+        commands = [
+            ("login", "squeue", "--all", "--states=all", "-o", "%i %T %r %N start %S %V %j"),
+            ("login", "sinfo", "-N", "-o", "%N %P %T %E"),
+            ("login", "tail", "-n", "40", "/run/cluster/log/slurmctld.log"),
+        ]
+        for node in ("node1", "node2"):
+            commands.append((node, "ps", "-e", "-ww", "-o", "pid,ppid,stat,wchan:20,etimes,args"))
+            commands.append((node, "tail", "-n", "20", f"/run/cluster/log/slurmd-{node}.log"))
         shown = []
         for command in commands:
             try:
-                done = self.run("login", *command, seconds=10)
+                done = self.run(*command, seconds=10)
                 shown.append(done.stdout + done.stderr)
             except subprocess.TimeoutExpired as why:
                 shown.append(f"{why}\n")

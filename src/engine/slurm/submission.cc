@@ -191,7 +191,8 @@ std::string check_of_program(const std::string& digest) {
 /// can create names and links. So each file is moved into $place first, and checked there. The
 /// sequence is safe whatever /proc/sys/fs/protected_* says. Only processes that could read the go
 /// file know its word, which excludes other users of the node. So when it is there, sbcast has
-/// created each of the other files, on this node too, and found no name taken.
+/// created each of the other files, on this node too, and found no name taken. The go file may be
+/// moved before sbcast has written its line, and is read until the line is there.
 constexpr const char* taking_functions =
     "leave() {\n"
     "  [ -z \"$made\" ] || rm -rf \"$place\"\n"
@@ -209,8 +210,9 @@ constexpr const char* taking_functions =
     "  mv -fT \"$place.$1\" \"$place/$1\" 2>/dev/null && is_own_file \"$place/$1\"\n"
     "}\n"
     "may_go() {\n"
-    "  is_own_file \"$place.go\" && take go &&\n"
-    "    read -r -n 200 given brought <\"$place/go\" && [ \"$given\" = \"$word\" ]\n"
+    "  is_own_file \"$place.go\" && take go\n"
+    "  is_own_file \"$place/go\" && read -r -n 200 given brought <\"$place/go\" &&\n"
+    "    [ \"$given\" = \"$word\" ]\n"
     "}\n";
 
 /// Each node's program; $1 is its path there; empty: it is delivered. A step that is cancelled

@@ -1,15 +1,21 @@
 #include "engine/slurm/submission.h"
 
 #include <doctest/doctest.h>
+#include <fcntl.h>
+#include <sched.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
+#include <functional>
 
 #include "base/fd.h"
 #include "base/files/folder.h"
 #include "base/files/remove_tree.h"
+#include "base/text.h"
+#include "base/time.h"
 
 namespace muster::slurm {
 namespace {
@@ -139,34 +145,64 @@ TEST_CASE("the script waits for the delivered files, and reveals their names to 
   CHECK(step.find(demo().word) == std::string::npos);
 }
 
+/// A batch script whose commands are stand-ins.
+class Script {
+ public:
+  Script() = default;
+  Script(const Script&) = delete;
+  Script& operator=(const Script&) = delete;
+  ~Script() {
+    if (pid_ > 0) ::kill(-pid_, SIGKILL);
+    CHECK(remove_tree(folder_));
+  }
+
+  std::string path(const std::string& name) const { return folder_ + "/" + name; }
+  void program(const std::string& name, const std::string& does) const {
+    REQUIRE(write_file(path(name), "#!/bin/sh\n" + does + "\n", 0755));
+  }
+  void start(const std::string& text) {
+    REQUIRE(write_file(path("script"), text));
+    const std::string path_variable = "PATH=" + folder_ + ":/usr/bin:/bin", script = path("script");
+    const char* const argv[] = {"bash", script.c_str(), nullptr};
+    const char* const env[] = {path_variable.c_str(), "SLURM_JOB_ID=7", nullptr};
+    pid_ = ::fork();
+    if (pid_ == 0) {
+      ::setsid();
+      ::execve("/bin/bash", const_cast<char**>(argv), const_cast<char**>(env));
+      ::_exit(127);
+    }
+  }
+  /// The script's status, as waitpid gives it.
+  int wait() const {
+    int status = -1;
+    until([&] { return ::waitpid(pid_, &status, WNOHANG) == pid_; });
+    return status;
+  }
+  static void until(const std::function<bool()>& is_so) {
+    const TimePoint deadline = Clock::now() + std::chrono::seconds(60);
+    while (!is_so()) {
+      REQUIRE(Clock::now() < deadline);
+      ::sched_yield();
+    }
+  }
+
+ private:
+  std::string folder_ = *make_private_folder("/tmp", "muster-script-");
+  pid_t pid_ = -1;
+};
+
 /// The arguments with which the script calls scontrol and scancel. Their stand-ins return this exit
 /// code, and the script's step prints these lines.
 std::string told_by_script(const std::string& lines, int exit_code) {
-  const std::string folder = *make_private_folder("/tmp", "muster-script-");
-  const std::string told = folder + "/told";
-  const auto program = [&](const std::string& name, const std::string& does) {
-    REQUIRE(write_file(folder + "/" + name, "#!/bin/sh\n" + does + "\n", 0755));
-  };
-  REQUIRE(write_file(folder + "/lines", lines));
-  program("srun", "cat " + folder + "/lines");
+  Script script;
+  REQUIRE(write_file(script.path("lines"), lines));
+  script.program("srun", "cat " + script.path("lines"));
   for (const char* name : {"scontrol", "scancel"})
-    program(name, "echo " + std::string(name) + " \"$@\" >>" + told + "\nexit " +
-                      std::to_string(exit_code));
-  REQUIRE(write_file(folder + "/script", batch_script(demo(), "/opt/sm")));
-  const std::string path = "PATH=" + folder + ":/usr/bin:/bin", script = folder + "/script";
-  const char* const argv[] = {"bash", script.c_str(), nullptr};
-  const char* const env[] = {path.c_str(), "SLURM_JOB_ID=7", nullptr};
-  const pid_t pid = ::fork();
-  if (pid == 0) {
-    ::execve("/bin/bash", const_cast<char**>(argv), const_cast<char**>(env));
-    ::_exit(127);
-  }
-  int status = -1;
-  REQUIRE(::waitpid(pid, &status, 0) == pid);
-  CHECK(status == 0);
-  std::string text = read_file(told).value_or("");
-  CHECK(remove_tree(folder));
-  return text;
+    script.program(name, "echo " + std::string(name) + " \"$@\" >>" + script.path("told") +
+                             "\nexit " + std::to_string(exit_code));
+  script.start(batch_script(demo(), "/opt/sm"));
+  CHECK(script.wait() == 0);
+  return read_file(script.path("told")).value_or("");
 }
 
 /// Logs of demo() in /tmp, which are removed.
@@ -203,6 +239,25 @@ TEST_CASE("the script: a named pipe of somebody's in the log's place holds up no
   CHECK(told_by_script("of a task prolog\n", 0).empty());
   ::unlink(pipe.c_str());
   CHECK(take_logs() == std::vector<std::string>{"of a task prolog\n"});
+}
+
+TEST_CASE("the script: a go file that is there before its text is read when the text has come") {
+  Submission submission = demo();
+  submission.place = hex(random_bytes(8));
+  Script script;
+  script.program("srun", "while [ \"${1#--}\" != \"$1\" ]; do shift; done; exec \"$@\"");
+  script.program("program", "echo \"$@\" >" + script.path("told"));
+  script.start(batch_script(submission, script.path("program")));
+  const std::string arrival = arrival_of(submission, BroughtFile::go);
+  Script::until([&] { return ::access(place_of(submission).c_str(), F_OK) == 0; });
+  const Fd go(::open(arrival.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600));
+  REQUIRE(go);
+  Script::until([&] { return ::access(arrival.c_str(), F_OK) != 0; });
+  REQUIRE(write_all(go.get(), go_text(submission, {})));
+  CHECK(script.wait() == 0);
+  CHECK(read_file(script.path("told")).value_or("") ==
+        "node --job " + final_path_of(submission, BroughtFile::job) + "\n");
+  CHECK(remove_tree(place_of(submission)));
 }
 
 }  // namespace
