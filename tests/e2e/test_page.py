@@ -302,8 +302,10 @@ def test_what_ranks_wait_for_is_shown_with_the_stacks(served, browser, script, w
     (served.folder / "collective.py").write_text(script)
     served.sm("submit", "collective.py", "--name", name)
     try:
+        browser.open(f"{served.server.url}/ui/jobs/{name}/log")
+        browser.wait_text("begun")  # The overview's last lines may be later ones of `train`.
         browser.open(f"{served.server.url}/ui/jobs/{name}?phases=open")
-        browser.wait_text("begun")
+        browser.wait_text("Show stacks of all ranks")
         browser.click_text("Show stacks of all ranks")
         browser.wait_text(want)
     finally:
