@@ -1,5 +1,6 @@
-"""What a failed part of `make test` prints at its end must name the failed cases."""
+"""What holds for the runs of `make test` themselves, whatever they test."""
 
+import pathlib
 import re
 import subprocess
 import sys
@@ -27,3 +28,19 @@ def test_a_failed_case_is_named_with_its_reason(tmp_path):
     named = failed_cases(ran.stdout.splitlines())
     assert [name.split(" - ")[0] for name in named] == [f"{file.name}::test_that_fails"], ran
     assert "assert" in named[0], ran
+
+
+def test_what_a_killed_run_left_is_removed_by_the_next():
+    sandbox = REPOSITORY / "tests" / "sandbox"
+    where = "awk '$5 == \"/tmp\" {print $4}' /proc/self/mountinfo | tail -1; exec sleep infinity"
+    killed = subprocess.Popen([sandbox, "sh", "-c", where], stdout=subprocess.PIPE, text=True)
+    with killed:
+        own = pathlib.Path(killed.stdout.readline()).parent.name
+        folder = REPOSITORY / "build" / "sandbox" / own
+        subprocess.run([sandbox, "true"], check=True)
+        assert folder.is_dir(), "a running sandbox keeps its folder"
+        killed.kill()
+        assert killed.stdout.read() == ""  # The command inside has ended, too.
+    assert folder.is_dir()
+    subprocess.run([sandbox, "true"], check=True)
+    assert not folder.exists()
