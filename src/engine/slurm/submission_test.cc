@@ -145,6 +145,16 @@ TEST_CASE("the script waits for the delivered files, and reveals their names to 
   CHECK(step.find(demo().word) == std::string::npos);
 }
 
+/// A job of this process alone: tests of other processes have logs in /tmp at the same time.
+const Submission& own_job() {
+  static const Submission job = [] {
+    Submission own = demo();
+    own.nonce = hex(random_bytes(8));
+    return own;
+  }();
+  return job;
+}
+
 /// A batch script whose commands are stand-ins.
 class Script {
  public:
@@ -173,9 +183,10 @@ class Script {
     }
   }
   /// The script's status, as waitpid gives it.
-  int wait() const {
+  int wait() {
     int status = -1;
     until([&] { return ::waitpid(pid_, &status, WNOHANG) == pid_; });
+    pid_ = -1;
     return status;
   }
   static void until(const std::function<bool()>& is_so) {
@@ -200,17 +211,17 @@ std::string told_by_script(const std::string& lines, int exit_code) {
   for (const char* name : {"scontrol", "scancel"})
     script.program(name, "echo " + std::string(name) + " \"$@\" >>" + script.path("told") +
                              "\nexit " + std::to_string(exit_code));
-  script.start(batch_script(demo(), "/opt/sm"));
+  script.start(batch_script(own_job(), "/opt/sm"));
   CHECK(script.wait() == 0);
   return read_file(script.path("told")).value_or("");
 }
 
-/// Logs of demo() in /tmp, which are removed.
+/// Logs of own_job() in /tmp, which are removed.
 std::vector<std::string> take_logs() {
   std::vector<std::string> texts;
   const std::vector<std::string> names = *names_in("/tmp");
   for (const std::string& name : names) {
-    if (!name.starts_with("muster-" + demo().nonce) || !name.ends_with(".log")) continue;
+    if (!name.starts_with("muster-" + own_job().nonce) || !name.ends_with(".log")) continue;
     texts.push_back(read_file("/tmp/" + name).value_or(""));
     ::unlink(("/tmp/" + name).c_str());
   }
@@ -220,11 +231,10 @@ std::vector<std::string> take_logs() {
 TEST_CASE(
     "the script: a node that cannot start its part is reported, whatever was printed before") {
   using Texts = std::vector<std::string>;
-  take_logs();
   const std::string failed =
       "srun: error: Task launch for StepId=1.0 failed on node node2: Zero Bytes $(id) \"\n";
   const std::string comment =
-      "scontrol update jobid=7 comment=muster:0123456789abcdef|node2: Zero Bytes ??id? ?|\n";
+      "scontrol update jobid=7 comment=muster:" + own_job().nonce + "|node2: Zero Bytes ??id? ?|\n";
   CHECK(told_by_script("srun: a word\nslurmstepd: another\n", 0).empty());
   CHECK(take_logs().empty());
   CHECK(told_by_script("of a task prolog\n" + failed + "last\n", 0) == comment + "scancel 7\n");
@@ -233,8 +243,7 @@ TEST_CASE(
 }
 
 TEST_CASE("the script: a named pipe of somebody's in the log's place holds up nothing") {
-  const std::string pipe = "/tmp/muster-" + demo().nonce + ".log";
-  ::unlink(pipe.c_str());
+  const std::string pipe = "/tmp/muster-" + own_job().nonce + ".log";
   REQUIRE(::mkfifo(pipe.c_str(), 0666) == 0);
   CHECK(told_by_script("of a task prolog\n", 0).empty());
   ::unlink(pipe.c_str());

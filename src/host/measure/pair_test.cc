@@ -9,7 +9,8 @@
 namespace muster::preflight {
 namespace {
 
-const Timing quick = {.send = std::chrono::milliseconds(40),
+/// Long enough to measure a rate: a busy machine may keep a thread waiting for 40 ms and more.
+const Timing quick = {.send = std::chrono::milliseconds(300),
                       .warm_up = std::chrono::milliseconds(5),
                       .late = std::chrono::milliseconds(100),
                       .connect = std::chrono::milliseconds(400)};
