@@ -165,7 +165,7 @@ TEST_CASE_TEMPLATE("contract: a start that was cut short is seen, taken away, an
     bool closed = false;
     while (!closed) closed = co_await is_closed(*run);
     const Result<std::string> released = co_await run->release(false);
-    REQUIRE(released);
+    REQUIRE_MESSAGE(released, released.error().text);
     CHECK(subject.engine().list().empty());
     run = co_await start(subject, 2);
     CHECK(run->whole());
@@ -179,7 +179,7 @@ TEST_CASE_TEMPLATE("contract: release takes all away, and may come twice", Engin
     subject.writes("algo-1", "of the first");
     co_await end_all(subject, *run);
     const Result<std::string> released = co_await run->release(false);
-    REQUIRE(released);
+    REQUIRE_MESSAGE(released, released.error().text);
     CHECK(*released == "");
     CHECK(subject.engine().list().empty());
     const Result<std::string> again = co_await run->release(false);
@@ -231,7 +231,7 @@ TEST_CASE_TEMPLATE("contract: what is kept can be found, and be released later",
     const Event over = co_await next_end(*run);
     CHECK(over.host == "algo-1");
     const Result<std::string> released = co_await run->release(false);
-    REQUIRE(released);
+    REQUIRE_MESSAGE(released, released.error().text);
     CHECK(subject.engine().list().empty());
   });
 }
@@ -245,7 +245,7 @@ TEST_CASE_TEMPLATE("contract: a job that failed is released like any other", Eng
     co_await next_end(*run);
     co_await next_end(*run);
     const Result<std::string> released = co_await run->release(false);
-    REQUIRE(released);
+    REQUIRE_MESSAGE(released, released.error().text);
     CHECK(subject.engine().list().empty());
   });
 }

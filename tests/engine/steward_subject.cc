@@ -30,7 +30,9 @@ case "$1 $2" in
 esac
 folder=${3%/spec.json}
 host=${folder##*/}
-[ "$4" != --lifeline ] || { trap '' TERM INT; read -r word <&3; kill -9 $$; } &
+if [ "$4" = --lifeline ]; then
+  { trap '' TERM INT; read -r word <&3; kill -9 $$; } &
+fi
 trap 'exit 0' TERM INT
 [ -e "$0-stubborn" ] && trap '' TERM
 [ -e "$0-deaf" ] && trap '' TERM INT
