@@ -51,6 +51,12 @@ TEST_CASE("aws image: the error names missing packages, with their versions") {
         "the image has torch, but this machine's Python has none; it has transformers, but this "
         "machine's Python has none");
   CHECK(lack_of({{}, ""}, {}).empty());
+  CHECK(lack_of({{"torch"}, ""}, {{"torch", "2.10.0"}}).empty());  // Any version.
+  CHECK(lack_of({{"torch"}, "2"}, {{"torch", "2"}}).empty());
+  CHECK(lack_of({{"torch"}, "2"}, {{"torch", "3.1"}}) ==
+        "the image has torch 2, but this machine's Python has 3.1");
+  CHECK(lack_of({{"torch", "transformers"}, "2.1"}, {{"torch", "2.1"}, {"transformers", "4"}})
+            .empty());
 }
 
 TEST_CASE("aws image: one line says how its jobs run") {

@@ -38,7 +38,7 @@ struct Bench {
 
   static loop::Task<Result<platform::Interpreter>> find(Bench& bench, std::string name) {
     bench.python = std::move(name);
-    co_return platform::Interpreter{"/opt/py/bin/python3", {"/opt/py"}};
+    co_return platform::Interpreter{"/opt/py/bin/python3", {"/opt/py"}, false, bench.versions};
   }
   static loop::Task<Result<std::string>> read(Bench& bench, s3wire::S3Url url) {
     const std::string name = s3wire::text_of(url);
@@ -82,6 +82,7 @@ struct Bench {
   JobPreparation::Options options;
   api::JobRequest request;
   std::string python;
+  std::map<std::string, std::string> versions;  ///< The interpreter's.
   std::map<std::string, std::string> objects;
   std::vector<std::string> asked;
   int keys_made = 0;
@@ -108,6 +109,20 @@ TEST_CASE_FIXTURE(Bench, "preparation: a job is given its image's Python and the
   CHECK((info.st_mode & 0777) == 0600);
   CHECK(ring.find("JOBKEY1")->owner == "a");
   CHECK(ring.find("JOBKEY1")->policy.repository.empty());
+}
+
+TEST_CASE_FIXTURE(Bench, "preparation: the log says how AWS's image runs, and what it lacks here") {
+  options.config.aws_images = true;
+  request.image = "763104351884.dkr.ecr.us-east-1.amazonaws.com/pytorch-training:2.0-cpu";
+  const std::string programs = "runs with this machine's programs: python /opt/py/bin/python3";
+  CHECK(prepare()->notes ==
+        std::vector<std::string>{
+            programs + ", packages without frameworks",
+            "warning: the image has torch 2.0, but this machine's Python has none"});
+  CHECK(lack_in(prepare()->notes) == "the image has torch 2.0, but this machine's Python has none");
+  versions = {{"torch", "2.0.1"}};
+  CHECK(prepare()->notes == std::vector<std::string>{programs + ", packages torch 2.0.1"});
+  CHECK(lack_in(prepare()->notes).empty());
 }
 
 TEST_CASE_FIXTURE(Bench, "preparation: a job's key reads its own image in the server's registry") {

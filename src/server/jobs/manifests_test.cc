@@ -64,6 +64,25 @@ TEST_CASE("manifests: a job without any has no pins") {
   CHECK(named_objects(bench.spec, {})->empty());
 }
 
+TEST_CASE("manifests: pins that cannot be read, and a store that fails, are errors") {
+  Bench bench;
+  bench.add_channel("train", "s3://b/m");
+  CHECK(put_pins(bench.spec, "{").error().code == Errc::invalid_input);
+  bench.spec.input[0].s3.etag = "of-the-request";
+  REQUIRE(pin_manifests(bench.spec, {}));  // Nothing reads manifests here.
+  CHECK(bench.spec.input[0].s3.etag.empty());
+  REQUIRE(put_pins(bench.spec, R"({"train": "tag"})"));
+  const ReadManifest broken = [](const s3wire::S3Url&) -> Result<ManifestObject> {
+    return fail(Errc::system, "disk: Input/output error");
+  };
+  const auto objects = named_objects(bench.spec, broken);
+  REQUIRE_FALSE(objects);
+  CHECK(objects.error().text == "channel train: disk: Input/output error");
+  bench.spec.input[0].s3.url = "https://b/m";
+  CHECK(pin_manifests(bench.spec, bench.read).error().text ==
+        "https://b/m: not an S3 URL; expected s3://bucket/key");
+}
+
 TEST_CASE("manifests: refusals name the channel") {
   Bench bench;
   bench.add_channel("train", "s3://b/m");

@@ -117,5 +117,115 @@ TEST_CASE("runner: while jobs wait for GPUs, one that recovered is given out aga
   world.run(story(world));
 }
 
+TEST_CASE("runner: only a job that was asked to stop is killed") {
+  World world;
+  const auto story = [](World& w) -> loop::Task<> {
+    engine::FakeHost& host = w.job("a").host("algo-1");
+    host.manner = engine::FakeHost::Manner::deaf;
+    host.phase(Phase::downloading).phase(Phase::training);
+    w.submit("a");
+    co_await w.until([&w] { return w.secondary("a") == "Training"; });
+    w.runner->kill("none");
+    w.runner->kill("a");
+    for (int turn = 0; turn < 10; ++turn) co_await w.loop.turn();
+    CHECK(w.job("a").asked.empty());
+    w.stop("a");
+    co_await w.until([&w] { return !w.job("a").asked.empty(); });
+    CHECK(w.job("a").asked.find("destroy") == std::string::npos);
+    w.job("a").on_stop = [&host](const std::string&, std::chrono::milliseconds grace) {
+      CHECK(grace == std::chrono::milliseconds(0));
+      host.outcome(Outcome::signaled(9), true).ends();
+    };
+    w.runner->kill("a");
+    co_await w.until_ended("a");
+  };
+  world.run(story(world));
+  CHECK(world.stored("a").state.status == store::Status::stopped);
+}
+
+TEST_CASE("runner: a silent job is known as one until it speaks, and does not count as hanging") {
+  World world;
+  const auto story = [](World& w) -> loop::Task<> {
+    w.job("a").host("algo-1").phase(Phase::downloading).phase(Phase::training);
+    w.submit("a");  // The fake engine's time is 1970: its last line is old.
+    co_await w.until([&w] { return w.runner->standstill("a").has_value(); });
+    CHECK(w.runner->standstill("a")->verdict.empty());
+    CHECK(!w.runner->standstill("b"));
+    CHECK(w.runner->hanging() == 0);
+    w.job("a").host("algo-1").says(0, "here\n");
+    co_await w.until([&w] { return !w.runner->standstill("a"); });
+    w.stop("a");
+    co_await w.until_ended("a");
+  };
+  world.run(story(world));
+  CHECK(!world.runner->standstill("a"));
+}
+
+TEST_CASE("runner: running hosts tell what they use and do, and waiting jobs have none") {
+  World world;
+  const auto story = [](World& w) -> loop::Task<> {
+    for (auto& [name, host] : w.job("a", 2).hosts) {
+      host.usage = job::Usage{.memory_bytes = 5};
+      host.stacks.emplace().host = name;
+      host.phase(Phase::downloading).phase(Phase::training);
+    }
+    w.submit("a", 2);
+    w.submit("waits", 2);
+    co_await w.until([&w] { return w.secondary("a") == "Training"; });
+    const std::vector<job::HostUsage> used = co_await w.runner->usage("a");
+    REQUIRE(used.size() == 2);
+    CHECK(used[1].usage.memory_bytes == 5);
+    const auto all = w.runner->usages(std::chrono::hours(1));
+    REQUIRE(all.size() == 1);
+    CHECK(all[0].first == "a");
+    CHECK(all[0].second.size() == 2);
+    CHECK(w.runner->reach() == platform::Reach{2, 0});
+    CHECK(w.runner->why_waiting("a").empty());
+    const auto seen = co_await w.runner->look("a", job::Calls::python);
+    REQUIRE(seen);
+    CHECK(seen->size() == 2);
+    for (const char* name : {"waits", "none"}) {
+      CAPTURE(name);
+      const std::vector<job::HostUsage> none = co_await w.runner->usage(name);
+      CHECK(none.empty());
+      const auto unseen = co_await w.runner->look(name, job::Calls::python);
+      CHECK(!unseen);
+      if (!unseen) CHECK(unseen.error().code == Errc::closed);
+    }
+    for (const char* name : {"waits", "a"}) w.stop(name);
+    co_await w.until_ended("a");
+  };
+  world.run(story(world));
+  CHECK(world.runner->reach() == platform::Reach{0, 0});
+  CHECK(world.runner->usages(std::chrono::hours(1)).empty());
+}
+
+TEST_CASE("runner: the note about a Slurm job has what is known") {
+  const struct {
+    const char* name;
+    const char* slurm;
+    const char* notes;
+  } cases[] = {
+      {"it has not been queued", R"({"JobId": "", "Nodes": "", "EarlierJobIds": []})", ""},
+      {"it had no node", R"({"JobId": "17", "Nodes": "", "EarlierJobIds": []})", "Slurm job 17"},
+      {"the first attempt", R"({"JobId": "17", "Nodes": "n1", "EarlierJobIds": []})",
+       "Slurm job 17 on n1"},
+      {"a later attempt without a node", R"({"JobId": "17", "Nodes": "", "EarlierJobIds": ["9"]})",
+       "Slurm job 17; earlier attempts: 9"},
+  };
+  for (const auto& c : cases) {
+    CAPTURE(c.name);
+    World world;
+    world.slurm = Json::parse(c.slurm);
+    const auto story = [](World& w) -> loop::Task<> {
+      complete(w.job("a"));
+      w.submit("a");
+      co_await w.until_ended("a");
+    };
+    world.run(story(world));
+    CHECK(world.stored("a").notes == c.notes);
+  }
+}
+
 }  // namespace
 }  // namespace muster::jobs

@@ -36,6 +36,8 @@ TEST_CASE("SDK drivers: files that nest without end are left to the drivers") {
   CHECK_FALSE(take_over(
       spec, "{\"entry_script\": " + std::string(30000, '[') + std::string(30000, ']') + "}", "{}"));
   CHECK_FALSE(take_over(spec, "", "{}"));
+  for (const char* distributed : {"", "[]", "null"})
+    CHECK_FALSE(take_over(spec, R"({"entry_script": "train.py"})", distributed));
   CHECK(spec == driven());
 }
 
@@ -50,7 +52,7 @@ TEST_CASE("SDK drivers: muster's launchers take their place") {
       {"a script", source, "{}", {{"sagemaker_program", "\"train.py\""}}},
       {"MPI",
        source,
-       R"({"process_count_per_node": 2, "mpi_additional_options": ["-x", "A=b c"]})",
+       R"({"process_count_per_node": 2, "mpi_additional_options": ["-x", 7, "A=b c"]})",
        {{"sagemaker_mpi_enabled", "true"},
         {"sagemaker_mpi_num_of_processes_per_host", "2"},
         {"sagemaker_mpi_custom_mpi_options", "\"-x 'A=b c'\""}}},

@@ -134,6 +134,7 @@ TEST_CASE("training image: a job's login is the one it names, and for its regist
       {"reg.lab/box", "arn:aws:lambda:us-east-1:000000000000:function:none",
        "none: this server has no login with this name; add \"arn:aws:lambda"},
       {"127.0.0.1:7700/lab:v1", team.c_str(), "needs no login"},
+      {"host", team.c_str(), "needs no login"},
       {"elsewhere.lab/box", team.c_str(), "`jobs.registries` of its config lists"},
   };
   for (const auto& c : refused) {

@@ -77,6 +77,14 @@ TEST_CASE("VPC of a job: a job that cannot run is refused by name") {
   CHECK(small.error().message ==
         "VpcConfig: the subnets have addresses for 11 hosts, but the job has 12");
   CHECK(vpc_of(asking("subnet-1", "sg-none", 1), config(), networks()).has_value());
+  vpc::Networks two = networks();
+  two.vpcs.push_back({"vpc-2", "10.1.0.0/16"});
+  two.groups.push_back({"sg-2", "", "", "vpc-2", {}, {}});
+  const auto split = vpc_of(asking("subnet-1", "sg-2"), config(), two);
+  REQUIRE(!split);
+  CHECK(split.error().message ==
+        "VpcConfig: sg-2 is in vpc-2, but subnet-1 is in vpc-1; all subnets and groups must be in "
+        "the same VPC");
 }
 
 /// Ports that a job needs, "9730-9730".
@@ -100,6 +108,8 @@ TEST_CASE("VPC of a job: the ports that launchers need between hosts") {
   spec.hyperparameters["sagemaker_mpi_custom_mpi_options"] =
       R"("-mca btl_tcp_port_min_v4 5000 -mca btl_tcp_port_range_v4 100")";
   CHECK(needs_of_hosts(spec) == Texts{"9730-9730"});
+  spec.hyperparameters["sagemaker_mpi_custom_mpi_options"] = "\"-verbose\"";
+  CHECK(needs_of_hosts(spec) == Texts{"9730-9730", "32768-60999"});
   spec.hyperparameters = {{"sagemaker_torch_distributed_enabled", "true"}};
   CHECK(needs_of_hosts(spec) == Texts{"9730-9730", "7777-7777", "32768-60999"});
   spec.hyperparameters.clear();
@@ -107,8 +117,14 @@ TEST_CASE("VPC of a job: the ports that launchers need between hosts") {
   CHECK(needs_of_hosts(spec) == Texts{"1234-1234"});
   spec.encrypted = true;  // On one machine it changes nothing.
   CHECK(needs_of_hosts(spec) == Texts{"1234-1234"});
+  spec.environment["MUSTER_ROLLCALL_PORT"] = "70000";
+  CHECK(needs_of_hosts(spec) == Texts{"9730-9730"});
   spec.entrypoint = {"/opt/own"};
   CHECK(needs_of_hosts(spec).empty());
+  // SDK 3's drivers start what muster's launchers would.
+  spec.arguments = {"-c", "/opt/ml/input/data/sm_drivers/sm_train.sh"};
+  spec.input = {{.name = "sm_drivers", .s3 = {.url = "s3://b/j/input/sm_drivers"}}};
+  CHECK(needs_of_hosts(spec) == Texts{"9730-9730"});
 }
 
 }  // namespace

@@ -68,8 +68,11 @@ TEST_CASE("watch: the reason of a failure begins with who caused it") {
     CHECK(finish_of(report).failure_reason == c.want);
   }
   platform::JobReport broken = report_of(End::failed, Outcome::exited(1));
-  broken.end.taken = platform::JobEnd::Taken::card_broken;
-  CHECK(finish_of(broken).failure_reason == "InternalServerError: rank 3 on algo-2: exit code 3");
+  for (const auto taken :
+       {platform::JobEnd::Taken::card_broken, platform::JobEnd::Taken::card_memory}) {
+    broken.end.taken = taken;
+    CHECK(finish_of(broken).failure_reason == "InternalServerError: rank 3 on algo-2: exit code 3");
+  }
   platform::JobReport wordy = report_of(End::failed, Outcome::exited(1));
   for (int line = 1; line <= 15; ++line)
     wordy.end.verdict.last_lines +=
@@ -152,12 +155,14 @@ TEST_CASE_FIXTURE(Bench, "watch: statuses that are already in the store are not 
 
 TEST_CASE_FIXTURE(Bench, "watch: a remark is in the message of the status Training") {
   Watch watch(context, "a", "Pending", at_end(), "no GPU");
-  for (const char* status : {"Starting", "Training", "Uploading"})
-    watch.status({status, status, UnixMillis(2)});
+  for (const char* status : {"Starting", "Training"}) watch.status({status, status, UnixMillis(2)});
+  watch.status({"Training", "2 of 3 hosts", UnixMillis(2), true});
+  watch.status({"Uploading", "Uploading", UnixMillis(2)});
   const store::Job job = **store.job("a");
   std::vector<std::string> messages;
   for (const store::Transition& each : job.state.transitions) messages.push_back(each.message);
   CHECK(messages.back() == "Uploading");
+  CHECK(std::count(messages.begin(), messages.end(), "2 of 3 hosts") == 1);
   CHECK(std::count(messages.begin(), messages.end(), "Training (no GPU)") == 1);
   CHECK(std::count(messages.begin(), messages.end(), "Starting") == 1);
 }
@@ -207,6 +212,52 @@ TEST_CASE_FIXTURE(Bench, "watch: hosts' usage is kept, and a restarted server co
   CHECK(samples("algo-2").size() == 1401);  // One host a turn.
   CHECK(second.usage_pause() == std::chrono::seconds(2));
   CHECK(samples("algo-2").size() <= 702);
+}
+
+TEST_CASE_FIXTURE(Bench, "watch: the usage of a host's GPUs is kept once their driver reports it") {
+  const auto samples = [this] {
+    std::vector<store::GpuSample> all;
+    REQUIRE(store::MetricReader::open(folder + "/store.db")
+                ->gpus("a", "algo-1", UnixMillis(0), UnixMillis::max(),
+                       [&all](const store::GpuSample& each) { all.push_back(each); }));
+    return all;
+  };
+  Watch watch(context, "a", "Training", at_end());
+  engine::Usage usage;
+  usage.gpus = {{.number = 3}};
+  watch.usage({{"algo-1", UnixMillis(5), usage}});
+  CHECK(samples().empty());
+  usage.gpus.push_back({.number = 4, .percent = 80, .memory_bytes = 7});
+  usage.gpus.push_back({.number = 5, .percent = 0, .memory_bytes = 8});
+  watch.usage({{"algo-1", UnixMillis(6), usage}});
+  using Samples = std::vector<store::GpuSample>;
+  CHECK(samples() == Samples{{UnixMillis(6), 4, 80, 7}, {UnixMillis(6), 5, 0, 8}});
+}
+
+TEST_CASE_FIXTURE(Bench, "watch: an ended job's hosts count in the phases that they passed") {
+  Watch watch(context, "a", "Training", at_end());
+  platform::JobReport report = report_of(End::completed, Outcome::exited(0));
+  for (const int inputs : {30, 50}) {
+    job::HostTimeline& host = report.end.timelines.emplace_back();
+    host.when(job::Point::launched) = UnixMillis(10);
+    host.when(job::Point::inputs) = UnixMillis(inputs);
+  }
+  report.end.timelines.emplace_back().when(job::Point::inputs) = UnixMillis(9);  // Not launched.
+  watch.ended(report);
+  const auto phase = [this](job::Point end) {
+    return counts.phases[static_cast<std::size_t>(end)];
+  };
+  CHECK(phase(job::Point::inputs).count == 2);
+  CHECK(phase(job::Point::inputs).sum == std::chrono::milliseconds(60));
+  CHECK(phase(job::Point::launched).count == 0);
+}
+
+TEST_CASE_FIXTURE(Bench, "watch: what comes of a job that is not in the store changes nothing") {
+  Watch watch(context, "gone", "Pending", at_end());
+  watch.log("algo-1", UnixMillis(2), {"info", "NUMA: CPUs 0-7"});
+  watch.status({"Starting", "", UnixMillis(3)});
+  CHECK_FALSE(*store.job("gone"));
+  CHECK(secondaries() == std::vector<std::string>{"Pending"});
 }
 
 TEST_CASE_FIXTURE(Bench, "watch: each attempt's first NUMA report of a host is a note") {
