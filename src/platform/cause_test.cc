@@ -72,6 +72,48 @@ TEST_CASE("cause: the host's last point is the one before the failure") {
   CHECK(story.reader.cause_of(pip).victims == 0);
 }
 
+TEST_CASE("cause: what a host was doing is named for each point that it had reached") {
+  using job::Mark;
+  const std::pair<Mark, const char*> points[] = {
+      {Mark::root, "fetching its inputs"},
+      {Mark::inputs, "starting its container"},
+      {Mark::begun, "joining the other hosts"},
+      {Mark::joined, "waiting for the other hosts"},
+      {Mark::gathered, "comparing the hosts"},
+      {Mark::checked, "fetching the code"},
+      {Mark::code, "preparing the program"},
+      {Mark::packages, "preparing the program"},
+      {Mark::launched, "launching"},
+      {Mark::rank, "running, before its first line"},
+  };
+  const job::Verdict failed = ended("algo-1", -1, job::Outcome::exited(1));
+  Story story;
+  story.phase("algo-1", 1, job::Phase::starting);
+  CHECK(Story(story).end(2, failed).reader.cause_of(failed).doing == "preparing its file system");
+  for (const auto& [mark, doing] : points) {
+    CAPTURE(doing);
+    story.mark("algo-1", 2, mark);
+    CHECK(Story(story).end(3, failed).reader.cause_of(failed).doing == doing);
+  }
+}
+
+TEST_CASE("cause: the card has the times, and how many failed because of it") {
+  job::Verdict first = ended("algo-1", 0, job::Outcome::signaled(9));
+  first.out_of_memory = true;
+  Story story;
+  story.phase("algo-1", 1000, job::Phase::starting).end(1500, first);
+  Json json = to_json(story.reader.cause_of(first));
+  CHECK(json["out_of_memory"] == true);
+  CHECK(json["time_ms"] == 1500);
+  CHECK(json["after_ms"] == 500);
+  CHECK(json["victims"] == 0);
+  CHECK_FALSE(json.contains("within_ms"));
+  story.end(1540, ended("algo-2", 1, job::Outcome::exited(1)));
+  json = to_json(story.reader.cause_of(first));
+  CHECK(json["victims"] == 1);
+  CHECK(json["within_ms"] == 40);
+}
+
 TEST_CASE("cause: without a journal it has only the verdict") {
   const job::Verdict lost = ended("algo-9", -1, job::Outcome::lost("no heartbeat"));
   const Json json = to_json(Story().reader.cause_of(lost));

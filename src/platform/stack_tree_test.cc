@@ -74,6 +74,18 @@ TEST_CASE("stack tree: one tree of all ranks, with the outliers") {
 )");
 }
 
+TEST_CASE("stack tree: its headline counts ranks, else processes, their hosts and places") {
+  std::vector<HostStacks> hosts = barrier();
+  CHECK(stack_headline(hosts) == "4 ranks on 2 hosts, at 2 places");
+  hosts.pop_back();
+  hosts[0].processes.pop_back();
+  CHECK(stack_headline(hosts) == "1 rank on 1 host, at 1 place");
+  hosts[0].processes = {process(10, -1, {thread({"main"})})};
+  CHECK(stack_headline(hosts) == "1 process on 1 host, at 1 place");
+  hosts[0].processes.push_back(process(11, -1, {thread({"main", "read"})}));
+  CHECK(stack_headline(hosts) == "2 processes on 1 host, at 2 places");
+}
+
 TEST_CASE("stack tree: ranks that wait for their GPUs, and what NCCL says of it") {
   using Collectives = job::NcclReport::Collectives;
   const auto native = [](const char* name) {
