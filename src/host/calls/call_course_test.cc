@@ -3,68 +3,13 @@
 #include <doctest/doctest.h>
 
 #include <csignal>
+#include <functional>
 
 #include "base/testing.h"
+#include "host/calls/call_course_testing.h"
 
 namespace muster::calls {
 namespace {
-
-using job::Outcome;
-using launch::Call;
-using std::chrono::milliseconds;
-using std::chrono::seconds;
-using Action = CallCourse::Action;
-using Kind = CallCourse::Action::Kind;
-
-constexpr Duration grace = seconds(1);
-
-Call call_of(Call::Kind kind, Args hosts, const std::string& digest = "d") {
-  Call call;
-  call.name = "mpirun train.py";
-  call.digest = digest;
-  call.hosts = std::move(hosts);
-  call.kind = kind;
-  if (kind == Call::Kind::mpi) call.launcher = Command{{"mpirun"}, {}, {}};
-  return call;
-}
-
-job::Verdict end_of(const std::string& host, Outcome outcome, int rank = 0) {
-  job::Verdict verdict;
-  verdict.host = host;
-  verdict.rank = rank;
-  verdict.outcome = std::move(outcome);
-  return verdict;
-}
-
-/// The leader algo-1, and members that call as it does.
-struct Course {
-  CallCourse course{{.host = "algo-1", .failure_grace = grace}};
-  TimePoint now{std::chrono::hours(1)};
-
-  void leader_calls(const Call& call, bool whole_job = false) {
-    REQUIRE(course.call(call, whole_job, now));
-  }
-  void member_calls(const std::string& host, const std::string& digest = "d") {
-    course.member_calls(host, {"mpirun train.py", digest, "data of " + host}, now);
-  }
-  /// algo-1 and algo-2 have called, and what that brings about is done.
-  void run(Call::Kind kind) {
-    leader_calls(call_of(kind, {"algo-1", "algo-2"}));
-    member_calls("algo-2");
-    REQUIRE(course.runs(course.number()));
-    static_cast<void>(course.take_actions());
-  }
-  /// The only thing to be done now.
-  Action only() {
-    std::vector<Action> actions = course.take_actions();
-    REQUIRE(actions.size() == 1);
-    return actions.front();
-  }
-  void step_to(Duration after) {
-    now += after;
-    course.step(now);
-  }
-};
 
 TEST_CASE_FIXTURE(Course, "call: runs when every host has called, and is answered to each") {
   leader_calls(call_of(Call::Kind::mpi, {"algo-1", "algo-2"}));
@@ -455,91 +400,137 @@ TEST_CASE_FIXTURE(Course, "call: after the job's end nothing is done and no call
   course.gone("algo-2");
   course.drained("algo-2");
   member_calls("algo-3");
+  course.ended(end_of("algo-2", Outcome::signaled(SIGSEGV)), now);
+  course.restarts(end_of("algo-2", Outcome::signaled(SIGSEGV)), now);
+  course.session_ended(course.number(), "algo-2", Outcome::exited(255), now);
+  course.lost("algo-2", now);
+  course.stop(now);
   step_to(seconds(20));
   CHECK(course.take_actions().empty());
   CHECK(!course.next_deadline());
   CHECK(course.refusal("algo-2") == "no launch is in progress");
 }
 
-TEST_CASE_FIXTURE(Course, "call course: no host has so many ranks, and they are not remembered") {
+TEST_CASE_FIXTURE(Course, "call: a host that calls again before its answer changes nothing") {
   run(Call::Kind::direct);
-  for (int i = 1; i < 100; ++i) {
-    course.ended(end_of("algo-2", Outcome::exited(1), 1'000'000 + i), now);
-    course.ended(end_of("algo-2", Outcome::exited(0), 1'000'000 + i), now);
-  }
-  now += seconds(6);
-  course.step(now);
+  member_calls("algo-2", "other");
+  CHECK(course.take_actions().empty());
+  course.done_here(course.number(), now);
+  course.done("algo-2", now);
+  CHECK(only().kind == Kind::drain);
+  member_calls("algo-2", "other");
+  CHECK(course.take_actions().empty());
+  member_calls("algo-3");
+  CHECK(only().hosts == Args{"algo-3"});
+  course.drained("algo-1");
+  course.drained("algo-2");
+  const Action answer = only();
+  CHECK(answer.hosts == Args{"algo-1", "algo-2"});
+  CHECK(answer.result.verdict.success());
+}
+
+TEST_CASE_FIXTURE(Course, "call: ends that concern no caller do not disturb one that waits") {
+  leader_calls(call_of(Call::Kind::mpi, {"algo-1", "algo-2"}));
+  course.gone("algo-9");
+  course.ended(end_of("algo-1", Outcome::exited(0)), now);
+  CHECK(course.take_actions().empty());
+  CHECK(course.missing() == Args{"algo-2"});
+  member_calls("algo-2");
+  CHECK(course.runs(course.number()));
+}
+
+TEST_CASE_FIXTURE(Course, "call: only the last host that is done while the call runs matters") {
+  run(Call::Kind::direct);
+  course.done("algo-9", now);
+  course.done("algo-1", now);
+  course.done("algo-1", now);
+  CHECK(course.take_actions().empty());
+  course.ended(end_of("algo-2", Outcome::exited(1), 1), now);
+  step_to(milliseconds(200));
+  CHECK(only().kind == Kind::drain);
+  course.done("algo-2", now);
   CHECK(course.take_actions().empty());
 }
 
-TEST_CASE_FIXTURE(Course, "call course: a rank that its launcher starts again ends nothing") {
-  const auto fails = [this](const std::string& host, int rank, bool again, bool blames = false) {
-    job::Verdict verdict = end_of(host, Outcome::exited(rank + 10), rank);
-    verdict.blames_peer = blames;
-    if (again)
-      course.restarts(verdict, now);
-    else
-      course.ended(verdict, now);
-  };
-  struct {
+TEST_CASE_FIXTURE(Course, "call: a lost host ends no call by itself") {
+  leader_calls(call_of(Call::Kind::mpi, {"algo-1", "algo-2"}));
+  course.lost("algo-2", now);
+  CHECK(course.take_actions().empty());
+  member_calls("algo-2");
+  static_cast<void>(course.take_actions());
+  course.lost("algo-2", now);
+  step_to(seconds(20));
+  CHECK(course.take_actions().empty());
+  CHECK(course.runs(course.number()));
+}
+
+TEST_CASE("call: where all ranks that decide have ended well, other failures still count") {
+  const struct {
     const char* name;
-    std::function<void()> story;
-    int code;  ///< The call's; -1: it goes on.
-  } const cases[] = {
-      {"all of them", [&] { fails("algo-1", 0, true), fails("algo-2", 1, true); }, -1},
-      {"until one is started no more", [&] { fails("algo-1", 0, true), fails("algo-2", 1, false); },
-       11},
-      {"the cause of another's last failure",
-       [&] { fails("algo-1", 0, true), fails("algo-2", 1, false, true); }, 10},
-      {"which was long ago",
-       [&] {
-         fails("algo-1", 0, true);
-         now += seconds(6);
-         fails("algo-2", 1, false, true);
-       },
-       11},
-      {"and its launcher gives up", [&] { fails("algo-2", 1, true), fails("algo-2", -1, false); },
-       11},
+    job::Verdict last;
+    bool well;
+  } cases[] = {
+      {"mpirun succeeds", end_of("algo-1", Outcome::exited(0), -1), true},
+      {"a further rank fails", end_of("algo-1", Outcome::exited(3), 2), false},
   };
   for (const auto& c : cases) {
     CAPTURE(c.name);
-    Course fresh;
-    std::swap(course, fresh.course);
-    run(Call::Kind::direct);
-    c.story();
-    now += seconds(6);
-    course.step(now);
-    const std::vector<Action> actions = course.take_actions();
-    REQUIRE(actions.empty() == (c.code < 0));
-    if (c.code < 0) continue;
-    course.drained("algo-1");
-    course.drained("algo-2");
-    CHECK(only().result.verdict.outcome == Outcome::exited(c.code));
+    Course each;
+    Call call = call_of(Call::Kind::mpi, {"algo-1", "algo-2"});
+    call.ranks_decide = 2;
+    each.leader_calls(call);
+    each.member_calls("algo-2");
+    static_cast<void>(each.course.take_actions());
+    const CallCourse::Number number = each.course.number();
+    each.course.ended_here(number, end_of("algo-1", Outcome::exited(0), 0), each.now);
+    each.course.ended(end_of("algo-2", Outcome::exited(0), 1), each.now);
+    if (c.last.rank < 0)
+      each.course.launcher_ended(number, c.last, each.now);
+    else
+      each.course.ended_here(number, c.last, each.now);
+    each.step_to(milliseconds(200));
+    CHECK(each.only().kind == Kind::drain);  // No failure is excused.
+    each.course.drained("algo-1");
+    each.course.drained("algo-2");
+    CHECK(each.only().result.verdict.success() == c.well);
   }
 }
 
-TEST_CASE("call: at most 64 ranks that restart are remembered as the cause of a later failure") {
-  for (const int others : {63, 64, 1000}) {
-    CAPTURE(others);
-    Course world;
-    world.run(Call::Kind::direct);
-    const auto restarts = [&](int rank, Outcome outcome, bool blames) {
-      job::Verdict verdict = end_of("algo-1", std::move(outcome), rank);
-      verdict.blames_peer = blames;
-      world.course.restarts(std::move(verdict), world.now);
-    };
-    for (int rank = 0; rank < others; ++rank) restarts(rank, Outcome::exited(1), true);
-    restarts(others, Outcome::exited(10), false);
-    job::Verdict last = end_of("algo-2", Outcome::exited(11), 0);
-    last.blames_peer = true;
-    world.course.ended(std::move(last), world.now);
-    world.step_to(seconds(6));
-    static_cast<void>(world.course.take_actions());
-    world.course.drained("algo-1");
-    world.course.drained("algo-2");
-    const job::Verdict verdict = world.only().result.verdict;
-    CHECK((verdict.outcome == Outcome::exited(10)) == (others < 64));
+TEST_CASE("call: the end of a session of ssh is not logged where it explains nothing") {
+  const struct {
+    const char* name;
+    std::function<void(Course&)> before;
+    CallCourse::Number number;
+  } cases[] = {
+      {"of another call", [](Course&) {}, 7},
+      {"after a stop", [](Course& c) { c.course.stop(c.now); }, 1},
+      {"after a failure",
+       [](Course& c) { c.course.ended(end_of("algo-1", Outcome::exited(1)), c.now); }, 1},
+      {"after its rank",
+       [](Course& c) { c.course.ended(end_of("algo-2", Outcome::exited(0), 1), c.now); }, 1},
+  };
+  for (const auto& c : cases) {
+    CAPTURE(c.name);
+    Course each;
+    each.run(Call::Kind::mpi);
+    c.before(each);
+    each.course.session_ended(c.number, "algo-2", Outcome::exited(255), each.now);
+    CHECK(each.course.take_actions().empty());
   }
+}
+
+TEST_CASE_FIXTURE(Course, "call: of several sessions that have ended the first one is due first") {
+  run(Call::Kind::mpi);
+  CHECK(!course.next_deadline());
+  const TimePoint begin = now;
+  course.session_ended(1, "algo-2", Outcome::exited(0), now);
+  now += seconds(1);
+  course.session_ended(1, "algo-1", Outcome::exited(0), now);
+  CHECK(*course.next_deadline() == begin + seconds(10));
+  course.session_begins("algo-2");
+  now += seconds(1);
+  course.session_ended(1, "algo-2", Outcome::exited(0), now);
+  CHECK(*course.next_deadline() == begin + seconds(11));
 }
 
 }  // namespace

@@ -71,7 +71,9 @@ struct Leader {
 
 /// A call of algo-1 and algo-2 whose launcher runs until the test lets it go.
 struct Launch : Leader {
-  Launch() {
+  Launch() : Launch(false) {}
+  /// `by_ssh`: daemons come by the test's ssh. The call is direct then, so no ssh server is needed.
+  explicit Launch(bool by_ssh) {
     REQUIRE(write_file(folder + "/orted", "#!/bin/sh\necho daemon\nexit $1\n", 0700));
     launch::Call call;
     call.name = "mpirun";
@@ -80,6 +82,12 @@ struct Launch : Leader {
     call.rank.command = tells("rank");
     const std::string wait = "until test -e " + folder + "/go; do sleep 0.01; done; exit 0";
     call.launcher = Command{{"sh", "-c", wait}, {{"PATH", folder + ":/usr/bin:/bin"}}, "/"};
+    if (by_ssh) {
+      call.kind = launch::Call::Kind::direct;
+      call.by_ssh = true;
+      call.programs.push_back({"rank 0", 0, *call.launcher, true});
+      call.launcher->env["PATH"] = folder;
+    }
     REQUIRE(calls.call(
         call, [this](const launch::CallResult& end) { result = end; }, false));
     calls.member_calls("algo-2", {"mpirun", "digest", ""});
@@ -319,6 +327,78 @@ TEST_CASE_FIXTURE(Leader,
   REQUIRE(result);
   CHECK(result->verdict.outcome.text == "exited without calling run");
   CHECK(result->verdict.host == "algo-2");
+}
+
+TEST_CASE_FIXTURE(Launch,
+                  "call: a rank that restarts is the answer if its launcher then gives up") {
+  job::Verdict verdict;
+  verdict.host = "algo-2";
+  verdict.rank = 1;
+  verdict.outcome = job::Outcome::exited(5);
+  calls.restarts(verdict);
+  verdict.rank = -1;
+  verdict.outcome = job::Outcome::exited(1);
+  calls.ended(verdict);
+  until([&] { return posted("algo-2:32:" + ranks::grace_text({})); });
+  calls.member_drained("algo-2");
+  until([&] { return result.has_value(); });
+  CHECK(result->verdict.rank == 1);
+  CHECK(result->verdict.outcome == job::Outcome::exited(5));
+}
+
+TEST_CASE_FIXTURE(Launch, "call: after a stop members learn when no host runs a rank any more") {
+  const std::string release = "algo-2:" + std::to_string(job::type_of(job::Message::call_done));
+  calls.stop();
+  host_run.stop(guard);
+  CHECK(!posted(release + ":{}"));
+  calls.host_done("algo-2");
+  until([&] { return posted(release + ":{}"); });
+  CHECK(!result);
+  REQUIRE(write_file(folder + "/go", ""));
+  until([&] { return posted("algo-2:32:" + ranks::grace_text({})); });
+  calls.member_drained("algo-2");
+  until([&] { return result.has_value(); });
+  CHECK(result->verdict.success());
+}
+
+struct Sessions : Launch {
+  Sessions() : Launch(true) {}
+  void ssh(const std::string& script) const {
+    REQUIRE(write_file(folder + "/ssh", "#!/bin/sh\n" + script + "\n", 0700));
+  }
+};
+
+TEST_CASE_FIXTURE(Sessions, "call: mpirun gets the lines and the end of a daemon's ssh session") {
+  ssh("echo \"$@\"; echo refused >&2; exit 3");
+  ask_daemon("algo-2", "orted 0");
+  until([&] { return !replies.empty(); });
+  CHECK(replies == std::vector<std::string>{"3 "});
+  CHECK(text_in(out) == "-x algo-2 orted 0\n");
+  CHECK(text_in(err) == "refused\n");
+  CHECK(!posted("algo-2:6:" + ranks::exec_text({1, "orted 0"})));  // No member starts it.
+  CHECK(!result);                                                  // mpirun decides what fails.
+  REQUIRE(write_file(folder + "/go", ""));
+  calls.host_done("algo-2");
+  until([&] { return posted("algo-2:32:" + ranks::grace_text({})); });
+  calls.member_drained("algo-2");
+  until([&] { return result.has_value(); });
+  CHECK(result->verdict.success());
+}
+
+TEST_CASE_FIXTURE(Sessions, "call: an ssh that cannot start is the reason that mpirun gets") {
+  ask_daemon("algo-2", "orted 0");
+  REQUIRE(replies.size() == 1);
+  CHECK(replies[0].starts_with("1 "));
+  CHECK(replies[0].find("ssh") != std::string::npos);
+}
+
+TEST_CASE_FIXTURE(Sessions, "call: a session that ends after the job's end is told to nobody") {
+  ssh("while :; do :; done");
+  ask_daemon("algo-2", "orted 0");
+  calls.close();
+  loop::run_task(loop, host_run.finish(Duration()));  // The session is killed.
+  CHECK(replies.empty());
+  CHECK(!result);
 }
 
 }  // namespace

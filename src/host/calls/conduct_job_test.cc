@@ -103,6 +103,28 @@ TEST_CASE_FIXTURE(Bench, "conduct: a program alone on its host knows how long a 
   CHECK(run("test \"$MUSTER_STOP_DEADLINE$MUSTER_TRAINING_LOG\" = 60").verdict.success());
 }
 
+TEST_CASE_FIXTURE(Bench, "conduct: a program that can reach `train` knows the job's variables") {
+  start.env = {{"MUSTER_TRAINING_LOG", "x"}, {"MUSTER_HOSTS", "y"}, {"MUSTER_NUMA", ""}};
+  start.socket = true;
+  CHECK(run("test \"$MUSTER_TRAINING_LOG$MUSTER_HOSTS${MUSTER_NUMA-z}\" = xyz").verdict.success());
+  start.socket = false;
+  CHECK(run("test \"$MUSTER_TRAINING_LOG${MUSTER_NUMA-z}\" = \"\"").verdict.success());
+}
+
+TEST_CASE_FIXTURE(Bench, "conduct: a setting that is wrong is named before the roll call") {
+  start.env = {{"MUSTER_PREFLIGHT", "loud"}};
+  const JobEnd loud = run("echo never");
+  CHECK(loud.verdict.process == "train");
+  CHECK(loud.verdict.outcome.text ==
+        "MUSTER_PREFLIGHT is \"loud\"; expected off, light, full or json");
+  start.training.hosts = {"fd00::2", "algo-1"};
+  start.training.leader = "fd00::2";
+  CHECK(run("echo never")
+            .verdict.outcome.text.starts_with(
+                "resourceconfig.json: fd00::2 has only IPv6 addresses"));
+  CHECK(told().empty());
+}
+
 TEST_CASE_FIXTURE(Bench, "conduct: an output on S3 that cannot be ends the job before it begins") {
   start.training.s3_output = "http://bucket";
   const JobEnd end = run("echo never");

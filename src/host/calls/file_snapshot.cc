@@ -82,7 +82,8 @@ std::vector<FolderEntry> entries_of(const std::string& folder) {
     bool is_folder = entry->d_type == DT_DIR;
     if (entry->d_type == DT_UNKNOWN) {
       struct stat status {};
-      is_folder = ::lstat((folder + "/" + name).c_str(), &status) == 0 && S_ISDIR(status.st_mode);
+      const int got = ::fstatat(::dirfd(open.get()), entry->d_name, &status, AT_SYMLINK_NOFOLLOW);
+      is_folder = got == 0 && S_ISDIR(status.st_mode);
     }
     entries.push_back({name, is_folder});
   }

@@ -30,8 +30,9 @@ struct Bench : OneHost {
       : OneHost("algo-2", "localhost", std::move(hosts)) {
     open_leader();
   }
-  void open_leader() {
+  void open_leader(PreflightMode preflight = PreflightMode::off) {
     coordinate::Leader::Options mine;
+    mine.start = start_text(preflight);
     mine.job = "job";
     mine.host = "localhost";
     mine.hosts = training.hosts;
@@ -88,6 +89,37 @@ TEST_CASE_FIXTURE(Bench, "follow: its work begins at the start; the leader's ver
   CHECK(follow.own_end() == own);
   CHECK(lines() == "hello\n");
   CHECK(payloads(heard, Message::lines).empty());  // The steward has them.
+}
+
+TEST_CASE_FIXTURE(Bench,
+                  "follow: in a preflight it reports, and its work begins when that is over") {
+  open_leader(PreflightMode::full);
+  work = program("echo hello");
+  Follow follow(context());
+  const auto story = [](Bench& b) -> loop::Task<> {
+    co_await b.gather();
+    co_await b.until_heard(Message::preflight_facts);
+    b.post(Message::preflight_pair, "no task");
+    preflight::PairTask task;
+    task.self = "algo-2";
+    task.peer = "localhost";
+    task.address = "127.0.0.1";
+    task.hello = task.answer = std::string(preflight::token_bytes, 't');
+    b.post(Message::preflight_pair, to_text(preflight::to_json(task)));
+    co_await b.until_heard(Message::preflight_ways);
+    CHECK(!b.prepared);
+    for (int i = 0; i < 2; ++i) b.post(Message::preflight_over, "{}");
+    co_await b.until_heard(Message::host_end);
+    b.end(Outcome::exited(0));
+  };
+  CHECK(run(follow, story(*this)).success());
+  const Result<Json> facts = parse_json(payloads(heard, Message::preflight_facts).front());
+  REQUIRE(facts);
+  CHECK(facts->is_object());
+  const Result<Json> ways = parse_json(payloads(heard, Message::preflight_ways).front());
+  REQUIRE(ways);
+  CHECK(ways->size() == 2);
+  CHECK(lines() == "hello\n");
 }
 
 TEST_CASE("follow: a roll call that fails is the host's end, with the reason") {

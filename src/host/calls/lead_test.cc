@@ -7,9 +7,7 @@
 
 #include <csignal>
 
-#include "host/calls/testing.h"
-#include "host/coordinate/member.h"
-#include "net/sockets/probe_port.h"
+#include "host/calls/lead_testing.h"
 #include "net/sockets/unix.h"
 
 namespace muster::calls {
@@ -27,54 +25,7 @@ struct Alone : OneHost {
   Alone() : OneHost("algo-1", "algo-1", {"algo-1"}) {}
 };
 
-/// A leader that has a member, algo-2.
-struct Bench : OneHost {
-  explicit Bench(std::vector<std::string> hosts = {"algo-1", "algo-2"})
-      : OneHost("algo-1", "algo-1", std::move(hosts)) {
-    options.port = loop::free_ports(1)->front();
-  }
-
-  void open_member() {
-    coordinate::Member::Options mine;
-    mine.job = "job";
-    mine.host = "algo-2";
-    mine.leader = "algo-1";
-    mine.address = "127.0.0.1";
-    mine.port = options.port;
-    mine.key = key;
-    mine.join_deadline = 20s;
-    mine.heartbeat = 200ms;
-    member = *coordinate::Member::open(loop, std::move(mine), log);
-    member->on_frame([this](Frame frame) {
-      heard.push_back({static_cast<Message>(frame.type), std::move(frame.payload)});
-    });
-  }
-  /// The member comes, and the job starts.
-  loop::Task<> join() {
-    open_member();
-    const Result<void> joined = co_await member->join();
-    REQUIRE(joined);
-  }
-  void post(Message type, const std::string& payload) { member->post(type_of(type), payload); }
-  void ends(const Outcome& outcome) { post(Message::host_end, verdict_text("algo-2", outcome)); }
-  loop::Task<> until_heard(Message type) {
-    return until([this, type] { return !payloads(heard, type).empty(); });
-  }
-  /// As a member does at a job's end: it has cleaned up, and leaves after the leader's end message.
-  loop::Task<> leave() {
-    co_await until_heard(Message::drain);
-    post(Message::drained, "{}");
-    co_await until_heard(Message::end);
-    member->close();
-  }
-  /// The verdict that the member received.
-  job::Verdict end() const {
-    return *job::verdict_from(*parse_json(payloads(heard, Message::end).front()));
-  }
-
-  std::unique_ptr<coordinate::Member> member;
-  std::vector<Heard> heard;
-};
+using Bench = LeadBench;
 
 /// An operator: a program of the host's that makes a collective call over the host's socket.
 struct Operator {
@@ -313,6 +264,9 @@ TEST_CASE_FIXTURE(Bench, "lead: an invalid message of a member is a warning and 
          {Message::lines, Message::host_call, Message::exec_output, Message::exec_end,
           Message::outcome, Message::host_end, Message::rank_hello})
       b.post(type, "x");
+    // Nobody asked for it.
+    for (const Message type : {Message::preflight_facts, Message::preflight_ways})
+      b.post(type, "x");
     b.ends(Outcome::exited(0));
     co_await b.leave();
   };
@@ -506,6 +460,32 @@ TEST_CASE_FIXTURE(Bench, "lead: a process of a member's share that fails is the 
   };
   // What the call found is the cause, not the script that ended because of it.
   CHECK(run(lead, story(*this)).outcome == Outcome::signaled(SIGSEGV));
+}
+
+TEST_CASE_FIXTURE(Bench, "lead: a rank of a member that its launcher restarts ends no call") {
+  socket = true;
+  work = program(endless);
+  Lead lead(context());
+  const auto story = [](Bench& b) -> loop::Task<> {
+    co_await b.join();
+    co_await b.until([&b] { return b.lines() == "ready\n"; });
+    const launch::Call call = direct_call({"algo-1", "algo-2"}, "exit 0");
+    Operator caller(b, call);
+    b.post(Message::host_call, launch::host_call_text({call.name, call.digest, ""}));
+    co_await b.until_heard(Message::call_start);
+    job::Verdict failed;
+    failed.rank = 1;
+    failed.outcome = Outcome::signaled(SIGSEGV);
+    b.post(Message::outcome, ranks::restart_text(failed));
+    b.post(Message::call_done, "{}");
+    co_await b.until_heard(Message::call_drain);
+    b.post(Message::call_drained, "{}");
+    const Frame answer = co_await caller.answer();
+    CHECK(launch::call_result_from(answer.payload)->verdict.success());
+    b.ends(Outcome::exited(9));
+    co_await b.leave();
+  };
+  CHECK(run(lead, story(*this)).outcome == Outcome::exited(9));
 }
 
 TEST_CASE_FIXTURE(Bench,

@@ -40,6 +40,7 @@ struct Bench {
     verdict.outcome = job::Outcome::exited(3);
     to.ended(verdict);
     to.verdict(verdict);
+    for (const std::string& record : records) to.health("algo-2", record);
   }
 
   loop::Loop loop;
@@ -47,12 +48,14 @@ struct Bench {
   bool tagged = false;
   std::vector<Lines> users;
   std::vector<Lines> launchers;
+  std::vector<std::string> records;  ///< What a preflight found.
 };
 
 TEST_CASE_FIXTURE(Bench, "output: without a steward users' lines go where they were written to") {
   users = {{.rank = 0, .stream = Stream::out, .bytes = "to out\n"},
            {.rank = 0, .stream = Stream::err, .bytes = "to err\n"}};
   launchers = {{.rank = -1, .stream = Stream::out, .bytes = "mpirun says\n"}};
+  records = {R"({"at":1})"};
   const Paper out;
   const Paper err;
   open(out.file.get(), err.file.get());
@@ -92,13 +95,14 @@ TEST_CASE_FIXTURE(Bench, "output: a steward gets everything, each as its own kin
   steward = stream.file.get();
   users = {{.rank = 1, .stream = Stream::err, .bytes = "a line\n"}};
   launchers = {{.rank = 7, .stream = Stream::out, .bytes = "mpirun says\n"}};
+  records = {"no JSON", R"({"at":1})"};
   run();
   FrameReader reader;
   reader.feed(stream.text());
   std::vector<Frame> frames;
   for (Result<std::optional<Frame>> next = reader.next(); next && *next; next = reader.next())
     frames.push_back(**next);
-  REQUIRE(frames.size() == 4);
+  REQUIRE(frames.size() == 5);
   CHECK(frames[0].type == job::type_of(Message::lines));
   CHECK(*job::lines_from(frames[0].payload) ==
         Lines{.rank = 1, .stream = Stream::err, .bytes = "a line\n", .alone = true});
@@ -106,6 +110,8 @@ TEST_CASE_FIXTURE(Bench, "output: a steward gets everything, each as its own kin
   CHECK(job::lines_from(frames[1].payload)->stream == Stream::err);
   CHECK(frames[2].type == job::type_of(Message::outcome));
   CHECK(frames[3].type == job::type_of(Message::verdict));
+  CHECK(frames[4].type == job::type_of(Message::preflight_facts));
+  CHECK(frames[4].payload == R"({"host":"algo-2","record":{"at":1}})");
 }
 
 }  // namespace

@@ -52,6 +52,13 @@ std::string json_of(const std::vector<HostFacts>& hosts, const std::vector<PairF
   return visible_json(to_text(all)) + "\n";
 }
 
+/// In either direction.
+bool is_between(const Finding& finding, const std::string& a, const std::string& b) {
+  const std::vector<std::string>& hosts = finding.hosts;
+  if (hosts.size() != 2) return false;
+  return (hosts[0] == a && hosts[1] == b) || (hosts[0] == b && hosts[1] == a);
+}
+
 std::string count_text(std::size_t count, const std::string& what) {
   return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
 }
@@ -173,8 +180,7 @@ std::vector<PreflightLead::Round> PreflightLead::slow_rounds() const {
       preflight::judge(known_hosts(), preflight::merged(ways_), options_.thresholds);
   const auto is_slow = [&](const std::string& a, const std::string& b) {
     return std::any_of(findings.begin(), findings.end(), [&](const Finding& each) {
-      return (each.kind == "bandwidth" || each.kind == "latency") &&
-             (each.hosts == std::vector{a, b} || each.hosts == std::vector{b, a});
+      return is_between(each, a, b) && (each.kind == "bandwidth" || each.kind == "latency");
     });
   };
   std::vector<Round> rounds = preflight::ring_rounds(training_.roll_call_hosts().size());
