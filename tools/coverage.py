@@ -34,8 +34,8 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 # Rooms that decide, and the branches that their tests must run, in percent: a little less than
-# their own tests and the simulations were measured to run (85.8, 89.9, 86.1, 86.5, 86.1).
-FLOORS = {"calls": 85, "coordinate": 88, "jobs": 85, "launch": 85, "platform": 85, "queue": 85}
+# their own tests and the simulations were measured to run (90.3, 89.1, 91.8, 85.9, 85.8, 94.1).
+FLOORS = {"calls": 89, "coordinate": 88, "jobs": 90, "launch": 85, "platform": 85, "queue": 93}
 
 # Lines whose branches are none of ours.
 NO_DECISION = re.compile(r"^\s*[\])};,]+$|^\s*\w+\([\w.]*\) \{\}$|\bCHECK_THAT\(")
