@@ -2,13 +2,16 @@
 
 import os
 import pathlib
+import subprocess
 import sys
 
 import pytest
 
 from fit import GUARD_SECONDS
+from lab import SM
 from process import Process
 from rootless import User
+from sm_server import SmServer
 
 STRANGER = 65534
 OF_STRANGER = f": this symbolic link belongs to user {STRANGER}"
@@ -118,6 +121,27 @@ def test_a_strangers_link_is_not_submitted_as_a_job(machine, trap):
     assert process.wait(GUARD_SECONDS) == 2, process.text
     assert f"--json-file: {link}{OF_STRANGER}" in process.text
     assert SECRET not in process.text
+
+
+@pytest.mark.parametrize("flag", ["input", "checkpoints"])
+def test_a_strangers_link_in_a_folder_is_not_uploaded(tmp_path, trap, flag):
+    """The folder's user may link to any file, but only those of root's own links are root's."""
+    link = trap.link("link", trap.ours / "secret")
+    (tmp_path / "train.py").write_text("pass")
+    words = {"input": ("--input", f"x={trap.home}"), "checkpoints": ("--checkpoints", trap.home)}
+    with SmServer(tmp_path / "server") as server:
+        for owner, code in ((STRANGER, 2), (0, 0)):
+            os.lchown(link, owner, owner)
+            argv = [SM, "submit", "train.py", "--name", f"of-{owner}", *words[flag]]
+            done = subprocess.run(argv, env=server.env(), cwd=tmp_path, capture_output=True,
+                                  text=True, timeout=GUARD_SECONDS)  # fmt: skip
+            assert done.returncode == code, done.stderr
+            assert (f"{link}{OF_STRANGER}" in done.stderr) == (owner == STRANGER), done.stderr
+        s3 = server.client("s3")
+        bucket = s3.list_buckets()["Buckets"][0]["Name"]
+        keys = [each["Key"] for each in s3.list_objects_v2(Bucket=bucket)["Contents"]]
+    folder = "input/x" if flag == "input" else "checkpoints"
+    assert [key for key in keys if key.endswith("/link")] == [f"of-0/{folder}/link"]
 
 
 @pytest.mark.parametrize("flag", ["--env-file", "--hyperparameters"])

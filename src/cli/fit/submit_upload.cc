@@ -7,6 +7,7 @@
 #include "aws/s3client/archive.h"
 #include "aws/s3client/s3_client.h"
 #include "base/fd.h"
+#include "base/files/given_path.h"
 #include "base/text.h"
 #include "cli/fit/places.h"
 #include "net/loop/tasks.h"
@@ -32,9 +33,14 @@ struct Batch {
 loop::Task<> work(Batch& batch) {
   while (batch.failed && batch.next < batch.files.size()) {
     const std::string file = batch.files[batch.next++];
-    std::string path = batch.folder + "/" + file;
     s3wire::S3Url to{batch.to.bucket, batch.to.key + file};
-    const Result<void> stored = co_await batch.s3->upload(std::move(path), std::move(to));
+    // Held until it is stored: what else comes to lie at its path meanwhile is not read.
+    const Result<Fd> held = open_given_file(batch.folder + "/" + file);
+    if (!held) {
+      batch.failed = held.error();
+      break;
+    }
+    const Result<void> stored = co_await batch.s3->upload(held_path(*held), std::move(to));
     if (!stored) batch.failed = stored;
     ++batch.stored;
     show_progress("uploading " + batch.what + ": " + std::to_string(batch.stored) + " of " +
@@ -42,19 +48,21 @@ loop::Task<> work(Batch& batch) {
   }
 }
 
-/// Paths of what S3 can hold: files, and links to files for what they lead to.
+/// Paths of what S3 can hold: files, and links to files for what they lead to. Links of other users
+/// are refused.
 Result<std::vector<std::string>> files_below(const std::string& folder) {
   std::vector<std::string> files;
   for (const packing::TreeEntry& entry : TRY(packing::walk_tree(folder))) {
     if (entry.kind == packing::TreeEntry::Kind::folder) continue;
-    struct stat status {};
+    files.push_back(entry.path);
+    if (entry.kind == packing::TreeEntry::Kind::file) continue;
     const std::string path = folder + "/" + entry.path;
-    if (::stat(path.c_str(), &status) != 0)
-      return fail(Errc::invalid_input, errno_text("cannot open " + path));
-    if (!S_ISREG(status.st_mode))
+    const Result<GivenPath> given = walk_given(path);
+    if (!given) return fail(Errc::invalid_input, given.error().text);
+    struct stat status {};
+    if (::fstat(given->held.get(), &status) != 0 || !S_ISREG(status.st_mode))
       return fail(Errc::invalid_input,
                   path + ": this link points to a folder, but S3 can store only files");
-    files.push_back(entry.path);
   }
   return files;
 }
