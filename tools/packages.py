@@ -40,7 +40,7 @@ Depends: runc
 Recommends: e2fsprogs, openmpi-bin, nftables, python3
 Section: science
 Priority: optional
-Description: SageMaker training jobs on machines of your own
+Description: SageMaker training jobs on your own machines
  Runs distributed training jobs (MPI, Horovod, torchrun, DeepSpeed, parameter
  servers) as Amazon SageMaker does: sm fit runs one on this machine, sm server
  answers boto3, the AWS CLI and the SageMaker SDKs.
@@ -50,10 +50,11 @@ Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/
 Upstream-Name: muster
 
 Files: *
-Copyright: 2026 The authors of muster
+Copyright: 2026 The muster authors
 License: Apache-2.0
- On Debian systems the text is in /usr/share/common-licenses/Apache-2.0. Licences of
- what is linked in stand in /usr/share/doc/muster/muster.spdx.json.
+ On Debian systems the text is in /usr/share/common-licenses/Apache-2.0. The licences
+ of the linked libraries are listed in
+ /usr/share/doc/muster/muster.spdx.json.
 """
 OVERRIDES = """\
 # Static on purpose, and position independent: one file that runs in any image, whatever its
