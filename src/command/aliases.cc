@@ -9,9 +9,10 @@ std::string meant_command(const std::string& word, const Args& args) {
   if (word == "cancel") return "stop";
   if (word == "rm") return "delete";
   if (word != "status") return word;
-  // The only flag of describe besides --help.
-  const auto first = std::find_if(args.begin(), args.end(),
-                                  [](const std::string& arg) { return arg != "--json"; });
+  // All flags of describe but --help are switches of jobs, too.
+  const auto first = std::find_if(args.begin(), args.end(), [](const std::string& arg) {
+    return arg != "--json" && arg != "--utc";
+  });
   return first == args.end() || first->starts_with("-") ? "jobs" : "describe";
 }
 

@@ -24,6 +24,8 @@ TEST_CASE("aliases: the words of other programs mean commands of ours") {
       {"status", {"--limit", "5"}, "jobs"},
       {"status", {"a"}, "describe"},
       {"status", {"--json", "a"}, "describe"},
+      {"status", {"--utc", "--json", "a"}, "describe"},
+      {"status", {"--utc"}, "jobs"},
       {"fit", {"status"}, "fit"},
       {"", {}, ""},
       {"pss", {}, "pss"},

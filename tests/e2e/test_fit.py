@@ -295,8 +295,10 @@ def test_ctrl_c_twice_kills_now(machine):
     process = staying(machine, True, hosts=2)
     process.signal(signal.SIGINT)
     process.wait_for_output(b"got signal 15")
+    assert "press Ctrl-C again to kill it now" in process.text
     process.signal(signal.SIGINT)
     assert process.wait(20) != 0  # The grace would be 30 s.
+    assert "sm fit: killing the job" in process.text
     assert not machine.jobs()
 
 

@@ -198,7 +198,7 @@ def test_a_log_that_cannot_be_read_is_said_once(machine, gpus, tmp_path):
     closed = tmp_path / "closed"
     os.mknod(closed, stat.S_IFSOCK | 0o600)  # open() of a socket fails.
     with mounted(closed, "/dev/kmsg"):
-        job = machine.fit("print('runs')", "--gpus", "1", "--verbose")
+        job = machine.fit("print('runs')", "--gpus", "1")
         assert job.wait(GUARD_SECONDS) == 0, job.text
     once = "GPU errors (Xid) cannot be read here: cannot open /dev/kmsg: "
     assert job.text.count(once) == 1, job.text

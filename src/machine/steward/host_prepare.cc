@@ -71,7 +71,7 @@ loop::Task<Result<void>> HostRun::still_wanted() {
 }
 
 loop::Task<Result<void>> HostRun::prepare() {
-  if (spec_.host == job::host_names(spec_.spec.instance_count).front()) {
+  if (is_first()) {
     for (const std::string& note : spec_.spec.notes) log("note", note);
     if (spec_.spec.encrypted) log("note", not_encrypted_note);
   }

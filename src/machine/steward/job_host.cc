@@ -311,6 +311,10 @@ loop::Task<> HostRun::watch_places() {
   }
 }
 
+bool HostRun::is_first() const {
+  return spec_.host == job::host_names(spec_.spec.instance_count).front();
+}
+
 /// If the log cannot be read, nothing is guessed, and the job's log says so.
 void HostRun::follow_cards() {
   const std::vector<int> gpus = gpu_numbers_of(spec_, env_);
@@ -322,8 +326,9 @@ void HostRun::follow_cards() {
       [this](const std::string& list, TimePoint time) { memory_->take(list, time); });
   Result<CardFaults> cards = CardFaults::follow(gpus, env_);
   if (!cards)
-    return log("info", "GPU errors (Xid) cannot be read here: " + cards.error().text + "; " +
-                           devices::kernel_log_advice);
+    return log(is_first() ? "note" : "info",
+               "GPU errors (Xid) cannot be read here: " + cards.error().text + "; " +
+                   devices::kernel_log_advice);
   cards_ = *std::move(cards);
 }
 

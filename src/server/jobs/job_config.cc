@@ -432,6 +432,7 @@ std::optional<JobConfig::Instance> JobConfig::instance(const std::string& type) 
 
 std::string JobConfig::known_types() const {
   std::set<std::string> names{local_type};
+  if (machine_gpus > 0) names.insert(all_gpus_type);
   for (const Named& named : instances) names.insert(named.pattern);
   return join({names.begin(), names.end()}, ", ");
 }

@@ -225,8 +225,10 @@ TEST_CASE("job spec: local_gpu needs a GPU") {
   asked.spec.instance_type = "local_gpu";
   CHECK(check_request(asked, config).error().message ==
         "InstanceType local_gpu: this machine has no GPU that hosts can use");
+  CHECK(config.known_types().find("local_gpu") == std::string::npos);
   count_in_gpus(config, 1);
   CHECK(check_request(asked, config));
+  CHECK(config.known_types().find("local_gpu") != std::string::npos);
   asked.spec.instance_type = "local";
   count_in_gpus(config, 0);
   CHECK(check_request(asked, config));
