@@ -219,6 +219,8 @@ def check(
     saved = {path.name for path in (machine.output / "model").glob("*")}
     wanted = {f"saved-{rank}" for rank in range(form.ranks_of(hosts))}
     assert saved == wanted, f"{saved}\n{process.text}"
+    if "after $?" in form.text:  # The operator outlives the signal, and so does its shell.
+        assert len(re.findall(r" [|!] after \d+$", process.text, re.M)) == hosts, process.text
     told_after = TIMEOUT_SECONDS if how == "timeout" else 0
     took = process.ended_at - process.time_of(b"ready")
     assert took - told_after < GRACE_SECONDS, process.text

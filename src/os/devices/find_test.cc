@@ -141,7 +141,7 @@ TEST_CASE("cards: the driver's tool is asked, also where it fails over a lost ca
   CHECK(!lost->front().sickness.empty());
   CHECK(says("exit 9\n").error().code == Errc::invalid_input);
   const auto well =
-      says("[ \"$*\" = -q ] && exec cat " MUSTER_SOURCE_DIR "/tests/data/nvidia_smi_h100.txt\n");
+      says("[ \"$*\" = -q ] && exec cat '" MUSTER_SOURCE_DIR "/tests/data/nvidia_smi_h100.txt'\n");
   REQUIRE(well);
   CHECK(well->front().number == 0);
 }
