@@ -74,7 +74,7 @@ class HostRun {
   loop::Task<> read_output(Fd pipe, job::Stream stream);
   void keep(const Frame& frame);
   void heed(std::string_view words);
-  /// Of the job's hosts: the one that logs what people read once for a job.
+  /// True for the host that logs what people read once for each job.
   bool is_first() const;
   void follow_cards();
   void heed_card_memory(job::Message kind, const std::string& word);
