@@ -53,8 +53,7 @@ Files: *
 Copyright: 2026 The muster authors
 License: Apache-2.0
  On Debian systems the text is in /usr/share/common-licenses/Apache-2.0. The licences
- of the linked libraries are listed in
- /usr/share/doc/muster/muster.spdx.json.
+ of the linked libraries are listed in /usr/share/doc/muster/muster.spdx.json.
 """
 OVERRIDES = """\
 # Static on purpose, and position independent: one file that runs in any image, whatever its

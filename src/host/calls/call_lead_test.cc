@@ -392,7 +392,7 @@ TEST_CASE_FIXTURE(Sessions, "call: an ssh that cannot start is the reason that m
   CHECK(replies[0].find("ssh") != std::string::npos);
 }
 
-TEST_CASE_FIXTURE(Sessions, "call: a session that ends after the job's end is told to nobody") {
+TEST_CASE_FIXTURE(Sessions, "call: a session that ends after the job's end is not reported") {
   ssh("while :; do :; done");
   ask_daemon("algo-2", "orted 0");
   calls.close();

@@ -5,50 +5,14 @@
 namespace muster::jobs {
 namespace {
 
-/// A world whose server's options a test can change, and whose log it can read.
+/// A world whose server's options a test can change, and whose store it can damage.
 struct OpenWorld : World {
-  OpenWorld() {
-    options.data = folder;
-    options.now = [] { return wall_time(); };
-    options.fresh_key = [this] {
-      store::AccessKey key;
-      key.id = "JOBKEY" + std::to_string(++keys_made);
-      key.secret = "a-secret-of-the-test";
-      return key;
-    };
-    options.preparation.config = *job_config_from(Json::parse(config));
-    options.preparation.endpoint = "http://127.0.0.1:1";
-    options.preparation.region = "eu-1";
-    options.preparation.interpreter = [this](std::string python) {
-      return find(*this, std::move(python));
-    };
-    options.bring_image = [this](job::ImageWish wish, std::function<void()> on_pull) {
-      return bring(*this, std::move(wish), std::move(on_pull));
-    };
-    serve_open();
-  }
-  OpenWorld(const OpenWorld&) = delete;
-  OpenWorld& operator=(const OpenWorld&) = delete;
-  ~OpenWorld() { runner.reset(); }
-
-  void serve_open() {
-    runner.reset();
-    ring.emplace();
-    logs.emplace(store, api::Realm{}, journals);
-    metrics.emplace(loop, store, journals);
-    runner.emplace(loop, engine, journals, store, *logs, *metrics, *ring, words, options);
-  }
+  void serve() { World::serve(options); }
   /// What a disk does to the store's file is done by another connection.
   void alter(const std::string& statements) {
     REQUIRE((*store::Database::open(store.path()))->run(statements));
   }
-  bool has_written(const std::string& text) const {
-    return read_file(folder + "/log")->find(text) != std::string::npos;
-  }
-
-  Fd file{::open((folder + "/log").c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600)};
-  Log words{file.get(), "test", Log::Level::info};
-  Runner::Options options;
+  Runner::Options options = usual_options();
 };
 
 constexpr const char* no_keys = "ALTER TABLE access_keys RENAME TO gone";
@@ -60,7 +24,7 @@ std::string full_disk(const std::string& when) {
   return "CREATE TRIGGER full BEFORE " + when + " BEGIN SELECT RAISE(ABORT, 'disk full'); END";
 }
 
-TEST_CASE("runner: a request's manifests are pinned, and why they cannot be is told by its kind") {
+TEST_CASE("runner: a request's manifests are pinned, or the error says whose fault it is") {
   OpenWorld world;
   std::optional<Error> trouble;
   world.options.preparation.read_manifest =
@@ -68,7 +32,7 @@ TEST_CASE("runner: a request's manifests are pinned, and why they cannot be is t
     if (trouble) return *trouble;
     return ManifestObject{R"([{"prefix": "s3://data/"}, "1.csv"])", "tag1"};
   };
-  world.serve_open();
+  world.serve();
   api::JobRequest request = *api::job_request(input_of("a", 1, "host"));
   job::InputChannel channel;
   channel.name = "train";
@@ -100,7 +64,7 @@ TEST_CASE("runner: a request is checked against the config and the networks that
                          .subnets = {{"subnet-1", "vpc-1", "10.0.1.0/28", "a"}},
                          .groups = {}};
   };
-  world.serve_open();
+  world.serve();
   const auto refused = world.runner->check(request);
   REQUIRE(!refused);
   CHECK(refused.error().message.find("this server has no subnet-7") != std::string::npos);
@@ -114,7 +78,7 @@ TEST_CASE("runner: a priority is allowed as for the key and those that made it")
   OpenWorld world;
   world.options.preparation.config = *job_config_from(
       Json::parse(R"({"capacity": {"ml.one": 2}, "priority_max": {"LOW": 1, "*": 5}})"));
-  world.serve_open();
+  world.serve();
   store::AccessKey made;
   made.id = "MADE";
   made.secret = "secret";
@@ -144,7 +108,7 @@ void reuse_name(OpenWorld& world, std::function<void()> then) {
     world.submit("a", 2);
     then();
   };
-  world.serve_open();
+  world.serve();
 }
 
 TEST_CASE("runner: a priority reaches a job that waits for its namesake to be cleared away") {
@@ -159,7 +123,7 @@ TEST_CASE("runner: a priority reaches a job that waits for its namesake to be cl
     w.submit("big", 2, "AK", 5);
     w.runner->set_priority("none", 9);
     w.runner->set_priority("a", 6);
-    co_await w.until([&w] { return w.has_written("a: Completed"); });
+    co_await w.until([&w] { return w.has_logged("a: Completed"); });
     co_await w.until([&w] { return !w.cluster.has("a"); });
     co_await w.until_begun("a");
     CHECK(!w.cluster.has("big"));
@@ -180,7 +144,7 @@ TEST_CASE("runner: a job that is stopped behind its namesake never begins") {
   const auto story = [](OpenWorld& w) -> loop::Task<> {
     complete(w.job("a", 2));
     w.submit("a", 2);
-    co_await w.until([&w] { return w.has_written("a: Stopped"); });
+    co_await w.until([&w] { return w.has_logged("a: Stopped"); });
     co_await w.until_ended("a");
   };
   world.run(story(world));
@@ -193,7 +157,8 @@ TEST_CASE("runner: open uploads are swept at the start and at each job's end") {
   OpenWorld world;
   int sweeps = 0;
   world.options.sweep_uploads = [&sweeps] { ++sweeps; };
-  world.serve_open();
+  world.options.in_slurm = nullptr;
+  world.serve();
   REQUIRE(world.runner->start());
   CHECK(sweeps == 1);
   const auto story = [](OpenWorld& w) -> loop::Task<> {
@@ -211,7 +176,7 @@ TEST_CASE("runner: a job ends as it did although its Slurm note cannot be stored
   world.options.in_slurm = [](const std::string&) {
     return Json::parse(R"({"JobId": "17", "Nodes": "n1", "EarlierJobIds": []})");
   };
-  world.serve_open();
+  world.serve();
   world.alter(full_disk("UPDATE OF notes ON jobs"));
   const auto story = [](OpenWorld& w) -> loop::Task<> {
     complete(w.job("a"));
@@ -221,7 +186,7 @@ TEST_CASE("runner: a job ends as it did although its Slurm note cannot be stored
   world.run(story(world));
   CHECK(world.stored("a").state.status == store::Status::completed);
   CHECK(world.stored("a").notes.empty());
-  CHECK(world.has_written("disk full"));
+  CHECK(world.has_logged("disk full"));
 }
 
 TEST_CASE("runner: a job whose image cannot be noted does not start") {
@@ -242,7 +207,7 @@ TEST_CASE("runner: a pull goes on although its status cannot be stored") {
   const auto story = [](OpenWorld& w) -> loop::Task<> {
     w.pull_hangs = true;
     w.submit("a", 1, "AK", 0, "team/box");
-    co_await w.until([&w] { return w.has_written("disk full"); });
+    co_await w.until([&w] { return w.has_logged("disk full"); });
     CHECK(w.secondary("a") == "Starting");
     w.alter("DROP TRIGGER full");
     complete(w.job("a"));
@@ -259,7 +224,7 @@ TEST_CASE("runner: an end is stored as soon as the store can") {
   const auto story = [](OpenWorld& w) -> loop::Task<> {
     complete(w.job("a"));
     w.submit("a");
-    co_await w.until([&w] { return w.has_written("final state cannot be stored yet: "); });
+    co_await w.until([&w] { return w.has_logged("final state cannot be stored yet: "); });
     CHECK(!store::is_terminal(w.stored("a").state.status));
     w.alter("DROP TRIGGER full");
     co_await w.until_ended("a");
@@ -272,7 +237,7 @@ TEST_CASE("runner: journals that cannot be removed are named in the log") {
   OpenWorld world;
   REQUIRE(write_file(world.folder + "/journals", "a file in the folder's place", 0600));
   world.runner->deleted("a");
-  CHECK(world.has_written("a: cannot remove the job's journals: "));
+  CHECK(world.has_logged("a: cannot remove the job's journals: "));
 }
 
 TEST_CASE("runner: a start fails with the store") {
@@ -309,7 +274,7 @@ TEST_CASE("runner: a start fails with the store") {
     world.alter(no_tags);
   }
   world.options.read_at_start = std::chrono::hours(1);
-  world.serve_open();
+  world.serve();
   const Result<void> started = world.runner->start();
   REQUIRE(!started);
   CHECK(started.error().code == Errc::system);
@@ -320,12 +285,12 @@ TEST_CASE("runner: a store that fails while jobs are read does not keep the othe
   OpenWorld world;
   world.submit("a", 2);
   world.options.read_at_start = std::chrono::milliseconds(0);
-  world.serve_open();
+  world.serve();
   REQUIRE(world.runner->start());
   world.alter(no_tags);
   const auto story = [](OpenWorld& w) -> loop::Task<> {
     co_await w.until([&w] { return !w.runner->is_reading(); });
-    CHECK(w.has_written("some waiting jobs could not be read: "));
+    CHECK(w.has_logged("some waiting jobs could not be read: "));
     w.alter("ALTER TABLE gone RENAME TO tags");
     complete(w.job("late", 2));
     w.submit("late", 2);
@@ -339,7 +304,7 @@ TEST_CASE("runner: a job that is deleted before it is read is not run, and its n
   OpenWorld world;
   for (const char* name : {"gone", "again"}) world.submit(name, 2);
   world.options.read_at_start = std::chrono::milliseconds(0);
-  world.serve_open();
+  world.serve();
   REQUIRE(world.runner->start());
   CHECK(world.runner->waiting() == 2);
   for (const char* name : {"gone", "again"}) {
@@ -388,7 +353,7 @@ TEST_CASE("runner: what a key used is known again, but for requests that cannot 
   world.alter(
       "UPDATE jobs SET training_start = training_end - 3600000;"
       "UPDATE jobs SET request = '{}' WHERE name = 'of-b'");
-  world.serve_open();
+  world.serve();
   REQUIRE(world.runner->start());
   const auto after = [](OpenWorld& w) -> loop::Task<> {
     co_await w.until([&w] { return !w.runner->is_reading(); });

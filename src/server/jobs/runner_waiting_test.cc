@@ -161,7 +161,7 @@ TEST_CASE("runner: a silent job is known as one until it speaks, and does not co
   CHECK(!world.runner->standstill("a"));
 }
 
-TEST_CASE("runner: running hosts tell what they use and do, and waiting jobs have none") {
+TEST_CASE("runner: what running hosts use and do is known, and waiting jobs have none") {
   World world;
   const auto story = [](World& w) -> loop::Task<> {
     for (auto& [name, host] : w.job("a", 2).hosts) {

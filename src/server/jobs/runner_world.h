@@ -42,11 +42,15 @@ struct World {
   }
 
   /// As a server that starts: what the one before had in memory is gone.
-  void serve() {
+  void serve() { serve(usual_options()); }
+  void serve(Runner::Options options) {
     runner.reset();
     ring.emplace();
     logs.emplace(store, api::Realm{}, journals);
     metrics.emplace(loop, store, journals);
+    runner.emplace(loop, engine, journals, store, *logs, *metrics, *ring, log, std::move(options));
+  }
+  Runner::Options usual_options() {
     Runner::Options options;
     options.in_slurm = [this](const std::string&) { return slurm; };
     options.data = folder;
@@ -73,7 +77,7 @@ struct World {
     options.bring_image = [this](job::ImageWish wish, std::function<void()> on_pull) {
       return bring(*this, std::move(wish), std::move(on_pull));
     };
-    runner.emplace(loop, engine, journals, store, *logs, *metrics, *ring, log, std::move(options));
+    return options;
   }
   static loop::Task<std::optional<FitGpus>> look(World& world) {
     ++world.looks;
@@ -134,11 +138,14 @@ struct World {
   loop::Task<> until_ended(std::string name) {
     return until([this, name] { return has_ended(name); });
   }
+  bool has_logged(const std::string& text) const {
+    return read_file(folder + "/log")->find(text) != std::string::npos;
+  }
   void run(loop::Task<> story) { loop::run_task(loop, std::move(story)); }
 
   std::string folder = *make_private_folder("/tmp", "muster-runner-");
-  Fd nowhere{::open("/dev/null", O_WRONLY | O_CLOEXEC)};
-  Log log{nowhere.get(), "test", Log::Level::info};
+  Fd logged{::open((folder + "/log").c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600)};
+  Log log{logged.get(), "test", Log::Level::info};
   loop::Loop loop;
   engine::FakeCluster cluster;
   engine::FakeEngine engine;
