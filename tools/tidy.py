@@ -17,6 +17,7 @@ import rooms  # noqa: E402
 import tidy_commands  # noqa: E402
 import tidy_comments  # noqa: E402
 import tidy_coroutines  # noqa: E402
+import tidy_test_names  # noqa: E402
 
 # Files that say "Pure: " and all files of rooms that src/rooms.toml calls pure do no I/O, but
 # these.
@@ -176,6 +177,11 @@ def main(arguments: list[str]) -> int:
         found += check_file(
             name, path.read_bytes(), source.rooms, lambda other: (root / other).exists()
         )
+    tests = tidy_test_names.read(root, files)
+    for path in files:
+        name = path.relative_to(root).as_posix()
+        if name.startswith("docs/") and path.suffix == ".md":
+            found += tidy_test_names.check(name, path.read_text(), tests)
     for line in found:
         print(line)
     print(f"tidy: {len(files)} files, {len(found)} findings", file=sys.stderr)

@@ -8,6 +8,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
 import rooms  # noqa: E402
 import tidy  # noqa: E402
+import tidy_test_names  # noqa: E402
 
 TABLE = rooms.Rooms((pathlib.Path(__file__).parents[1] / "src/rooms.toml").read_text())
 
@@ -178,6 +179,54 @@ class Commands(unittest.TestCase):
             self.assertIn("-I", findings("src/cli/a.cc", f"  {text}\n"), text)
         isolated = 'f({python, "-I", "-c", text}, Imports::isolated);'
         self.assertEqual(findings("src/cli/a.cc", f"  {isolated}\n"), "")
+
+
+class TestsThatDocsName(unittest.TestCase):
+    TESTS = tidy_test_names.Tests(
+        {
+            "src/base/text_test.cc": tidy_test_names.cases_of(
+                'TEST_CASE(\n    "text: one line, "\n    "not two") {\n'
+                'TEST_CASE_FIXTURE(Bench, "text: a user\'s \\"word\\"") {\n'
+            ),
+            "tests/e2e/test_lines.py": tidy_test_names.cases_of(
+                "def test_a_users_line_is_whole(lab):\nclass A:\n    def test_short(self):\n"
+            ),
+            "fuzz/text.cc": [],
+        }
+    )
+
+    def findings(self, text: str, page: str = "docs/security.md") -> str:
+        return "\n".join(tidy_test_names.check(page, text, self.TESTS))
+
+    def test_names_of_functions_files_and_cases_are_found(self):
+        for name in (
+            "`test_short`, `test_a_users_*`",
+            "`text_test.cc`, src/base/text_test.cc, text_test, `fuzz/text.cc`",
+            '`text_test.cc`: "one line, not two", "a user\'s "',
+            'text_test.cc (on Linux): "one … two"; `test_lines.py`: "a user\'s line"',
+            "`tests/e2e/test_*.py`, `*_test.cc`, `test_NAME.py`, `contest_test_x`",
+            "```sh\nbuild/gone_test\n```\n\n    build/gone_test",
+        ):
+            self.assertEqual(self.findings(name), "", name)
+
+    def test_names_of_no_test_are_findings_with_their_line(self):
+        for name, finding in (
+            ("a\n\n`test_gone`", "docs/security.md:3: there is no test test_gone"),
+            ("`gone_test.cc`", "there is no test gone_test.cc"),
+            ("`e2e/gone/test_lines.py`", "there is no test e2e/gone/test_lines.py"),
+            ("`test_gone_*`", "there is no test test_gone_*"),
+            ("fuzz/gone.cc", "there is no test fuzz/gone.cc"),
+            ('`text_test.cc`: "one line", "gone"', 'text_test.cc has no test case "gone"'),
+            ('`test_lines.py`: "whole … user"', 'no test case "whole … user"'),
+            ('`test_short`: "a line"', 'test_short has no test case "a line"'),
+            ("`…line_is_whole`", "`…line_is_whole`: write a test's name in full"),
+            ("`a_users_line…`", "`a_users_line…`: write a test's name in full"),
+        ):
+            self.assertIn(finding, self.findings(name), name)
+
+    def test_only_security_md_needs_full_names_and_other_projects_tests_are_not_ours(self):
+        self.assertEqual(self.findings("`…NativeStacks`", "docs/protocols/stacks.md"), "")
+        self.assertEqual(self.findings("`test_gone`", "docs/protocols/s3.md"), "")
 
 
 if __name__ == "__main__":
