@@ -3,9 +3,11 @@
 usage: tools/prose.py [FOLDER] [--no-hints]
        tools/prose.py [FOLDER] --draw 60 [--seed 1]    sentences at random, for a reader to judge
 
-Words of HARD are findings: they are printed, and the exit code is 1. Everything else is a hint for
-a writer: the patterns of HINTS, sentences over 30 words, help over two lines, and messages that
-end in a full stop. Code blocks (which hold the message patterns) and quoted code are not read.
+Words of HARD are findings, and so are messages and flags' help that start with a capital letter and
+not with a name (see starts_with_a_word): they are printed, and the exit code is 1. Everything else
+is a hint for a writer: the patterns of HINTS, sentences over 30 words, help over two lines, and
+messages that end in a full stop. Code blocks (which hold the message patterns) and quoted code are
+not read.
 """
 
 import argparse
@@ -25,6 +27,15 @@ HARD = re.compile(
     r"|(?<!there )is no(?! (?:longer|more)\b)(?= \w))\b",
     re.I,
 )
+# A first word in capitals or with a capital, a digit or a sign inside is a name (GPU, S3, TLS,
+# InstanceType, Muster.Spares, WWW-Authenticate); these names look like words.
+NAMES = {"Environment", "Python", "Slurm"}
+CAPITALIZED = re.compile(r"([A-Z][a-z]*)(?![\w/.=-])")
+# Words of AWS and of sagemaker-training, byte for byte.
+OF_OTHERS = ("Invalid filter pattern", "Expecting 's3' scheme")
+# AWS writes its refusals as sentences, and so does muster where it refuses in AWS's place.
+IN_PLACE_OF_AWS = ("src/aws/", "src/server/")
+SENTENCE = re.compile(r"\.(?: [A-Z]|$)")
 # Words that are often wrong, and what is meant most of the time.
 HINTS = {
     r"somebody": "name the user or program",
@@ -139,6 +150,15 @@ def passages(root: pathlib.Path) -> Iterator[Passage]:
             yield from passages_of_page(file.relative_to(root), file.read_text())
 
 
+def starts_with_a_word(passage: Passage) -> bool:
+    """Whether a message starts with a capital letter that is not a name's, or an AWS refusal's."""
+    first = CAPITALIZED.match(passage.text)
+    if not first or first[1] in NAMES or passage.text.startswith(OF_OTHERS):
+        return False
+    refusal = passage.path.as_posix().startswith(IN_PLACE_OF_AWS)
+    return not (refusal and SENTENCE.search(passage.text))
+
+
 def remarks_on(passage: Passage) -> Iterator[Remark]:
     def at(offset: int, hard: bool, what: str) -> Remark:
         lines = passage.text.count("\n", 0, offset) if passage.kind == "docs" else 0
@@ -149,6 +169,8 @@ def remarks_on(passage: Passage) -> Iterator[Remark]:
     for found in HARD.finditer(one_line):
         around = one_line[max(found.start() - 30, 0) : found.end() + 30].strip()
         yield at(found.start(), True, f'"{found[0]}" in "{around}"')
+    if passage.kind in ("error", "flag") and starts_with_a_word(passage):
+        yield at(0, True, f"a message starts in lower case, except for names: {text[:50]}")
     for found in HINT.finditer(one_line):
         meant = list(HINTS.values())[int(str(found.lastgroup)[1:])]
         yield at(found.start(), False, f'"{found[0]}": {meant}')

@@ -65,6 +65,43 @@ class Hard(unittest.TestCase):
             found = [str(each) for each in prose.remarks(pathlib.Path(folder))]
         self.assertEqual(found, ['src/command/table_x.cc:2: "told" in "what is told"'])
 
+    def test_a_message_starts_in_lower_case_unless_its_first_word_is_a_name(self):
+        for text, found in (
+            ("No space left: 3 MiB", True),
+            ("A job is running", True),
+            ("The disk's state is unknown.", True),
+            ("no space left", False),
+            ("Slurm does not respond", False),
+            ("Slurm's sbatch failed", False),
+            ("GPU 3 is in use", False),
+            ("TrainingJobName is missing", False),
+            ("HTTP/1.0 is unsupported", False),
+            ("WWW-Authenticate: too long", False),
+            ("Muster.Spares: expected 0", False),
+            ("Expecting 's3' scheme, got: file", False),
+        ):
+            remark = "a message starts in lower case, except for names: " + text
+            source = f'fail(Errc::denied, "{text}");\n'
+            want = [f"src/cli/x.cc:1: {remark}"] if found else []
+            hard = [each for each in remarks(src_cli_x__cc=source) if "hint: " not in each]
+            self.assertEqual(hard, want, text)
+        self.assertEqual(remarks(README__md="A sentence of a page.\n"), [])
+
+    def test_a_refusal_in_place_of_aws_may_be_a_sentence(self):
+        for text, count in (("The key was deleted.", 0), ("The key was deleted", 1)):
+            for path in ("src_server_x__cc", "src_aws_x__cc"):
+                source = f'fail(Errc::denied, "{text}");\n'
+                self.assertEqual(len(remarks(**{path: source})), count, text)
+
+    def test_help_of_a_flag_starts_in_lower_case_too(self):
+        with tempfile.TemporaryDirectory() as folder:
+            table = pathlib.Path(folder) / "src/command/table_x.cc"
+            table.parent.mkdir(parents=True)
+            table.write_text('{"--a", "N", "Number of hosts"}, {"--b", "N", "CPU limit per host"}')
+            found = [str(each) for each in prose.remarks(pathlib.Path(folder))]
+        self.assertEqual(len(found), 1)
+        self.assertIn("except for names: Number of hosts", found[0])
+
 
 class Hints(unittest.TestCase):
     def test_long_sentences_are_hints_and_short_ones_in_a_row_are_not(self):

@@ -158,7 +158,7 @@ def test_a_tag_raises_a_job_that_waits_and_the_config_bounds_it(server):
         ("high", ours, "expected a whole number from 0 to 9"),
         ("4", theirs, "the maximum for this access key is 3, got 4"),
     ):
-        with pytest.raises(ClientError, match=f"Tag muster:priority: {said}") as refused:
+        with pytest.raises(ClientError, match=f"tag muster:priority: {said}") as refused:
             KeyJob(server, key, "print()", Tags=priority(value))
         assert refused.value.response["Error"]["Code"] == "ValidationException"
     holds = Job(server, HOLD)

@@ -142,7 +142,7 @@ def test_a_temporary_key_opens_no_page_and_makes_no_session_token(server):
            "AWS_SESSION_TOKEN": keys["SessionToken"]}
     told = subprocess.run([SM, "ui"], env=env, capture_output=True, text=True, timeout=SECONDS,
                           check=False)
-    assert told.returncode != 0 and "A temporary key cannot open the web page" in told.stderr
+    assert told.returncode != 0 and "a temporary key cannot open the web page" in told.stderr
 
 
 def test_temporary_keys_end_with_their_maker_and_outlive_the_server(server):

@@ -114,7 +114,7 @@ Result<void> check_room(int fd, std::uint64_t bytes, std::uint64_t free_min) {
   const std::uint64_t free = std::uint64_t{disk.f_bavail} * disk.f_frsize;
   if (bytes <= free && free - bytes >= free_min) return {};
   return fail(Errc::closed,
-              "No space left: only " + bytes_text(free) + " is free" +
+              "the disk is full: only " + bytes_text(free) + " is free" +
                   (free_min > 0 ? ", but " + bytes_text(free_min) + " must stay free" : ""));
 }
 

@@ -110,13 +110,13 @@ bool is_sum_of(const s3wire::GivenChecksum& asked, const ObjectRecord& made) {
 }  // namespace
 
 aws::Refusal disk_failure(const Error& error) {
-  constexpr std::string_view full = "No space left";
+  constexpr std::string_view full = "the disk is full";
   if (error.code == Errc::closed && error.text.starts_with(full))  // From check_room().
     return {"InsufficientStorage",
             "The server's disk is full" + error.text.substr(full.size()) + ".",
             507,
             {}};
-  if (error.text.find(full) != std::string::npos)
+  if (error.text.find("No space left") != std::string::npos)  // As the kernel says it.
     return {"InsufficientStorage", "The server's disk is full.", 507, {}};
   return aws::s3_refusal("InternalError");
 }

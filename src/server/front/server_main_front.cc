@@ -77,10 +77,10 @@ bool is_for_web(const RequestHead& head, std::string_view service, const api::Ap
 
 api::Answer Front::web_link(const access::AccessKey& key) {
   if (!options_.web_link)
-    return api::invalid("The server's web page is disabled in the server's config.");
+    return api::invalid("the server's web page is disabled in the server's config");
   if (!key.maker.empty())
     return api::invalid(
-        "A temporary key cannot open the web page; use the key that created the temporary key.");
+        "a temporary key cannot open the web page; use the key that created the temporary key");
   return Json{{"Path", options_.web_link(key.id)}};
 }
 

@@ -29,11 +29,11 @@ Result<std::optional<int>, aws::Refusal> priority_asked_for(
   if (value == nullptr) return std::optional<int>();
   const std::optional<int> priority = priority_from(*value);
   if (!priority)
-    return api::invalid("Tag muster:priority: expected a whole number from 0 to 9, got \"" +
+    return api::invalid("tag muster:priority: expected a whole number from 0 to 9, got \"" +
                         *value + "\"");
   const int most = config.priority_max_of(key, makers);
   if (*priority > most)
-    return api::invalid("Tag muster:priority: the maximum for this access key is " +
+    return api::invalid("tag muster:priority: the maximum for this access key is " +
                         std::to_string(most) + ", got " + *value +
                         "; see jobs.priority_max in the server's config");
   return priority;

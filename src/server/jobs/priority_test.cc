@@ -22,7 +22,7 @@ TEST_CASE("priority: the tag says it, in one digit") {
   CHECK(asked(config, "AK", {{"a", "b"}, {"muster:priority", "9"}}) == "9");
   for (const char* value : {"", "10", "-1", "+1", "1.0", " 1", "high", "٣"})
     CHECK(asked(config, "AK", {{"muster:priority", value}}) ==
-          "ValidationException: Tag muster:priority: expected a whole number from 0 to 9, got \"" +
+          "ValidationException: tag muster:priority: expected a whole number from 0 to 9, got \"" +
               std::string(value) + "\"");
 }
 
@@ -32,7 +32,7 @@ TEST_CASE("priority: a key gives no more than the config lets it") {
   CHECK(asked(config, "AK", {{"muster:priority", "5"}}) == "5");
   CHECK(
       asked(config, "AK", {{"muster:priority", "6"}}) ==
-      "ValidationException: Tag muster:priority: the maximum for this access key is 5, got 6; see "
+      "ValidationException: tag muster:priority: the maximum for this access key is 5, got 6; see "
       "jobs.priority_max in the server's config");
   CHECK(asked(config, "NIGHT1", {{"muster:priority", "0"}}) == "0");
   CHECK(asked(config, "NIGHT1", {{"muster:priority", "1"}}).starts_with("ValidationException"));

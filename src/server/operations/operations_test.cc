@@ -321,7 +321,7 @@ TEST_CASE("operations: the tag muster:priority is checked, and heeded while a jo
     return input;
   };
   CHECK(w.ask("CreateTrainingJob", tagged("a", "10")).at("message") ==
-        "Tag muster:priority: expected a whole number from 0 to 9, got \"10\"");
+        "tag muster:priority: expected a whole number from 0 to 9, got \"10\"");
   w.now = at(5000);
   w.ask("CreateTrainingJob", tagged("a", "4"));
   w.ask("CreateTrainingJob", job_input("b"));
