@@ -1,6 +1,7 @@
 """What tools/release.py takes for a version, its notes and its tag."""
 
 import pathlib
+import re
 import sys
 import unittest
 
@@ -50,10 +51,14 @@ class Release(unittest.TestCase):
             with self.assertRaises(release.NoRelease):
                 release.sections_of(text)
 
-    def test_this_repositorys_changelog_can_be_read(self):
-        sections = release.sections_of((release.ROOT / "CHANGELOG.md").read_text())
-        self.assertEqual(next(iter(sections)), "Unreleased")
-        release.version_in((release.ROOT / "CMakeLists.txt").read_text())
+    def test_this_repositorys_files_agree_on_the_version_and_its_date(self):
+        version = release.version_in((release.ROOT / "CMakeLists.txt").read_text())
+        changelog = (release.ROOT / "CHANGELOG.md").read_text()
+        self.assertIn(version, release.sections_of(changelog))
+        citation = (release.ROOT / "CITATION.cff").read_text()
+        self.assertIn(f"\nversion: {version}\n", citation)
+        date = re.search(r"^date-released: (\S+)$", citation, re.M)[1]
+        self.assertIn(f"\n## [{version}] - {date}\n", changelog)
 
 
 if __name__ == "__main__":
