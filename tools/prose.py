@@ -8,6 +8,11 @@ not with a name (see starts_with_a_word): they are printed, and the exit code is
 is a hint for a writer: the patterns of HINTS, sentences over 30 words, help over two lines, and
 messages that end in a full stop. Code blocks (which hold the message patterns) and quoted code are
 not read.
+
+--draw prints what a reader is given who has not seen the code: 15 sentences each of help, errors,
+users' docs and decisions. Such a reader judges whether each sentence reads naturally and says one
+thing; the goal is 57 of 60. For 0.1.0 there were three draws, with the seeds 281151, 281152 and
+281153: readers accepted 60, 59 and 59 of 60. Once the texts have changed, a seed draws others.
 """
 
 import argparse
