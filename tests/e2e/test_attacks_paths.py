@@ -1,5 +1,6 @@
 """Attacks by a user whose folder root, or another user, names to `sm`: links in its way."""
 
+import gzip
 import os
 import pathlib
 import subprocess
@@ -189,14 +190,19 @@ def test_links_of_root_are_followed(machine, trap):
     assert (trap.home / "out" / "model" / "planted").read_text() == "by the job"
 
 
-# As the stranger: swaps a folder for a link and back, until it is killed.
+# As the stranger, who has entered the two folders: swaps a folder for a link and back, until it is
+# killed.
 SWAP = """
 import ctypes, os, sys
+libc = ctypes.CDLL(None, use_errno=True)
+ends = []
+for path in sys.argv[1:]:
+    ends += [os.open(os.path.dirname(path), os.O_RDONLY), os.path.basename(path).encode()]
 os.setgid({user}); os.setuid({user})
-libc = ctypes.CDLL(None)
+assert libc.renameat2(*ends, 2) == 0, os.strerror(ctypes.get_errno())
 print("swapping", flush=True)
 while True:
-    libc.renameat2(-100, sys.argv[1].encode(), -100, sys.argv[2].encode(), 2)
+    libc.renameat2(*ends, 2)
 """
 
 
@@ -229,6 +235,36 @@ def test_a_folder_that_is_swapped_all_the_time_leads_nowhere_else(machine, trap,
     finally:
         for swapper in swappers:
             swapper.end()
+
+
+@pytest.mark.parametrize("what", ["itself", "inner"])
+def test_code_that_is_swapped_all_the_time_is_not_submitted_with_roots_files(tmp_path, trap, what):
+    """The archive has the files of the folder that was named, or there is no job."""
+    code = give_folder(trap.home / "code")
+    inner = give_folder(code / "below")
+    (code / "train.py").write_text("pass")
+    for folder in (code, inner):
+        (folder / "secret").write_text("x" * len(SECRET))
+    one, target = (code, trap.ours) if what == "itself" else (inner, trap.ours / "below")
+    other = trap.link("other", target)
+    swapper = Process([sys.executable, "-c", SWAP.format(user=STRANGER), one, other])
+    try:
+        swapper.wait_for_output(b"swapping")
+        with SmServer(tmp_path / "server") as server:
+            s3 = server.client("s3")
+            for number in range(12):
+                argv = [SM, "submit", "train.py", "--source-dir", code, "--name", f"swap-{number}"]
+                done = subprocess.run(argv, env=server.env(), cwd=tmp_path, capture_output=True,
+                                      text=True, timeout=GUARD_SECONDS)  # fmt: skip
+                assert SECRET not in done.stderr + done.stdout
+                for bucket in s3.list_buckets()["Buckets"]:
+                    found = s3.list_objects_v2(Bucket=bucket["Name"], Prefix=f"swap-{number}/")
+                    for each in found.get("Contents", []):
+                        body = s3.get_object(Bucket=bucket["Name"], Key=each["Key"])["Body"].read()
+                        if each["Key"].endswith(".tar.gz"):
+                            assert SECRET.encode() not in gzip.decompress(body)
+    finally:
+        swapper.end()
 
 
 def test_a_folder_swapped_while_the_job_runs_stays_the_one_that_was_named(machine, trap):

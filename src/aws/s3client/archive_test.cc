@@ -50,10 +50,20 @@ std::string shown(const std::vector<packing::TreeEntry>& entries) {
   return text;
 }
 
+std::vector<packing::Root> roots_at(const std::vector<std::string>& paths) {
+  std::vector<packing::Root> roots;
+  for (const std::string& path : paths) {
+    Result<packing::Root> root = packing::own_root(path);
+    REQUIRE(root);
+    roots.push_back(*std::move(root));
+  }
+  return roots;
+}
+
 std::vector<packing::TreeEntry> walked(const std::vector<std::string>& roots) {
   std::vector<packing::TreeEntry> entries;
-  const Result<void> done =
-      packing::walk_trees(roots, [&entries](const packing::TreeEntry& each) -> Result<void> {
+  const Result<void> done = packing::walk_trees(
+      roots_at(roots), [&entries](const packing::TreeEntry& each) -> Result<void> {
         entries.push_back(each);
         return {};
       });
@@ -77,9 +87,9 @@ void make_tree(const std::string& root, const std::vector<packing::TreeEntry>& e
 
 packing::TarPlan plan_of(const std::string& root) {
   packing::EntryList list;
-  REQUIRE(packing::walk_trees({root},
+  REQUIRE(packing::walk_trees(roots_at({root}),
                               [&list](const packing::TreeEntry& each) { return list.add(each); }));
-  return *packing::TarPlan::make(std::move(list), {root});
+  return *packing::TarPlan::make(std::move(list), roots_at({root}));
 }
 
 std::string bytes_of(const Blob& blob) {
@@ -229,7 +239,8 @@ TEST_CASE("list: neither the number of entries nor their names fill the memory")
     const std::string own = std::to_string(i * 7'919 % 1'000'003) + std::string(80, 'f');
     REQUIRE(list.add(entry(i % 2 == 0 ? own : start + own, Kind::file)));
   }
-  const Result<packing::TarPlan> plan = packing::TarPlan::make(std::move(list), {folder.path()});
+  const Result<packing::TarPlan> plan =
+      packing::TarPlan::make(std::move(list), roots_at({folder.path()}));
   REQUIRE(plan);
   CHECK(plan->entries() == 200'000);
   CHECK(::mallinfo2().uordblks < before + (4u << 20));
@@ -239,7 +250,7 @@ TEST_CASE("tar: a path of more than 4095 bytes is refused") {
   for (const std::size_t bytes : {4095u, 4096u}) {
     packing::EntryList list;
     REQUIRE(list.add(entry(std::string(bytes, 'p'), Kind::file)));
-    const Result<packing::TarPlan> plan = packing::TarPlan::make(std::move(list), {"/"});
+    const Result<packing::TarPlan> plan = packing::TarPlan::make(std::move(list), roots_at({"/"}));
     CHECK(plan.has_value() == (bytes == 4095));
     if (!plan)
       CHECK(plan.error().text ==
@@ -255,14 +266,15 @@ TEST_CASE("tree: a walk finds files, folders and links, and follows none") {
   REQUIRE(::chmod((folder / "d").c_str(), 07755) == 0);
   REQUIRE(::symlink("/etc", (folder / "link").c_str()) == 0);
   REQUIRE(::mkfifo((folder / "pipe").c_str(), 0600) == 0);
-  const Result<std::vector<packing::TreeEntry>> tree = packing::walk_tree(folder.path());
+  const Result<std::vector<packing::TreeEntry>> tree =
+      packing::walk_tree(roots_at({folder.path()})[0]);
   REQUIRE(tree);
   CHECK(shown(*tree) == "d/0 d/e/0 d/f0 link0 ");
   CHECK((*tree)[2].bytes == 5);
   CHECK((*tree)[2].mode == 0640);
   CHECK((*tree)[0].mode == 0755);
   CHECK((*tree)[3].target == "/etc");
-  CHECK(packing::walk_tree(folder / "none")->empty());
+  CHECK(packing::walk_tree(roots_at({folder / "none"})[0])->empty());
 }
 
 TEST_CASE("tar: any slice of the archive is what it is in the whole") {
@@ -315,6 +327,83 @@ TEST_CASE("tar: a file that became shorter or went away is named") {
         (folder / "a") + ": the file was truncated while it was being read");
   REQUIRE(::unlink((folder / "a").c_str()) == 0);
   CHECK(slice(plan, 0, plan.bytes()).error().code == Errc::not_found);
+}
+
+TEST_CASE("tar: whatever replaces a listed folder or its parent, no other file is packed") {
+  const Folder folder;
+  const auto put = [&](const std::string& name, const std::string& text) {
+    REQUIRE(make_folders(fs::path(folder / name).parent_path()));
+    REQUIRE(write_file(folder / name, text));
+  };
+  const auto replace = [&](const std::string& name, const std::string& target) {
+    REQUIRE(::rename((folder / name).c_str(), (folder / (name + "-away")).c_str()) == 0);
+    REQUIRE(::symlink(target.c_str(), (folder / name).c_str()) == 0);
+  };
+  put("home/code/d/e/file", "good");
+  for (const char* name : {"precious/code/d/e/file", "precious/e/file", "precious/file"})
+    put(name, "evil");
+  const packing::TarPlan plan = plan_of(folder / "home/code");
+  const std::vector<packing::Root> roots = roots_at({folder / "home/code"});
+  replace("home", folder / "precious");
+  // The path leads elsewhere now; the folder is still the same.
+  CHECK(slice(plan, 0, plan.bytes())->find("good") != std::string::npos);
+  CHECK(shown(*packing::walk_tree(roots[0])) == "d/0 d/e/0 d/e/file0 ");
+  for (const std::string name :
+       {"home-away/code/d/e/file", "home-away/code/d/e", "home-away/code/d"}) {
+    CAPTURE(name);
+    replace(name, folder / (name.ends_with("file") ? "precious/file" : "precious"));
+    const Result<std::string> packed = slice(plan, 0, plan.bytes());
+    REQUIRE(!packed);
+    CHECK(packed.error().text.find("cannot open " + (folder / "home/code/d/e/file")) == 0);
+    fs::remove(folder / name);
+    REQUIRE(::rename((folder / (name + "-away")).c_str(), (folder / name).c_str()) == 0);
+  }
+}
+
+TEST_CASE("tree: a folder that is replaced by a link while it is listed is not entered") {
+  const Folder folder;
+  REQUIRE(make_folders(folder / "code/a"));
+  REQUIRE(make_folders(folder / "code/b/inner"));
+  REQUIRE(make_folders(folder / "precious/secret"));
+  const std::vector<packing::Root> roots = roots_at({folder / "code"});
+  std::string found;
+  const Result<void> walked =
+      packing::walk_trees(roots, [&](const packing::TreeEntry& each) -> Result<void> {
+        found += each.path + " ";
+        if (each.path != "b") return {};
+        fs::rename(folder / "code/b", folder / "away");
+        fs::create_symlink(folder / "precious", folder / "code/b");
+        return {};
+      });
+  CHECK(found == "a b ");
+  REQUIRE(!walked);
+  CHECK(walked.error().text.find(folder / "code/b") != std::string::npos);
+}
+
+TEST_CASE("tar: roots with names are a folder and a file of one archive") {
+  const Folder folder;
+  REQUIRE(make_folders(folder / "code/deep"));
+  REQUIRE(write_file(folder / "code/deep/a", "of the folder"));
+  REQUIRE(write_file(folder / "key", "of the file"));
+  std::vector<packing::Root> roots;
+  roots.push_back({*find_given(folder / "code"), "source"});
+  roots.push_back({*find_given(folder / "key"), "credentials"});
+  packing::EntryList list;
+  REQUIRE(list.add(entry("source", Kind::folder)));
+  REQUIRE(packing::walk_trees({roots.data(), 1}, [&](const packing::TreeEntry& each) {
+    packing::TreeEntry named = each;
+    named.path = "source/" + each.path;
+    return list.add(named);
+  }));
+  packing::TreeEntry key = entry("credentials", Kind::file, 1);
+  key.bytes = 11;
+  REQUIRE(list.add(key));
+  const packing::TarPlan plan = *packing::TarPlan::make(std::move(list), std::move(roots));
+  const std::string whole = *slice(plan, 0, plan.bytes());
+  for (const char* text : {"source/deep/a", "of the folder", "credentials", "of the file"})
+    CHECK(whole.find(text) != std::string::npos);
+  REQUIRE(write_file(folder / "key", "another"));  // Another file by this name.
+  CHECK(*slice(plan, 0, plan.bytes()) == whole);
 }
 
 TEST_CASE("blob: of memory that was used before, only what counts is copied") {

@@ -51,13 +51,25 @@ class Walk {
 
   Result<GivenPath> go() {
     TRY(start());
+    return go_on();
+  }
+
+  /// As go(), from a folder that is held.
+  Result<GivenPath> go_from(const GivenPath& folder) {
+    at_ = Fd(::fcntl(folder.held.get(), F_DUPFD_CLOEXEC, 3));
+    if (!at_) return fail_errno("cannot open " + folder.path);
+    path_ = folder.path == "/" ? "" : folder.path;
+    return go_on();
+  }
+
+ private:
+  Result<GivenPath> go_on() {
     while (const std::optional<std::string> name = way_.next()) {
       if (!TRY(step(*name))) return with_missing(*name);
     }
     return GivenPath{std::move(at_), path_.empty() ? "/" : path_};
   }
 
- private:
   Result<void> start() {
     at_ = Fd(::open("/", hold | O_DIRECTORY));
     path_.clear();
@@ -138,13 +150,32 @@ class Walk {
   std::string path_;  ///< The path of `at_`; empty: "/".
 };
 
-/// What exists at `path`, held.
-Result<Fd> existing(const std::string& path, LinkOwner caller) {
-  std::error_code code;
-  GivenPath given = TRY(walk_given(std::filesystem::absolute(path, code).string(), caller));
+/// Error: a part of the path is missing. `shown`: the path as it was given.
+Result<GivenPath> existing(GivenPath given, const std::string& shown) {
   errno = ENOENT;
-  if (!given.missing.empty()) return fail_errno("cannot open " + path);
-  return std::move(given.held);
+  if (!given.missing.empty()) return fail_errno("cannot open " + shown);
+  return given;
+}
+
+Result<Fd> open_held_file(const Fd& held, const std::string& shown) {
+  Status status{};
+  if (::fstat(held.get(), &status) != 0) return fail_errno("cannot open " + shown);
+  // Opening a device or a pipe may wait, or do something to it.
+  if (!S_ISREG(status.st_mode)) return fail(Errc::invalid_input, shown + " is not a regular file");
+  Fd file(::open(held_path(held).c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file) return fail_errno("cannot open " + shown);
+  return file;
+}
+
+/// The error in terms of the path that was given, instead of a descriptor.
+Error named(Error error, const std::string& own, const std::string& path) {
+  if (const std::size_t at = error.text.find(own); at != std::string::npos)
+    error.text.replace(at, own.size(), path);
+  return error;
+}
+
+Result<void> pass(const Fd&, const std::string&) {
+  return {};
 }
 
 }  // namespace
@@ -182,41 +213,63 @@ std::string GivenPath::whole() const {
 }
 
 Result<GivenPath> walk_given(const std::string& path, LinkOwner caller) {
-  return walk_given(path, caller, [](const Fd&, const std::string&) { return Result<void>(); });
+  return walk_given(path, caller, pass);
 }
 
 Result<GivenPath> walk_given(const std::string& path, LinkOwner caller, const CheckFolder& check) {
   return Walk(path, caller, check).go();
 }
 
+Result<GivenPath> find_given(const std::string& path, LinkOwner caller) {
+  std::error_code code;
+  GivenPath given = TRY(walk_given(std::filesystem::absolute(path, code).string(), caller));
+  return existing(std::move(given), path);
+}
+
+Result<GivenPath> find_given(const GivenPath& folder, const std::string& below, LinkOwner caller) {
+  const CheckFolder check = pass;
+  GivenPath given = TRY(Walk(below, caller, check).go_from(folder));
+  return existing(std::move(given), folder.path + "/" + below);
+}
+
+Result<Fd> open_file(const GivenPath& given) {
+  return open_held_file(given.held, given.path);
+}
+
 Result<Fd> open_given_folder(const std::string& path, LinkOwner caller) {
-  const Fd held = TRY(existing(path, caller));
-  Fd folder(::openat(held.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const GivenPath given = TRY(find_given(path, caller));
+  Fd folder(::openat(given.held.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!folder && errno == ENOTDIR) return not_a_folder(path);
   if (!folder) return fail_errno("cannot open " + path);
   return folder;
 }
 
 Result<Fd> open_given_file(const std::string& path, LinkOwner caller) {
-  const Fd held = TRY(existing(path, caller));
-  Status status{};
-  if (::fstat(held.get(), &status) != 0) return fail_errno("cannot open " + path);
-  // Opening a device or a pipe may wait, or do something to it.
-  if (!S_ISREG(status.st_mode)) return fail(Errc::invalid_input, path + " is not a regular file");
-  Fd file(::open(held_path(held).c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file) return fail_errno("cannot open " + path);
-  return file;
+  const GivenPath given = TRY(find_given(path, caller));
+  return open_held_file(given.held, path);
+}
+
+Result<Fd> open_given_file(const GivenPath& folder, const std::string& below, LinkOwner caller) {
+  const GivenPath given = TRY(find_given(folder, below, caller));
+  return open_file(given);
 }
 
 Result<std::string> read_given(const std::string& path, std::size_t bytes_max, LinkOwner caller) {
-  const Fd held = TRY(existing(path, caller));
-  const std::string own = held_path(held);
+  const GivenPath given = TRY(find_given(path, caller));
+  const std::string own = held_path(given.held);
   Result<std::string> text = read_file(own, bytes_max);
   if (text) return text;
-  Error error = text.error();
-  if (const std::size_t at = error.text.find(own); at != std::string::npos)
-    error.text.replace(at, own.size(), path);
-  return error;
+  return named(text.error(), own, path);
+}
+
+Result<void> write_given(const std::string& path, std::string_view text, LinkOwner caller) {
+  std::error_code code;
+  const std::filesystem::path whole = std::filesystem::absolute(path, code);
+  const GivenPath folder = TRY(find_given(whole.parent_path().string(), caller));
+  const std::string own = held_path(folder.held) + "/" + whole.filename().string();
+  const Result<void> written = write_file(own, text);
+  if (written) return {};
+  return named(written.error(), own, path);
 }
 
 Result<Fd> make_given_folder(const GivenPath& given, const std::optional<Owner>& owner,

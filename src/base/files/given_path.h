@@ -8,6 +8,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/fd.h"
@@ -67,14 +68,29 @@ Result<GivenPath> walk_given(const std::string& path, LinkOwner caller = ::geteu
 using CheckFolder = std::function<Result<void>(const Fd& folder, const std::string& path)>;
 Result<GivenPath> walk_given(const std::string& path, LinkOwner caller, const CheckFolder& check);
 
-/// As walk_given(), of a path that may be relative and exists, as a folder or a plain file; open
-/// for reading. Errors: also `not_found`; `invalid_input` for anything else.
+/// As walk_given(), of a path that exists and may be relative. Errors: also `not_found`.
+Result<GivenPath> find_given(const std::string& path, LinkOwner caller = ::geteuid());
+/// As above, of a path below a folder that is held, wherever that folder is by now.
+Result<GivenPath> find_given(const GivenPath& folder, const std::string& below,
+                             LinkOwner caller = ::geteuid());
+
+/// The plain file that is held, open for reading. Error: `invalid_input` for anything else.
+Result<Fd> open_file(const GivenPath& given);
+/// As find_given(), of a folder or a plain file; open for reading. Errors: also `invalid_input` for
+/// anything else.
 Result<Fd> open_given_folder(const std::string& path, LinkOwner caller = ::geteuid());
 Result<Fd> open_given_file(const std::string& path, LinkOwner caller = ::geteuid());
+Result<Fd> open_given_file(const GivenPath& folder, const std::string& below,
+                           LinkOwner caller = ::geteuid());
 
 /// The whole file, or what comes through a pipe. Errors: as walk_given() and read_file().
 Result<std::string> read_given(const std::string& path, std::size_t bytes_max = 64u << 20,
                                LinkOwner caller = ::geteuid());
+
+/// As write_file(): replaces the file at `path`, which may be relative; also a link there. Errors:
+/// as find_given() of its folder, and write_file().
+Result<void> write_given(const std::string& path, std::string_view text,
+                         LinkOwner caller = ::geteuid());
 
 /// Makes the missing folders, which become `owner`'s if one is given. Returns the folder, open for
 /// reading. Follows no link that has appeared since. Errors: `denied`, `system`, `not_found`.

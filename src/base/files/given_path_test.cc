@@ -198,6 +198,58 @@ TEST_CASE("given path: only a folder or a plain file is opened") {
   CHECK(open_given_folder(place.path + "/none/below").error().code == Errc::not_found);
 }
 
+TEST_CASE("given path: a path below a held folder stays in that folder, and links are checked") {
+  Place place;
+  place.folder("home/box/blobs");
+  place.folder("precious");
+  for (const char* file : {"/home/box/index", "/home/box/blobs/1", "/precious/index"})
+    REQUIRE(write_file(place.path + file, file));
+  place.link("blobs/1", "home/box/own");
+  place.link(place.path + "/precious/index", "home/box/absolute");
+  place.strangers_link(place.path + "/precious/index", "home/box/strangers");
+  place.strangers_link(place.path + "/precious", "home/box/parent");
+  REQUIRE(::mkfifo((place.path + "/home/box/pipe").c_str(), 0600) == 0);
+  const GivenPath box = *find_given(place.path + "/home/box", place.caller());
+  REQUIRE(::rename((place.path + "/home").c_str(), (place.path + "/moved").c_str()) == 0);
+  place.link(place.path + "/precious", "home");
+  const auto text = [&](const std::string& name) {
+    const Result<Fd> file = open_given_file(box, name, place.caller());
+    return file ? read_file(held_path(*file)).value_or("unreadable") : file.error().text;
+  };
+  CHECK(text("index") == "/home/box/index");
+  CHECK(text("blobs/1") == "/home/box/blobs/1");
+  if (::geteuid() == 0) {
+    CHECK(text("own") == "/home/box/blobs/1");
+    CHECK(text("absolute") == "/precious/index");
+  }
+  const std::string path = place.path + "/home/box/";
+  CHECK(text("strangers").starts_with(path + "strangers: this symbolic link belongs to user "));
+  CHECK(text("parent/index").starts_with(path + "parent: this symbolic link belongs to user "));
+  CHECK(text("pipe") == path + "pipe is not a regular file");
+  CHECK(text("none") == "cannot open " + path + "none: No such file or directory");
+  CHECK(text("index/below") == path + "index is not a folder");
+}
+
+TEST_CASE("given path: a file is written through links of root alone, and replaces a link") {
+  Place place;
+  place.folder("precious");
+  place.link("precious", "own");
+  place.strangers_link("precious", "strangers");
+  place.strangers_link("precious/kept", "link");
+  const Result<void> refused = write_given(place.path + "/strangers/file", "text", place.caller());
+  REQUIRE(!refused);
+  CHECK(refused.error().text.find("/strangers: this symbolic link belongs to user ") !=
+        std::string::npos);
+  REQUIRE(write_given(place.path + "/own/file", "text"));
+  CHECK(read_file(place.path + "/precious/file").value_or("") == "text");
+  REQUIRE(write_given(place.path + "/link", "text", place.caller()));
+  CHECK(::access((place.path + "/precious/kept").c_str(), F_OK) != 0);
+  CHECK(read_file(place.path + "/link").value_or("") == "text");
+  CHECK(write_given(place.path + "/none/file", "").error().code == Errc::not_found);
+  place.folder("folder");
+  CHECK(write_given(place.path + "/folder", "").error().text.starts_with(place.path + "/folder: "));
+}
+
 TEST_CASE("given path: missing folders are made where it is held, for their owner") {
   Place place;
   place.folder("a");

@@ -21,7 +21,7 @@ constexpr int uploads_at_once = 4;
 /// Files of one channel on their way, several at a time.
 struct Batch {
   s3client::S3Client* s3 = nullptr;
-  std::string folder;
+  packing::Root root;
   s3wire::S3Url to;  ///< The key ends in '/'.
   std::string what;  ///< For the screen.
   std::vector<std::string> files{};
@@ -34,13 +34,12 @@ loop::Task<> work(Batch& batch) {
   while (batch.failed && batch.next < batch.files.size()) {
     const std::string file = batch.files[batch.next++];
     s3wire::S3Url to{batch.to.bucket, batch.to.key + file};
-    // Held until it is stored: what else comes to lie at its path meanwhile is not read.
-    const Result<Fd> held = open_given_file(batch.folder + "/" + file);
-    if (!held) {
-      batch.failed = held.error();
+    const Result<Fd> opened = open_given_file(batch.root.at, file);
+    if (!opened) {
+      batch.failed = opened.error();
       break;
     }
-    const Result<void> stored = co_await batch.s3->upload(held_path(*held), std::move(to));
+    const Result<void> stored = co_await batch.s3->upload(held_path(*opened), std::move(to));
     if (!stored) batch.failed = stored;
     ++batch.stored;
     show_progress("uploading " + batch.what + ": " + std::to_string(batch.stored) + " of " +
@@ -50,19 +49,19 @@ loop::Task<> work(Batch& batch) {
 
 /// Paths of what S3 can hold: files, and links to files for what they lead to. Links of other users
 /// are refused.
-Result<std::vector<std::string>> files_below(const std::string& folder) {
+Result<std::vector<std::string>> files_below(const packing::Root& root) {
   std::vector<std::string> files;
-  for (const packing::TreeEntry& entry : TRY(packing::walk_tree(folder))) {
+  for (const packing::TreeEntry& entry : TRY(packing::walk_tree(root))) {
     if (entry.kind == packing::TreeEntry::Kind::folder) continue;
     files.push_back(entry.path);
     if (entry.kind == packing::TreeEntry::Kind::file) continue;
-    const std::string path = folder + "/" + entry.path;
-    const Result<GivenPath> given = walk_given(path);
+    const Result<GivenPath> given = find_given(root.at, entry.path);
     if (!given) return fail(Errc::invalid_input, given.error().text);
     struct stat status {};
     if (::fstat(given->held.get(), &status) != 0 || !S_ISREG(status.st_mode))
       return fail(Errc::invalid_input,
-                  path + ": this link points to a folder, but S3 can store only files");
+                  root.at.path + "/" + entry.path +
+                      ": this link points to a folder, but S3 can store only files");
   }
   return files;
 }
@@ -75,12 +74,14 @@ loop::Task<Result<void>> upload_folder(Client& client, std::string flag, std::st
   Batch batch;
   const Result<s3client::S3Client*> s3 = client.api.s3();
   if (!s3) co_return s3.error();
-  Result<std::vector<std::string>> files = files_below(folder);
+  Result<GivenPath> given = find_given(folder);
+  if (!given) co_return given.error().in(flag);
+  batch.root.at = *std::move(given);
+  Result<std::vector<std::string>> files = files_below(batch.root);
   if (!files) co_return files.error().in(flag);
   if (files->empty() && empty == Empty::refused)
     co_return fail(Errc::invalid_input, flag + ": " + folder + ": the folder contains no files");
   batch.s3 = *s3;
-  batch.folder = std::move(folder);
   batch.to = std::move(to);
   batch.what = flag.substr(flag.find_first_not_of('-'));
   batch.files = *std::move(files);
@@ -92,27 +93,27 @@ loop::Task<Result<void>> upload_folder(Client& client, std::string flag, std::st
 }
 
 /// The archive of a single file: its folder may hold anything.
-Result<packing::TreeEntry> entry_of(const SubmitFiles& files) {
+Result<packing::TarPlan> plan_script(const std::string& path, const std::string& script) {
+  std::vector<packing::Root> roots;
+  roots.push_back({{TRY(open_given_file(path)), path}, script});
   struct stat status {};
-  const std::string path = files.folder + "/" + files.script;
-  if (::stat(path.c_str(), &status) != 0) return fail_errno("cannot open " + path);
-  return packing::TreeEntry{.path = files.script,
-                            .mode = static_cast<unsigned>(status.st_mode & 0777),
-                            .time = status.st_mtime,
-                            .bytes = static_cast<std::uint64_t>(status.st_size)};
+  if (::fstat(roots[0].at.held.get(), &status) != 0) return fail_errno("cannot open " + path);
+  packing::EntryList entries;
+  TRY(entries.add({.path = script,
+                   .mode = static_cast<unsigned>(status.st_mode & 0777),
+                   .time = status.st_mtime,
+                   .bytes = static_cast<std::uint64_t>(status.st_size)}));
+  return packing::TarPlan::make(std::move(entries), std::move(roots));
 }
 
 Result<packing::TarPlan> plan_code(const SubmitFiles& files) {
+  if (!files.whole) return plan_script(files.folder + "/" + files.script, files.script);
   packing::EntryList entries;
-  if (files.whole)
-    TRY(packing::walk_trees({files.folder}, [&entries](const packing::TreeEntry& entry) {
-      return entries.add(entry);
-    }));
-  if (!files.whole) {
-    const packing::TreeEntry entry = TRY(entry_of(files));
-    TRY(entries.add(entry));
-  }
-  return packing::TarPlan::make(std::move(entries), {files.folder});
+  std::vector<packing::Root> roots;
+  roots.push_back({TRY(find_given(files.folder))});
+  TRY(packing::walk_trees(
+      roots, [&entries](const packing::TreeEntry& entry) { return entries.add(entry); }));
+  return packing::TarPlan::make(std::move(entries), std::move(roots));
 }
 
 loop::Task<Result<void>> upload_code(Client& client, SubmitFiles files, s3wire::S3Url to) {

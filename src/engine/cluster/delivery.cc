@@ -8,7 +8,7 @@
 #include <span>
 
 #include "base/fd.h"
-#include "base/files/remove_tree.h"
+#include "base/files/given_path.h"
 #include "engine/cluster/shared_folder.h"
 #include "os/packing/tar.h"
 
@@ -51,6 +51,30 @@ bool leads_out(const packing::TreeEntry& entry) {
   return target.is_absolute() || (from / target).lexically_normal().string().starts_with("..");
 }
 
+/// Adds the last root: a file, or a folder with all that is in it, but links that lead out of it.
+Result<void> add_entries(const std::vector<packing::Root>& roots, packing::EntryList& entries,
+                         std::vector<std::string>& left_out) {
+  using packing::TreeEntry;
+  const packing::Root& root = roots.back();
+  const std::size_t number = roots.size() - 1;
+  struct stat status {};
+  if (::fstat(root.at.held.get(), &status) != 0) return fail_errno("cannot open " + root.at.path);
+  if (S_ISREG(status.st_mode))
+    return entries.add({.path = root.name,
+                        .mode = 0600,
+                        .bytes = static_cast<std::uint64_t>(status.st_size),
+                        .root = number});
+  TRY(entries.add({.path = root.name, .kind = TreeEntry::Kind::folder, .mode = 0755}));
+  return packing::walk_trees({&root, 1}, [&](const TreeEntry& found) -> Result<void> {
+    TreeEntry entry = found;
+    entry.path = root.name + "/" + found.path;
+    entry.root = number;
+    if (!leads_out(found)) return entries.add(entry);
+    left_out.push_back(root.at.path + "/" + found.path + " -> " + found.target);
+    return {};
+  });
+}
+
 }  // namespace
 
 NodePlaces places_of(const slurm::Submission& submission) {
@@ -87,34 +111,13 @@ Result<Delivery> plan_delivery(const job::Spec& spec, const std::string& folder,
 Result<std::vector<std::string>> make_archive(const std::vector<Brought>& folders,
                                               const std::string& to) {
   std::vector<std::string> left_out;
-  // Entries are read as <root>/<path>: below one root there is a link to each folder's place, and
-  // the files themselves, which are small.
-  const std::string root = to + ".folders";
-  TRY(make_folders(root, 0700));
+  std::vector<packing::Root> roots;
   packing::EntryList entries;
   for (const Brought& folder : folders) {
-    const std::string link = root + "/" + folder.name;
-    struct stat status {};
-    if (::stat(folder.from.c_str(), &status) != 0) return fail_errno("cannot open " + folder.from);
-    if (S_ISREG(status.st_mode)) {
-      const std::string text = TRY(read_file(folder.from));
-      TRY(write_file(link, text, 0600));
-      TRY(entries.add({.path = folder.name, .mode = 0600, .bytes = text.size()}));
-      continue;
-    }
-    if (::symlink(folder.from.c_str(), link.c_str()) != 0)
-      return fail_errno("cannot create the link " + link);
-    TRY(entries.add({.path = folder.name, .kind = packing::TreeEntry::Kind::folder, .mode = 0755}));
-    for (packing::TreeEntry& entry : TRY(packing::walk_tree(folder.from))) {
-      if (leads_out(entry)) {
-        left_out.push_back(folder.from + "/" + entry.path + " -> " + entry.target);
-        continue;
-      }
-      entry.path = folder.name + "/" + entry.path;
-      TRY(entries.add(entry));
-    }
+    roots.push_back({TRY(find_given(folder.from)), folder.name});
+    TRY(add_entries(roots, entries, left_out));
   }
-  const packing::TarPlan plan = TRY(packing::TarPlan::make(std::move(entries), {root}));
+  const packing::TarPlan plan = TRY(packing::TarPlan::make(std::move(entries), std::move(roots)));
   const Fd file(::open(to.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (!file) return fail_errno("cannot create " + to);
   std::string buffer(chunk_bytes, '\0');
@@ -123,7 +126,6 @@ Result<std::vector<std::string>> make_archive(const std::vector<Brought>& folder
     TRY(write_all(file.get(), std::string_view(buffer.data(), count)));
     at += count;
   }
-  TRY(remove_tree(root));
   return left_out;
 }
 

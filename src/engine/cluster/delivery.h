@@ -38,9 +38,9 @@ struct Delivery {
 Result<Delivery> plan_delivery(const job::Spec& spec, const std::string& folder,
                                const slurm::Site& site = {}, const std::string& shared = {});
 
-/// Makes the archive `to` of the folders, mode 0600. Returns the links that are left out because
-/// they lead out of their folder, to files that the nodes do not have. Blocks. Error: with the
-/// path.
+/// Makes the archive `to` of the folders, mode 0600. Follows links to a folder as walk_given()
+/// does, and none in it. Returns the links that are left out because they lead out of their folder,
+/// to files that the nodes do not have. Blocks. Error: with the path.
 Result<std::vector<std::string>> make_archive(const std::vector<Brought>& folders,
                                               const std::string& to);
 

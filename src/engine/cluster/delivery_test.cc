@@ -1,7 +1,13 @@
 #include "engine/cluster/delivery.h"
 
 #include <doctest/doctest.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <stdio.h>
 #include <unistd.h>
+
+#include <atomic>
+#include <thread>
 
 #include "base/fd.h"
 #include "base/files/remove_tree.h"
@@ -131,8 +137,71 @@ TEST_CASE("delivery: the archive holds folders and files below their names, and 
   REQUIRE(packing::unpack(archive, out, {}, "archive"));
   CHECK(read_file(out + "/source/deep/train.py").value_or("") == "print()");
   CHECK(read_file(out + "/credentials").value_or("") == "key");
-  CHECK(::access((archive + ".folders").c_str(), F_OK) != 0);
   CHECK(!make_archive({{folder.path + "/none", "source"}}, archive + "2"));
+}
+
+TEST_CASE("delivery: links of root lead to a folder or a file, those of other users do not" *
+          doctest::skip(::geteuid() != 0)) {
+  const Folder folder;
+  REQUIRE(make_folders(folder.path + "/precious"));
+  REQUIRE(write_file(folder.path + "/precious/secret", "key"));
+  const std::string link = folder.path + "/link";
+  REQUIRE(::symlink("precious", link.c_str()) == 0);
+  const std::string archive = folder.path + "/archive";
+  REQUIRE(make_archive({{link, "source"}, {link + "/secret", "credentials"}}, archive));
+  CHECK(read_file(archive)->find("key") != std::string::npos);
+  REQUIRE(::lchown(link.c_str(), 4321, 4321) == 0);
+  for (const Brought& brought :
+       {Brought{link, "source"}, Brought{link + "/secret", "credentials"}}) {
+    const Result<std::vector<std::string>> refused = make_archive({brought}, archive + "2");
+    REQUIRE(!refused);
+    CHECK(refused.error().text.starts_with(link + ": this symbolic link belongs to user 4321"));
+    CHECK(::access((archive + "2").c_str(), F_OK) != 0);
+  }
+}
+
+TEST_CASE("delivery: however fast a folder or its parent is swapped, the archive has no other's" *
+          doctest::skip(::geteuid() != 0)) {
+  const Folder folder;
+  const auto put = [&](const std::string& name, const std::string& text) {
+    const std::string path = folder.path + "/" + name;
+    REQUIRE(make_folders(path.substr(0, path.rfind('/'))));
+    REQUIRE(write_file(path, text));
+  };
+  const auto link = [&](const std::string& target, const std::string& name) {
+    const std::string path = folder.path + "/" + name;
+    REQUIRE(::symlink((folder.path + "/" + target).c_str(), path.c_str()) == 0);
+    REQUIRE(::lchown(path.c_str(), 4321, 4321) == 0);
+  };
+  for (int number = 0; number < 20; ++number) {
+    const std::string name = "code/inner/" + std::to_string(number);
+    put("home/" + name, "good");
+    put("precious/" + name, "evil");
+  }
+  link("precious/code", "home/other");
+  link("precious/code/inner", "home/code/other");
+  std::atomic<bool> over = false;
+  std::thread swapper([&] {
+    const auto swap = [&](const std::string& a, const std::string& b) {
+      static_cast<void>(::renameat2(AT_FDCWD, (folder.path + a).c_str(), AT_FDCWD,
+                                    (folder.path + b).c_str(), RENAME_EXCHANGE));
+    };
+    while (!over) {
+      swap("/home/code", "/home/other");
+      swap("/home/code", "/home/other");
+      swap("/home/code/inner", "/home/code/other");
+      swap("/home/code/inner", "/home/code/other");
+    }
+  });
+  const std::string archive = folder.path + "/archive";
+  for (int round = 0; round < 500; ++round) {
+    const bool made = make_archive({{folder.path + "/home/code", "source"}}, archive).has_value();
+    const std::string text = made ? *read_file(archive) : "";
+    CHECK(text.find("evil") == std::string::npos);
+    ::unlink(archive.c_str());
+  }
+  over = true;
+  swapper.join();
 }
 
 }  // namespace

@@ -308,12 +308,13 @@ Result<NodeDaemon::Sent> NodeDaemon::send_journal(loop::Channel& channel) {
 /// Planned once: after a broken connection the same bytes continue.
 loop::Task<Result<void>> NodeDaemon::plan_result() {
   if (result_) co_return Result<void>();
-  const std::string root = host_folder() + "/result";
-  const auto walk = [root, disk = host_folder()]() -> Result<packing::TarPlan> {
+  const auto walk = [disk = host_folder()]() -> Result<packing::TarPlan> {
     packing::EntryList entries(disk);
+    std::vector<packing::Root> roots;
+    roots.push_back(TRY(packing::own_root(disk, "result")));
     TRY(packing::walk_trees(
-        {root}, [&entries](const packing::TreeEntry& entry) { return entries.add(entry); }));
-    return packing::TarPlan::make(std::move(entries), {root});
+        roots, [&entries](const packing::TreeEntry& entry) { return entries.add(entry); }));
+    return packing::TarPlan::make(std::move(entries), std::move(roots));
   };
   Result<packing::TarPlan> plan = co_await loop::in_thread(loop_, walk);
   if (!plan) co_return plan.error();

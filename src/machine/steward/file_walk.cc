@@ -4,11 +4,12 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <string_view>
 #include <utility>
 
+#include "base/files/below.h"
 #include "base/files/folder.h"
-#include "base/text.h"
 
 namespace muster::steward {
 
@@ -18,16 +19,9 @@ Stamp stamp_of(const struct stat& status) {
 }
 
 Fd open_below(int root, const std::string& relative, int flags) {
-  if (relative.empty()) return Fd(::openat(root, ".", flags | O_CLOEXEC));
-  Fd at(::fcntl(root, F_DUPFD_CLOEXEC, 3));
-  const std::vector<std::string> names = split(relative, '/');
-  if (names.size() > FileWalk::depth_max + 1) return Fd();  // A file in the deepest folder.
-  for (std::size_t i = 0; at && i < names.size(); ++i) {
-    const bool last = i + 1 == names.size();
-    const int how = last ? flags : O_PATH | O_DIRECTORY;
-    at = Fd(::openat(at.get(), names[i].c_str(), how | O_NOFOLLOW | O_CLOEXEC));
-  }
-  return at;
+  errno = ENAMETOOLONG;
+  if (std::ranges::count(relative, '/') > FileWalk::depth_max) return Fd();
+  return Below(root).open(relative, flags);
 }
 
 FileWalk::FileWalk(int root, std::string start) : root_(root), path_(std::move(start)) {}

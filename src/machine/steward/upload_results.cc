@@ -11,6 +11,7 @@
 
 #include "aws/s3client/archive.h"
 #include "base/fd.h"
+#include "base/files/below.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "job/spec.h"
@@ -56,12 +57,12 @@ std::vector<std::string> hosts_by_number(int count) {
 /// The merged tree of all hosts, and their folders.
 struct Tree {
   packing::EntryList entries;
-  std::vector<std::string> roots;
+  std::vector<packing::Root> roots;
 };
 Result<Tree> merged_tree(const Uploads& uploads, const Part& part) {
   Tree tree{packing::EntryList(uploads.job_folder), {}};
   for (const std::string& host : hosts_by_number(uploads.spec.instance_count))
-    tree.roots.push_back(uploads.job_folder + "/" + host + part.folder);
+    tree.roots.push_back(TRY(packing::own_root(uploads.job_folder, host + part.folder)));
   TRY(packing::walk_trees(
       tree.roots, [&tree](const packing::TreeEntry& entry) { return tree.entries.add(entry); }));
   return tree;
@@ -119,9 +120,12 @@ loop::Task<> upload_singles(Singles& singles, s3client::S3Client& s3) {
     if (!found || !*found) co_return;
     ++singles.files;
     singles.bytes += entry.bytes;
-    std::string from = singles.tree.roots[entry.root] + "/" + entry.path;
+    const packing::Root& root = singles.tree.roots[entry.root];
+    const Fd file = Below(root.at.held.get()).open(entry.path, O_RDONLY | O_NONBLOCK);
+    Result<void> sent;
+    if (!file) sent = fail_errno("cannot open " + root.at.path + "/" + entry.path);
     s3wire::S3Url to{singles.to.bucket, singles.to.key + entry.path};
-    Result<void> sent = co_await s3.upload(std::move(from), std::move(to));
+    if (file) sent = co_await s3.upload(held_path(file), std::move(to));
     if (!sent && !singles.failed) singles.failed = sent.error();
   }
 }

@@ -9,7 +9,9 @@
 #include <optional>
 #include <set>
 
+#include "base/files/below.h"
 #include "base/files/each_name.h"
+#include "os/packing/confined_tree.h"
 
 namespace muster::packing {
 namespace {
@@ -19,14 +21,6 @@ using Roots = std::vector<std::size_t>;
 constexpr std::size_t names_bytes_max = 8u << 20;  ///< In all folders that are sorted at a time.
 constexpr std::size_t name_bytes = 64;             ///< What a name takes besides.
 
-Result<std::string> link_target(const std::string& path) {
-  std::string target(4096, '\0');
-  const ssize_t count = ::readlink(path.c_str(), target.data(), target.size());
-  if (count < 0) return fail_errno("cannot read " + path);
-  target.resize(static_cast<std::size_t>(count));
-  return target;
-}
-
 bool is_special(const struct stat& status) {
   return !S_ISDIR(status.st_mode) && !S_ISREG(status.st_mode) && !S_ISLNK(status.st_mode);
 }
@@ -34,39 +28,48 @@ bool is_special(const struct stat& status) {
 class Walk {
  public:
   using Take = std::function<Result<void>(const TreeEntry&)>;
-  Walk(const std::vector<std::string>& roots, const Take& take) : roots_(roots), take_(take) {}
+  Walk(std::span<const Root> roots, const Take& take) : roots_(roots), take_(take) {
+    for (const Root& root : roots_) below_.emplace_back(root.at.held.get());
+  }
 
   Result<void> run() {
     Roots there;
-    for (std::size_t root = 0; root < roots_.size(); ++root) {
-      struct stat status {};
-      const bool is_there = ::lstat(roots_[root].c_str(), &status) == 0;
-      if (!is_there && errno != ENOENT) return fail_errno(roots_[root]);
-      if (is_there && S_ISDIR(status.st_mode)) there.push_back(root);
-    }
+    for (std::size_t root = 0; root < roots_.size(); ++root)
+      if (roots_[root].at.held) there.push_back(root);
     return folder(there);
   }
 
  private:
   std::string at(std::size_t root) const {
-    return roots_[root] + (path_.empty() ? "" : "/" + path_);
+    return roots_[root].at.path + (path_.empty() ? "" : "/" + path_);
+  }
+
+  /// The name of the entry at `path_`.
+  const char* name() const { return path_.c_str() + path_.rfind('/') + 1; }  // npos + 1 is 0.
+
+  /// The folder of the entry at `path_`; -1 with errno set.
+  int parent(std::size_t root) {
+    const std::size_t slash = path_.rfind('/');
+    return below_[root].folder(
+        std::string_view(path_).substr(0, slash == std::string::npos ? 0 : slash));
   }
 
   /// False if there is none. Error: also if that cannot be found out.
-  Result<bool> look(std::size_t root, struct stat& status) const {
-    if (::lstat(at(root).c_str(), &status) == 0) return true;
+  Result<bool> look(std::size_t root, struct stat& status) {
+    const int folder = parent(root);
+    if (folder >= 0 && ::fstatat(folder, name(), &status, AT_SYMLINK_NOFOLLOW) == 0) return true;
     if (errno == ENOENT) return false;
     return fail_errno(at(root));
   }
 
   Result<void> each(std::size_t root, const std::function<Result<void>(const std::string&)>& use) {
-    const std::string path = at(root);
+    const int folder = below_[root].folder(path_);
+    Fd names(folder < 0 ? -1 : ::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     Result<void> used;
-    TRY(each_name(Fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)), path,
-                  [&](const std::string& name) {
-                    used = use(name);
-                    return used.has_value();
-                  }));
+    TRY(each_name(std::move(names), at(root), [&](const std::string& name) {
+      used = use(name);
+      return used.has_value();
+    }));
     return used;
   }
 
@@ -154,7 +157,7 @@ class Walk {
     return folders.empty() ? Result<void>() : folder(folders);
   }
 
-  Result<TreeEntry> entry_of(std::size_t root, const struct stat& status) const {
+  Result<TreeEntry> entry_of(std::size_t root, const struct stat& status) {
     TreeEntry entry{path_};
     entry.mode = status.st_mode & 0777;  // Unpacking must not give another user's rights.
     entry.time = std::max<std::int64_t>(0, status.st_mtim.tv_sec);
@@ -165,27 +168,39 @@ class Walk {
       entry.bytes = static_cast<std::uint64_t>(status.st_size);
     } else {
       entry.kind = TreeEntry::Kind::link;
-      entry.target = TRY(link_target(at(root)));
+      const Result<std::string> target = link_target(parent(root), name());
+      if (!target) return target.error().in(at(root));
+      entry.target = *target;
     }
     return entry;
   }
 
-  const std::vector<std::string>& roots_;
+  std::span<const Root> roots_;
   const Take& take_;
+  std::vector<Below> below_;  ///< One for each root.
   std::string path_;
   std::size_t held_bytes_ = 0;
 };
 
 }  // namespace
 
-Result<void> walk_trees(const std::vector<std::string>& roots,
+Result<Root> own_root(const std::string& folder, const std::string& below) {
+  Root root{.at = {Fd(), below.empty() ? folder : folder + "/" + below}};
+  const Fd top(::open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (top) root.at.held = Below(top.get()).open(below, O_PATH | O_DIRECTORY);
+  if (!root.at.held && errno != ENOENT && errno != ENOTDIR && errno != ELOOP)
+    return fail_errno("cannot open " + root.at.path);
+  return root;
+}
+
+Result<void> walk_trees(std::span<const Root> roots,
                         const std::function<Result<void>(const TreeEntry& entry)>& take) {
   return Walk(roots, take).run();
 }
 
-Result<std::vector<TreeEntry>> walk_tree(const std::string& root) {
+Result<std::vector<TreeEntry>> walk_tree(const Root& root) {
   std::vector<TreeEntry> entries;
-  TRY(walk_trees({root}, [&entries](const TreeEntry& entry) -> Result<void> {
+  TRY(walk_trees({&root, 1}, [&entries](const TreeEntry& entry) -> Result<void> {
     entries.push_back(entry);
     return {};
   }));

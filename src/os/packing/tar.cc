@@ -104,6 +104,17 @@ bool split_name(const std::string& path, Header& header) {
   return true;
 }
 
+/// An entry's path from its root.
+std::string_view below(std::string_view path, std::string_view name) {
+  return name.empty() ? path : path.substr(std::min(path.size(), name.size() + 1));
+}
+
+/// The file of an entry, for errors.
+std::string shown(const Root& root, const std::string& path) {
+  const std::string_view rest = below(path, root.name);
+  return rest.empty() ? root.at.path : root.at.path + "/" + std::string(rest);
+}
+
 }  // namespace
 
 std::string tar_header(const TarEntry& entry) {
@@ -164,7 +175,7 @@ std::uint64_t tar_padding(std::uint64_t bytes) {
   return padded(bytes) - bytes;
 }
 
-Result<TarPlan> TarPlan::make(EntryList entries, std::vector<std::string> roots) {
+Result<TarPlan> TarPlan::make(EntryList entries, std::vector<Root> roots) {
   TarPlan plan(std::move(entries), std::move(roots));
   EntryList::Cursor cursor(plan.entries_);
   TreeEntry entry;
@@ -182,17 +193,27 @@ Result<TarPlan> TarPlan::make(EntryList entries, std::vector<std::string> roots)
   return plan;
 }
 
+/// Others may have put anything in the place of the file since it was listed.
+Fd TarPlan::open(const TreeEntry& entry, std::optional<Last>& last) const {
+  constexpr int flags = O_RDONLY | O_NONBLOCK | O_CLOEXEC;
+  const Root& root = roots_[entry.root];
+  if (entry.path == root.name) return Fd(::open(held_path(root.at.held).c_str(), flags));
+  if (!last || last->root != entry.root) last = Last{entry.root, Below(root.at.held.get())};
+  return last->below.open(below(entry.path, root.name), flags);
+}
+
 /// Puts bytes [from, to) of the entry, header and padding included, to `into`.
 Result<void> TarPlan::read_entry(const TreeEntry& entry, const std::string& header,
-                                 std::uint64_t from, std::uint64_t to, char* into) const {
+                                 std::uint64_t from, std::uint64_t to, char* into,
+                                 std::optional<Last>& last) const {
   const std::uint64_t data_end = header.size() + entry.bytes;
   if (from < header.size())
     into += header.copy(into, std::min<std::uint64_t>(to, header.size()) - from, from);
   std::uint64_t offset = std::max<std::uint64_t>(from, header.size());
   const std::uint64_t until = std::min(to, data_end);
   if (offset < until) {
-    const std::string path = roots_[entry.root] + "/" + entry.path;
-    const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+    const std::string path = shown(roots_[entry.root], entry.path);
+    const Fd file = open(entry, last);
     if (!file) return fail_errno("cannot open " + path);
     while (offset < until) {
       const ssize_t count =
@@ -219,13 +240,14 @@ Result<std::size_t> TarPlan::read(std::uint64_t offset, std::span<char> into) co
   std::uint64_t start = std::prev(after)->offset;  // The first one is 0.
   EntryList::Cursor cursor(entries_, std::prev(after)->place);
   TreeEntry entry;
+  std::optional<Last> last;
   while (start < std::min(end, content_end) && TRY(cursor.next(entry))) {
     const std::string header = tar_header(entry);
     const std::uint64_t stop = start + header.size() + padded(entry.bytes);
     const std::uint64_t from = std::max(offset, start);
     const std::uint64_t to = std::min(end, stop);
     if (from < to)
-      TRY(read_entry(entry, header, from - start, to - start, into.data() + (from - offset)));
+      TRY(read_entry(entry, header, from - start, to - start, into.data() + (from - offset), last));
     start = stop;
   }
   const std::uint64_t rest = std::max(offset, content_end);  // Two empty blocks end an archive.

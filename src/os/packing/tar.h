@@ -1,11 +1,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/files/below.h"
 #include "os/packing/entry_list.h"
 
 namespace muster::packing {
@@ -17,9 +19,10 @@ namespace muster::packing {
 /// fit (long names, sizes from 8 GiB).
 class TarPlan {
  public:
-  /// `entries` from walk_trees(); `roots[entry.root]` is their folder. Error: that of the disk with
-  /// the list; `invalid_input` for a path of more than 4095 bytes.
-  static Result<TarPlan> make(EntryList entries, std::vector<std::string> roots);
+  /// `entries` from walk_trees(), with the name of their root before their paths;
+  /// `roots[entry.root]` has their files. Error: that of the disk with the list; `invalid_input`
+  /// for a path of more than 4095 bytes.
+  static Result<TarPlan> make(EntryList entries, std::vector<Root> roots);
 
   std::uint64_t bytes() const { return bytes_; }
   std::uint64_t entries() const { return entries_.size(); }
@@ -33,13 +36,19 @@ class TarPlan {
     std::uint64_t offset;
     std::uint64_t place;
   };
-  TarPlan(EntryList entries, std::vector<std::string> roots)
+  TarPlan(EntryList entries, std::vector<Root> roots)
       : entries_(std::move(entries)), roots_(std::move(roots)) {}
+  /// The folder of the last entry, whose root has this number.
+  struct Last {
+    std::size_t root;
+    Below below;
+  };
+  Fd open(const TreeEntry& entry, std::optional<Last>& last) const;
   Result<void> read_entry(const TreeEntry& entry, const std::string& header, std::uint64_t from,
-                          std::uint64_t to, char* into) const;
+                          std::uint64_t to, char* into, std::optional<Last>& last) const;
 
   EntryList entries_;
-  std::vector<std::string> roots_;
+  std::vector<Root> roots_;
   std::vector<Start> starts_;  ///< One for some entries each.
   std::uint64_t bytes_ = 0;
 };
