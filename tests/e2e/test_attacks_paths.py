@@ -10,6 +10,7 @@ import pytest
 
 from fit import GUARD_SECONDS
 from lab import SM
+from oci_image import layer, write_layout
 from process import Process
 from rootless import User
 from sm_server import SmServer
@@ -128,7 +129,8 @@ def test_a_strangers_link_is_not_submitted_as_a_job(machine, trap):
 def test_a_strangers_link_in_a_folder_is_not_uploaded(tmp_path, trap, flag):
     """The folder's user may link to any file, but only those of root's own links are root's."""
     link = trap.link("link", trap.ours / "secret")
-    (tmp_path / "train.py").write_text("pass")
+    (tmp_path / "code.py").write_text("pass")
+    (tmp_path / "train.py").symlink_to("code.py")
     words = {"input": ("--input", f"x={trap.home}"), "checkpoints": ("--checkpoints", trap.home)}
     with SmServer(tmp_path / "server") as server:
         for owner, code in ((STRANGER, 2), (0, 0)):
@@ -143,6 +145,31 @@ def test_a_strangers_link_in_a_folder_is_not_uploaded(tmp_path, trap, flag):
         keys = [each["Key"] for each in s3.list_objects_v2(Bucket=bucket)["Contents"]]
     folder = "input/x" if flag == "input" else "checkpoints"
     assert [key for key in keys if key.endswith("/link")] == [f"of-0/{folder}/link"]
+
+
+@pytest.mark.parametrize("transport", ["oci", "docker-archive"])
+def test_a_strangers_link_is_not_imported_as_an_image(machine, trap, transport):
+    link = trap.link("link", trap.ours)
+    place = f"{transport}:{link}/below"
+    for words in (("image", "import", place), ("fit", "--image", place)):
+        process = machine.sm(*words)
+        assert process.wait(GUARD_SECONDS) == 2, process.text
+        assert (
+            f"{link}{OF_STRANGER}, whose links muster does not follow here; "
+            f"use {trap.ours}/below instead"
+        ) in process.text
+
+
+def test_a_strangers_link_in_an_image_is_not_read(machine, trap):
+    write_layout(trap.home / "box", [layer({"train": b"1"})])
+    blobs = trap.home / "box/blobs/sha256"
+    blobs.rename(trap.home / "blobs")
+    for user, code in ((STRANGER, 2), (0, 0)):
+        trap.link("box/blobs/sha256", trap.home / "blobs", user)
+        process = machine.sm("image", "import", f"oci:{trap.home}/box")
+        assert process.wait(GUARD_SECONDS) == code, process.text
+        assert (f"{blobs}{OF_STRANGER}" in process.text) == (user == STRANGER), process.text
+        blobs.unlink()
 
 
 @pytest.mark.parametrize("flag", ["--env-file", "--hyperparameters"])

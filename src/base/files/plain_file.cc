@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 namespace muster {
+namespace {
 
 Result<Fd> open_plain(const std::string& path) {
   const Fd held(::open(path.c_str(), O_PATH | O_CLOEXEC));
@@ -14,6 +15,8 @@ Result<Fd> open_plain(const std::string& path) {
   if (!file) return fail_errno("cannot open " + path);
   return file;
 }
+
+}  // namespace
 
 Result<std::string> read_head(const std::string& path, std::size_t bytes_max) {
   const Fd file = TRY(open_plain(path));

@@ -7,11 +7,9 @@
 
 namespace muster {
 
-/// Opens a file for reading that may be another user's, or in another's folder: a named pipe or a
-/// device there is not even opened, which would block or do something to it. Errors: `denied`: not
-/// a plain file; as the kernel says.
-Result<Fd> open_plain(const std::string& path);
-/// The first bytes of such a file, at most so many. Errors: as open_plain(); `system`.
+/// The first bytes, at most so many, of a file that may be another user's, or in another's folder:
+/// a named pipe or a device there is not even opened, which would block or do something to it.
+/// Errors: `denied`: not a plain file; as the kernel says.
 Result<std::string> read_head(const std::string& path, std::size_t bytes_max);
 
 }  // namespace muster

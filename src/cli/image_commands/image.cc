@@ -51,21 +51,28 @@ Result<std::string> whole_name(const std::string& name) {
   return image::to_text(reference);
 }
 
-Result<std::string> import_one(image::Store& store, const ImageOptions& options, const Env& env) {
+/// The image to import; nothing for other commands.
+Result<image::GivenImage> source_of(const std::string& command, const ImageOptions& options) {
+  if (command != "import") return image::GivenImage{};
   const image::Reference from = TRY(image::reference_from(options.source));
   if (from.transport == image::Reference::Transport::registry)
     return fail(Errc::invalid_input,
                 options.source +
                     ": expected docker-daemon:NAME[:TAG], docker-archive:FILE[:NAME] or "
                     "oci:DIR[:TAG]; use sm image pull for an image in a registry");
-  const Result<image::Reference> taken = places::obey_policy_of_place(options.policy, from);
-  if (!taken && taken.error().code == Errc::denied)
-    return fail(Errc::invalid_input, taken.error().text);
-  if (!taken) return taken.error();
+  return image::find_image(from);
+}
+
+Result<std::string> import_one(image::Store& store, const ImageOptions& options,
+                               const image::GivenImage& source, const Env& env) {
+  const Result<void> allowed = places::obey_policy_of_place(options.policy, source);
+  if (!allowed && allowed.error().code == Errc::denied)
+    return fail(Errc::invalid_input, allowed.error().text);
+  if (!allowed) return allowed.error();
   std::string name;
   if (!options.name.empty()) name = TRY(whole_name(options.name));
   const image::MemoryLimit memory;
-  const image::Imported imported = TRY(import_shown("sm image import", store, *taken, name, env));
+  const image::Imported imported = TRY(import_shown("sm image import", store, source, name, env));
   return imported_text(imported, options.json);
 }
 
@@ -168,9 +175,10 @@ std::optional<command::Stop> parse(const Args& args, std::string& command, Image
   return stop;
 }
 
-Result<std::string> run(const std::string& command, const ImageOptions& options, const Env& env) {
+Result<std::string> run(const std::string& command, const ImageOptions& options,
+                        const image::GivenImage& source, const Env& env) {
   image::Store store = TRY(places::open_image_store(env));
-  if (command == "import") return import_one(store, options, env);
+  if (command == "import") return import_one(store, options, source, env);
   if (command == "ls") return list(store, options);
   if (command == "inspect") return inspect(store, options);
   if (command == "rm") return remove(store, options);
@@ -191,11 +199,15 @@ int image_main(const Args& args, const Env& given) {
   std::string command;
   ImageOptions options;
   if (const std::optional<command::Stop> stop = parse(args, command, options)) return tell(*stop);
-  if (const std::optional<int> code = enter_own_namespace("sm image " + command, env, false))
-    return *code;
-  const Result<std::string> done = run(command, options, env);
+  const std::string shown = "sm image " + command;
+  // Within the namespace, root's links look like other users'.
+  const Result<image::GivenImage> source = source_of(command, options);
+  if (source)
+    if (const std::optional<int> code = enter_own_namespace(shown, env, false)) return *code;
+  const Result<std::string> done =
+      source ? run(command, options, *source, env) : Result<std::string>(source.error());
   if (!done) {
-    static_cast<void>(say_error(STDERR_FILENO, "sm image " + command, done.error().text));
+    static_cast<void>(say_error(STDERR_FILENO, shown, done.error().text));
     return exit_code_of_image(done.error().code);
   }
   const std::string text = options.json || command == "inspect" ? visible_json(*done) : *done;

@@ -15,14 +15,14 @@ std::string layers_text(std::size_t count) {
 }
 
 Result<image::Imported> import_shown(const std::string& command, image::Store& store,
-                                     const image::Reference& from, const std::string& name,
+                                     const image::GivenImage& given, const std::string& name,
                                      const Env& env) {
   places::ImageTelling telling;
   telling.progress = show_progress;
   telling.say = [&](const std::string& line) {
     static_cast<void>(say_line(STDERR_FILENO, command, line));
   };
-  return places::import_image(store, from, name, env, telling);
+  return places::import_image(store, given, name, env, telling);
 }
 
 std::string imported_text(const image::Imported& imported, bool json) {

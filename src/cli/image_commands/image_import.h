@@ -9,7 +9,7 @@ namespace muster::cli {
 /// Takes an image that is in no registry, with its progress on a terminal; `command` is whose lines
 /// they are. Blocks.
 Result<image::Imported> import_shown(const std::string& command, image::Store& store,
-                                     const image::Reference& from, const std::string& name,
+                                     const image::GivenImage& given, const std::string& name,
                                      const Env& env);
 /// The output about the import, as a line or as JSON.
 std::string imported_text(const image::Imported& imported, bool json);

@@ -216,9 +216,10 @@ int unpack_pushed(image::Store& store, const PullLine& line, const PullPlan& pla
 
 Result<std::string> take_of_engine(const PullLine& line, const image::Reference& from,
                                    const Env& env) {
-  const image::Reference taken = TRY(places::obey_policy_of_place(line.policy, from));
+  const image::GivenImage given{from};
+  TRY(places::obey_policy_of_place(line.policy, given));
   image::Store store = TRY(places::open_image_store(env));
-  const image::Imported imported = TRY(import_shown(name_of_command, store, taken, "", env));
+  const image::Imported imported = TRY(import_shown(name_of_command, store, given, "", env));
   return imported_text(imported, line.json);
 }
 

@@ -9,7 +9,6 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "base/files/plain_file.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "image/layers/budget.h"
@@ -95,21 +94,22 @@ class MemberBytes final : public Bytes {
 };
 
 /// A file of the archive's tar that can be read from any place.
-Result<Fd> plain_tar(const std::string& path) {
-  Fd file = TRY(open_plain(path));
+Result<Fd> plain_tar(const GivenPath& archive) {
+  Fd file = TRY(open_file(archive));
   unsigned char start[4] = {};
   if (::pread(file.get(), start, sizeof start, 0) < 0) return fail_errno("cannot read");
   const bool packed =
       (start[0] == 0x1f && start[1] == 0x8b) ||
       (start[0] == 0x28 && start[1] == 0xb5 && start[2] == 0x2f && start[3] == 0xfd);
   if (!packed) return file;
-  const std::string folder = std::filesystem::absolute(path).parent_path();
-  Fd tar(::open(folder.c_str(), O_RDWR | O_TMPFILE | O_CLOEXEC, 0600));
+  const std::string path = std::filesystem::path(archive.path).parent_path();
+  const Fd folder = TRY(open_given_folder(path));
+  Fd tar(::openat(folder.get(), ".", O_RDWR | O_TMPFILE | O_CLOEXEC, 0600));
   if (!tar)
     return fail_errno(
         "the file is compressed, and muster cannot create a file for the decompressed data in the "
         "same folder");
-  const std::shared_ptr<Budget> budget = TRY(budget_for(folder));
+  const std::shared_ptr<Budget> budget = TRY(budget_for(held_path(folder)));
   std::unique_ptr<Bytes> bytes = unpacked(counted(bytes_of(std::move(file)), *budget));
   bytes = read_ahead(metered(std::move(bytes), *budget));
   while (true) {
@@ -260,9 +260,9 @@ Result<void> DockerArchive::read_image(const Listed& listed) {
   return {};
 }
 
-Result<DockerArchive> DockerArchive::open(const std::string& path, const std::string& wanted) {
+Result<DockerArchive> DockerArchive::open(const GivenPath& file, const std::string& wanted) {
   DockerArchive archive;
-  archive.file_ = TRY(plain_tar(path));
+  archive.file_ = TRY(plain_tar(file));
   TRY(archive.list());
   const Listed listed = TRY(archive.choose(wanted));
   TRY(archive.read_image(listed));

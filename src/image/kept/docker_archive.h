@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/fd.h"
+#include "base/files/given_path.h"
 #include "image/layers/bytes.h"
 #include "image/manifest.h"
 
@@ -19,8 +20,8 @@ class DockerArchive {
   /// `wanted`: the whole name of an image in it; empty: the only one. An archive that gzip or zstd
   /// packed is unpacked into a file without a name first, within a budget. Errors: `not_found`,
   /// `denied`, `system`; `protocol`: no such archive, damaged, beyond a limit; `invalid_input`: it
-  /// has several.
-  static Result<DockerArchive> open(const std::string& path, const std::string& wanted);
+  /// has several, or is no plain file.
+  static Result<DockerArchive> open(const GivenPath& file, const std::string& wanted);
 
   /// The whole name that it has in the archive; empty: none.
   const std::string& name() const { return name_; }

@@ -102,7 +102,7 @@ Result<Imported> import_with(const Scratch& scratch, const CopyOptions& copy) {
   Result<Store> store = Store::open(scratch.path + "/images");
   REQUIRE(store);
   Result<Imported> imported =
-      import_image(*store, *reference_from("docker-daemon:box:v1"), "", {}, copy);
+      import_image(*store, {*reference_from("docker-daemon:box:v1")}, "", {}, copy);
   CHECK(std::filesystem::is_empty(scratch.path + "/images/layers") == !imported);
   return imported;
 }

@@ -18,7 +18,8 @@ Result<Imported> import_from(const Scratch& scratch, const std::string& from,
                              const std::string& name = "") {
   Result<Store> store = Store::open(scratch.path + "/images");
   REQUIRE(store);
-  return import_image(*store, *reference_from(from), name, {});
+  const GivenImage given = TRY(find_image(*reference_from(from)));
+  return import_image(*store, given, name, {});
 }
 
 std::string manifest_json(const std::vector<std::string>& layers,
@@ -93,7 +94,7 @@ TEST_CASE("image import: a named pipe or a device is refused, and never blocks")
     REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
     const Result<Imported> imported = import_from(scratch, "oci:" + scratch.path + "/box");
     REQUIRE(!imported);
-    CHECK(imported.error().text.find(path + ": expected a regular file") != std::string::npos);
+    CHECK(imported.error().text.find(path + " is not a regular file") != std::string::npos);
   }
   const Scratch scratch;
   const std::string path = scratch.path + "/box.tar";
@@ -101,7 +102,70 @@ TEST_CASE("image import: a named pipe or a device is refused, and never blocks")
   for (const std::string& special : {path, std::string("/dev/zero")}) {
     const Result<Imported> imported = import_from(scratch, "docker-archive:" + special);
     REQUIRE(!imported);
-    CHECK(imported.error().text.find(special + ": expected a regular file") != std::string::npos);
+    CHECK(imported.error().text.find(special + " is not a regular file") != std::string::npos);
+  }
+}
+
+TEST_CASE("image import: no link of another user is followed, neither to an image nor in it") {
+  const TestImage image({Tar().file("a", "1")});
+  const Scratch scratch;
+  image.put_layout(scratch.path + "/box", "v1");
+  const std::string index = scratch.path + "/box/index.json";
+  const std::string blobs = scratch.path + "/box/blobs/sha256";
+  const auto link = [](const std::string& path, const std::string& target) {
+    REQUIRE(::symlink(target.c_str(), path.c_str()) == 0);
+    return path;
+  };
+  for (const std::string& path : {index, blobs}) {
+    REQUIRE(::rename(path.c_str(), (path + "-real").c_str()) == 0);
+    link(path, path + "-real");
+  }
+  put_file(scratch.path + "/box.tar", "no archive");
+  const std::string folder = link(scratch.path + "/folder", "box");
+  const std::string file = link(scratch.path + "/file.tar", "box.tar");
+  const Result<Imported> by_roots_links = import_from(scratch, "oci:" + folder);
+  REQUIRE(by_roots_links);
+  CHECK(by_roots_links->name == "localhost/folder:latest");
+  for (const std::string& path : {folder, file, index, blobs}) {
+    CAPTURE(path);
+    REQUIRE(::lchown(path.c_str(), 4321, 4321) == 0);
+    const std::string from = path == file ? "docker-archive:" + file : "oci:" + folder;
+    const Result<Imported> refused = import_from(scratch, from);
+    REQUIRE(!refused);
+    CHECK(refused.error().text.starts_with(from + ": "));
+    CHECK(refused.error().text.find(": this symbolic link belongs to user 4321") !=
+          std::string::npos);
+    REQUIRE(::lchown(path.c_str(), 0, 0) == 0);
+  }
+}
+
+TEST_CASE("image import: the file or folder that was found is read, whatever replaces it") {
+  const TestImage good({Tar().file("a", "good")});
+  const TestImage evil({Tar().file("a", "evil")});
+  const Scratch scratch;
+  const auto save = [&](const TestImage& image, const std::string& name) {
+    image.put_layout(scratch.path + "/" + name + "/box", "v1");
+    Tar tar;
+    tar.file("layer.tar", image.plain[0]).file("c.json", image.config);
+    tar.file("manifest.json", manifest_json({"layer.tar"}, {"box:v1"}));
+    put_file(scratch.path + "/" + name + "/box.tar", tar.bytes());
+  };
+  save(good, "home");
+  save(evil, "evil");
+  const Result<GivenImage> folder =
+      find_image(*reference_from("oci:" + scratch.path + "/home/box"));
+  const Result<GivenImage> file =
+      find_image(*reference_from("docker-archive:" + scratch.path + "/home/box.tar"));
+  REQUIRE(folder);
+  REQUIRE(file);
+  REQUIRE(::rename((scratch.path + "/home").c_str(), (scratch.path + "/away").c_str()) == 0);
+  REQUIRE(::symlink((scratch.path + "/evil").c_str(), (scratch.path + "/home").c_str()) == 0);
+  for (const GivenImage* given : {&*folder, &*file}) {
+    Result<Store> store = Store::open(scratch.path + "/images");
+    REQUIRE(store);
+    const Result<Imported> imported = import_image(*store, *given, "", {});
+    REQUIRE(imported);
+    CHECK(*read_file(imported->image.layers[0] + "/a") == "good");
   }
 }
 

@@ -416,10 +416,11 @@ TEST_CASE("image store: on a full disk an image is added completely or not at al
   image.put_layout(scratch.path + "/layout", "v1");
   Result<Store> store = Store::open(disk + "/images");
   REQUIRE(store);
-  const Reference from = *reference_from("oci:" + scratch.path + "/layout:v1");
+  const Result<GivenImage> from = find_image(*reference_from("oci:" + scratch.path + "/layout:v1"));
+  REQUIRE(from);
   AddOptions options;
   options.budget = std::make_shared<Budget>(BudgetLimits());  // Others may fill the disk meanwhile.
-  const Result<Imported> imported = import_image(*store, from, box, options);
+  const Result<Imported> imported = import_image(*store, *from, box, options);
   REQUIRE(!imported);
   CHECK(imported.error().code == Errc::system);
   CHECK(imported.error().text.find("No space left on device") != std::string::npos);
@@ -427,7 +428,7 @@ TEST_CASE("image store: on a full disk an image is added completely or not at al
   CHECK(names_in(disk + "/images/layers")->size() == 1);  // The small one, whole.
   REQUIRE(store->prune({}));
   CHECK(names_in(disk + "/images/layers")->empty());
-  const Result<Imported> refused = import_image(*store, from, box, {});
+  const Result<Imported> refused = import_image(*store, *from, box, {});
   REQUIRE(!refused);
   CHECK(refused.error().text.find("bytes on the disk (at most 3/4 of the disk's free space)") !=
         std::string::npos);

@@ -1,7 +1,6 @@
 #include "platform/places/images.h"
 
 #include <algorithm>
-#include <filesystem>
 
 #include "base/process/private_folders.h"
 #include "base/process/rootless.h"
@@ -99,18 +98,15 @@ Result<void> obey(const image::Store& store, const std::string& policy_file,
 
 }  // namespace
 
-Result<image::Reference> obey_policy_of_place(const std::string& policy_file,
-                                              image::Reference from) {
-  if (policy_file.empty()) return from;
+Result<void> obey_policy_of_place(const std::string& policy_file, const image::GivenImage& given) {
+  if (policy_file.empty()) return {};
   const image::Policy policy = TRY(image::read_policy(policy_file));
-  std::error_code failed;
-  const std::filesystem::path whole = std::filesystem::canonical(from.path, failed);
-  if (!failed) from.path = whole;
-  TRY(image::check_image(policy, from, "", {}));
-  return from;
+  image::Reference place = given.from;
+  if (given.at.held) place.path = given.at.path;
+  return image::check_image(policy, place, "", {});
 }
 
-Result<image::Imported> import_image(image::Store& store, const image::Reference& from,
+Result<image::Imported> import_image(image::Store& store, const image::GivenImage& given,
                                      const std::string& name, const Env& env,
                                      const ImageTelling& telling) {
   const auto progress = [&](const std::string& text) {
@@ -130,7 +126,7 @@ Result<image::Imported> import_image(image::Store& store, const image::Reference
     constexpr std::uint64_t million = 1'000'000;
     progress("copying with skopeo: " + std::to_string(bytes / million) + " MB");
   };
-  Result<image::Imported> imported = image::import_image(store, from, name, std::move(add), copy);
+  Result<image::Imported> imported = image::import_image(store, given, name, std::move(add), copy);
   progress("");
   return imported;
 }
@@ -141,14 +137,12 @@ namespace {
 /// current content. Layers that the store has are not unpacked again.
 Result<UsedImage> use_of_place(const Env& env, const image::Reference& from,
                                const std::string& policy_file, const ImageTelling& telling) {
-  const image::Reference taken = TRY(obey_policy_of_place(policy_file, from));
+  const image::GivenImage given = TRY(image::find_image(from));
+  TRY(obey_policy_of_place(policy_file, given));
   const image::MemoryLimit memory;
   image::Store store = TRY(open_image_store(env));
-  const Result<image::Imported> imported = import_image(store, taken, "", env, telling);
-  if (imported) return lease_image(store, imported->image, imported->name);
-  const Error& error = imported.error();
-  const bool given = error.code == Errc::not_found || error.code == Errc::protocol;
-  return fail(given ? Errc::invalid_input : error.code, error.text);
+  const image::Imported imported = TRY(import_image(store, given, "", env, telling));
+  return lease_image(store, imported.image, imported.name);
 }
 
 }  // namespace
@@ -156,8 +150,12 @@ Result<UsedImage> use_of_place(const Env& env, const image::Reference& from,
 Result<UsedImage> use_image(const Env& env, const std::string& name, const std::string& policy_file,
                             const ImageTelling& telling) {
   if (const Result<image::Reference> from = image::reference_from(name);
-      from && from->transport != image::Reference::Transport::registry)
-    return use_of_place(env, *from, policy_file, telling);
+      from && from->transport != image::Reference::Transport::registry) {
+    Result<UsedImage> used = use_of_place(env, *from, policy_file, telling);
+    if (used || (used.error().code != Errc::not_found && used.error().code != Errc::protocol))
+      return used;
+    return fail(Errc::invalid_input, used.error().text);
+  }
   const std::string stored = TRY(stored_name(name));
   image::Store store = TRY(open_image_store(env));
   const std::optional<image::Meaning> meaning = TRY(look_up(store, name));

@@ -33,10 +33,9 @@ Result<bool> is_of_repository(const image::Store& store, const image::Reference&
 Result<void> obey_policy(const image::Store& store, const std::string& policy_file,
                          const image::Reference& name, const image::Meaning& meaning);
 
-/// What is about to be imported, its path without links, as the policy of a file takes it: by the
-/// place, which carries no signatures. Errors: as above.
-Result<image::Reference> obey_policy_of_place(const std::string& policy_file,
-                                              image::Reference from);
+/// Whether the policy of a file takes an image that is about to be imported: by its place, which
+/// carries no signatures. Errors: as above.
+Result<void> obey_policy_of_place(const std::string& policy_file, const image::GivenImage& given);
 
 /// Callbacks while an image is fetched.
 struct ImageTelling {
@@ -45,7 +44,7 @@ struct ImageTelling {
 };
 /// Takes an image of a file, a folder, or an engine that `env` names; callers have asked
 /// obey_policy_of_place(). Blocks. Errors: as image::import_image().
-Result<image::Imported> import_image(image::Store& store, const image::Reference& from,
+Result<image::Imported> import_image(image::Store& store, const image::GivenImage& given,
                                      const std::string& name, const Env& env,
                                      const ImageTelling& telling);
 
