@@ -1,6 +1,7 @@
 """Attacks by a user whose folder root, or another user, names to `sm`: links in its way."""
 
 import gzip
+import json
 import os
 import pathlib
 import subprocess
@@ -170,6 +171,31 @@ def test_a_strangers_link_in_an_image_is_not_read(machine, trap):
         assert process.wait(GUARD_SECONDS) == code, process.text
         assert (f"{blobs}{OF_STRANGER}" in process.text) == (user == STRANGER), process.text
         blobs.unlink()
+
+
+def test_a_strangers_link_is_no_file_of_roots_server(machine, trap):
+    """Before, root's server copied such a CA to where its jobs read it, and wrote such a log."""
+    link = trap.link("link", trap.ours)
+    (trap.ours / "secret").chmod(0o600)
+    plain = trap.home / "plain"
+    plain.write_text("[default]\naws_access_key_id = a\naws_secret_access_key = b\n")
+    plain.chmod(0o600)
+    outside = {"endpoint": "https://127.0.0.1:1", "credentials_file": str(plain)}
+    tls = {"tls_certificate": str(plain), "tls_key": str(plain)}
+    secret = f"{link}/secret"
+    for config in (
+        {**tls, "tls_certificate": secret},
+        {**tls, "tls_key": secret},
+        {**tls, "tls_ca": secret},
+        {"s3": {**outside, "ca_file": secret}},
+        {"access_log": secret},
+        {"access_log": f"{link}/new.log"},
+    ):
+        path = trap.home / "server.json"
+        path.write_text(json.dumps(config))
+        process = machine.sm("server", "--config", path, "--listen", "127.0.0.1:0")
+        assert process.wait(GUARD_SECONDS) != 0, process.text
+        assert f"{link}{OF_STRANGER}" in process.text, (config, process.text)
 
 
 @pytest.mark.parametrize("flag", ["--env-file", "--hyperparameters"])

@@ -7,6 +7,9 @@
 
 #include <array>
 
+#include "base/fd.h"
+#include "base/files/given_path.h"
+
 namespace muster::http {
 namespace {
 
@@ -45,10 +48,15 @@ Result<loop::SslContext> https_server_context(const std::string& certificate_fil
   ERR_clear_error();
   loop::SslContext context = loop::make_ssl_context(TLS_server_method(), TLS1_2_VERSION);
   if (!context) return fail(Errc::system, "TLS: " + loop::ssl_reason());
-  if (SSL_CTX_use_certificate_chain_file(context.get(), certificate_file.c_str()) != 1)
+  // OpenSSL follows links of all users.
+  const Result<Fd> certificate = open_given_file(certificate_file);
+  if (!certificate) return fail(Errc::system, certificate.error().text);
+  const Result<Fd> key = open_given_file(key_file);
+  if (!key) return fail(Errc::system, key.error().text);
+  if (SSL_CTX_use_certificate_chain_file(context.get(), held_path(*certificate).c_str()) != 1)
     return fail(Errc::system,
                 certificate_file + ": no PEM certificate found: " + loop::ssl_reason());
-  if (SSL_CTX_use_PrivateKey_file(context.get(), key_file.c_str(), SSL_FILETYPE_PEM) != 1)
+  if (SSL_CTX_use_PrivateKey_file(context.get(), held_path(*key).c_str(), SSL_FILETYPE_PEM) != 1)
     return fail(Errc::system, key_file + ": no PEM key found: " + loop::ssl_reason());
   if (SSL_CTX_check_private_key(context.get()) != 1)
     return fail(Errc::system,

@@ -1,12 +1,15 @@
 #include "server/front/access_log.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <cstdio>
 
 #include "base/dates.h"
+#include "base/files/given_path.h"
 #include "base/terminal.h"
 
 namespace muster::server {
@@ -14,8 +17,23 @@ namespace {
 
 constexpr std::size_t path_bytes_max = 2048;
 
-Result<Fd> open_file(const std::string& path) {
-  Fd file(::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+constexpr int flags = O_WRONLY | O_APPEND | O_CLOEXEC;
+
+/// The folder may be another user's: neither a link of that user's nor a pipe there is written to.
+Result<Fd> open_log(const std::string& path) {
+  const GivenPath given = TRY(walk_given(path));
+  struct stat status {};
+  if (given.missing.empty()) {
+    if (::fstat(given.held.get(), &status) != 0) return fail_errno("cannot open " + path);
+    if (!S_ISREG(status.st_mode)) return fail(Errc::invalid_input, path + " is not a regular file");
+    Fd file(::open(held_path(given.held).c_str(), flags));
+    if (!file) return fail_errno("cannot open " + path);
+    return file;
+  }
+  errno = ENOENT;
+  Fd file;
+  if (given.missing.size() == 1)
+    file = Fd(::openat(given.held.get(), given.missing[0].c_str(), flags | O_CREAT | O_EXCL, 0600));
   if (!file) return fail_errno("cannot create " + path);
   return file;
 }
@@ -43,7 +61,7 @@ std::string access_line(const http::Served& served, UnixMillis now) {
 }
 
 Result<std::unique_ptr<AccessLog>> AccessLog::open(std::string path) {
-  Fd file = TRY(open_file(path));
+  Fd file = TRY(open_log(path));
   return std::unique_ptr<AccessLog>(new AccessLog(std::move(path), std::move(file)));
 }
 
@@ -54,7 +72,7 @@ void AccessLog::add(const http::Served& served) {
 }
 
 Result<void> AccessLog::reopen() {
-  Fd fresh = TRY(open_file(path_));
+  Fd fresh = TRY(open_log(path_));
   const std::lock_guard<std::mutex> lock(mutex_);
   file_ = std::move(fresh);
   return {};

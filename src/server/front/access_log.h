@@ -20,10 +20,11 @@ std::string access_line(const http::Served& served, UnixMillis now);
 /// never mix; a line that cannot be written is dropped. Thread-safe.
 class AccessLog {
  public:
-  /// Opens or creates `path` (0600). Errors: as open(2).
+  /// Opens or creates the plain file at `path` (absolute; 0600). Errors: as walk_given(), open(2);
+  /// `invalid_input`: not a plain file.
   static Result<std::unique_ptr<AccessLog>> open(std::string path);
   void add(const http::Served& served);
-  /// Reopens the path after the file was renamed. Errors: as open(2); then the old file stays in
+  /// Reopens the path after the file was renamed. Errors: as open(); then the old file stays in
   /// use.
   Result<void> reopen();
 

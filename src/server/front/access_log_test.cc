@@ -1,6 +1,8 @@
 #include "server/front/access_log.h"
 
 #include <doctest/doctest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cstdio>
 
@@ -59,6 +61,39 @@ TEST_CASE("access log: after a rename and reopen(), a new file is created") {
   CHECK(lines(*read_file(path + ".1")) == 2);
   CHECK(lines(*read_file(path)) == 1);
   CHECK_FALSE(AccessLog::open(folder + "/none/access.log"));
+  REQUIRE(remove_tree(folder));
+}
+
+TEST_CASE("access log: another user's link or pipe is not written to, at the start or later" *
+          doctest::skip(::geteuid() != 0)) {
+  const std::string folder = *make_private_folder("/tmp", "muster-test-");
+  const std::string path = folder + "/access.log";
+  const std::string precious = folder + "/precious";
+  REQUIRE(write_file(precious, "text"));
+  const auto link_it = [&](uid_t owner) {
+    ::unlink(path.c_str());
+    REQUIRE(::symlink(precious.c_str(), path.c_str()) == 0);
+    REQUIRE(::lchown(path.c_str(), owner, owner) == 0);
+  };
+  const std::string refused = path + ": this symbolic link belongs to user 4321";
+  link_it(4321);
+  CHECK(AccessLog::open(path).error().text.starts_with(refused));
+  REQUIRE(::unlink(path.c_str()) == 0);
+  REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
+  CHECK(AccessLog::open(path).error().text == path + " is not a regular file");
+  REQUIRE(::unlink(path.c_str()) == 0);
+  const Result<std::unique_ptr<AccessLog>> log = AccessLog::open(path);
+  REQUIRE(log);
+  REQUIRE(::rename(path.c_str(), (path + ".1").c_str()) == 0);
+  link_it(4321);
+  CHECK((*log)->reopen().error().text.starts_with(refused));
+  (*log)->add(served());
+  CHECK(read_file(path + ".1")->find("AKIAEXAMPLE") != std::string::npos);
+  CHECK(*read_file(precious) == "text");
+  link_it(0);
+  REQUIRE((*log)->reopen());
+  (*log)->add(served());
+  CHECK(read_file(precious)->find("AKIAEXAMPLE") != std::string::npos);
   REQUIRE(remove_tree(folder));
 }
 

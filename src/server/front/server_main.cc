@@ -140,6 +140,9 @@ Result<ServerConfig> load(const ServerFlags& flags, const Env& env) {
   if (config && config->s3) {
     const Result<aws::Credentials> keys = jobs::credentials_of(*config->s3);
     if (!keys) config = keys.error().in("s3.credentials_file");
+    if (config && !config->s3->ca_file.empty())
+      if (const Result<std::string> ca = read_given(config->s3->ca_file); !ca)
+        config = ca.error().in("s3.ca_file");
   }
   if (config) {
     const Result<void> tls = check_tls(*config, env);
@@ -552,6 +555,8 @@ int server_main(const Args& args, const Env& given) {
   make_absolute(*config);
   if (const Result<void> own = check_own_folder(config->data); !own)
     return fail_with(own.error().in("data"));
+  const Result<void> found = ::geteuid() == 0 ? Result<void>() : resolve_links(*config);
+  if (!found) return fail_with(found.error());
   const Result<std::optional<places::Rootless>> entered = places::enter_rootless(env);
   if (!entered) return fail_with(entered.error());
   if (*entered) {

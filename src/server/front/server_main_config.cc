@@ -7,6 +7,7 @@
 #include <array>
 
 #include "base/fields.h"
+#include "base/files/given_path.h"
 #include "base/port.h"
 #include "base/text.h"
 #include "command/line.h"
@@ -244,8 +245,8 @@ Result<ServerConfig> config_of(const ServerFlags& flags, const std::string& file
 }
 
 void make_absolute(ServerConfig& config) {
-  std::vector<std::string*> paths = {&config.data, &config.key, &config.ca, &config.access_log,
-                                     &config.metrics_token_file};
+  std::vector<std::string*> paths = {&config.data, &config.certificate, &config.key,
+                                     &config.ca,   &config.access_log,  &config.metrics_token_file};
   for (ConfigKey& key : config.keys) paths.push_back(&key.secret_file);
   if (config.s3) {
     if (config.s3->region.empty()) config.s3->region = config.realm.region;
@@ -253,6 +254,15 @@ void make_absolute(ServerConfig& config) {
   }
   for (std::string* path : paths)
     if (!path->empty()) *path = std::filesystem::absolute(*path);
+}
+
+Result<void> resolve_links(ServerConfig& config) {
+  std::vector<std::string*> paths = {&config.certificate, &config.key, &config.ca,
+                                     &config.access_log};
+  if (config.s3) paths.push_back(&config.s3->ca_file);
+  for (std::string* path : paths)
+    if (!path->empty()) *path = TRY(walk_given(*path)).whole();
+  return {};
 }
 
 std::vector<std::string> secret_files(const ServerConfig& config) {

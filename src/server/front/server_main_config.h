@@ -65,6 +65,10 @@ Result<ServerConfig> config_of(const ServerFlags& flags, const std::string& file
 /// Makes file paths absolute, because stewards and readers of the output have other working
 /// folders.
 void make_absolute(ServerConfig& config);
+/// Replaces files that the server opens by the real ones where links are on the way, as
+/// walk_given() follows them. For a server without root, before it enters its user namespace, in
+/// which root's links look like other users'. Errors: as walk_given().
+Result<void> resolve_links(ServerConfig& config);
 /// Files that grant control of the server, and must be hidden from hosts, which see this machine's
 /// files.
 std::vector<std::string> secret_files(const ServerConfig& config);

@@ -1,6 +1,7 @@
 #include "server/front/trust.h"
 
 #include "base/fd.h"
+#include "base/files/given_path.h"
 #include "net/http/certificate.h"
 #include "net/http/client.h"
 
@@ -40,7 +41,7 @@ Result<std::string> roots_with(const std::string& ca_file, const Env& env) {
     const Result<std::string> text = read_file(file);
     if (text) roots = *text + "\n";
   }
-  if (!ca_file.empty()) roots += TRY(read_file(ca_file));
+  if (!ca_file.empty()) roots += TRY(read_given(ca_file));
   return roots;
 }
 

@@ -1,6 +1,10 @@
 #include "server/front/trust.h"
 
 #include <doctest/doctest.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/files/remove_tree.h"
 
 namespace muster::server {
 namespace {
@@ -34,6 +38,28 @@ TEST_CASE("own names: an image is the server's by each address that leads to it,
     CHECK(own == (c.is_own ? std::optional<std::string>("registry.muster.internal/box:latest")
                            : std::nullopt));
   }
+}
+
+TEST_CASE("tls: links of other users to a certificate, its key or its CA are not followed" *
+          doctest::skip(::geteuid() != 0)) {
+  const std::string folder = *make_private_folder("/tmp", "muster-trust-");
+  const std::string file = folder + "/file", link = folder + "/link";
+  REQUIRE(write_file(file, "text"));
+  REQUIRE(::symlink("file", link.c_str()) == 0);
+  CHECK(roots_with(link, {{"SSL_CERT_FILE", "/none"}}).value_or("") == "text");
+  REQUIRE(::lchown(link.c_str(), 4321, 4321) == 0);
+  for (std::string ServerConfig::*field :
+       {&ServerConfig::ca, &ServerConfig::certificate, &ServerConfig::key}) {
+    ServerConfig config;
+    config.certificate = config.key = file;
+    config.*field = link;
+    const Result<void> refused = check_tls(config, {});
+    REQUIRE(!refused);
+    CHECK(refused.error().code == Errc::invalid_input);
+    CHECK(refused.error().text.find(link + ": this symbolic link belongs to user 4321") !=
+          std::string::npos);
+  }
+  REQUIRE(remove_tree(folder));
 }
 
 }  // namespace
