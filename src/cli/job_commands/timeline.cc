@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "base/fd.h"
+#include "base/files/given_path.h"
 #include "base/terminal.h"
 #include "cli/cli.h"
 #include "cli/exit_code_of.h"
@@ -80,7 +80,7 @@ Result<int> write_trace(Out& out, const job::JobTimeline& timeline, std::string 
     return exit_success;
   }
   if (file.empty()) file = timeline.job + ".trace.json";
-  TRY(write_file(file, trace_text(timeline)));
+  TRY(write_given(file, trace_text(timeline)));
   out.text() += visible_line(file) + "\n";
   return exit_success;
 }

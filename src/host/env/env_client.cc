@@ -4,7 +4,7 @@
 
 #include <filesystem>
 
-#include "base/fd.h"
+#include "base/files/given_path.h"
 #include "base/port.h"
 #include "base/terminal.h"
 #include "base/text.h"
@@ -36,10 +36,10 @@ std::string set_or(const Env& env, const char* name, const std::string& otherwis
 Result<void> write_config(const std::string& file, const std::string& text) {
   std::error_code failed;
   if (std::filesystem::exists(file, failed)) {
-    if (TRY(read_file(file)) == text) return {};
+    if (TRY(read_given(file)) == text) return {};
     return fail(Errc::invalid_input, file + ": already exists with different content");
   }
-  return write_file(file, text);
+  return write_given(file, text);
 }
 
 std::string export_line(const std::string& name, const std::string& value) {
