@@ -34,6 +34,16 @@ print("last words", flush=True)
 MPI.COMM_WORLD.Barrier()
 raise ValueError("bad batch")
 """
+ONE_FAILS_IN_ITS_OWN_WORDS = """
+import os, sys
+from mpi4py import MPI
+host = os.environ["SM_CURRENT_HOST"]
+open("/opt/ml/output/failure", "w").write(f"DATA_ERROR: rows of {host} have no label " + "é" * 2000)
+MPI.COMM_WORLD.Barrier()
+if host == "algo-2":
+    sys.exit(7)
+MPI.COMM_WORLD.Barrier()
+"""
 NEVER = "import signal\nprint('waits', flush=True)\nsignal.pause()\n"
 
 
@@ -193,13 +203,20 @@ def test_a_failure_is_reported_with_its_cause_and_its_exit_code(machine, sm):
     now = described(sm, "fails")
     assert now["MusterExitCode"] == 1
     headline, *cause = now["FailureReason"].splitlines()
-    assert headline.endswith("exit code 1: ValueError: bad batch")
+    assert headline == "AlgorithmError: script.py on algo-1: exit code 1: ValueError: bad batch"
     assert "Traceback (most recent call last):" in cause and cause[-1] == "ValueError: bad batch"
     last = json.loads(sm("logs", "-f", "--json", "fails", code=1).out.splitlines()[-1])
     assert (last["type"], last["exit_code"], last["status"]) == ("end", 1, "Failed")
     assert last["output"] == str(machine.output)
     assert sm("jobs", "--status", "failed").out.count(b"fails ") == 1
     assert sm("jobs", "--status", "completed").out == b"no jobs\n"
+
+
+def test_the_reason_is_that_of_the_same_job_on_a_server(machine, sm):
+    assert machine.fit(ONE_FAILS_IN_ITS_OWN_WORDS, "--name", "own", hosts=2).wait(GUARD_SECONDS)
+    reason = described(sm, "own")["FailureReason"]
+    assert reason.startswith("AlgorithmError: DATA_ERROR: rows of algo-2 have no label éé")
+    assert len(reason) == 1024
 
 
 def test_what_cannot_start_is_said_on_the_terminal_and_leaves_nothing(machine, sm):
@@ -245,7 +262,7 @@ def test_a_stop_is_as_ctrl_c(machine, sm, attached):
 def test_wait_returns_when_jobs_end_and_with_the_code_of_the_first_that_failed(machine, sm, go):
     detach(machine, FAILS, "fails", output=machine.folder / "fails")
     assert sm("wait", "fails", code=1).out == (
-        b"fails: Failed: script.py on algo-1: exit code 1: ValueError: bad batch\n"
+        b"fails: Failed: AlgorithmError: script.py on algo-1: exit code 1: ValueError: bad batch\n"
     )
     detach(machine, WAITS, "waits", output=machine.folder / "waits")
     late = sm("wait", "waits", "--timeout", "0", code=124)

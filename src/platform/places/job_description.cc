@@ -5,6 +5,7 @@
 #include "base/fields.h"
 #include "base/terminal.h"
 #include "base/text.h"
+#include "platform/failure_reason.h"
 
 namespace muster::places {
 namespace {
@@ -19,18 +20,6 @@ double seconds_of(UnixMillis time) {
 
 std::string url_of(const std::string& path) {
   return path.empty() ? path : "file://" + to_utf8(path);
-}
-
-/// The program's own report of its failure; else the headline, and below it the last lines of the
-/// process that failed: the cause.
-std::string reason_of(const platform::JobReport& report) {
-  const platform::JobEnd& end = report.end;
-  if (end.status != platform::JobEnd::Status::failed) return {};
-  if (!end.failure_file.empty()) return to_utf8(end.failure_file);
-  std::string reason = to_utf8(end.reason);
-  const std::string last = trim(to_utf8(end.verdict.last_lines));
-  if (!last.empty()) reason += "\n" + last;
-  return reason;
 }
 
 }  // namespace
@@ -109,7 +98,7 @@ void add_end(Json& description, const platform::JobReport& report, int exit_code
   description["TrainingEndTime"] = seconds_of(end.last.time);
   description["TrainingTimeInSeconds"] = end.training_time.count();
   description["BillableTimeInSeconds"] = end.training_time.count();
-  const std::string reason = reason_of(report);
+  const std::string reason = platform::failure_reason(report);
   if (!reason.empty()) description["FailureReason"] = reason;
   description["MusterVerdict"] = job::to_json(end.verdict);
   if (end.cause) description["MusterCause"] = platform::to_json(*end.cause);

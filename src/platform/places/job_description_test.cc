@@ -91,6 +91,7 @@ TEST_CASE("job description: an end has its exit code, its headline and its cause
   platform::JobReport report;
   report.end.status = platform::JobEnd::Status::failed;
   report.end.reason = "rank 2 on algo-2: exit code 1: ValueError: bad batch";
+  report.end.verdict.outcome = job::Outcome::exited(1);
   report.end.verdict.last_lines = "Traceback\nValueError: bad batch\n";
   report.end.training_time = std::chrono::seconds(7);
   report.end.last = {"Failed", "Training job failed", UnixMillis(9000)};
@@ -99,7 +100,8 @@ TEST_CASE("job description: an end has its exit code, its headline and its cause
   CHECK(has_ended(job));
   CHECK(text(job, "TrainingJobStatus") == "Failed");
   CHECK(text(job, "FailureReason") ==
-        "rank 2 on algo-2: exit code 1: ValueError: bad batch\nTraceback\nValueError: bad batch");
+        "AlgorithmError: rank 2 on algo-2: exit code 1: ValueError: bad batch\n"
+        "Traceback\nValueError: bad batch");
   CHECK(job["BillableTimeInSeconds"] == 7);
   CHECK(job["MusterExitCode"] == 1);
   CHECK(job["MusterResults"] == true);

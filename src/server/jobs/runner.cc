@@ -5,6 +5,7 @@
 #include "aws/api/inputs.h"
 #include "base/text.h"
 #include "job/outcome/shown_words.h"
+#include "platform/failure_reason.h"
 #include "server/jobs/aws_image.h"
 #include "server/jobs/job_notes.h"
 #include "server/jobs/priority.h"
@@ -485,7 +486,8 @@ loop::Task<Result<void>> Runner::run(std::string name, bool resumed) {
   at_end.finish = [this, name, lack = lack_in(spec->notes)](store::JobFinish end) {
     if (const Result<void> kept = keep_slurm_note(name); !kept)
       log_.warning(name + ": " + kept.error().text);
-    end.failure_reason = job::reason_text(with_lack(end.failure_reason, lack), "", reason_max);
+    end.failure_reason = job::reason_text(with_lack(end.failure_reason, lack), "",
+                                          platform::failure_reason_characters_max);
     return finish(name, std::move(end));
   };
   WatchContext context{loop_, tasks_, store_, metrics_, reserve_, log_, counts_, standstills_};

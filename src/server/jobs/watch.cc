@@ -5,7 +5,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
-#include "job/outcome/shown_words.h"
+#include "platform/failure_reason.h"
 #include "server/cloudwatch/usage_series.h"
 #include "server/jobs/job_notes.h"
 #include "server/jobs/until_stored.h"
@@ -40,19 +40,7 @@ store::JobFinish finish_of(const platform::JobReport& report) {
   if (uploaded.is_object() && uploaded.contains("model"))
     finish.model_artifacts = uploaded["model"].value("url", "");
   if (end.status != End::failed) return finish;
-  const job::Outcome::Kind kind = end.verdict.outcome.kind;
-  const bool own = kind == job::Outcome::Kind::exited || kind == job::Outcome::Kind::signaled;
-  const bool theirs = own && report.trouble.empty();
-  using Taken = platform::JobEnd::Taken;
-  if (end.taken == Taken::card_broken || end.taken == Taken::card_memory)
-    finish.failure_reason = job::reason_text("InternalServerError: " + end.reason, "", reason_max);
-  else if (!theirs)
-    finish.failure_reason = job::reason_text("ClientError: " + end.reason, "", reason_max);
-  else if (!end.failure_file.empty())
-    finish.failure_reason = job::reason_text("AlgorithmError: " + end.failure_file, "", reason_max);
-  else
-    finish.failure_reason =
-        job::reason_text("AlgorithmError: " + end.reason, job::excerpt(end.verdict), reason_max);
+  finish.failure_reason = platform::failure_reason(report);
   if (end.cause) finish.cause = to_text(platform::to_json(*end.cause));
   return finish;
 }

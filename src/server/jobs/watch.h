@@ -22,9 +22,6 @@ namespace muster::jobs {
 /// A job's end in the store's form. Pure.
 store::JobFinish finish_of(const platform::JobReport& report);
 
-/// FailureReason's limit in characters. Source: the API's model.
-inline constexpr std::size_t reason_max = 1024;
-
 /// Jobs that hang or are silent, by name. Not stored: a restarted server detects them again.
 using Standstills = std::map<std::string, platform::Standstill>;
 
