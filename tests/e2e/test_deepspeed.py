@@ -142,7 +142,8 @@ def test_by_hyperparameter_a_failure_ends_the_job_on_both_hosts(training):
     assert all(job.wait().values()), job.story()
     for name in job.trains:
         failure = job.failure(name)
-        assert "on algo-2: exit code 3" in failure and "third one's words" in failure, failure
+        assert "rank 2 on algo-2: exit code 3" in failure, failure
+        assert "third one's words" in failure, failure
     job.assert_quiet()
 
 

@@ -126,8 +126,9 @@ def test_an_interpreter_without_torch_is_one_clear_line(training):
     assert "has no module torch: pip install torch" in job.failure("algo-1")
 
 
-def test_the_operator_names_the_rank_that_fails(training):
-    job = operator_job(training, "train.py", fails(1)).start()
+@pytest.mark.parametrize("launcher", ["", "--launcher agent "])
+def test_the_operator_names_the_rank_that_fails(training, launcher):
+    job = operator_job(training, f"{launcher}train.py", fails(1)).start()
     assert set(job.wait().values()) == {1}, job.story()
     for name in job.trains:
         failure = job.failure(name)
