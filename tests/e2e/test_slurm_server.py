@@ -261,10 +261,10 @@ def test_stop_training_job_stops_hosts_and_frees_nodes(server):
         for row in range(1, len(rows)):  # All but memory grows.
             assert all(rows[row][i] >= rows[row - 1][i] for i in (0, 2, 3, 4, 5)), rows
         assert rows[-1][4] > rows[0][4] > 0 and rows[-1][5] > rows[0][5] > 0  # The link, at least.
-    [row] = server.cluster.out("login", "squeue", "-h", "-o", "%A %N").splitlines()
-    number, nodes = row.split()
+    [row] = server.cluster.out("login", "squeue", "-h", "-o", "%A %j %N").splitlines()
+    number, full_name, nodes = row.split()
     slurm = shown_by_sm(server, job.name)["MusterSlurm"]
-    assert (slurm["JobId"], slurm["Nodes"]) == (number, nodes)
+    assert (slurm["JobId"], slurm["Name"], slurm["Nodes"]) == (number, full_name, nodes)
     view = machine_view(server)
     assert [each["slurm"] for each in view["runs"] if each["job"] == job.name] == [slurm]
     shown = {each["Name"]: each for each in view["nodes"]["Nodes"]}

@@ -4,7 +4,7 @@ import { Copy, Dialog, Empty, Link, Status, Trouble, When, html, useEffect, useN
 import { address, jobPath } from "../app/address.js";
 import { call } from "../app/calls.js";
 import { sizeText, span } from "../app/text.js";
-import { ENDED, againTexts, causeOf, hostsText, indented, isArchive, requestOf, slurmText } from "./texts.js";
+import { ENDED, againTexts, causeOf, hostsText, indented, isArchive, requestOf, slurmFacts } from "./texts.js";
 import { JobHead, Stacks } from "./head.js";
 import { Gpus, HostUsage, LastLines, LiveMetrics } from "./live.js";
 import { Timeline } from "./timeline.js";
@@ -119,7 +119,7 @@ function Details({ job }) {
       ["Model", job.ModelArtifacts?.S3ModelArtifacts],
       ["Output", job.OutputDataConfig?.S3OutputPath],
       ["Network", job.MusterNetwork],
-      ["Slurm job", slurmText(job.MusterSlurm)],
+      ...slurmFacts(job.MusterSlurm),
     ]} />
     ${(job.MusterNotes || []).map((note) => html`<p class="quiet">${note}</p>`)}</section>`;
 }

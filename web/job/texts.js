@@ -33,12 +33,11 @@ export function againTexts(job) {
   };
 }
 
-/** A job's present place on a Slurm cluster, and how to look at it there. Empty: it has none. */
-export function slurmText(slurm) {
-  if (!slurm?.JobId) return "";
-  const place = slurm.Nodes ? ` on ${slurm.Nodes}` : slurm.Reason ? `, waiting: ${slurm.Reason}` : "";
-  const earlier = slurm.EarlierJobIds?.length ? `; earlier attempts: ${slurm.EarlierJobIds.join(", ")}` : "";
-  return `${slurm.JobId}${place} (squeue -j ${slurm.JobId}, scancel ${slurm.JobId})${earlier}`;
+/** A job's current attempt on a Slurm cluster, as [name, value] pairs. None: the job is not in Slurm now. */
+export function slurmFacts({ JobId: id, Name, Nodes, Reason, EarlierJobIds = [] } = {}) {
+  if (!id) return [];
+  return [["Engine", "Slurm"], ["Slurm job", id], ["Name in Slurm", Name], ["Nodes", Nodes], ["Waiting for", Nodes ? "" : Reason],
+          ["In a terminal", `squeue -j ${id}, scancel ${id}`], ["Earlier attempts", EarlierJobIds.join(", ")]];
 }
 
 const exactly = (ms) => `${(ms / 1000).toFixed(2)} s`;

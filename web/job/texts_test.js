@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import test from "node:test";
-import { againTexts, causeOf, hostsText, indented, isArchive, python, requestOf, slurmText } from "./texts.js";
+import { againTexts, causeOf, hostsText, indented, isArchive, python, requestOf, slurmFacts } from "./texts.js";
 
 const WORDS = ["a", "a b", "it's", "''", "'", '"', "$HOME", "`id`", "a;b", "a\nb", "\\", "*", "~", "-n", "ü→", "<b>", "!x", "a=b", "#", "\t"];
 
@@ -82,11 +82,12 @@ test("texts: an archive is known by its name", () => {
   for (const name of ["", "tar", "a.tar.gz.part", "a.zip", "a.gz", "atar", "a.tar\n"]) assert.equal(isArchive(name), false, name);
 });
 
-test("a job on a Slurm cluster is shown with the commands that inspect and cancel it", () => {
-  assert.equal(slurmText(undefined), "");
-  assert.equal(slurmText({ JobId: "" }), "");
-  const commands = "(squeue -j 17, scancel 17)";
-  assert.equal(slurmText({ JobId: "17", Nodes: "", Reason: "Resources" }), `17, waiting: Resources ${commands}`);
-  assert.equal(slurmText({ JobId: "17", Nodes: "node[1-2]", EarlierJobIds: ["15"] }),
-    `17 on node[1-2] ${commands}; earlier attempts: 15`);
+test("texts: a job on a Slurm cluster shows engine, id, full name, nodes or reason, and the commands for it", () => {
+  for (const none of [undefined, {}, { JobId: "" }]) assert.deepEqual(slurmFacts(none), []);
+  const job = { JobId: "17", Name: "muster-train-0123456789abcdef", Nodes: "", Reason: "Resources" };
+  const facts = (changes) => Object.fromEntries(slurmFacts({ ...job, ...changes }));
+  assert.deepEqual(facts(), { Engine: "Slurm", "Slurm job": "17", "Name in Slurm": "muster-train-0123456789abcdef", Nodes: "",
+    "Waiting for": "Resources", "In a terminal": "squeue -j 17, scancel 17", "Earlier attempts": "" });
+  const runs = facts({ Nodes: "node[1-2]", EarlierJobIds: ["15", "16"] });
+  assert.deepEqual([runs.Nodes, runs["Waiting for"], runs["Earlier attempts"]], ["node[1-2]", "", "15, 16"]);
 });
