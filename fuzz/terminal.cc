@@ -2,10 +2,12 @@
 #include "base/terminal.h"
 
 #include <nlohmann/json.hpp>
+#include <string>
 #include <string_view>
 
 #include "base/json.h"
 #include "base/text.h"
+#include "cli/view/sgr.h"
 #include "fuzz.h"
 
 namespace muster {
@@ -33,6 +35,40 @@ void check_shown(std::string_view text) {
   }
 }
 
+/// Takes away the styles that cli::painted() may write; each line must end without one.
+std::string without_styles(std::string_view text) {
+  constexpr std::string_view start = "\x1b[0";
+  std::string plain;
+  bool has_style = false;
+  while (!text.empty()) {
+    if (text.starts_with(start)) {
+      const std::size_t size = text.find_first_not_of("0123456789;", start.size());
+      CHECK_THAT(size < text.size() && text[size] == 'm' && size < 80,
+                 "a style is whole and short");
+      has_style = size > start.size();
+      text.remove_prefix(size + 1);
+      continue;
+    }
+    CHECK_THAT(text[0] != '\n' || !has_style, "a style ends before its line");
+    plain += text[0];
+    text.remove_prefix(1);
+  }
+  CHECK_THAT(!has_style, "a style ends with the text");
+  return plain;
+}
+
+void check_painted(std::string_view bytes) {
+  cli::TextStyle style;
+  const std::string plain = cli::painted(bytes, false, style);
+  check_shown(plain);
+  style = {};
+  const std::string coloured = cli::painted(bytes, true, style);
+  CHECK_THAT(without_styles(coloured) == plain, "colours change no text");
+  style = {};
+  CHECK_THAT(cli::painted(coloured, true, style) == coloured, "what is painted stays");
+  check_shown(without_styles(cli::first_of(coloured, bytes.size() / 2)));
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -40,6 +76,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string shown = visible(bytes);
   check_shown(shown);
   CHECK_THAT(visible(shown) == shown, "what is visible stays");
+  check_painted(bytes);
   const std::string line = visible_line(bytes);
   check_shown(line);
   CHECK_THAT(line.find('\n') == std::string::npos, "a line is one");

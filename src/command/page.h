@@ -80,14 +80,13 @@ inline constexpr std::string_view metric_help =
     "metric named step gives the step of the others in its line";
 /// Help for the flag --raw of all commands that show a job's lines.
 inline constexpr std::string_view raw_help =
-    "print log lines unchanged; by default, control sequences such as colours are escaped on a "
-    "terminal";
+    "print log lines unchanged; by default, muster escapes control sequences except colours";
 
 /// How the lines of hosts look: a note of the same commands.
 inline constexpr std::string_view lines_note =
     "Each log line starts with the host and rank that wrote it. | marks standard output, and ! "
     "marks standard error. ! does not mean failure: Python writes progress bars and logs to "
-    "standard error.";
+    "standard error. A program's colours are shown only on a terminal, and not if NO_COLOR is set.";
 
 /// What follows a command's own words.
 enum class Rest {

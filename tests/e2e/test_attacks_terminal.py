@@ -154,31 +154,57 @@ def test_a_return_ends_a_line_which_keeps_its_tag(machine):
     assert got == ["algo-2 rank 0 | x", "30%"], told.text
 
 
-def test_musters_own_colours_are_all_that_comes(machine):
+def test_a_jobs_colours_end_with_their_line(machine):
+    (machine.source / "colours.py").write_text(
+        """
+import os
+os.write(1, b"<1>\\x1b[1;38;5;208;8mbold\\n<2>after\\n<3>\\x1b[8mhidden\\x1b[38;5;256mx\\n")
+os.write(1, b"<4>\\x1b[31:1mx\\x1b[" + b"1;" * 40 + b"mx\\x1b[?5m\\n")
+"""
+    )
     env = {name: value for name, value in machine.environment().items() if name != "NO_COLOR"}
-    told = on_terminal(fit_words("--output", machine.folder / "colours"), env, machine.source)
-    assert OWN_COLOUR.search(told.text)
+    words = [SM, "fit", "colours.py", "--output", machine.folder / "own-colours"]
+    told = on_terminal(words, env, machine.source)
+    got = {}
     for line in told.lines:
-        plain = OWN_COLOUR.sub("", line)
-        check_harmless(plain)
-        if "<colour of muster's own>" in plain:
-            assert "\\x1b[31m<end>" in plain, line
+        check_harmless(OWN_COLOUR.sub("", line))
+        looks = OWN_COLOUR.findall(line)
+        assert not looks or looks[-1] == "\x1b[0m", line
+        if "<" in line:
+            got[line[line.index("<") + 1]] = line[line.index(">") + 1:]
+    many = "1;" * 40
+    assert got == {
+        "1": "\x1b[0;1;38;5;208mbold\x1b[0m",
+        "2": "after",
+        "3": "hiddenx",
+        "4": f"\\x1b[31:1mx\\x1b[{many}mx\\x1b[?5m",
+    }, told.text
 
 
-def test_raw_passes_lines_on_and_so_does_a_pipe(machine):
-    order = ORDERS["sets the title"]
+def test_raw_passes_lines_on(machine):
     raw = on_terminal(
         fit_words("--raw", "--output", machine.folder / "raw"), quiet(machine.environment()),
         machine.source,
     )
-    assert order in raw.bytes
-    piped = subprocess.run(
-        fit_words("--output", machine.folder / "pipe"), env=machine.environment(),
-        cwd=machine.source, capture_output=True, timeout=GUARD_SECONDS, check=False,
-    )
-    assert all(each in piped.stdout for each in ORDERS.values() if b"\r" not in each)
+    assert ORDERS["sets the title"] in raw.bytes
+
+
+def test_a_pipe_gets_no_control_sequence_but_with_raw(machine):
+    def pipe(*words: str) -> subprocess.CompletedProcess:
+        return subprocess.run(
+            [*fit_words(*words), "--output", machine.folder / f"pipe{len(words)}"],
+            env=machine.environment(), cwd=machine.source, capture_output=True,
+            timeout=GUARD_SECONDS, check=False,
+        )
+
+    piped = pipe()
+    check_harmless(piped.stdout.decode(errors="surrogateescape"))
+    assert b"<colour of muster's own><end>\n" in piped.stdout
+    assert rb"<clears the screen>\x1b[H\x1b[2J<end>" in piped.stdout
     for line in piped.stderr.decode().splitlines():
         check_harmless(line)  # The verdict is muster's own, wherever it goes.
+    raw = pipe("--raw")
+    assert all(each in raw.stdout for each in ORDERS.values() if b"\r" not in each)
 
 
 def test_json_is_escaped_and_one_object_a_line(machine):

@@ -272,7 +272,7 @@ std::unique_ptr<Render> Fit::make_render() {
   const bool terminal = out_.is_terminal();
   RenderOptions options{.colour = terminal && colour_,
                         .live = terminal,
-                        .raw = options_.raw || !terminal,
+                        .raw = options_.raw,
                         .verbose = options_.verbose,
                         .hosts = options_.hosts,
                         .ranks = options_.launch.ranks(options_.hosts),

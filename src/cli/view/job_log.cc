@@ -104,7 +104,7 @@ void JobLog::make_render(const Json& job) {
   render_ = std::make_unique<PlainRender>(
       out, RenderOptions{.colour = client_.colour,
                          .live = true,
-                         .raw = options_.raw || !client_.out.is_terminal(),
+                         .raw = options_.raw,
                          .hosts = hosts,
                          .ranks = ranks,
                          .columns = [&to = client_.out] { return to.columns(); }});

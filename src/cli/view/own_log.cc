@@ -103,11 +103,10 @@ std::unique_ptr<Render> Shown::make_render() const {
   std::string& out = here_.out.text();
   if (options_.json) return std::make_unique<JsonRender>(out);
   const int hosts = hosts_of_job(job_.description);
-  const bool terminal = here_.out.is_terminal();
   return std::make_unique<PlainRender>(
       out, RenderOptions{.colour = here_.colour,
                          .live = true,
-                         .raw = options_.raw || !terminal,
+                         .raw = options_.raw,
                          .hosts = hosts,
                          .ranks = hosts * std::max(1, processes_per_host_of(job_.description))});
 }

@@ -11,6 +11,7 @@
 #include "base/topic.h"
 #include "cli/local_time.h"
 #include "cli/view/cause_view.h"
+#include "cli/view/sgr.h"
 #include "job/outcome/shown_words.h"
 #include "platform/job_name.h"
 
@@ -89,6 +90,7 @@ PlainRender::Writer& PlainRender::writer(const std::string& host, int rank, job:
 
 /// Goes to where the writer's next bytes belong: on with its line, or to a new one.
 void PlainRender::begin_line(Writer& writer) {
+  if (!writer.open) writer.style = {};
   if (at_ == &writer && !writer.rewinds) return;
   if (at_ == &writer)
     out_ += "\r\x1b[K";
@@ -99,20 +101,17 @@ void PlainRender::begin_line(Writer& writer) {
   if (writer.open) out_ += "... ";  // Somebody else's line broke into this one.
 }
 
-void PlainRender::append(std::string_view bytes) {
+void PlainRender::append(Writer& writer, std::string_view bytes) {
   if (options_.raw)
     out_ += bytes;
   else
-    out_ += visible(bytes);
+    out_ += painted(bytes, options_.colour, writer.style);
 }
 
 /// The beginning of its line that was kept back, if any.
-void PlainRender::append_waiting(Writer& writer) {
-  if (writer.waiting.empty()) return;
-  append(writer.waiting);
+std::string PlainRender::take_waiting(Writer& writer) {
   waiting_bytes_ -= writer.waiting.size();
-  writer.waiting.clear();
-  writer.waiting.shrink_to_fit();
+  return std::exchange(writer.waiting, {});
 }
 
 /// `text` as it fits behind a tag.
@@ -120,12 +119,8 @@ std::string PlainRender::fitting(std::string_view text) const {
   const std::size_t taken = tag_width_ + 4;
   const int columns = options_.columns ? options_.columns() : 0;
   const std::size_t most = static_cast<std::size_t>(columns > 0 ? columns : columns_default);
-  std::string shown = visible_line(text);
-  std::size_t at = 0;
-  for (std::size_t left = most > taken ? most - taken : 1; left > 0 && at < shown.size(); --left)
-    at += std::max<std::size_t>(utf8_length(std::string_view(shown).substr(at)), 1);
-  shown.resize(std::min(at, shown.size()));
-  return shown;
+  TextStyle style;
+  return first_of(painted(text, options_.colour, style), most > taken ? most - taken : 1);
 }
 
 void PlainRender::show_state(Writer& writer, UnixMillis time, std::string text) {
@@ -146,7 +141,7 @@ void PlainRender::show_state(Writer& writer, UnixMillis time, std::string text) 
     writer.rewinds = true;
     return;
   }
-  append(text);
+  append(writer, text);
   out_ += '\n';
 }
 
@@ -155,7 +150,7 @@ void PlainRender::show_held(Writer& writer) {
   const std::string text = writer.steps.take_held();
   if (text.empty()) return;
   begin_line(writer);
-  append(text);
+  append(writer, text);
   out_ += '\n';
   at_ = nullptr;
 }
@@ -164,14 +159,12 @@ void PlainRender::steps(Writer& writer, UnixMillis time, std::string_view bytes)
   const bool shown = at_ == &writer && writer.open;  // The line begins in `out` already.
   writer.progress = true;
   if (shown && std::count(bytes.begin(), bytes.end(), '\n') == 1) {
-    append(job::last_step(bytes));
+    append(writer, job::last_step(bytes));
     writer.open = false;
     writer.rewinds = true;
     return;
   }
-  const std::string all = writer.waiting + std::string(bytes);
-  waiting_bytes_ -= writer.waiting.size();
-  writer.waiting.clear();
+  const std::string all = take_waiting(writer).append(bytes);
   show_state(writer, time, std::string(job::last_step(all)));
 }
 
@@ -187,8 +180,7 @@ void PlainRender::part(Writer& writer, UnixMillis time, std::string_view bytes) 
     return;
   }
   begin_line(writer);
-  append_waiting(writer);
-  append(bytes);
+  append(writer, take_waiting(writer).append(bytes));
   writer.open = true;
   at_ = &writer;
 }
@@ -196,19 +188,19 @@ void PlainRender::part(Writer& writer, UnixMillis time, std::string_view bytes) 
 void PlainRender::lines(const std::string& host, UnixMillis time, const job::Lines& lines) {
   Writer& from = writer(host, lines.rank, lines.stream);
   if (lines.part) return part(from, time, lines.bytes);
-  std::string_view rest = lines.bytes;
-  if (rest.empty()) return;
-  if (lines.steps) return steps(from, time, rest);
+  if (lines.bytes.empty()) return;
+  if (lines.steps) return steps(from, time, lines.bytes);
   show_held(from);
   begin_line(from);
-  append_waiting(from);
+  const std::string all = take_waiting(from).append(lines.bytes);
+  std::string_view rest = all;
   from.open = false;
   at_ = nullptr;
   for (bool first = true; !rest.empty(); first = false) {
     const std::size_t end = rest.find('\n');
     const std::size_t size = end == std::string_view::npos ? rest.size() : end + 1;
     if (!first) out_ += from.tag;
-    append(rest.substr(0, size));
+    append(from, rest.substr(0, size));
     rest.remove_prefix(size);
     if (end == std::string_view::npos) out_ += '\n';
   }
@@ -232,7 +224,7 @@ void PlainRender::finish() {
     if (writer.waiting.empty()) show_held(writer);
     if (writer.waiting.empty()) continue;
     begin_line(writer);
-    append_waiting(writer);
+    append(writer, take_waiting(writer));
     at_ = &writer;
   }
   break_line();

@@ -8,6 +8,7 @@
 
 #include "base/json.h"
 #include "cli/view/last_lines.h"
+#include "cli/view/sgr.h"
 #include "job/outcome/steps.h"
 #include "platform/job_run.h"
 
@@ -25,11 +26,11 @@ class Render {
 };
 
 struct RenderOptions {
-  bool colour = false;
+  bool colour = false;  ///< Also programs' own colours. Else these are removed.
   /// Unfinished lines are shown at once. Else they wait for their rest, so that a file contains
   /// only whole lines.
   bool live = false;
-  /// Hosts' lines unchanged. Else control characters are made visible (visible()).
+  /// Hosts' lines unchanged. Else painted().
   bool raw = false;
   bool utc = false;      ///< Times are UTC, not local.
   bool verbose = false;  ///< Also muster's own lines below the level of warnings.
@@ -62,6 +63,7 @@ class PlainRender final : public Render {
     std::string waiting;    ///< The beginning of an unfinished line.
     bool open = false;      ///< `out` ends with an unfinished line of this writer.
     bool progress = false;  ///< The current line is a progress bar.
+    TextStyle style{};      ///< The program has set it, up to here in its line.
     bool rewinds = false;   ///< The end of `out` is such a state, which will be overwritten.
     job::Steps steps{};
   };
@@ -71,8 +73,8 @@ class PlainRender final : public Render {
   void show_state(Writer& writer, UnixMillis time, std::string text);
   void show_held(Writer& writer);
   std::string fitting(std::string_view text) const;
-  void append(std::string_view bytes);
-  void append_waiting(Writer& writer);
+  void append(Writer& writer, std::string_view bytes);
+  std::string take_waiting(Writer& writer);
   void begin_line(Writer& writer);
   std::string time_text(UnixMillis time);
   void break_line();

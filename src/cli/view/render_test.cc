@@ -80,6 +80,23 @@ TEST_CASE("render: colours are by host, and only when asked for") {
                             "\x1b[31malgo-1 muster: error: bad\x1b[0m\n"));
 }
 
+TEST_CASE("render: a program's own colours end with its line, and a file has none") {
+  for (const bool colour : {true, false}) {
+    std::string text;
+    PlainRender render(text, {.colour = colour, .live = colour});
+    render.lines("algo-1", noon, out(0, "\x1b[31mone\ntwo\n"));
+    render.lines("algo-1", noon, part(0, "\x1b[1mthree"));
+    render.lines("algo-1", noon, part(0, " and \x1b"));
+    render.lines("algo-1", noon, out(0, "[0mfour\nfive\n"));
+    const std::string tag = colour ? "\x1b[33malgo-1 rank 0 | \x1b[0m" : "algo-1 rank 0 | ";
+    CHECK(text == tag + (colour ? "\x1b[0;31mone\x1b[0m\n" : "one\n") + tag + "two\n" + tag +
+                      (colour ? "\x1b[0;1mthree\x1b[0m\x1b[0;1m and \\x1b\x1b[0m"
+                                "\x1b[0;1m[0mfour\x1b[0m\n"
+                              : "three and four\n") +
+                      tag + "five\n");
+  }
+}
+
 TEST_CASE("render: lines in pieces stay whole in a file") {
   std::string text;
   PlainRender render(text, {});
@@ -161,6 +178,13 @@ TEST_CASE("render: on a terminal a progress bar is one live line until another w
   render.lines("algo-1", noon + UnixMillis(2000), steps(0, "5%\r\n"));
   render.lines("algo-1", noon + UnixMillis(2001), out(0, "done\n"));
   CHECK(text == "algo-1 rank 0 | 5%\r\x1b[Kalgo-1 rank 0 | done\n");
+}
+
+TEST_CASE("render: a coloured progress bar fits into the terminal's width") {
+  std::string text;
+  PlainRender render(text, {.colour = true, .live = true, .columns = [] { return 21; }});
+  render.lines("algo-1", noon, steps(0, "\x1b[31m12345\x1b[0m67\r\n"));
+  CHECK(text == "\x1b[33malgo-1 rank 0 | \x1b[0m\x1b[0;31m1234\x1b[0m");
 }
 
 TEST_CASE("render: JSON has every state of a progress bar, marked as one") {
