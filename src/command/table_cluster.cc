@@ -23,7 +23,8 @@ Page queue() {
       .about =
           "Lists the jobs in a Slurm cluster that are pending, running or completing. For a "
           "pending job, the list shows why the job is waiting and when it may start. For a running "
-          "job, it shows the job's nodes.",
+          "job, it shows the job's nodes. Below the list are Slurm's commands for muster's jobs, "
+          "and the IDs of earlier attempts that Slurm still remembers.",
       .flags = {{"--user", "NAME", "list only this user's jobs"},
                 {"--over", "", "also list finished jobs that Slurm still remembers"},
                 {"--utc", "", "print times in UTC instead of local time"},

@@ -77,6 +77,22 @@ def test_the_queue_says_what_runs_where_and_why_what_waits_waits(cluster):
     assert "cancelled in Slurm" in row(queue(cluster, "--over"), running)
 
 
+def test_the_ids_of_earlier_attempts_are_below_the_queue(cluster):
+    first, second = (
+        submit(cluster, "--hold", f"--job-name=muster-again-{nonce}123456789abcdef")
+        for nonce in (0, 1)
+    )
+    cluster.out("login", "scancel", first)
+    try:
+        wait_until("the first to be over", lambda: f" {first}\n" in queue(cluster) + "\n", 30)
+        text = queue(cluster)
+        assert f"again: squeue -j {second}, scancel {second}; earlier attempts: {first}" in text
+        assert [line.split()[0] for line in text.splitlines()] == ["ID", second, "again:"]
+    finally:
+        cluster.out("login", "scancel", second)
+    wait_until("the queue to be empty", lambda: queue(cluster) == "no jobs", 60)
+
+
 def test_nodes_are_listed_with_the_result_of_their_last_preflight(cluster, tmp_path):
     (tmp_path / "health").mkdir()
     found = [{"text": "MTU: 1400 on node1, 1500 on the others"}]

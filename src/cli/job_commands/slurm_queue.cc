@@ -77,10 +77,11 @@ int queue_main(const Args& args, const Env& given) {
     use_utc();
     env["TZ"] = "UTC0";
   }
-  return run("sm queue", env, slurm::plan_squeue(user.value_or(""), over),
-             [json](const std::string& text) {
+  return run("sm queue", env, slurm::plan_squeue(user.value_or("")),
+             [json, over](const std::string& text) {
                const std::vector<slurm::QueuedJob> jobs = slurm::queue_from(text);
-               return json ? json_text(slurm::queue_json(jobs)) : slurm::queue_table(jobs, zoned);
+               return json ? json_text(slurm::queue_json(jobs, over))
+                           : slurm::queue_table(jobs, over, zoned);
              });
 }
 

@@ -85,7 +85,7 @@ loop::Task<Result<std::string>> Slurm::submit(slurm::Submission submission, slur
 }
 
 loop::Task<Result<std::vector<slurm::QueuedJob>>> Slurm::queue() {
-  Command command = with_env(slurm::plan_squeue(std::to_string(::geteuid()), true));
+  Command command = with_env(slurm::plan_squeue(std::to_string(::geteuid())));
   const Result<std::string> out = co_await answer_of(programs_, std::move(command), answer_limit);
   if (!out) co_return out.error();
   co_return slurm::queue_from(*out);

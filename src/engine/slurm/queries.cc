@@ -69,10 +69,9 @@ std::optional<Node> node_from(std::string_view row) {
 
 }  // namespace
 
-Args plan_squeue(const std::string& user, bool over) {
-  Args argv = {"squeue", "-h", "-o", "%i|%T|%r|%D|%N|%M|%S|%e|%u|%P|%j"};
+Args plan_squeue(const std::string& user) {
+  Args argv = {"squeue", "-h", "-t", "all", "-o", "%i|%T|%r|%D|%N|%M|%S|%e|%u|%P|%j"};
   if (!user.empty()) argv.insert(argv.end(), {"-u", user});
-  if (over) argv.insert(argv.end(), {"-t", "all"});
   return argv;
 }
 

@@ -31,9 +31,8 @@ struct QueuedJob {
   bool operator==(const QueuedJob&) const = default;
 };
 
-/// Lists all waiting and running jobs, or only those of `user`. `over`: also ended jobs, which
-/// Slurm keeps for its MinJobAge.
-Args plan_squeue(const std::string& user, bool over);
+/// Lists all jobs, or only those of `user`: also ended ones, which Slurm keeps for its MinJobAge.
+Args plan_squeue(const std::string& user);
 std::vector<QueuedJob> queue_from(std::string_view text);
 
 /// The job with that name; none if it does not exist.

@@ -5,10 +5,12 @@
 namespace muster::slurm {
 namespace {
 
-TEST_CASE("squeue is asked for all jobs or one user's, for those that are over if wanted") {
-  CHECK(plan_squeue("", false) == Args{"squeue", "-h", "-o", "%i|%T|%r|%D|%N|%M|%S|%e|%u|%P|%j"});
-  const Args all = plan_squeue("ann", true);
-  CHECK(Args(all.begin() + 4, all.end()) == Args{"-u", "ann", "-t", "all"});
+TEST_CASE("squeue is asked for all jobs or one user's, also for those that are over") {
+  const Args all = {"squeue", "-h", "-t", "all", "-o", "%i|%T|%r|%D|%N|%M|%S|%e|%u|%P|%j"};
+  CHECK(plan_squeue("") == all);
+  const Args own = plan_squeue("ann");
+  CHECK(Args(own.begin(), own.end() - 2) == all);
+  CHECK(Args(own.end() - 2, own.end()) == Args{"-u", "ann"});
 }
 
 // As squeue of Slurm 22.05 wrote them.

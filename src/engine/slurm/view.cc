@@ -51,19 +51,22 @@ std::string name_of(const QueuedJob& job) {
   return own ? own->job : job.name;
 }
 
+bool is_over(const QueuedJob& job) {
+  return standing_of(job.state) == Standing::over;
+}
+
 /// "train: squeue -j 17, scancel 17; earlier attempts: 15": a line for each of muster's jobs that
 /// is not over.
 std::string own_lines(const std::vector<QueuedJob>& jobs) {
   std::string text;
   for (const QueuedJob& job : jobs) {
     const std::optional<OwnName> own = own_name(job.name);
-    if (!own || standing_of(job.state) == Standing::over) continue;
+    if (!own || is_over(job)) continue;
     std::vector<std::string> earlier;
     for (const QueuedJob& other : jobs) {
+      if (!is_over(other) || other.user != job.user) continue;
       const std::optional<OwnName> name = own_name(other.name);
-      if (name && name->job == own->job && other.user == job.user && other.id != job.id &&
-          standing_of(other.state) == Standing::over)
-        earlier.push_back(visible_line(other.id));
+      if (name && name->job == own->job) earlier.push_back(visible_line(other.id));
     }
     const std::string id = visible_line(job.id);
     text += visible_line(own->job) + ": squeue -j " + id + ", scancel " + id +
@@ -88,28 +91,29 @@ std::string slurm_minute(const std::string& time) {
   return time.substr(0, 10) + " " + time.substr(11, 5);
 }
 
-std::string queue_table(const std::vector<QueuedJob>& jobs, const TimeWords& time) {
-  if (jobs.empty()) return "no jobs\n";
+std::string queue_table(const std::vector<QueuedJob>& jobs, bool over, const TimeWords& time) {
   std::vector<TableRow> rows = {{"ID", "NAME", "USER", "PARTITION", "STATE", "NODES", "DETAIL"}};
   for (const QueuedJob& job : jobs)
-    rows.push_back({visible_line(job.id), visible_line(name_of(job)), visible_line(job.user),
-                    visible_line(job.partition), visible_line(state_words(job)),
-                    std::to_string(job.nodes), visible_line(detail_of(job, time))});
-  return table_text(rows) + own_lines(jobs);
+    if (over || !is_over(job))
+      rows.push_back({visible_line(job.id), visible_line(name_of(job)), visible_line(job.user),
+                      visible_line(job.partition), visible_line(state_words(job)),
+                      std::to_string(job.nodes), visible_line(detail_of(job, time))});
+  return rows.size() == 1 ? "no jobs\n" : table_text(rows) + own_lines(jobs);
 }
 
-Json queue_json(const std::vector<QueuedJob>& jobs) {
+Json queue_json(const std::vector<QueuedJob>& jobs, bool over) {
   Json all = Json::array();
   for (const QueuedJob& job : jobs)
-    all.push_back(Json{{"SlurmId", to_utf8(job.id)},
-                       {"Name", to_utf8(name_of(job))},
-                       {"User", to_utf8(job.user)},
-                       {"Partition", to_utf8(job.partition)},
-                       {"State", to_utf8(job.state)},
-                       {"Text", to_utf8(detail_of(job, slurm_minute))},
-                       {"Nodes", job.nodes},
-                       {"NodeList", to_utf8(job.node_list)},
-                       {"Start", to_utf8(job.start)}});
+    if (over || !is_over(job))
+      all.push_back(Json{{"SlurmId", to_utf8(job.id)},
+                         {"Name", to_utf8(name_of(job))},
+                         {"User", to_utf8(job.user)},
+                         {"Partition", to_utf8(job.partition)},
+                         {"State", to_utf8(job.state)},
+                         {"Text", to_utf8(detail_of(job, slurm_minute))},
+                         {"Nodes", job.nodes},
+                         {"NodeList", to_utf8(job.node_list)},
+                         {"Start", to_utf8(job.start)}});
   return Json{{"Jobs", std::move(all)}};
 }
 

@@ -18,11 +18,13 @@ std::string slurm_minute(const std::string& time);
 /// How one of Slurm's times is shown.
 using TimeWords = std::function<std::string(const std::string&)>;
 
-/// A table with its head; "no jobs".
-std::string queue_table(const std::vector<QueuedJob>& jobs, const TimeWords& time = slurm_minute);
+/// A table with its head; "no jobs". Below it are the commands for muster's jobs, with the IDs of
+/// their earlier attempts. `over`: the table also has jobs that are over.
+std::string queue_table(const std::vector<QueuedJob>& jobs, bool over,
+                        const TimeWords& time = slurm_minute);
 /// {"Jobs": [{"SlurmId", "Name", "User", "Partition", "State", "Text", "Nodes", "NodeList",
 /// "Start"}]}; `Text` is what the table says of the job.
-Json queue_json(const std::vector<QueuedJob>& jobs);
+Json queue_json(const std::vector<QueuedJob>& jobs, bool over);
 
 /// What else is known of nodes, by name; a column of the table where it is known of one at least.
 using Remarks = std::map<std::string, std::string>;

@@ -29,8 +29,8 @@ const std::vector<QueuedJob> four = {
 
 TEST_CASE(
     "the queue is a table of plain words, and no name can send control characters to a terminal") {
-  CHECK(queue_table({}) == "no jobs\n");
-  CHECK(queue_table(four) ==
+  CHECK(queue_table({}, true) == "no jobs\n");
+  CHECK(queue_table(four, true) ==
         "ID  NAME      USER  PARTITION  STATE    NODES  DETAIL\n"
         "7   demo      ann   main       Pending  3      nodes are not free yet (Resources), may "
         "start at 2026-11-22 21:35\n"
@@ -43,7 +43,7 @@ TEST_CASE(
 
 TEST_CASE("the queue's times are shown as the caller shows times, but for the JSON") {
   const auto zoned = [](const std::string& time) { return slurm_minute(time) + " +01:00"; };
-  const std::string table = queue_table(four, zoned);
+  const std::string table = queue_table(four, false, zoned);
   CHECK(table.find("may start at 2026-11-22 21:35 +01:00\n") != std::string::npos);
   CHECK(table.find("node[1-2], until 2026-11-22 22:35 +01:00\n") != std::string::npos);
   CHECK(slurm_minute("2026-11-22T21:35:00") == "2026-11-22 21:35");
@@ -54,16 +54,25 @@ TEST_CASE("below the queue are the commands for muster's jobs, and their earlier
   const auto job = [](const char* id, const char* state, const char* user, const char* name) {
     return QueuedJob{.id = id, .state = state, .user = user, .name = name};
   };
-  const std::string text = queue_table({job("9", "RUNNING", "ann", "muster-a-0123456789abcdef"),
-                                        job("8", "NODE_FAIL", "ann", "muster-a-1123456789abcdef"),
-                                        job("7", "PREEMPTED", "ann", "muster-a-2123456789abcdef"),
-                                        job("6", "NODE_FAIL", "bob", "muster-a-3123456789abcdef"),
-                                        job("5", "RUNNING", "ann", "a")});
-  CHECK(text.ends_with("\na: squeue -j 9, scancel 9; earlier attempts: 8, 7\n"));
+  const std::vector<QueuedJob> jobs = {job("9", "RUNNING", "ann", "muster-a-0123456789abcdef"),
+                                       job("8", "NODE_FAIL", "ann", "muster-a-1123456789abcdef"),
+                                       job("7", "PREEMPTED", "ann", "muster-a-2123456789abcdef"),
+                                       job("6", "NODE_FAIL", "bob", "muster-a-3123456789abcdef"),
+                                       job("5", "RUNNING", "ann", "a")};
+  const std::string commands = "\na: squeue -j 9, scancel 9; earlier attempts: 8, 7\n";
+  const std::string with_over = queue_table(jobs, true);
+  CHECK(with_over.ends_with(commands));
+  CHECK(with_over.find("\n8   a") != std::string::npos);
+  // The IDs of jobs that are over are shown, too, when their rows are not.
+  const std::string text = queue_table(jobs, false);
+  CHECK(text.ends_with(commands));
+  CHECK(text.find("\n8   a") == std::string::npos);
+  CHECK(queue_json(jobs, false)["Jobs"].size() == 2);
+  CHECK(queue_table({jobs[1]}, false) == "no jobs\n");
 }
 
 TEST_CASE("the queue as JSON has Slurm's words next to muster's") {
-  const Json json = queue_json(four);
+  const Json json = queue_json(four, true);
   REQUIRE(json["Jobs"].size() == 4);
   CHECK(json["Jobs"][0]["State"] == "PENDING");
   CHECK(json["Jobs"][0]["Name"] == "demo");
