@@ -209,6 +209,18 @@ std::string slurm_text(const Json& job) {
   return join(parts, "; ");
 }
 
+/// "local", "server", "slurm 17 on node[1-2]", "slurm 18 (Resources)".
+std::string where_text(const Json& job) {
+  const Json& slurm = member(job, "MusterSlurm");
+  if (!slurm.is_object()) return is_local(job) ? "local" : "server";
+  const std::string nodes = member_text(slurm, "Nodes");
+  const std::string reason = has_ended(job) ? "" : member_text(slurm, "Reason");
+  return visible_line("slurm " + member_text(slurm, "JobId") +
+                      (!nodes.empty()    ? " on " + nodes
+                       : !reason.empty() ? " (" + reason + ")"
+                                         : ""));
+}
+
 Fields head_fields(const Json& job, bool colour) {
   Fields fields;
   const auto field = [&](const char* name, const std::string& value) {
@@ -279,7 +291,9 @@ std::optional<UnixMillis> member_time(const Json& json, std::string_view name) {
 
 std::string jobs_table(const Json& summaries, UnixMillis now, bool colour) {
   if (!summaries.is_array() || summaries.empty()) return "no jobs\n";
-  const bool placed = std::any_of(summaries.begin(), summaries.end(), is_local);
+  const bool placed = std::any_of(summaries.begin(), summaries.end(), [](const Json& job) {
+    return is_local(job) || member(job, "MusterSlurm").is_object();
+  });
   std::vector<std::vector<std::string>> rows{{"NAME", "STATUS", "CREATED", "TOOK"}};
   if (placed) rows[0].emplace_back("WHERE");
   for (const Json& job : summaries) {
@@ -289,11 +303,7 @@ std::string jobs_table(const Json& summaries, UnixMillis now, bool colour) {
     rows.push_back({visible_line(member_text(job, "TrainingJobName")), status_text(job, now),
                     time_text(job, "CreationTime"),
                     created && end ? span_text(*end - *created) : "-"});
-    const std::string slurm = member_text(member(job, "MusterSlurm"), "JobId");
-    if (placed && !slurm.empty())
-      rows.back().push_back("slurm " + visible_line(slurm));
-    else if (placed)
-      rows.back().emplace_back(is_local(job) ? "local" : "server");
+    if (placed) rows.back().push_back(where_text(job));
   }
   const std::size_t columns = rows[0].size();
   std::vector<std::size_t> widths(columns);
@@ -312,7 +322,8 @@ std::string jobs_table(const Json& summaries, UnixMillis now, bool colour) {
   }
   for (const Json& job : summaries)
     if (const std::string slurm = slurm_text(job); !slurm.empty() && !has_ended(job))
-      text += visible_line(member_text(job, "TrainingJobName")) + ": " + slurm + "\n";
+      text += visible_line(member_text(job, "TrainingJobName")) + " (" +
+              visible_line(member_text(member(job, "MusterSlurm"), "Name")) + "): " + slurm + "\n";
   return text;
 }
 

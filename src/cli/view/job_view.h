@@ -16,8 +16,9 @@ namespace muster::cli {
 /// member. A server's texts are printed without control characters (visible_line()).
 
 /// ListTrainingJobs' summaries as a table with a header; "no jobs" if there are none. `now`: to
-/// compute how long running jobs have been running. If jobs of this machine are among them, a last
-/// column WHERE marks those `local`.
+/// compute how long running jobs have been running. If jobs of this machine or of a Slurm cluster
+/// are among them, a last column WHERE marks them; below the table are Slurm's commands for the
+/// jobs that have not ended.
 std::string jobs_table(const Json& summaries, UnixMillis now, bool colour);
 /// DescribeTrainingJob's response.
 std::string job_text(const Json& job, bool colour);

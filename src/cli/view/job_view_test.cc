@@ -129,8 +129,9 @@ TEST_CASE("jobs: a job on a Slurm cluster says where it is there") {
                     "Reason": "Resources\u001b[2J", "EarlierJobIds": ["15", "16", 3]}})");
   CHECK(jobs_table(Json::array({job}), ms(5000), false) ==
         "NAME  STATUS                CREATED                     TOOK  WHERE\n"
-        "t     InProgress (Pending)  1970-01-01 00:00:00 +00:00  5s    slurm 17\n"
-        "t: squeue -j 17, scancel 17; earlier attempts: 15, 16\n");
+        "t     InProgress (Pending)  1970-01-01 00:00:00 +00:00  5s    slurm 17 "
+        "(Resources\\x1b[2J)\n"
+        "t (muster-t-0123456789abcdef): squeue -j 17, scancel 17; earlier attempts: 15, 16\n");
   const std::string waits = job_text(job, false);
   CHECK(waits.find("Where      a Slurm cluster\n") != std::string::npos);
   CHECK(waits.find("Slurm job  17  muster-t-0123456789abcdef\n"
@@ -142,7 +143,12 @@ TEST_CASE("jobs: a job on a Slurm cluster says where it is there") {
   CHECK(ended.find("Nodes      node[1-2]\n") != std::string::npos);
   CHECK(ended.find("scancel") == std::string::npos);
   CHECK(ended.find("Waits for") == std::string::npos);
-  CHECK(jobs_table(Json::array({job}), ms(0), false).find("scancel") == std::string::npos);
+  job.erase("MusterPlace");  // As a server lists it.
+  const Json there = json(R"({"TrainingJobName": "u", "TrainingJobStatus": "Completed"})");
+  CHECK(jobs_table(Json::array({job, there}), ms(0), false) ==
+        "NAME  STATUS               CREATED                     TOOK  WHERE\n"
+        "t     Completed (Pending)  1970-01-01 00:00:00 +00:00  -     slurm 17 on node[1-2]\n"
+        "u     Completed            -                           -     server\n");
 }
 
 TEST_CASE("jobs: a job that hangs or is silent says so in the list and its description") {
