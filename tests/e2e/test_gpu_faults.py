@@ -1,7 +1,7 @@
 """Errors that a GPU's driver reports in the kernel's log (Xid), with a fake log and driver.
 
 The tests' namespace has a pipe for /dev/kmsg, to which only the test writes, and a folder for
-/proc/driver, which says that GPU 1 lies at 0000:0b:00.0.
+/proc/driver, which says that GPU 0 lies at 0000:0a:00.0 and GPU 1 at 0000:0b:00.0.
 """
 
 import contextlib
@@ -51,6 +51,25 @@ FORGED = (
 )
 
 
+# Each rank has its number as its last argument; rank 1 fails.
+RANKS = """
+import os, select, sys
+rank = os.environ["OMPI_COMM_WORLD_RANK"]
+if len(sys.argv) == 1:
+    os.execv(sys.executable, [sys.executable, __file__, f"as-rank-{rank}"])
+print("runs", flush=True)
+while rank == "0" or not os.path.exists("/gate/open"):
+    select.select([], [], [], 0.05)
+sys.exit("CUDA error: unspecified launch failure")
+"""
+LISTS = """#!/bin/sh
+case "$1" in --query-compute-apps=gpu_bus_id,pid,used_gpu_memory) ;; *) exit 1 ;; esac
+while read -r line; do echo "$line"; done <{said}
+: >{listed}
+read -r forever <{said}
+"""
+
+
 @contextlib.contextmanager
 def mounted(source, target, *options):
     subprocess.run(["mount", *(options or ["--bind"]), source, target], check=True)
@@ -71,9 +90,10 @@ def gpus(tmp_path, monkeypatch):
 def kernel_log(tmp_path, gpus):
     """What is written to it the machine's kernel says."""
     driver = tmp_path / "driver"
-    place = driver / "nvidia" / "gpus" / "0000:0b:00.0"
-    place.mkdir(parents=True)
-    (place / "information").write_text("Bus Location: \t 0000:0b:00.0\nDevice Minor: \t 1\n")
+    for number, bus in enumerate(("0000:0a:00.0", "0000:0b:00.0")):
+        place = driver / "nvidia" / "gpus" / bus
+        place.mkdir(parents=True)
+        (place / "information").write_text(f"Bus Location: \t {bus}\nDevice Minor: \t {number}\n")
     pipe = tmp_path / "kmsg"
     os.mkfifo(pipe, 0o600)
     # While something covers a part of /proc, the kernel lets user namespaces mount one only if
@@ -118,21 +138,45 @@ def processes_of(word: str) -> list[int]:
     return found
 
 
-def test_out_of_memory_names_the_holders(machine, kernel_log, tmp_path, monkeypatch):
-    """The stand-in for the driver's tool lists what the test writes."""
+@pytest.fixture
+def process_list(tmp_path, monkeypatch):
+    """Says which processes hold memory of cards; a stand-in for the driver's tool lists them."""
     tools = tmp_path / "tools"
     tools.mkdir()
     said = tools / "said"
     os.mkfifo(said)
     program = tools / "nvidia-smi"
-    program.write_text(f"""#!/bin/sh
-case "$1" in --query-compute-apps=gpu_bus_id,pid,used_gpu_memory) ;; *) exit 1 ;; esac
-while read -r line; do echo "$line"; done <{said}
-: >{tools}/listed
-read -r forever <{said}
-""")
+    program.write_text(LISTS.format(said=said, listed=tools / "listed"))
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tools}:{os.environ['PATH']}")
+
+    def says(text: str) -> None:
+        with said.open("w") as lines:
+            lines.write(text)
+        wait_until("the list to be read", (tools / "listed").exists)
+
+    return says
+
+
+@pytest.mark.parametrize(
+    ("bus", "cause"),
+    [("0a", ""), ("0b", "; algo-1: GPU 1 fell off the bus (Xid 79): not your code")],
+)
+def test_a_card_explains_only_ranks_that_used_it(machine, kernel_log, process_list, bus, cause):
+    gate = machine.folder / "gate"
+    gate.mkdir()
+    job = machine.fit(RANKS, "--gpus", "2", "--bind", f"{gate}:/gate", per_host=2)
+    wait_until("the ranks to run", lambda: job.text.count("runs") == 2 or job.ended_at)
+    (first,), (second,) = processes_of("as-rank-0"), processes_of("as-rank-1")
+    process_list(f"00000000:0A:00.0, {first}, 512\n00000000:0B:00.0, {second}, 512\n")
+    kernel_log.write(LOST.replace("0b:00", f"{bus}:00").encode())
+    (gate / "open").touch()
+    assert job.wait(GUARD_SECONDS) == 1, job.text
+    failure = "rank 1 on algo-1: exit code 1: CUDA error: unspecified launch failure"
+    assert f"Training job failed: {failure}{cause}\n" in job.text, job.text
+
+
+def test_out_of_memory_names_the_holders(machine, kernel_log, process_list):
     gate = machine.folder / "gate"
     gate.mkdir()
     job = machine.fit(LACKS, "--gpus", "2", "--bind", f"{gate}:/gate")
@@ -140,9 +184,7 @@ read -r forever <{said}
     (rank,) = processes_of("as-rank-3")
     other = subprocess.Popen(["cat"], stdin=subprocess.PIPE, user=65534)
     try:
-        with said.open("w") as lines:
-            lines.write(f"00000000:0B:00.0, {other.pid}, 512\n00000000:0B:00.0, {rank}, 61440\n")
-        wait_until("the list to be read", (tools / "listed").exists)
+        process_list(f"00000000:0B:00.0, {other.pid}, 512\n00000000:0B:00.0, {rank}, 61440\n")
         (gate / "open").touch()
         assert job.wait(GUARD_SECONDS) == 1, job.text
     finally:

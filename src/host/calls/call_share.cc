@@ -41,7 +41,6 @@ void start_programs(HostContext& context, const launch::Call& call, const ShareE
     };
     const Result<void> started = context.host_run.start(std::move(program));
     if (!started) ends.ended(failed_start(context, each.name, started.error()));
-    if (started && each.rank >= 0) context.output.mark(job::Mark::rank);
   }
 }
 

@@ -20,7 +20,10 @@ Result<void> Conduct::open_socket() {
   visitors.on_call_gone = [this] {
     call_gone(failed_here("operator", fail(Errc::closed, "stopped before its call")));
   };
-  visitors.on_rank_started = [this] { context_.output.mark(job::Mark::rank); };
+  visitors.on_rank_started = [this](int rank, std::int64_t pid) {
+    context_.output.mark(job::Mark::rank);
+    context_.output.rank_started({rank, pid});
+  };
   return context_.host_run.listen(std::move(visitors));
 }
 

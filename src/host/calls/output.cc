@@ -72,6 +72,13 @@ void Output::verdict(const job::Verdict& verdict) {
   out_.post(frame);
 }
 
+void Output::rank_started(const job::RankStart& start) {
+  if (!steward_) return;
+  std::string frame;
+  append_frame(frame, job::type_of(job::Message::rank_started), job::encode(start));
+  out_.post(frame);
+}
+
 void Output::health(const std::string& host, const std::string& record) {
   const Result<Json> json = parse_json(record);
   if (!steward_ || !json) return;

@@ -9,6 +9,7 @@
 #include "job/outcome/lines.h"
 #include "job/outcome/outcome.h"
 #include "job/wire/mark.h"
+#include "job/wire/rank_start.h"
 #include "net/loop/wait.h"
 #include "os/supervise/tags.h"
 
@@ -37,6 +38,8 @@ class Output {
   /// A process of this host has ended; reported only to a steward.
   void ended(const job::Verdict& verdict);
   void verdict(const job::Verdict& verdict);
+  /// Reported only to a steward.
+  void rank_started(const job::RankStart& start);
   /// A full preflight's result for a host of the job, as its record (job/preflight/health.h);
   /// reported only to a steward.
   void health(const std::string& host, const std::string& record);

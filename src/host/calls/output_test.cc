@@ -41,6 +41,7 @@ struct Bench {
     to.ended(verdict);
     to.verdict(verdict);
     for (const std::string& record : records) to.health("algo-2", record);
+    to.rank_started({3, 4711});
   }
 
   loop::Loop loop;
@@ -102,7 +103,7 @@ TEST_CASE_FIXTURE(Bench, "output: a steward gets everything, each as its own kin
   std::vector<Frame> frames;
   for (Result<std::optional<Frame>> next = reader.next(); next && *next; next = reader.next())
     frames.push_back(**next);
-  REQUIRE(frames.size() == 5);
+  REQUIRE(frames.size() == 6);
   CHECK(frames[0].type == job::type_of(Message::lines));
   CHECK(*job::lines_from(frames[0].payload) ==
         Lines{.rank = 1, .stream = Stream::err, .bytes = "a line\n", .alone = true});
@@ -112,6 +113,8 @@ TEST_CASE_FIXTURE(Bench, "output: a steward gets everything, each as its own kin
   CHECK(frames[3].type == job::type_of(Message::verdict));
   CHECK(frames[4].type == job::type_of(Message::preflight_facts));
   CHECK(frames[4].payload == R"({"host":"algo-2","record":{"at":1}})");
+  CHECK(frames[5].type == job::type_of(Message::rank_started));
+  CHECK(frames[5].payload == R"({"pid":4711,"rank":3})");
 }
 
 }  // namespace

@@ -71,11 +71,11 @@ Result<void> HostRun::listen(Visitors visitors) {
     if (!call_open_) return fail(Errc::closed, "no launch is in progress on this host");
     return rank_come(hello);
   };
-  callbacks.on_started = [this, told = std::move(visitors.on_rank_started)](int number, Fd out,
-                                                                            Fd err) {
+  on_rank_started_ = std::move(visitors.on_rank_started);
+  callbacks.on_started = [this](int number, std::int64_t pid, Fd out, Fd err) {
     const auto found = ranks_.find(number);
     if (found == ranks_.end()) return;
-    if (told) told();
+    if (on_rank_started_) on_rank_started_(number, pid);
     read_output(found->second, std::move(out), std::move(err), rank_sink_);
   };
   callbacks.on_rank_end = [this](int number, RankEnd end) -> loop::Task<bool> {
@@ -243,6 +243,7 @@ Result<void> HostRun::start(Program program) {
   if (process->user) ++users_;
   if (process->of_call) ++call_running_;
   read_output(process, std::move(out.read), std::move(err.read), std::move(program.sink));
+  if (program.of_call && program.rank >= 0 && on_rank_started_) on_rank_started_(program.rank, pid);
   reaper_.watch(pid, [this, pid, process](job::Outcome outcome) {
     programs_.erase(pid);
     tasks_.start(report(process, {std::move(outcome), {}}));

@@ -52,7 +52,8 @@ class HostRun {
     std::function<void(AgentCall)> on_agent;
     std::function<Result<void>(launch::Call, launch::CallEnd)> on_call;
     std::function<void()> on_call_gone;
-    std::function<void()> on_rank_started;
+    /// `pid`: of the rank's program.
+    std::function<void(int rank, std::int64_t pid)> on_rank_started;
   };
   /// Opens the host's socket in a private folder. Errors: `system`.
   Result<void> listen(Visitors visitors);
@@ -135,6 +136,7 @@ class HostRun {
   std::function<void(job::Verdict)> on_rank_end_;
   std::function<void()> on_stopped_;  ///< Cleared when it is called.
   std::function<void(job::Verdict)> on_restart_;
+  std::function<void(int, std::int64_t)> on_rank_started_;
   std::unique_ptr<HostSocket> socket_;
   std::map<int, std::shared_ptr<Process>> ranks_;       ///< Ranks that connected to the socket.
   std::map<pid_t, std::shared_ptr<Process>> programs_;  ///< Programs that we started.

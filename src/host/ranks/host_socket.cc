@@ -182,7 +182,9 @@ loop::Task<RankEnd> HostSocket::State::follow_rank(loop::UnixChannel& channel, i
       if (fds.size() != 2 && fds.size() != 3)
         co_return RankEnd{job::Outcome::failed("rank: connected without its output"), {}};
       if (fds.size() == 3) launcher_channels.insert_or_assign(rank, std::move(fds[2]));
-      callbacks.on_started(rank, std::move(fds[0]), std::move(fds[1]));
+      const Json pid = json->is_object() ? json->value("pid", Json()) : Json();
+      callbacks.on_started(rank, pid.is_number_integer() ? pid.get<std::int64_t>() : 0,
+                           std::move(fds[0]), std::move(fds[1]));
     }
     if (frame->type != type_of(Message::rank_end)) continue;
     if (!json->contains("outcome"))

@@ -59,7 +59,7 @@ class HostSocket {
     /// treat a refusal as a failure.
     std::function<bool()> keeps_waiting = [] { return false; };
     /// The rank's program runs; the read ends of its output.
-    std::function<void(int rank, Fd out, Fd err)> on_started;
+    std::function<void(int rank, std::int64_t pid, Fd out, Fd err)> on_started;
     /// The rank's program has ended, or could not be started, or `sm rank` itself was killed. After
     /// this returns, the rank is released or, if it returns true, held until release_ranks().
     std::function<loop::Task<bool>(int rank, RankEnd end)> on_rank_end;

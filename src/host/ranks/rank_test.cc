@@ -54,6 +54,14 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("rank: the program's pid is told when it starts") {
+  Host host;
+  host.run.command.argv = shell("echo $$");
+  host.start(5);
+  loop::run_task(host.loop, host.until_ended(5), guard);
+  CHECK(host.out(5) == std::to_string(host.pids[5]) + "\n");
+}
+
 TEST_CASE("rank: arguments and environment arrive byte for byte over the launcher's own") {
   Host host;
   const std::string odd = "a b;$(id) `id`\n'\" =: \xff\xc3\xa4";

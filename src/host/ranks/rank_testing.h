@@ -36,8 +36,9 @@ struct Host {
       if (!refusal.empty()) return fail(Errc::closed, refusal);
       return RankAnswer{run, place};
     };
-    callbacks.on_started = [this](int rank, Fd out, Fd err) {
+    callbacks.on_started = [this](int rank, std::int64_t pid, Fd out, Fd err) {
       started.push_back(rank);
+      pids[rank] = pid;
       reads.start(read(std::move(out), rank, job::Stream::out));
       reads.start(read(std::move(err), rank, job::Stream::err));
       moved.notify();
@@ -122,6 +123,7 @@ struct Host {
   bool hold_ends = false;
   std::vector<RankHello> hellos;
   std::vector<int> started;
+  std::map<int, std::int64_t> pids;  ///< The ranks' programs.
   std::map<int, std::vector<Outcome>> ends;
   std::set<int> unseen;          ///< Ranks whose `sm rank` was killed.
   std::map<int, Outcome> exits;  ///< How each `sm rank` itself ended.

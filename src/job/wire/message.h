@@ -34,7 +34,8 @@ enum class Message : std::uint8_t {
   // Host socket.
   rank_hello = 20,    ///< rank: {rank, local_rank, pid}
   rank_run = 21,      ///< train: {argv, env, cwd}
-  rank_started = 22,  ///< rank: {pid} with the read ends of its stdout and stderr (SCM_RIGHTS)
+  rank_started = 22,  ///< rank: {pid} with the read ends of its stdout and stderr (SCM_RIGHTS);
+                      ///< steward stream: {rank, pid}
   rank_end = 23,      ///< rank: {outcome, unix_ms}
   rank_ack = 24,      ///< train: {} the end is known, the rank may exit
   rank_hold = 37,     ///< train: {} the end is known, the rank waits for `rank_ack` (a stop)

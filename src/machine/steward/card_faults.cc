@@ -58,14 +58,15 @@ Follower::~Follower() {
   ::waitpid(pid_, nullptr, 0);
 }
 
-Result<CardFaults> CardFaults::follow(const std::vector<int>& gpus, const Env& env) {
+Result<CardFaults> CardFaults::follow(const std::vector<int>& gpus, const Env& env,
+                                      OwnerOf owner_of) {
   std::map<std::string, int> places;
   for (const auto& [place, number] : gpu_places_of(gpus))
     places.emplace(place.substr(0, place.rfind('.')), number);
   Result<Fd> log = devices::open_kernel_log();
   if (log) {
     ::lseek(log->get(), 0, SEEK_END);  // Earlier faults are not the job's.
-    return CardFaults(*std::move(log), std::move(places));
+    return CardFaults(*std::move(log), std::move(places), std::move(owner_of));
   }
   const Error why = log.error();
   const Fd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
@@ -77,13 +78,16 @@ Result<CardFaults> CardFaults::follow(const std::vector<int>& gpus, const Env& e
   const supervise::Stdio stdio{null.get(), out->write.get(), null.get(), {}};
   const Result<pid_t> pid = supervise::spawn(command, stdio, {.death_signal = SIGKILL});
   if (!pid) return why;
-  CardFaults faults(std::move(out->read), std::move(places), Form::journal);
+  CardFaults faults(std::move(out->read), std::move(places), std::move(owner_of), Form::journal);
   faults.follower_.emplace(*pid);
   return faults;
 }
 
-CardFaults::CardFaults(Fd log, std::map<std::string, int> places, Form form)
-    : log_(std::move(log)), form_(form), places_(std::move(places)) {}
+CardFaults::CardFaults(Fd log, std::map<std::string, int> places, OwnerOf owner_of, Form form)
+    : log_(std::move(log)),
+      form_(form),
+      places_(std::move(places)),
+      owner_of_(std::move(owner_of)) {}
 
 void CardFaults::look(TimePoint now) {
   CHECK_THAT(seen_.empty() || seen_.back().time <= now, "time went back");
@@ -117,14 +121,26 @@ void CardFaults::take(std::string_view record, TimePoint now) {
   const std::optional<devices::Xid> xid = devices::xid_in(record);
   const auto place = xid ? places_.find(xid->bus) : places_.end();
   if (place == places_.end()) return;
-  seen_.push_back({*xid, place->second, now});
+  // Asked while the process lives.
+  const ProcessOwner owner = xid->pid > 0 ? owner_of_(xid->pid) : ProcessOwner();
+  seen_.push_back({*xid, place->second, owner, now});
   if (seen_.size() > kept_max) seen_.pop_front();
 }
 
-CardFaults::Found CardFaults::explaining(TimePoint end) const {
+bool CardFaults::explains(const Seen& seen, const Failure& failure) {
+  const Duration between = seen.time - failure.time;
+  if (between > explains_for || between < -explains_for) return false;
+  if (seen.owner.kind == ProcessOwner::Kind::outside) return false;
+  if (seen.owner.rank >= 0 && failure.rank >= 0) return seen.owner.rank == failure.rank;
+  return failure.gpus.empty() || failure.gpus.contains(seen.gpu);
+}
+
+CardFaults::Found CardFaults::explaining(const std::vector<Failure>& failures) const {
   Found found;
   for (const Seen& seen : seen_) {
-    if (seen.time < end - explains_for) continue;
+    if (std::none_of(failures.begin(), failures.end(),
+                     [&seen](const Failure& failure) { return explains(seen, failure); }))
+      continue;
     found.card = std::max(found.card, card_after(devices::blame_of(seen.xid)));
     std::string line = devices::describe(seen.gpu, seen.xid);
     const bool known = std::find(found.lines.begin(), found.lines.end(), line) != found.lines.end();

@@ -2,9 +2,12 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -15,6 +18,7 @@
 #include "base/time.h"
 #include "job/host_spec.h"
 #include "job/wire/journal.h"
+#include "machine/steward/host_processes.h"
 #include "os/devices/xid.h"
 
 namespace muster::steward {
@@ -45,35 +49,46 @@ class Follower {
 /// of the host, but never cause one.
 class CardFaults {
  public:
+  /// Returns the owner of a process, which the log names by its pid.
+  using OwnerOf = std::function<ProcessOwner(std::int64_t pid)>;
   /// Starts following the GPUs with these numbers: in the log itself or, where this process must
   /// not read that, in the journal, by `journalctl` on PATH of `env`. Error: neither can be read;
   /// the text has the log's name.
-  static Result<CardFaults> follow(const std::vector<int>& gpus, const Env& env);
+  static Result<CardFaults> follow(const std::vector<int>& gpus, const Env& env, OwnerOf owner_of);
   enum class Form {
     records,  ///< Each read() returns one whole record of /dev/kmsg.
     journal,  ///< Lines of `journalctl -o json`.
   };
   /// `log`: never blocks. `places`: the bus addresses of the host's GPUs, without the function:
   /// ":0b:00".
-  CardFaults(Fd log, std::map<std::string, int> places, Form form = Form::records);
+  CardFaults(Fd log, std::map<std::string, int> places, OwnerOf owner_of,
+             Form form = Form::records);
 
   /// Reads the available records, at most a thousand. `now` must not go back.
   void look(TimePoint now);
 
+  /// The end of a rank, or of the host's own program, that failed.
+  struct Failure {
+    int rank = -1;  ///< -1: no rank.
+    TimePoint time{};
+    std::set<int> gpus{};  ///< The cards that it used; empty: unknown.
+  };
   struct Found {
     std::vector<std::string> lines;       ///< In order of arrival, each once, at most eight.
     job::Card card = job::Card::working;  ///< The worst state among them.
   };
-  /// The messages of the last 30 s before the end of a failed host. The host ends within seconds of
-  /// the failure.
-  Found explaining(TimePoint end) const;
+  /// The messages within 30 s of one of the failures, about the failed rank's own process. The card
+  /// decides for a message that names no process, or one of which no rank is known.
+  Found explaining(const std::vector<Failure>& failures) const;
 
  private:
   struct Seen {
     devices::Xid xid;
     int gpu = 0;
+    ProcessOwner owner{};
     TimePoint time{};
   };
+  static bool explains(const Seen& seen, const Failure& failure);
   /// A record, or some lines. False: there are no more now.
   bool read_once(TimePoint now);
   void take(std::string_view record, TimePoint now);
@@ -83,6 +98,7 @@ class CardFaults {
   std::string line_;                  ///< The start of a line of the journal.
   std::optional<Follower> follower_;  ///< Writes the journal's lines.
   std::map<std::string, int> places_;
+  OwnerOf owner_of_;
   std::deque<Seen> seen_;  ///< The latest messages.
 };
 

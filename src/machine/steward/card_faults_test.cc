@@ -12,18 +12,23 @@
 using namespace muster;
 using namespace std::chrono_literals;
 using steward::CardFaults;
+using steward::ProcessOwner;
 
 namespace {
 
 const TimePoint start = TimePoint(1h);
 
-/// A log whose reads give a record each, as the kernel's does, of a host with GPU 3 at 0b:00.
+/// A log whose reads give a record each, as the kernel's does, of a host with GPUs 3 and 6.
 struct KernelLog {
   KernelLog() {
     int ends[2];
     REQUIRE(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends) == 0);
     writer = Fd(ends[0]);
-    faults.emplace(Fd(ends[1]), std::map<std::string, int>{{":0b:00", 3}});
+    faults.emplace(Fd(ends[1]), std::map<std::string, int>{{":0b:00", 3}, {":0e:00", 6}},
+                   [this](std::int64_t pid) {
+                     const auto found = owners.find(pid);
+                     return found == owners.end() ? ProcessOwner() : found->second;
+                   });
   }
   void says(const std::string& text, TimePoint when) {
     const std::string record = "3,7,8,-;" + text + "\n";
@@ -32,8 +37,12 @@ struct KernelLog {
   }
 
   Fd writer;
+  std::map<std::int64_t, ProcessOwner> owners;
   std::optional<CardFaults> faults;
 };
+
+/// The host's own program failed.
+const std::vector<CardFaults::Failure> failure = {{-1, start, {}}};
 
 }  // namespace
 
@@ -63,22 +72,82 @@ TEST_CASE("card faults: a fault shortly before a failure explains it") {
     CAPTURE(c.record);
     KernelLog log;
     log.says(c.record, start - c.before);
-    const CardFaults::Found found = log.faults->explaining(start);
+    const CardFaults::Found found = log.faults->explaining(failure);
     CHECK(found.lines == c.lines);
     CHECK(found.card == c.card);
   }
+}
+
+TEST_CASE("card faults: a fault explains the rank whose process it names, else one of its card") {
+  constexpr ProcessOwner program{ProcessOwner::Kind::host, -1};
+  const char* const own = "NVRM: Xid (PCI:0000:0b:00): 31, pid=7, name=python3";
+  const char* const lost = "NVRM: Xid (PCI:0000:0b:00): 79, GPU has fallen off the bus.";
+  struct {
+    const char* what;
+    const char* record;
+    ProcessOwner of_pid_7;
+    CardFaults::Failure failure;
+    bool explains;
+  } const cases[] = {
+      {"its process", own, {ProcessOwner::Kind::host, 2}, {2, start, {}}, true},
+      {"another rank's process", own, {ProcessOwner::Kind::host, 1}, {2, start, {3}}, false},
+      {"a rank's process, and a launcher",
+       own,
+       {ProcessOwner::Kind::host, 1},
+       {-1, start, {}},
+       true},
+      {"a process without a rank", own, program, {2, start, {}}, true},
+      {"a process without a rank, another card", own, program, {2, start, {6}}, false},
+      {"a process of the host, no rank failed", own, program, {-1, start, {}}, true},
+      {"not of the host", own, {ProcessOwner::Kind::outside}, {2, start, {}}, false},
+      {"not of the host, no rank failed",
+       own,
+       {ProcessOwner::Kind::outside},
+       {-1, start, {}},
+       false},
+      {"an unknown process", own, {}, {2, start, {}}, true},
+      {"an unknown process, another card", own, {}, {2, start, {6}}, false},
+      {"no process", lost, {}, {2, start, {}}, true},
+      {"no process, its card", lost, {}, {2, start, {3, 6}}, true},
+      {"no process, another card", lost, {}, {2, start, {6}}, false},
+      {"29 s after", own, {ProcessOwner::Kind::host, 2}, {2, start - 29s, {}}, true},
+      {"31 s after", own, {ProcessOwner::Kind::host, 2}, {2, start - 31s, {}}, false},
+      {"31 s before", own, {ProcessOwner::Kind::host, 2}, {2, start + 31s, {}}, false},
+  };
+  for (const auto& c : cases) {
+    CAPTURE(c.what);
+    KernelLog log;
+    log.owners[7] = c.of_pid_7;
+    log.says(c.record, start);
+    log.owners.clear();  // The process has ended.
+    const CardFaults::Found found = log.faults->explaining({c.failure});
+    CHECK(found.lines.size() == (c.explains ? 1 : 0));
+    const bool broken = c.explains && c.record == lost;
+    CHECK(found.card == (broken ? job::Card::broken : job::Card::working));
+  }
+}
+
+TEST_CASE("card faults: of several failures each is explained by its own fault") {
+  KernelLog log;
+  log.owners = {{7, {ProcessOwner::Kind::host, 0}}, {8, {ProcessOwner::Kind::host, 1}}};
+  log.says("NVRM: Xid (PCI:0000:0b:00): 31, pid=7, name=a", start);
+  log.says("NVRM: Xid (PCI:0000:0e:00): 13, pid=8, name=b", start);
+  CHECK(log.faults->explaining({{0, start, {}}, {1, start, {}}}).lines.size() == 2);
+  CHECK(log.faults->explaining({{1, start, {}}}).lines ==
+        std::vector<std::string>{"GPU 6: the program's kernel failed (Xid 13)"});
+  CHECK(log.faults->explaining({}).lines.empty());
 }
 
 TEST_CASE("card faults: of many the latest are kept, each line once, and the worst counts") {
   KernelLog log;
   log.says("NVRM: Xid (PCI:0000:0b:00): 79, GPU has fallen off the bus.", start);
   for (int i = 0; i < 20; ++i) log.says("NVRM: Xid (PCI:0000:0b:00): 31, pid=7", start);
-  CHECK(log.faults->explaining(start).lines.size() == 2);
-  CHECK(log.faults->explaining(start).card == job::Card::broken);
+  CHECK(log.faults->explaining(failure).lines.size() == 2);
+  CHECK(log.faults->explaining(failure).card == job::Card::broken);
   for (int i = 1000; i < 1100; ++i)
     log.says("NVRM: Xid (PCI:0000:0b:00): " + std::to_string(i) + ", pid=7", start + 1s);
-  CHECK(log.faults->explaining(start).lines.size() == 8);
-  CHECK(log.faults->explaining(start).card == job::Card::working);
+  CHECK(log.faults->explaining(failure).lines.size() == 8);
+  CHECK(log.faults->explaining(failure).card == job::Card::working);
 }
 
 TEST_CASE("card faults: a host's GPUs are those of its device files, or a scheduler's") {
@@ -97,11 +166,13 @@ TEST_CASE("card faults: a host's GPUs are those of its device files, or a schedu
 TEST_CASE("card faults: the journal's lines are read whole, however they arrive") {
   Pipe log = *make_pipe();
   REQUIRE(::fcntl(log.read.get(), F_SETFL, O_NONBLOCK) == 0);
-  CardFaults faults(std::move(log.read), {{":0b:00", 3}}, CardFaults::Form::journal);
+  CardFaults faults(
+      std::move(log.read), {{":0b:00", 3}}, [](std::int64_t) { return ProcessOwner(); },
+      CardFaults::Form::journal);
   const auto says = [&](const std::string& text) {
     REQUIRE(write_all(log.write.get(), text));
     faults.look(start);
-    return faults.explaining(start).lines;
+    return faults.explaining(failure).lines;
   };
   const std::string begin = R"({"PRIORITY":"3","SYSLOG_FACILITY":"0","MESSAGE":"NVRM: Xid )";
   CHECK(says("-- Journal begins --\n" + begin).empty());
@@ -110,5 +181,5 @@ TEST_CASE("card faults: the journal's lines are read whole, however they arrive"
         std::vector<std::string>{"GPU 3 fell off the bus (Xid 79): not your code"});
   log.write.reset();
   faults.look(start);  // journalctl has ended.
-  CHECK(faults.explaining(start).lines.size() == 1);
+  CHECK(faults.explaining(failure).lines.size() == 1);
 }

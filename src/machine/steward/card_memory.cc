@@ -1,54 +1,27 @@
 #include "machine/steward/card_memory.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <set>
+#include <utility>
 
-#include "base/fd.h"
 #include "base/text.h"
 #include "machine/housing/overruns.h"
 #include "os/devices/compute_apps.h"
-#include "os/supervise/process_identity.h"
-#include "os/supervise/process_stat.h"
 
 namespace muster::steward {
 namespace {
 
 constexpr std::chrono::seconds list_age{12};  ///< Two lists; an empty one has no line.
-constexpr std::size_t proc_file_bytes_max = 512u << 10;
 constexpr std::size_t held_max = 1024;
 constexpr std::size_t gpus_shown = 4;
 constexpr std::size_t holders_shown = 8;
-constexpr int ancestors_max = 1000;
+constexpr std::size_t ranks_max = 4096;
 
-std::string proc_text(std::int64_t pid, const char* name) {
-  return read_file("/proc/" + std::to_string(pid) + "/" + name, proc_file_bytes_max).value_or("");
-}
-
-bool is_below(std::int64_t pid, pid_t init) {
-  for (int i = 0; i < ancestors_max && pid > 1; ++i) {
-    if (pid == init) return true;
-    pid = supervise::stat_of(static_cast<pid_t>(pid)).value_or(supervise::ProcessStat{}).parent;
-  }
-  return pid == init;
+/// As HostProcesses::name_of() names it.
+std::string name_of_rank(int rank) {
+  return "rank " + std::to_string(rank);
 }
 
 }  // namespace
-
-std::string holder_name(std::int64_t pid, pid_t init) {
-  const std::string status = proc_text(pid, "status");
-  const std::string number = std::to_string(pid);
-  if (status.empty()) return "process " + number;  // The process has ended, or is hidden.
-  if (is_below(pid, init)) {
-    const int rank = supervise::rank_in(proc_text(pid, "environ"));
-    if (rank >= 0) return "rank " + std::to_string(rank);
-    return "process " + std::to_string(supervise::inner_number(status, pid)) + " of the host";
-  }
-  if (supervise::user_in(status) == static_cast<std::int64_t>(::geteuid()))
-    return "process " + number + " outside the job";
-  return "another user's process";
-}
 
 CardMemory::CardMemory(std::map<std::string, int> places,
                        std::function<std::string(std::int64_t)> name)
@@ -62,7 +35,15 @@ void CardMemory::take(std::string_view list, TimePoint time) {
     if (place == places_.end() || read.held.size() >= held_max) continue;
     read.held.push_back({place->second, app->memory_bytes, name_(app->pid)});
   }
+  for (const Held& held : read.held)
+    if (held.by.starts_with("rank ") && gpus_of_.size() < ranks_max)
+      gpus_of_[held.by].insert(held.gpu);
   if (!read.held.empty()) last_ = std::move(read);
+}
+
+std::set<int> CardMemory::gpus_of(int rank) const {
+  const auto found = gpus_of_.find(name_of_rank(rank));
+  return found == gpus_of_.end() ? std::set<int>() : found->second;
 }
 
 void CardMemory::keep(TimePoint now) {
@@ -84,7 +65,7 @@ std::vector<std::string> CardMemory::lines() const {
   std::set<int> of_rank;
   for (const Held& held : list.held) {
     by_gpu[held.gpu].push_back(held);
-    if (rank_ >= 0 && held.by == "rank " + std::to_string(rank_)) of_rank.insert(held.gpu);
+    if (rank_ >= 0 && held.by == name_of_rank(rank_)) of_rank.insert(held.gpu);
   }
   std::vector<std::pair<std::int64_t, std::string>> told;  // With the card's bytes.
   const auto age =

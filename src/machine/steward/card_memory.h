@@ -1,10 +1,9 @@
 #pragma once
 
-#include <sys/types.h>
-
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,18 +12,13 @@
 
 namespace muster::steward {
 
-/// Names a process of this machine that holds a card's memory, as seen by the host whose first
-/// process is `init`: "rank 3", "process 12 of the host" (as the host counts), "process 4711
-/// outside the job", "another user's process". Reads /proc.
-std::string holder_name(std::int64_t pid, pid_t init);
-
 /// The processes that hold memory of a host's cards, from a list that the driver's tool prints
 /// every few seconds. They explain why a program lacked memory.
 ///
 /// Pure, except for `name`.
 class CardMemory {
  public:
-  /// `places`: the numbers of the host's cards, by bus_name(). `name`: holder_name() of the host.
+  /// `places`: the numbers of the host's cards, by bus_name(). `name`: HostProcesses::name_of().
   CardMemory(std::map<std::string, int> places, std::function<std::string(std::int64_t)> name);
 
   /// Lines of devices::compute_apps_command(), which replace the earlier list unless none of them
@@ -39,6 +33,8 @@ class CardMemory {
   /// cards that the failed rank held, else for all of the host's; the fullest first, at most four.
   /// Empty without a failure of this kind, or a list from the seconds before it.
   std::vector<std::string> lines() const;
+  /// The cards on which a rank was ever listed; empty: unknown.
+  std::set<int> gpus_of(int rank) const;
 
  private:
   struct Held {
@@ -52,6 +48,7 @@ class CardMemory {
   };
   std::map<std::string, int> places_;
   std::function<std::string(std::int64_t)> name_;
+  std::map<std::string, std::set<int>> gpus_of_;  ///< By a rank's name.
   List last_;
   List kept_;             ///< The list at the last report; empty: none.
   TimePoint reported_{};  ///< When `kept_` was kept, or the host failed.

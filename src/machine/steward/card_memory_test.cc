@@ -1,7 +1,6 @@
 #include "machine/steward/card_memory.h"
 
 #include <doctest/doctest.h>
-#include <unistd.h>
 
 using namespace muster;
 using namespace std::chrono_literals;
@@ -69,10 +68,12 @@ TEST_CASE("card memory: of many processes, some are named") {
   CHECK(of.lines().front().ends_with("1 GiB by rank 2, 1016 more processes"));
 }
 
-TEST_CASE("card memory: processes are named by what they are to the host") {
-  const std::string own = std::to_string(::getpid());
-  CHECK(steward::holder_name(::getpid(), ::getppid()) == "process " + own + " of the host");
-  CHECK(steward::holder_name(::getppid(), ::getpid()) ==
-        "process " + std::to_string(::getppid()) + " outside the job");
-  CHECK(steward::holder_name(4194304, ::getpid()) == "process 4194304");
+TEST_CASE("card memory: a rank's cards are all on which it was ever listed") {
+  CardMemory of = memory();
+  of.take("00000000:0A:00.0, 1, 1024\n00000000:0B:00.0, 2, 1024\n", start);
+  of.take("00000000:0A:00.0, 2, 1024\n", start + 5s);  // A card that failed is listed no more.
+  CHECK(of.gpus_of(1) == std::set<int>{0});
+  CHECK(of.gpus_of(2) == std::set<int>{0, 3});
+  CHECK(of.gpus_of(3).empty());
+  CHECK(of.gpus_of(-1).empty());
 }

@@ -13,6 +13,7 @@
 #include "container/bundle/rootfs.h"
 #include "job/outcome/program_end.h"
 #include "job/wire/node_place.h"
+#include "job/wire/rank_start.h"
 #include "machine/housing/folders.h"
 #include "machine/steward/host_stacks.h"
 #include "os/devices/compute_apps.h"
@@ -90,13 +91,7 @@ loop::Task<> HostRun::run() {
   if (prepared)
     for (std::string& line : housing_->overruns(out_of_memory, lacked_files_))
       met.push_back(std::move(line));
-  job::Card card = job::Card::working;
-  if (cards_) {
-    cards_->look(Clock::now());
-    CardFaults::Found found = cards_->explaining(Clock::now());
-    met.insert(met.end(), found.lines.begin(), found.lines.end());
-    card = found.card;
-  }
+  const job::Card card = explain_by_cards(met);
   if (memory_) {
     if (!has_verdict_ && devices::tells_of_card_memory(words_.text()))
       memory_->blame(-1, Clock::now());
@@ -262,6 +257,7 @@ loop::Task<> HostRun::read_stream(Fd stream) {
 }
 
 void HostRun::keep(const Frame& frame) {
+  if (frame.type == job::type_of(job::Message::rank_started)) return note_rank(frame.payload);
   const Result<std::optional<std::string>> taken = word_.taken(frame);
   if (!taken && !doubted_) log("warning", "ignored a message from the host: " + taken.error().text);
   doubted_ = doubted_ || !taken;
@@ -270,6 +266,8 @@ void HostRun::keep(const Frame& frame) {
   has_verdict_ = has_verdict_ || kind == job::Message::verdict;
   heed(**taken);
   heed_card_memory(kind, **taken);
+  if (const std::optional<job::Verdict> verdict = verdict_in(kind, **taken))
+    heed_failure(*verdict, kind == job::Message::verdict);
   if (tells_of_bus_error(kind, **taken)) places_.look(true);
   journal_.append(kind, **taken);
 }
@@ -307,6 +305,7 @@ loop::Task<> HostRun::watch_places() {
     const bool came = co_await timer.after(look_interval);
     if (!came || !running_) co_return;
     places_.look(false);
+    if (processes_) processes_->look();
     if (cards_) cards_->look(Clock::now());
   }
 }
@@ -319,12 +318,16 @@ bool HostRun::is_first() const {
 void HostRun::follow_cards() {
   const std::vector<int> gpus = gpu_numbers_of(spec_, env_);
   if (gpus.empty()) return;
+  processes_.emplace(init_->pid());
   memory_.emplace(gpu_places_of(gpus),
-                  [init = init_->pid()](std::int64_t pid) { return holder_name(pid, init); });
+                  [this](std::int64_t pid) { return processes_->name_of(pid); });
   card_list_.emplace(
       loop_, env_, card_list_folder(spec_.job_folder),
       [this](const std::string& list, TimePoint time) { memory_->take(list, time); });
-  Result<CardFaults> cards = CardFaults::follow(gpus, env_);
+  const bool same_pids = counts_as_machine();
+  Result<CardFaults> cards = CardFaults::follow(gpus, env_, [this, same_pids](std::int64_t pid) {
+    return same_pids ? processes_->owner_of(pid) : ProcessOwner();
+  });
   if (!cards)
     return log(is_first() ? "note" : "info",
                "GPU errors (Xid) cannot be read here: " + cards.error().text + "; " +
@@ -338,6 +341,40 @@ void HostRun::heed_card_memory(job::Message kind, const std::string& word) {
   const std::optional<job::Verdict> verdict = verdict_in(kind, word);
   if (!verdict) return memory_->keep(Clock::now());
   if (verdict->host == spec_.host) memory_->blame(verdict->rank, Clock::now());
+}
+
+/// What the host's `train` says of its ranks; nothing else depends on it.
+void HostRun::note_rank(std::string_view payload) {
+  if (!processes_) return;
+  const Result<job::RankStart> start = job::rank_start_from(payload);
+  if (start) processes_->note(start->rank, start->pid);
+}
+
+/// All other failures are consequences of the first cause, unless that only reports another
+/// process's end.
+void HostRun::heed_failure(const job::Verdict& verdict, bool is_the_jobs) {
+  constexpr std::size_t failures_max = 1024;
+  const bool is_first_cause = is_the_jobs && !verdict.blames_peer;
+  const bool is_here = verdict.host.empty() || verdict.host == spec_.host;
+  if (!cards_ || verdict.success() || !is_here || cause_is_here_) return;
+  cause_is_here_ = is_first_cause;
+  CardFaults::Failure failure{verdict.rank, Clock::now(), {}};
+  if (is_first_cause) {
+    for (const CardFaults::Failure& seen : std::exchange(failures_, {}))
+      if (seen.rank == failure.rank) failure.time = seen.time;
+  }
+  if (failures_.size() < failures_max) failures_.push_back(std::move(failure));
+}
+
+job::Card HostRun::explain_by_cards(std::vector<std::string>& met) {
+  if (!cards_) return job::Card::working;
+  cards_->look(Clock::now());
+  if (failures_.empty()) failures_.push_back({-1, Clock::now(), {}});
+  for (CardFaults::Failure& failure : failures_)
+    if (processes_->knows(failure.rank)) failure.gpus = memory_->gpus_of(failure.rank);
+  const CardFaults::Found found = cards_->explaining(failures_);
+  met.insert(met.end(), found.lines.begin(), found.lines.end());
+  return found.card;
 }
 
 // The steps from the host's end to its removal.

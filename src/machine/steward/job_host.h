@@ -20,6 +20,7 @@
 #include "machine/steward/card_list.h"
 #include "machine/steward/card_memory.h"
 #include "machine/steward/checkpoint_sync.h"
+#include "machine/steward/host_processes.h"
 #include "machine/steward/host_word.h"
 #include "machine/steward/journal_file.h"
 #include "net/loop/tasks.h"
@@ -78,6 +79,10 @@ class HostRun {
   bool is_first() const;
   void follow_cards();
   void heed_card_memory(job::Message kind, const std::string& word);
+  void heed_failure(const job::Verdict& verdict, bool is_the_jobs);
+  void note_rank(std::string_view payload);
+  /// Adds the messages of the driver that explain the host's failure.
+  job::Card explain_by_cards(std::vector<std::string>& met);
   loop::Task<> watch_places();
   void flush();
 
@@ -113,11 +118,14 @@ class HostRun {
   int readers_ = 0;                  ///< Streams of the host that have not ended.
   std::uint64_t brought_bytes_ = 0;  ///< From S3.
   FullPlaces places_;
-  bool lacked_files_ = false;          ///< A program reported too many open files.
-  std::optional<CardFaults> cards_;    ///< Set for a host with GPUs.
-  std::optional<CardMemory> memory_;   ///< Likewise.
-  std::optional<CardList> card_list_;  ///< Likewise; uses `memory_`.
-  std::vector<std::string> staged_;    ///< Separate file systems in /opt/ml: "/code".
+  bool lacked_files_ = false;                  ///< A program reported too many open files.
+  std::optional<HostProcesses> processes_;     ///< Set for a host with GPUs.
+  std::optional<CardFaults> cards_;            ///< Likewise, if the kernel's log can be read.
+  std::optional<CardMemory> memory_;           ///< Set for a host with GPUs.
+  std::optional<CardList> card_list_;          ///< Likewise; uses `memory_`.
+  bool cause_is_here_ = false;                 ///< The job's first cause is a process of this host.
+  std::vector<CardFaults::Failure> failures_;  ///< The first cause, if it is here; else all.
+  std::vector<std::string> staged_;            ///< Separate file systems in /opt/ml: "/code".
   std::optional<container::Process> init_;
   std::optional<container::Process> copy_;  ///< A copy, or a program that runs before the host.
   std::shared_ptr<s3client::S3Client> s3_;  ///< Set for a job that uses S3.

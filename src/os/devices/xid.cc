@@ -15,6 +15,7 @@ namespace {
 
 constexpr int recovery_action = 154;
 constexpr std::int64_t numbers_max = 9999;
+constexpr std::int64_t pids_max = 1 << 22;  ///< The kernel's own limit.
 constexpr std::size_t bus_bytes_max = 32;
 constexpr std::size_t action_bytes_max = 64;
 constexpr std::size_t history_max = 16;
@@ -75,6 +76,14 @@ std::string last_in_brackets(std::string_view text) {
   return plain && inside.size() <= action_bytes_max ? std::string(inside) : std::string();
 }
 
+/// ", pid=596, name=…". The name comes last: what looks like a pid inside it is a job's own text.
+std::int64_t pid_after(std::string_view text) {
+  constexpr std::string_view start = ", pid=";
+  if (!text.starts_with(start)) return 0;
+  text.remove_prefix(start.size());
+  return number_up_to(text.substr(0, text.find(',')), pids_max).value_or(0);
+}
+
 /// A field that is a whole number, as text.
 std::optional<std::int64_t> number_at(const Json& json, const char* name) {
   const auto found = json.find(name);
@@ -122,6 +131,7 @@ std::optional<Xid> xid_in(std::string_view record) {
       number_up_to(text.substr(0, text.find(',')), numbers_max);
   if (!number) return std::nullopt;
   xid.number = static_cast<int>(*number);
+  xid.pid = pid_after(text.substr(std::min(text.find(','), text.size())));
   if (xid.number == recovery_action) xid.action = last_in_brackets(text);
   return xid;
 }

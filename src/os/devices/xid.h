@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -10,12 +11,13 @@
 
 namespace muster::devices {
 
-/// An error of a card. Its number and place are the driver's; all else in the line may be a job's
-/// own text (the name of the process) and means nothing here.
+/// An error of a card. Its number, place and pid are the driver's; all else in the line may be a
+/// job's own text (the name of the process) and means nothing here.
 struct Xid {
   int number = 0;
-  std::string bus;     ///< bus_name() of its place, without the function: ":0b:00".
-  std::string action;  ///< Xid 154: what the driver asks for, "GPU Reset Required"; else empty.
+  std::string bus;       ///< bus_name() of its place, without the function: ":0b:00".
+  std::string action;    ///< Xid 154: what the driver asks for, "GPU Reset Required"; else empty.
+  std::int64_t pid = 0;  ///< The process, as the machine counts; 0: the line names none.
 
   bool operator==(const Xid&) const = default;
 };

@@ -18,17 +18,22 @@ TEST_CASE("xid: the driver's records tell number and place, all others nothing")
        "0x0000001e, "
        "intr 00000000. MMU Fault: ENGINE GRAPHICS GPC1 GPCCLIENT_T1_8 faulted @ 0x836f_43e00000. "
        "Fault is of type FAULT_PDE ACCESS_TYPE_VIRT_WRITE\n",
-       Xid{31, ":00:06", ""}},
+       Xid{31, ":00:06", "", 596}},
       {"3,1,2,-;NVRM: Xid (PCI:0000:0B:00): 79, GPU has fallen off the bus.\n SUBSYSTEM=pci\n",
        Xid{79, ":0b:00", ""}},
       // The name is the job's own.
       {"4,1,2,-;NVRM: Xid (PCI:0000:00:06): 13, pid=9, name=x): 79, GPU has fallen\n",
-       Xid{13, ":00:06", ""}},
+       Xid{13, ":00:06", "", 9}},
+      {"4,1,2,-;NVRM: Xid (PCI:0000:00:06): 13, name=x, pid=7\n", Xid{13, ":00:06", ""}},
+      {"4,1,2,-;NVRM: Xid (PCI:0000:00:06): 79, pid='<unknown>', name=<unknown>\n",
+       Xid{79, ":00:06", ""}},
+      {"4,1,2,-;NVRM: Xid (PCI:0000:00:06): 13, pid=99999999\n", Xid{13, ":00:06", ""}},
       {"4,1,2,-;NVRM: Xid (PCI:0000:00:06): 154, GPU recovery action changed from 0x0 (None) to "
        "0x1 "
        "(GPU Reset Required)\n",
        Xid{154, ":00:06", "GPU Reset Required"}},
-      {"4,1,2,-;NVRM: Xid (PCI:0000:00:06): 154, pid=9, name=(\x1b[2J)\n", Xid{154, ":00:06", ""}},
+      {"4,1,2,-;NVRM: Xid (PCI:0000:00:06): 154, pid=9, name=(\x1b[2J)\n",
+       Xid{154, ":00:06", "", 9}},
       // A program that may write to /dev/kmsg: facility 1, and never 0.
       {"12,1,2,-;NVRM: Xid (PCI:0000:00:06): 79, pid=1\n", std::nullopt},
       {"4,1,2,-;x NVRM: Xid (PCI:0000:00:06): 79, pid=1\n", std::nullopt},
