@@ -26,9 +26,13 @@ constexpr std::size_t kept_max = 64;
 constexpr std::size_t lines_max = 8;
 constexpr std::chrono::seconds explains_for{30};
 
-job::Card card_after(devices::XidBlame blame) {
+/// The driver's own word (Xid 154) outweighs the messages before it: if a card needs no recovery,
+/// it remains usable, whatever happened to it.
+job::Card card_after(const devices::Xid& xid, job::Card before) {
+  const devices::XidBlame blame = devices::blame_of(xid);
   if (blame == devices::XidBlame::machine) return job::Card::broken;
-  return blame == devices::XidBlame::memory ? job::Card::memory_error : job::Card::working;
+  if (!xid.action.empty()) return std::min(before, job::Card::memory_error);
+  return blame == devices::XidBlame::memory ? std::max(before, job::Card::memory_error) : before;
 }
 
 }  // namespace
@@ -121,8 +125,9 @@ void CardFaults::take(std::string_view record, TimePoint now) {
   const std::optional<devices::Xid> xid = devices::xid_in(record);
   const auto place = xid ? places_.find(xid->bus) : places_.end();
   if (place == places_.end()) return;
-  // Asked while the process lives.
-  const ProcessOwner owner = xid->pid > 0 ? owner_of_(xid->pid) : ProcessOwner();
+  // Asked while the process lives. What the driver requests for a card is no process's.
+  const ProcessOwner owner =
+      xid->pid > 0 && xid->action.empty() ? owner_of_(xid->pid) : ProcessOwner();
   seen_.push_back({*xid, place->second, owner, now});
   if (seen_.size() > kept_max) seen_.pop_front();
 }
@@ -137,15 +142,18 @@ bool CardFaults::explains(const Seen& seen, const Failure& failure) {
 
 CardFaults::Found CardFaults::explaining(const std::vector<Failure>& failures) const {
   Found found;
+  std::map<int, job::Card> cards;
   for (const Seen& seen : seen_) {
     if (std::none_of(failures.begin(), failures.end(),
                      [&seen](const Failure& failure) { return explains(seen, failure); }))
       continue;
-    found.card = std::max(found.card, card_after(devices::blame_of(seen.xid)));
+    job::Card& card = cards[seen.gpu];
+    card = card_after(seen.xid, card);
     std::string line = devices::describe(seen.gpu, seen.xid);
     const bool known = std::find(found.lines.begin(), found.lines.end(), line) != found.lines.end();
     if (!known && found.lines.size() < lines_max) found.lines.push_back(std::move(line));
   }
+  for (const auto& [gpu, card] : cards) found.card = std::max(found.card, card);
   return found;
 }
 

@@ -138,6 +138,36 @@ TEST_CASE("card faults: of several failures each is explained by its own fault")
   CHECK(log.faults->explaining({}).lines.empty());
 }
 
+TEST_CASE("card faults: what the driver requests for a card outweighs the messages before it") {
+  const std::string on_3 = "NVRM: Xid (PCI:0000:0b:00): ";
+  const std::string on_6 = "NVRM: Xid (PCI:0000:0e:00): ";
+  const std::string to_none =
+      "154, GPU recovery action changed from 0x1 (GPU Reset Required) to 0x0 (None)";
+  const std::string to_reset =
+      "154, GPU recovery action changed from 0x0 (None) to 0x1 (GPU Reset Required)";
+  struct {
+    std::vector<std::string> records;
+    job::Card card;
+  } const cases[] = {
+      {{on_3 + "48, pid=7", on_3 + to_none}, job::Card::memory_error},
+      {{on_3 + "79, GPU has fallen off the bus.", on_3 + to_none}, job::Card::memory_error},
+      {{on_3 + "31, pid=7", on_3 + to_none}, job::Card::working},
+      {{on_3 + "31, pid=7", on_3 + to_reset}, job::Card::broken},
+      {{on_3 + to_reset, on_3 + "94, pid=7"}, job::Card::broken},
+      {{on_3 + to_reset, on_3 + to_none}, job::Card::memory_error},
+      {{on_3 + to_none, on_3 + "48, pid=7"}, job::Card::broken},
+      {{on_3 + "48, pid=7", on_6 + to_none}, job::Card::broken},
+      {{on_3 + "48, pid=7", on_3 + "154, GPU recovery action changed"}, job::Card::broken},
+  };
+  for (const auto& c : cases) {
+    CAPTURE(c.records.front());
+    CAPTURE(c.records.back());
+    KernelLog log;
+    for (const std::string& record : c.records) log.says(record, start);
+    CHECK(log.faults->explaining(failure).card == c.card);
+  }
+}
+
 TEST_CASE("card faults: of many the latest are kept, each line once, and the worst counts") {
   KernelLog log;
   log.says("NVRM: Xid (PCI:0000:0b:00): 79, GPU has fallen off the bus.", start);

@@ -91,12 +91,17 @@ std::optional<std::int64_t> number_at(const Json& json, const char* name) {
   return number_up_to(found->get_ref<const std::string&>(), numbers_max);
 }
 
+bool needs_recovery(const Xid& xid) {
+  return !xid.action.empty() && xid.action != "None";
+}
+
 /// Without whose fault it is.
 std::string event_of(int gpu, const Xid& xid) {
   std::string text = "GPU " + std::to_string(gpu);
   const Row* row = row_of(xid.number);
   if (row != nullptr) text += row->what;
-  if (!xid.action.empty()) text += " needs recovery: " + xid.action;
+  if (!xid.action.empty())
+    text += needs_recovery(xid) ? " needs recovery: " + xid.action : " needs no recovery";
   return text + (row == nullptr && xid.action.empty()
                      ? ": Xid " + std::to_string(xid.number)
                      : " (Xid " + std::to_string(xid.number) + ")");
@@ -138,7 +143,7 @@ std::optional<Xid> xid_in(std::string_view record) {
 
 XidBlame blame_of(const Xid& xid) {
   if (xid.number == recovery_action)
-    return xid.action.empty() || xid.action == "None" ? XidBlame::nobody : XidBlame::machine;
+    return needs_recovery(xid) ? XidBlame::machine : XidBlame::nobody;
   const Row* row = row_of(xid.number);
   return row == nullptr ? XidBlame::nobody : row->blame;
 }

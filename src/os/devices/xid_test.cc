@@ -70,7 +70,7 @@ TEST_CASE("xid: the kind of error, and whose fault it is") {
       {{154, "", "GPU Reset Required"},
        XidBlame::machine,
        "GPU 3 needs recovery: GPU Reset Required (Xid 154): not your code"},
-      {{154, "", "None"}, XidBlame::nobody, "GPU 3 needs recovery: None (Xid 154)"},
+      {{154, "", "None"}, XidBlame::nobody, "GPU 3 needs no recovery (Xid 154)"},
       {{154, "", ""}, XidBlame::nobody, "GPU 3: Xid 154"},
   };
   for (const auto& c : cases) {
