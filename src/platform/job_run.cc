@@ -323,16 +323,18 @@ void JobRun::take_health(const job::Record& record) {
   if (node != nodes_.end()) sink_.health(node->second, to_text((*json)["record"]) + "\n");
 }
 
-/// A GPU that has to be reset, or worse, becomes the last known state of its node.
+/// A GPU that failed under a program becomes the last known state of its node: as an error if it
+/// has to be reset, or worse.
 void JobRun::keep_card_failure(const std::string& host, const job::Record& record) {
   const Result<std::optional<job::HostEnd>> end = job::host_end_from(record.payload);
   const auto node = nodes_.find(host);
-  if (!end || !*end || (*end)->card != job::Card::broken || node == nodes_.end()) return;
+  if (!end || !*end || (*end)->card == job::Card::working || node == nodes_.end()) return;
+  const auto level = (*end)->card == job::Card::broken ? preflight::Finding::Level::error
+                                                       : preflight::Finding::Level::warning;
   std::vector<preflight::Finding> findings;
   for (const std::string& line : (*end)->overruns)
     if (line.find(" (Xid ") != std::string::npos)
-      findings.push_back(
-          {preflight::Finding::Level::error, preflight::gpu_health_kind, {host}, line});
+      findings.push_back({level, preflight::gpu_health_kind, {host}, line});
   preflight::HostFacts facts;
   facts.host = host;
   sink_.health(node->second, preflight::health_text(facts, findings, record.time));

@@ -55,32 +55,39 @@ TEST_CASE("job run: records of health stand under the names of nodes") {
 }
 
 TEST_CASE("job run: a GPU that failed is kept as the state of its node") {
-  Bench bench(2);
-  bench.spec.retries = 0;
-  bench.cluster.queues = true;
-  bench.run([&]() -> loop::Task<> {
-    co_await bench.sink.until("Waiting");
-    bench.host("algo-1").starts("node7");
-    bench.host("algo-2").starts("node9");
-    for (const auto& [host, card] :
-         {std::pair("algo-1", job::Card::memory_error), std::pair("algo-2", job::Card::broken)}) {
-      job::HostEnd end{host, Outcome::exited(1)};
-      end.overruns = {"memory: 2 GiB", "GPU 3 fell off the bus (Xid 79): not your code"};
-      end.card = card;
-      bench.host(host).phase(Phase::training);
-      bench.host(host).record(job::Message::outcome, encode(end));
-      bench.host(host).phase(Phase::failed).ends();
-    }
-  });
-  CHECK(bench.sink.text.find("node7 is ") == std::string::npos);
-  const std::size_t at = bench.sink.text.find("node9 is {");
-  REQUIRE(at != std::string::npos);
-  const std::string record =
-      bench.sink.text.substr(at + 9, bench.sink.text.find('\n', at) - at - 9);
-  const Result<preflight::Health> health = preflight::health_from(record);
-  REQUIRE(health);
-  CHECK(health->findings ==
-        std::vector<std::string>{"GPU 3 fell off the bus (Xid 79): not your code"});
+  struct {
+    const char* node;
+    job::Card card;
+    const char* level;  ///< The finding's level; null: nothing is kept.
+  } const cases[] = {{"node7", job::Card::working, nullptr},
+                     {"node8", job::Card::memory_error, "warning"},
+                     {"node9", job::Card::broken, "error"}};
+  const std::string error = "GPU 3 fell off the bus (Xid 79): not your code";
+  for (const auto& c : cases) {
+    CAPTURE(c.node);
+    Bench bench(1);
+    bench.spec.retries = 0;
+    bench.cluster.queues = true;
+    bench.run([&]() -> loop::Task<> {
+      co_await bench.sink.until("Waiting");
+      job::HostEnd end{"algo-1", Outcome::exited(1)};
+      end.overruns = {"memory: 2 GiB", error};
+      end.card = c.card;
+      bench.host("algo-1").starts(c.node).phase(Phase::training);
+      bench.host("algo-1").record(job::Message::outcome, encode(end));
+      bench.host("algo-1").phase(Phase::failed).ends();
+    });
+    const std::string start = std::string(c.node) + " is ";
+    const std::size_t at = bench.sink.text.find(start);
+    REQUIRE((at != std::string::npos) == (c.level != nullptr));
+    if (c.level == nullptr) continue;
+    const std::size_t from = at + start.size();
+    const std::string record = bench.sink.text.substr(from, bench.sink.text.find('\n', at) - from);
+    const Result<preflight::Health> health = preflight::health_from(record);
+    REQUIRE(health);
+    CHECK(health->findings == std::vector<std::string>{error});
+    CHECK(record.find(std::string("\"level\":\"") + c.level + '"') != std::string::npos);
+  }
 }
 
 TEST_CASE("job run: hosts are asked again and again what they use, those that can tell") {
