@@ -6,8 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
-#include <exception>
+#include <csignal>
 #include <new>
 #include <utility>
 
@@ -32,12 +31,12 @@ std::string words_at_limit;  ///< Made in advance: at the limit there is no memo
   ::_exit(ENOMEM);
 }
 
-/// Before the process aborts: whether the reason is that no thread's stack can be allocated.
-[[noreturn]] void end() {
+/// Before the process aborts, for whatever check: whether the reason is that nothing more can be
+/// allocated, a thread's stack or what a C library asks malloc() for.
+void look_at_abort(int) {
   void* const stack = ::mmap(nullptr, stack_bytes, PROT_READ | PROT_WRITE,
                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (stack == MAP_FAILED) give_up();
-  std::abort();
 }
 
 }  // namespace
@@ -52,7 +51,7 @@ void limit_data(std::int64_t bytes, std::string last_words) {
   is_limited = true;
   words_at_limit = std::move(last_words);
   std::set_new_handler(give_up);
-  std::set_terminate(end);
+  std::signal(SIGABRT, look_at_abort);
 }
 
 void restore_data_limit() {
