@@ -1,6 +1,9 @@
 #include "engine/cluster/cluster_job.h"
 
+#include <arpa/inet.h>
 #include <doctest/doctest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <deque>
@@ -184,6 +187,43 @@ struct Story {
   std::unique_ptr<SlurmEngine> engine;
   std::unique_ptr<ClusterJob> job;
 };
+
+/// Whether something listens at that address of this machine.
+bool listens(const std::string& address, std::uint16_t port) {
+  const Fd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in to{};
+  to.sin_family = AF_INET;
+  to.sin_port = htons(port);
+  REQUIRE(::inet_pton(AF_INET, address.c_str(), &to.sin_addr) == 1);
+  return ::connect(fd.get(), reinterpret_cast<const sockaddr*>(&to), sizeof to) == 0;
+}
+
+TEST_CASE("slurm_engine: links are listened for at the one address for nodes, if it is our own") {
+  struct {
+    const char* name;
+    std::vector<std::string> addresses;  ///< For nodes.
+    bool elsewhere;
+  } const cases[] = {
+      {"one of ours", {"127.0.0.1"}, false},
+      {"two", {"127.0.0.1", "127.0.0.2"}, true},
+      {"one of another machine, which leads here", {"192.0.2.1"}, true},
+      {"a name", {"localhost"}, true},
+      {"none: all that this machine has", {}, true},
+  };
+  for (const auto& c : cases) {
+    CAPTURE(c.name);
+    loop::Loop loop;
+    supervise::Programs programs(loop);
+    SlurmEngine::Options options;
+    options.state = "/tmp/muster-no-such-state";
+    options.addresses = c.addresses;
+    SlurmEngine engine(programs, options);
+    const Result<std::uint16_t> port = engine.port();
+    REQUIRE(port);
+    CHECK(listens("127.0.0.1", *port));
+    CHECK(listens("127.0.0.2", *port) == c.elsewhere);
+  }
+}
 
 TEST_CASE("slurm_engine: a job that no nodes can ever run is refused before it is submitted") {
   Story story;

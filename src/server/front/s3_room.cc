@@ -32,11 +32,15 @@ Result<void> abort_uploads(const bucket::BucketStore& buckets,
 
 }  // namespace
 
+std::uint64_t default_free_min(std::uint64_t disk_bytes) {
+  return std::min(disk_bytes / 20, free_most);
+}
+
 std::uint64_t free_min_of(const ServerConfig& config) {
   if (config.disk_free_bytes) return *config.disk_free_bytes;
   struct statvfs disk {};
   if (::statvfs((config.data + "/s3").c_str(), &disk) != 0) return free_most;
-  return std::min(std::uint64_t{disk.f_blocks} * disk.f_frsize / 20, free_most);
+  return default_free_min(std::uint64_t{disk.f_blocks} * disk.f_frsize);
 }
 
 loop::Task<> sweep_uploads(loop::Loop& loop, bucket::BucketStore& buckets, store::Store& store,

@@ -12,8 +12,12 @@ namespace muster::server {
 
 // Keeps the server's S3 from filling its disk.
 
-/// The part of the data folder's disk that objects may not use: from the config, otherwise 5 % of
-/// the disk, at most 2 GiB.
+/// What objects may not use of a disk of so many bytes unless the config says otherwise: 5 %, at
+/// most 2 GiB. Pure.
+std::uint64_t default_free_min(std::uint64_t disk_bytes);
+
+/// The part of the data folder's disk that objects may not use: from the config, otherwise
+/// default_free_min().
 std::uint64_t free_min_of(const ServerConfig& config);
 
 /// Aborts open uploads of jobs that have ended or are no longer in the store. All outlive the task.

@@ -1,10 +1,13 @@
 #include "server/front/server_main_config.h"
 
 #include <doctest/doctest.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/files/folder.h"
 #include "base/files/remove_tree.h"
+#include "server/front/s3_room.h"
 
 namespace muster::server {
 namespace {
@@ -45,6 +48,29 @@ TEST_CASE("config: before a user namespace, links of root are replaced, others' 
   CHECK(config.access_log == folder + "/real/new.log");
   CHECK(config.s3->ca_file == folder + "/real/ca.pem");
   REQUIRE(remove_tree(folder));
+}
+
+TEST_CASE("config: without disk_free_gib 5 % of the disk stay free, and at most 2 GiB") {
+  constexpr std::uint64_t gib = std::uint64_t{1} << 30;
+  CHECK(default_free_min(0) == 0);
+  CHECK(default_free_min(10 * gib) == gib / 2);
+  CHECK(default_free_min(40 * gib - 20) == 2 * gib - 1);
+  CHECK(default_free_min(40 * gib) == 2 * gib);
+  CHECK(default_free_min(4000 * gib) == 2 * gib);
+
+  ServerConfig config;
+  config.data = *make_private_folder("/tmp", "muster-room-");
+  REQUIRE(make_folders(config.data + "/s3"));
+  struct statvfs disk {};
+  REQUIRE(::statvfs(config.data.c_str(), &disk) == 0);
+  CHECK(free_min_of(config) == default_free_min(std::uint64_t{disk.f_blocks} * disk.f_frsize));
+  for (const std::uint64_t set : {std::uint64_t{0}, 5 * gib}) {
+    config.disk_free_bytes = set;
+    CHECK(free_min_of(config) == set);
+  }
+  CHECK(remove_tree(config.data));
+  config.disk_free_bytes.reset();
+  CHECK(free_min_of(config) == 2 * gib);  // Without the disk's size, the larger of the two.
 }
 
 }  // namespace
