@@ -6,7 +6,6 @@ import http.client
 import json
 import os
 import shutil
-import shutil
 import socket
 import subprocess
 import urllib.parse

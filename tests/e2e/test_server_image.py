@@ -15,6 +15,8 @@ from lab import SM
 from oci_image import digest, programs
 from process import wait_until
 from sm_server import SmServer
+from test_image_pull import claiming
+from test_registry import push
 
 SECONDS = 60.0
 GROUP = "/aws/sagemaker/TrainingJobs"
@@ -339,6 +341,23 @@ def test_what_was_pushed_to_the_server_runs_without_being_listed(world, tmp_path
     reason = world.at_end(world.start(f"{host}/lab/none:v1"))["FailureReason"]
     assert reason.startswith("ClientError: the image cannot be pulled: "), reason
     assert "has not been pushed to this machine" in reason
+
+
+def test_a_pushed_configuration_gets_no_layer_that_it_only_names(world):
+    """A private image's true diff ids, with junk in place of its layers."""
+    made = image(version=b"private\n")
+    private = world.registry.add("private/box", "v1", made)
+    assert world.sm("image", "pull", private).returncode == 0
+    junk = claiming(made, [os.urandom(99) for _ in made.layers])
+    assert push(world.server, "lab/junk", "v1", junk).status == 201
+    host = f"127.0.0.1:{world.server.port}"
+    told = world.at_end(world.start(f"{host}/lab/junk:v1"))
+    assert told["TrainingJobStatus"] == "Failed"
+    assert "cannot be pulled" in told["FailureReason"], told["FailureReason"]
+    assert not world.lines(told["TrainingJobName"])
+    assert push(world.server, "lab/whole", "v1", made).status == 201
+    told = world.run(f"{host}/lab/whole:v1")
+    assert any("version private" in line for line in world.lines(told["TrainingJobName"]))
 
 
 def test_another_repositorys_image_is_not_had_by_its_digest(world):
