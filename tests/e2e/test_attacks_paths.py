@@ -355,6 +355,43 @@ def test_without_root_links_of_other_users_are_not_followed(nothing_left):
         user.close()
 
 
+def test_without_root_links_of_root_lead_to_images_and_certificates(nothing_left):
+    """Also in the user namespace, in which these links look like other users'."""
+    user = User()
+    try:
+        mine = user.own_folder("mine")
+        shared = user.home / "shared"
+        shared.mkdir()
+        link = shared / "link"
+        link.symlink_to(mine)
+        write_layout(mine / "box", [layer({"train": b"1"})])
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1",
+                        "-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1",
+                        "-keyout", "key.pem", "-out", "own.pem"],
+                       cwd=mine, check=True, capture_output=True)  # fmt: skip
+        tls = {"tls_certificate": f"{link}/own.pem", "tls_key": f"{link}/key.pem",
+               "tls_ca": f"{link}/own.pem", "access_log": f"{link}/access.log"}  # fmt: skip
+        (mine / "server.json").write_text(json.dumps(tls))
+        user.own(mine)
+        server = ("server", "--config", mine / "server.json", "--listen", "127.0.0.1:0",
+                  "--data", mine / "data")  # fmt: skip
+        for owner in (STRANGER, 0):
+            os.lchown(link, owner, owner)
+            refused = f"{link}{OF_STRANGER}"
+            imported = user.sm("image", "import", f"oci:{link}/box:v1")
+            assert imported.wait(GUARD_SECONDS) == (2 if owner else 0), imported.text
+            assert (refused in imported.text) == (owner == STRANGER), imported.text
+            started = user.sm(*server)
+            if owner:
+                assert started.wait(GUARD_SECONDS) != 0, started.text
+                assert refused in started.text
+            else:
+                started.wait_for_output(b"muster listens on https://")
+        assert (mine / "access.log").exists()
+    finally:
+        user.close()
+
+
 def test_root_uses_no_state_folder_of_another_user(trap, machine):
     state = give_folder(trap.home / "state")
     trap.link("state/records", trap.ours)
