@@ -1,9 +1,12 @@
-"""The users' pages: each command block runs as it is printed, and says what the page says it does.
+"""The users' pages and docs/debugging.md: each command block runs as it is printed, and says what
+the page says it does.
 
 A block ```sh is run; a block ```text behind it holds lines of its output, in their order, each as a
 part of a line. Blocks of one page share a shell and a folder. A block that needs what not every
 machine has says so in its title (```sh title="needs a GPU"), in one of a few ways, and is not run;
-those of WITH_TORCH are, by themselves, where `make frameworks` has built the interpreter.
+those of WITH_TORCH are, by themselves, where `make frameworks` has built the interpreter, and those
+of WITH_DEBUGGERS where these programs are installed. test_docs_commands.py looks at the commands
+and the output that nothing here runs or prints.
 """
 
 import json
@@ -21,7 +24,8 @@ from lab import REPOSITORY, SM, VENV
 from process import Process
 from training import host_environment, train_program
 
-PAGES = sorted((REPOSITORY / "docs/users").glob("*.md"))
+DEBUGGING = REPOSITORY / "docs/debugging.md"
+PAGES = [*sorted((REPOSITORY / "docs/users").glob("*.md")), DEBUGGING]
 BLOCK = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```$", re.M | re.S)
 MARK = "@@@ block %d ends"
 NEEDS = {
@@ -38,11 +42,13 @@ NEEDS = {
     "needs a server and Docker",  # test_docker.py does this.
     "needs SageMaker's SDK and Docker",  # test_local_mode.py does this.
     "needs SageMaker's SDK and a server",  # test_remote_functions.py runs these.
+    "needs a debug build",  # test_docs_commands.py looks for what they name.
 }
+WITH_DEBUGGERS = "needs gdb, pstree and strace"
 WITH_TORCH = {"needs PyTorch", "needs accelerate"}
 # A systemd unit, a Job of Kubernetes, a part of a config: no line of the page reads them.
 FILES_OF_OTHERS = {"ini", "json", "yaml"}
-TITLES = {f'title="{need}"' if need else "": need for need in NEEDS | WITH_TORCH}
+TITLES = {f'title="{need}"' if need else "": need for need in {*NEEDS, *WITH_TORCH, WITH_DEBUGGERS}}
 
 
 def blocks(page: pathlib.Path, needs=frozenset([""])) -> list[tuple[str, list[str]]]:
@@ -74,7 +80,7 @@ def check_lines(wanted: list[str], said: str) -> None:
 def run_blocks(machine, wanted: list[tuple[str, list[str]]], programs: pathlib.Path) -> None:
     """In one shell, with these programs first on its PATH."""
     # What a block leaves in the background ends with the page, also where a later line fails.
-    lines = ["set -e", "trap 'kill $(jobs -p) 2>/dev/null || :' EXIT"]
+    lines = ["set -e", "ulimit -c 0", "trap 'kill $(jobs -p) 2>/dev/null || :' EXIT"]
     for number, (commands, _) in enumerate(wanted):
         lines += [commands, f"echo '{MARK % number}'"]
     environment = {
@@ -94,9 +100,15 @@ def run_blocks(machine, wanted: list[tuple[str, list[str]]], programs: pathlib.P
         check_lines(parts, block)
 
 
+def needs_here() -> frozenset[str]:
+    """The blocks that this machine can run, by what they need."""
+    debuggers = ("gdb", "pstree", "strace")
+    return frozenset(["", *([WITH_DEBUGGERS] if all(map(shutil.which, debuggers)) else [])])
+
+
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page)], ids=lambda p: p.stem)
 def test_the_page_does_what_it_says(machine, page):
-    run_blocks(machine, blocks(page), VENV / "bin")
+    run_blocks(machine, blocks(page, needs_here()), VENV / "bin")
 
 
 @pytest.mark.framework
