@@ -12,10 +12,12 @@ from test_server_jobs import BUCKET, Job
 pytestmark = [pytest.mark.page, pytest.mark.skipif(not HAS_BROWSER, reason=WHY_NOT)]
 EPOCHS = 300
 RANKS = 4
-# All ranks write alike but for their last lines.
+NCCL_LINES = 40
+# All ranks write alike but for their first and last lines.
 SCRIPT = f"""
 import os, sys
 rank = int(os.environ["OMPI_COMM_WORLD_RANK"])
+for i in range({NCCL_LINES}): print(f"node:{{100 + rank}}:7 [{{rank}}] NCCL INFO Channel {{i}}")
 for i in range({EPOCHS}): print(f"epoch {{i}} <b>", flush=True)
 if rank == 3: print("WARNING: this rank is slow", flush=True)
 if rank == 2: print("\\x1b[1;32mdone\\x1b[0m\\x07 " + "long " * 300 + "END", flush=True)
@@ -82,10 +84,25 @@ def test_what_ranks_wrote_alike_is_one_row(served, browser):
     browser.wait(f"{row}?.includes('ranks 0–3') && {row}.includes('epoch 7 <b>')")
     assert "mpirank" not in browser.run(f"return {row}")
     number = browser.run("return document.querySelector('.line.current a').innerText")
-    browser.click("[aria-label='Combine identical lines from several ranks']")
+    browser.click("[aria-label^='Combine identical lines']")
     browser.wait(f"{tally} === '{RANKS}'")
     assert "fold" not in browser.url()
     browser.wait(f"{row}?.startsWith('{number}')")
+    assert browser.complaints() == []
+
+
+def test_nccls_lines_are_one_row_that_can_be_unfolded(served, browser):
+    show(served, browser, "fold=1&q=NCCL+INFO&line=1")
+    browser.wait("document.querySelector('.tally').innerText === '1'")
+    browser.click("[aria-label='Next match']")
+    more = "[...document.querySelectorAll('.line button')].find((e) => /NCCL/.test(e.innerText))"
+    browser.wait(more)
+    count = RANKS * NCCL_LINES - 1
+    assert browser.run(f"return {more}.innerText") == f"… show {count} more NCCL lines"
+    assert "ranks 0–3" in browser.run(f"return {more}.closest('.line').innerText")
+    browser.run(f"{more}.click()")
+    browser.wait(f"{TEXTS}.filter((each) => /NCCL INFO Channel/.test(each)).length > 5")
+    assert "fold" not in browser.url()
     assert browser.complaints() == []
 
 
@@ -131,7 +148,7 @@ def test_long_lines_wrap_and_the_last_one_ends_at_the_bottom(served, browser):
     long = f"{rows}.find((each) => each.innerText.includes('END')).getBoundingClientRect()"
     browser.wait(f"{long}.top >= {box}.top && {last}.bottom > {box}.bottom + 20")
     browser.keys("\ue011")  # Home
-    browser.wait(f"{rows}[0].innerText.includes('epoch 0 ') && "
+    browser.wait(f"{rows}[0].innerText.includes('Channel 0') && "
                  f"Math.abs({rows}[0].getBoundingClientRect().top - {box}.top) < 3")  # fmt: skip
     browser.click("[aria-label='Wrap long lines']")
     browser.wait("!document.querySelector('.wraps-lines')")

@@ -24,11 +24,12 @@ function Row({ line, number, lines, search, hits, current, open, wraps }) {
   };
   const kind = `line${hits.has(real) ? " hit" : ""}${real === current ? " current" : ""}`;
   if (!line) return html`<div class=${kind}><a href=${here} onClick=${choose}>${real + 1}</a></div>`;
-  const { time, who, text, level, bytes, cut } = rowTexts(line, lines.hosts);
+  const { time, who, text, level, bytes, more, cut } = rowTexts(line, lines.hosts);
   return html`<div class=${kind}><a href=${here} onClick=${choose}>${real + 1}</a><span class="when"
     >${time}${who && ` ${who}`}</span><${Said}
       text=${text} level=${level} search=${search}>${cut &&
-      html`<button type="button" class="small" onClick=${() => open(real)}>… show all ${bytes} bytes</button>`}<//></div>`;
+      html`<button type="button" class="small" onClick=${() => open(real)}>… show all ${bytes} bytes</button>`}${more > 0 &&
+      html`<button type="button" class="small" onClick=${() => ask({ fold: "", line: real + 1 })}>… show ${more} more NCCL lines</button>`}<//></div>`;
 }
 
 function Whole({ lines, number, close }) {
@@ -177,7 +178,7 @@ function Tools({ lines, query, name, follows, setFollows, found, step, jump, hos
       value=${query.rank || ""} maxlength="7" onChange=${(event) => ask({ rank: event.target.value.trim(), line: "" })} /></label>
     ${choice("stream", "Stream", { "": "All streams", stdout: "stdout", stderr: "stderr" })}
     ${choice("level", "Level", { "": "All levels", info: "≥ Info", warning: "≥ Warning", error: "≥ Error" })}
-    ${toggle("fold", "Fold", "Combine identical lines from several ranks")}
+    ${toggle("fold", "Fold", "Combine identical lines from several ranks, and NCCL INFO lines")}
     ${toggle("wrap", "Wrap", "Wrap long lines")}
     ${lines.hosts.length > 1 || query.host ? html`<label><span class="hidden">Host</span>
       <select value=${query.host || ""} onChange=${(event) => ask({ host: event.target.value, line: "" })}>

@@ -83,14 +83,15 @@ function whoOf(host, rank, stream, hosts) {
 
 /**
  * The texts of a row: when and who; the line without what `who` repeats. `cut`: the server sent only the beginning of
- * the line. The server puts "HOST muster: " in front of muster's own lines, and in front of no others.
+ * the line. `more`: how many more of NCCL's lines the row combines. The server puts "HOST muster: " in front of muster's own lines,
+ * and in front of no others.
  */
-export function rowTexts([, host, time, line, bytes, level, rank, stream, writers], hosts) {
+export function rowTexts([, host, time, line, bytes, level, rank, stream, writers, lines = 1], hosts) {
   const own = `${hosts[host]} muster: `;
   const isOwn = !writers && line.startsWith(own);
   const who = writers ? writersText(writers, hosts) : whoOf(host, rank, stream, hosts);
   return { time: clock(time), who, text: isOwn && hosts.length > 1 ? line.slice(own.length - "muster: ".length) : line, level, bytes,
-           cut: bytes > new TextEncoder().encode(line).length };
+           more: lines - 1, cut: bytes > new TextEncoder().encode(line).length };
 }
 
 /**

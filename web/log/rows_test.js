@@ -67,9 +67,15 @@ const names = ["algo-1", "algo-2", "algo-10"];
 
 test("rows: a row has its time, its level, and says if it is cut", () => {
   assert.deepEqual(rowTexts(row("abc", { host: 0 }), ["algo-1"]),
-    { time: "14:03:07.008", who: "", text: "abc", level: "warning", bytes: 3, cut: false });
+    { time: "14:03:07.008", who: "", text: "abc", level: "warning", bytes: 3, more: 0, cut: false });
   const isCut = (text, bytes) => rowTexts(row(text, { bytes, host: 0 }), ["algo-1"]).cut;
   assert.deepEqual([isCut("abc", 4), isCut("ü→", 5), isCut("ü→", 6)], [true, false, true]);
+});
+
+test("rows: a row of NCCL's lines says how many more it combines", () => {
+  const moreOf = (...end) => rowTexts([...row("n:1:2 [0] NCCL INFO x", { host: 0 }).slice(0, 8), ...end], names).more;
+  assert.deepEqual([moreOf(), moreOf([[[0, 3]], []]), moreOf(null, 312), moreOf([[[0, 3]], []], 312)], [0, 0, 311, 311]);
+  assert.equal(rowTexts([...row("x", { host: 1, rank: 3 }).slice(0, 8), null, 9], names).who, "algo-2  rank 3     ");
 });
 
 test("rows: columns name the writer where rows differ in it", () => {

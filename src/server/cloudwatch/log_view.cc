@@ -34,11 +34,24 @@ bool insert(Writers& writers, int writer) {
   return true;
 }
 
+/// What all lines of NCCL's INFO level are compared as. No line has it.
+constexpr std::string_view nccl_text = "\n";
+
 bool is_one(const Writers& writers) {
   return writers.size() == 1 && writers[0].first == writers[0].second;
 }
 
 }  // namespace
+
+bool is_nccl_info(std::string_view line) {
+  constexpr std::size_t name_bytes_max = 256;
+  const std::size_t at = line.substr(0, name_bytes_max).find("] NCCL INFO ");
+  if (at == std::string_view::npos) return false;
+  const std::string_view start = line.substr(0, at);  // "node7:4711:4720 [0"
+  const std::size_t space = start.find(' ');
+  return space != std::string_view::npos && start.substr(space).starts_with(" [") &&
+         std::count(start.begin(), start.begin() + static_cast<std::ptrdiff_t>(space), ':') >= 2;
+}
 
 bool LineFilter::takes(const LogEvent& event) const {
   if (rank && event.rank != *rank) return false;
@@ -49,15 +62,17 @@ bool LineFilter::takes(const LogEvent& event) const {
 void LogView::add(std::uint64_t number, std::size_t host, const LogEvent& event) {
   looked_to_ = number + 1;
   if (is_full() || !filter_.takes(event)) return;
-  const bool compared = folds_ && event.line().size() <= folded_bytes_max;
+  const bool is_nccl = folds_ && is_nccl_info(event.line());
+  const bool compared = folds_ && (is_nccl || event.line().size() <= folded_bytes_max);
+  const std::string_view text = is_nccl ? nccl_text : event.line();
   const int writer = event.rank >= 0 ? event.rank : -1 - static_cast<int>(host);
   if (folds_) close(event.time);
-  if (compared && join(writer, event.time, event.line())) return;
-  rows_.push_back({number, 0});
+  if (compared && join(writer, event.time, text, is_nccl)) return;
+  rows_.push_back({number, 0, is_nccl ? 1u : 0u});
   bytes_ += sizeof(Row);
   if (!compared) return;
   const std::size_t row = rows_.size() - 1;
-  const Open& open = open_[row] = {event.time, std::string(event.line()), {{writer, writer}}};
+  const Open& open = open_[row] = {event.time, std::string(text), {{writer, writer}}};
   open_bytes_ += open.bytes();
   last_of_text_.erase(open.text);  // The key lies in a row that may end before this one.
   last_of_text_.emplace(open.text, row);
@@ -68,8 +83,8 @@ std::size_t LogView::Open::bytes() const {
 }
 
 /// Makes the writer one of those of a row that is open; false: none has that text, it has no room
-/// for more, or it has the writer already, who wrote it twice then.
-bool LogView::join(int writer, UnixMillis time, std::string_view text) {
+/// for more, or it has the writer already, who wrote it twice then, which only NCCL may.
+bool LogView::join(int writer, UnixMillis time, std::string_view text, bool is_nccl) {
   const auto last = last_of_text_.find(text);
   if (last == last_of_text_.end()) return false;
   Open& open = open_.at(last->second);
@@ -77,7 +92,8 @@ bool LogView::join(int writer, UnixMillis time, std::string_view text) {
   open_bytes_ -= open.bytes();
   const bool is_new = insert(open.writers, writer);
   open_bytes_ += open.bytes();
-  return is_new;
+  if (is_nccl) ++rows_[last->second].nccl_lines;
+  return is_new || is_nccl;
 }
 
 /// Ends rows that none can join any more.

@@ -32,9 +32,13 @@ struct LineFilter {
 /// rank is its number; host number H, for lines without a rank, is -1 - H.
 using Writers = std::vector<std::pair<int, int>>;
 
+/// True for a line of NCCL_DEBUG=INFO: "node7:4711:4720 [0] NCCL INFO Channel 00/24 : 0 1".
+bool is_nccl_info(std::string_view line);
+
 /// The rows of a filtered, optionally folded log. Folding makes one row of equal lines that several
-/// writers wrote within `fold_span`, at the position of the first of them. Keeps numbers of lines,
-/// not lines. Pure.
+/// writers wrote within `fold_span`, at the position of the first of them; and one of all lines of
+/// NCCL's INFO level in that time, which come by the thousand. Keeps numbers of lines, not lines.
+/// Pure.
 class LogView {
  public:
   static constexpr std::chrono::seconds fold_span{10};
@@ -62,6 +66,8 @@ class LogView {
   std::uint64_t line_of(std::size_t row) const { return rows_[row].number; }
   /// Empty if the row has only one writer.
   Writers writers_of(std::size_t row) const;
+  /// How many lines of NCCL's the row combines; 0: it is another line.
+  std::uint32_t nccl_lines_of(std::size_t row) const { return rows_[row].nccl_lines; }
   /// The first row at or after the line with that number; count() if there is none.
   std::size_t row_at(std::uint64_t number) const;
   bool has(std::uint64_t number) const;
@@ -70,6 +76,7 @@ class LogView {
   struct Row {
     std::uint64_t number = 0;
     std::uint32_t writers = 0;  ///< A number in `known_`; 0: one writer.
+    std::uint32_t nccl_lines = 0;
   };
   struct Open {
     UnixMillis since{0};
@@ -78,7 +85,7 @@ class LogView {
     std::size_t bytes() const;
   };
   void close(UnixMillis now);
-  bool join(int writer, UnixMillis time, std::string_view text);
+  bool join(int writer, UnixMillis time, std::string_view text, bool is_nccl);
 
   LineFilter filter_;
   bool folds_;

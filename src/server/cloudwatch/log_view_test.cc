@@ -81,6 +81,44 @@ TEST_CASE("log view: hosts write alike, too, and long lines are not compared") {
   CHECK(fed.rows() == "0:-3..-1 3 4 ");
 }
 
+TEST_CASE("log view: NCCL's INFO lines are one row, whoever wrote them") {
+  const auto nccl = [](int rank, int i) {
+    return "node7:" + std::to_string(100 + rank) + ":7 [" + std::to_string(rank) +
+           "] NCCL INFO Channel " + std::to_string(i);
+  };
+  Fed fed{.view = LogView({}, true)};
+  fed.line(0, 1, "start");
+  for (int i = 0; i < 40; ++i) fed.line(i % 2, 2, nccl(i % 2, i));
+  fed.line(0, 3, "node7:100:7 [0] NCCL WARN Call to connect failed");
+  fed.line(0, 4, nccl(0, 40) + std::string(2000, 'x'));
+  fed.line(0, 5, "epoch 1");
+  CHECK(fed.rows() == "0 1:0..1 41 43 ");
+  CHECK(fed.view.nccl_lines_of(1) == 41);
+  CHECK(fed.view.nccl_lines_of(2) == 0);
+  fed.line(1, 10'003, nccl(1, 41));
+  CHECK(fed.rows() == "0 1:0..1 41 43 44 ");
+  CHECK(fed.view.nccl_lines_of(1) == 41);
+  CHECK(fed.view.nccl_lines_of(4) == 1);
+  Fed plain{.view = LogView({.rank = 1}, false)};
+  for (int i = 0; i < 3; ++i) plain.line(1, 2, nccl(1, i));
+  CHECK(plain.rows() == "0 1 2 ");
+  CHECK(plain.view.nccl_lines_of(0) == 0);
+}
+
+TEST_CASE("log view: only what NCCL itself prints is an INFO line of NCCL's") {
+  for (const char* line : {"node7:4711:4720 [0] NCCL INFO NET/IB : Using [0]mlx5_0:1/IB",
+                           "ip-10-0-1-7.ec2.internal:1:1 [15] NCCL INFO Bootstrap : Using eth0"}) {
+    CAPTURE(line);
+    CHECK(is_nccl_info(line));
+  }
+  for (const char* line :
+       {"", "NCCL INFO x", "node7:4711:4720 [0] NCCL WARN x", "set NCCL_DEBUG=INFO for more",
+        "error in a:1:2 [0] NCCL INFO x", "node7 [0] NCCL INFO x", "] NCCL INFO x"}) {
+    CAPTURE(line);
+    CHECK_FALSE(is_nccl_info(line));
+  }
+}
+
 TEST_CASE("log view: many lines are open at once, and none is lost") {
   Fed fed{.view = LogView({}, true)};
   for (int i = 0; i < 100'000; ++i) fed.line(0, 1, std::to_string(i));

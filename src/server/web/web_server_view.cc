@@ -147,9 +147,10 @@ Result<Json> WebServer::plain_answer(Book& book, const LogPart& wanted) {
               {"hosts", hosts_of(book.hosts)}};
 }
 
-/// As plain_answer(), for rows: a row of several writers lists them after its line. The rows cover
-/// "looked_to" of "all" lines so far, and no further ones if the view is "full". Rows from
-/// "settled" on may still get more writers. "row": the row of `wanted.line`.
+/// As plain_answer(), for rows: a row of several writers lists them after its line, and a row of
+/// several lines of NCCL's their number after that. The rows cover "looked_to" of "all" lines so
+/// far, and no further ones if the view is "full". Rows from "settled" on may still get more
+/// writers. "row": the row of `wanted.line`.
 Result<Json> WebServer::view_answer(Book& book, const LogPart& wanted) {
   const cloudwatch::LogView& view = *TRY(book.view(wanted.wish));
   const std::size_t last = view.count() > wanted.count ? view.count() - wanted.count : 0;
@@ -161,9 +162,12 @@ Result<Json> WebServer::view_answer(Book& book, const LogPart& wanted) {
   Json lines = Json::array();
   std::size_t row = first;
   for (cloudwatch::MergedLog::Line& line : TRY(book.log.read_each(numbers, wanted.line_bytes))) {
-    const cloudwatch::Writers writers = view.writers_of(row++);
+    const cloudwatch::Writers writers = view.writers_of(row);
+    const std::uint32_t nccl_lines = view.nccl_lines_of(row++);
     Json json = line_json(line);
-    if (!writers.empty()) json.push_back(writers_json(writers));
+    if (!writers.empty() || nccl_lines > 1)
+      json.push_back(writers.empty() ? Json() : writers_json(writers));
+    if (nccl_lines > 1) json.push_back(nccl_lines);
     lines.push_back(std::move(json));
   }
   Json answer{{"edition", book.edition},       {"count", view.count()},
