@@ -101,7 +101,8 @@ def cluster_page(folder, sinfo: str):
     program.parent.mkdir()
     program.write_text(f"#!/bin/sh\n{sinfo}\n")
     program.chmod(0o755)
-    env = {"PATH": f"{program.parent}:{os.environ['PATH']}"}
+    own = {"MUSTER_STATE": str(folder / "own")}
+    env = {"PATH": f"{program.parent}:{os.environ['PATH']}", **own}
     with page_server(folder, config={"engine": {"slurm": {}}}, env=env) as server:
         with Browser() as browser:
             Served(server, folder).enter(browser)
@@ -111,14 +112,20 @@ def cluster_page(folder, sinfo: str):
 
 def test_the_nodes_of_a_cluster_are_shown_and_those_that_take_no_jobs_come_first(tmp_path):
     (tmp_path / "listed").write_text(NODES.format(reason=MARKUP))
+    health = tmp_path / "own" / "health"  # As `sm preflight` of the server's user keeps it.
+    health.mkdir(parents=True)
+    finding = {"kind": "gpu_health", "level": "error", "hosts": ["node2"], "text": MARKUP}
+    record = {"time": "2026-11-27T14:02:07Z", "facts": {}, "findings": [finding]}
+    (health / "node2.json").write_text(json.dumps(record))
     rows = CAPACITY.replace("Capacity", "Nodes")
     drained = f"drained: does not accept jobs ({MARKUP})"
     with cluster_page(tmp_path, f"cat {tmp_path}/listed") as browser:
         browser.wait(f"{rows}.length === 3")
         assert browser.run(f"return {rows}") == [
-            ["node3", drained, "64", "540.0 GB", "gpu:a100:4", "main"],
-            ["node1", "free", "2", "4.2 GB", "–", "main"],
-            ["node2", "partly in use", "64", "540.0 GB", "gpu:a100:4", "long, main"],
+            ["node3", drained, "64", "540.0 GB", "gpu:a100:4", "main", "–"],
+            ["node1", "free", "2", "4.2 GB", "–", "main", "–"],
+            ["node2", "partly in use", "64", "540.0 GB", "gpu:a100:4", "long, main",
+             f"1 finding, 2026-11-27 14:02 UTC: {MARKUP}"],
         ]
         text = browser.text()
         assert "1 drained: does not accept jobs; 1 free; 1 partly in use" in text

@@ -60,9 +60,12 @@ export const cardsOf = (runs, states = []) => runs.flatMap(({ job, used }) => (u
   ({ number, job, host, percent, bytes, state: states.find((each) => each.number === number && each.host === host) || {} })))
   .sort((a, b) => a.number - b.number);
 
-/** The cells of a card's memory and of its state: power, temperature, clock, reasons for a slow clock. */
-export const CARD_COLUMNS = ["Memory", "Power", "Temperature", "Clock", "Throttled"];
+/** The cells of a card's memory and of its state: power, temperature, clocks, reasons for a slow clock, traffic in and out. */
+export const CARD_COLUMNS = ["Memory", "Power", "Temperature", "Clock", "Memory clock", "Throttled", "PCIe in/out", "NVLink in/out"];
 const unit = (value, name) => (value === undefined ? "–" : `${value} ${name}`);
-export const cardCells = (bytes, { memory_total: total, watts, celsius, sm_mhz: clock, throttled }) => [
+const flow = (value) => (value === undefined ? "–" : `${sizeText(value)}/s`);
+const flows = (inward, outward) => (inward === undefined && outward === undefined ? "–" : `${flow(inward)} / ${flow(outward)}`);
+export const cardCells = (bytes, { memory_total: total, watts, celsius, sm_mhz: clock, memory_mhz: memoryClock, throttled,
+                                   pcie_in, pcie_out, nvlink_in, nvlink_out }) => [
   total ? `${sizeText(bytes)} of ${sizeText(total)}` : sizeText(bytes), unit(watts, "W"), unit(celsius, "°C"), unit(clock, "MHz"),
-  throttled ? throttled.join(", ") || "no" : "–"];
+  unit(memoryClock, "MHz"), throttled ? throttled.join(", ") || "no" : "–", flows(pcie_in, pcie_out), flows(nvlink_in, nvlink_out)];

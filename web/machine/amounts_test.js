@@ -55,9 +55,10 @@ test("amounts: cards come by their numbers, with their jobs", () => {
   const usage = { hosts: [{ host: "algo-1", usage: { gpus: [{ number: 3, watts: 412, throttled: ["sw_power_cap", "hw_slowdown"] }] } }] };
   const states = statesOf(usage);
   assert.deepEqual(cardsOf(runs, states).map(({ state }) => state.watts), [undefined, undefined, 412]);
-  assert.deepEqual(cardCells(GB, states[0]), ["1.0 GB", "412 W", "–", "–", "sw_power_cap, hw_slowdown"]);
-  assert.deepEqual(cardCells(GB, { memory_total: 80 * GB, watts: 0, celsius: 61, sm_mhz: 1980, throttled: [] }),
-                   ["1.0 GB of 80.0 GB", "0 W", "61 °C", "1980 MHz", "no"]);
-  assert.deepEqual(cardCells(0, {}), ["0 bytes", "–", "–", "–", "–"]);
+  assert.deepEqual(cardCells(GB, states[0]), ["1.0 GB", "412 W", "–", "–", "–", "sw_power_cap, hw_slowdown", "–", "–"]);
+  assert.deepEqual(cardCells(GB, { memory_total: 80 * GB, watts: 0, celsius: 61, sm_mhz: 1980, memory_mhz: 2619, throttled: [],
+                                   pcie_in: 3 * GB, pcie_out: 0, nvlink_out: 7 }),
+                   ["1.0 GB of 80.0 GB", "0 W", "61 °C", "1980 MHz", "2619 MHz", "no", "3.0 GB/s / 0 bytes/s", "– / 7 bytes/s"]);
+  assert.deepEqual(cardCells(0, {}), ["0 bytes", "–", "–", "–", "–", "–", "–", "–"]);
   assert.deepEqual(statesOf(null), []);
 });

@@ -67,9 +67,9 @@ const submittedCells = (each) => [
   each.slurm?.Nodes || (each.slurm?.Reason ? `waiting: ${each.slurm.Reason}` : "–"), needsText(each.needs) || "–"];
 
 /** The nodes of a cluster. Memory is in MiB. */
-const NODE_COLUMNS = ["Node", "State", "CPUs", "Memory", "GPUs", "Partitions"];
+const NODE_COLUMNS = ["Node", "State", "CPUs", "Memory", "GPUs", "Partitions", "Preflight"];
 const nodeCells = (each) => [
-  each.Name, each.Text, each.Cpus, sizeText(each.MemoryMiB * 2 ** 20), each.Gpus || "–", each.Partitions.join(", ")];
+  each.Name, each.Text, each.Cpus, sizeText(each.MemoryMiB * 2 ** 20), each.Gpus || "–", each.Partitions.join(", "), each.Preflight || "–"];
 
 function Nodes({ nodes }) {
   if (nodes.Error) return html`<section class="card"><h2>Nodes</h2><p class="note">The cluster's nodes are unknown: ${nodes.Error}</p></section>`;

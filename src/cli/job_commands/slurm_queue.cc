@@ -43,15 +43,6 @@ std::string utc_minute(UnixMillis time) {
   return utc_text(time).substr(0, 16);
 }
 
-/// What the last preflights that were led here say of each host.
-slurm::Remarks preflights(const Env& env, std::string (*time)(UnixMillis)) {
-  slurm::Remarks words;
-  for (const auto& [host, health] :
-       preflight::kept_health(preflight::health_folder(state_folder(env))))
-    words[host] = preflight::health_words(health, time);
-  return words;
-}
-
 std::string json_text(const Json& json) {
   return visible_json(to_text(json)) + "\n";
 }
@@ -93,7 +84,8 @@ int nodes_main(const Args& args, const Env& env) {
   line.flag("--json", json);
   if (const std::optional<command::Stop> stop = line.parse(args)) return tell(*stop);
   if (utc) use_utc();
-  const slurm::Remarks health = preflights(env, json ? utc_minute : zoned_minute);
+  const slurm::Remarks health = preflight::kept_words(preflight::health_folder(state_folder(env)),
+                                                      json ? utc_minute : zoned_minute);
   return run("sm nodes", env, slurm::plan_sinfo(), [json, health](const std::string& text) {
     const std::vector<slurm::Node> nodes = slurm::nodes_from(text);
     return json ? json_text(slurm::nodes_json(nodes, health)) : slurm::nodes_table(nodes, health);

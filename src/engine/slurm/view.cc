@@ -154,7 +154,7 @@ Json nodes_json(const std::vector<Node>& nodes, const Remarks& health) {
   return Json{{"Nodes", std::move(all)}};
 }
 
-Json nodes_page(std::vector<Node> nodes, std::size_t most) {
+Json nodes_page(std::vector<Node> nodes, std::size_t most, const Remarks& health) {
   std::map<std::string, int> counts;
   for (const Node& node : nodes) ++counts[to_utf8(node_words(node.state))];
   std::vector<std::pair<std::string, int>> states(counts.begin(), counts.end());
@@ -165,7 +165,7 @@ Json nodes_page(std::vector<Node> nodes, std::size_t most) {
   std::stable_partition(nodes.begin(), nodes.end(),
                         [](const Node& node) { return !node.reason.empty(); });
   nodes.resize(std::min(all, most));
-  Json page = nodes_json(nodes);
+  Json page = nodes_json(nodes, health);
   page["Count"] = all;
   page["States"] = std::move(list);
   return page;

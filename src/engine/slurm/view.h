@@ -37,6 +37,6 @@ Json nodes_json(const std::vector<Node>& nodes, const Remarks& health = {});
 
 /// At most `most` nodes, those with a reason first, for a page: {"Nodes": as nodes_json(), "Count":
 /// all of them, "States": [{"Text", "Count"}], the most frequent first}.
-Json nodes_page(std::vector<Node> nodes, std::size_t most);
+Json nodes_page(std::vector<Node> nodes, std::size_t most, const Remarks& health = {});
 
 }  // namespace muster::slurm

@@ -116,10 +116,12 @@ TEST_CASE("a page shows the nodes that take no jobs first, and counts those it l
     nodes.push_back({.name = "node" + std::to_string(i), .state = "idle"});
   nodes[2].state = "down";
   nodes[2].reason = "disk full";
-  const Json page = nodes_page(nodes, 2);
+  const Json page = nodes_page(nodes, 2, {{"node3", "ok, 2026-11-27 14:02"}, {"node9", "ok"}});
   REQUIRE(page["Nodes"].size() == 2);
   CHECK(page["Nodes"][0]["Name"] == "node3");
+  CHECK(page["Nodes"][0]["Preflight"] == "ok, 2026-11-27 14:02");
   CHECK(page["Nodes"][1]["Name"] == "node1");
+  CHECK_FALSE(page["Nodes"][1].contains("Preflight"));
   CHECK(page["Count"] == 4);
   CHECK(page["States"] ==
         Json::parse(R"([{"Text": "free", "Count": 3}, {"Text": "down", "Count": 1}])"));

@@ -107,4 +107,11 @@ std::string health_words(const Health& health, const std::function<std::string(U
          join({health.findings.begin(), end}, "; ");
 }
 
+std::map<std::string, std::string> kept_words(const std::string& folder,
+                                              const std::function<std::string(UnixMillis)>& time) {
+  std::map<std::string, std::string> words;
+  for (const auto& [host, health] : kept_health(folder)) words[host] = health_words(health, time);
+  return words;
+}
+
 }  // namespace muster::preflight

@@ -47,5 +47,8 @@ std::map<std::string, Health> kept_health(const std::string& folder);
 /// the others": the findings about GPUs, else the first one. `time` shows the time of the
 /// preflight.
 std::string health_words(const Health& health, const std::function<std::string(UnixMillis)>& time);
+/// The health_words() of each record of kept_health(), by host. Blocks.
+std::map<std::string, std::string> kept_words(const std::string& folder,
+                                              const std::function<std::string(UnixMillis)>& time);
 
 }  // namespace muster::preflight

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/dates.h"
 #include "base/fd.h"
 #include "base/process/private_folders.h"
 #include "base/process/rootless.h"
@@ -16,6 +17,8 @@
 #include "engine/local/outside_check.h"
 #include "engine/local/stewards.h"
 #include "engine/slurm/view.h"
+#include "job/preflight/health.h"
+#include "net/loop/worker.h"
 #include "os/devices/find.h"
 #include "os/devices/kernel_log.h"
 #include "os/supervise/programs.h"
@@ -30,6 +33,10 @@ constexpr std::chrono::seconds gpu_health_wait{30};
 constexpr std::chrono::seconds kernel_log_wait{10};
 
 constexpr const char* own_program_link = "/proc/self/exe";
+
+std::string utc_minute(UnixMillis time) {
+  return utc_text(time).substr(0, 16) + " UTC";
+}
 
 local::LocalEngine::Options local_options(const Env& env, const Machine::Options& given) {
   local::LocalEngine::Options options;
@@ -125,15 +132,19 @@ GpuSurroundings gpu_surroundings(const Env& env) {
 Machine::Machine(loop::Loop& loop, const Env& env, const Options& options)
     : env_(env),
       program_(options.program),
-      image_state_(options.image_state.empty() ? state_folder(env) : options.image_state),
+      own_state_(options.own_state.empty() ? state_folder(env) : options.own_state),
       programs_(std::make_unique<supervise::Programs>(loop)),
       engine_(std::make_unique<local::LocalEngine>(*programs_, local_options(env, options))) {
   if (!options.slurm) return;
   cluster_ = std::make_unique<cluster::SlurmEngine>(*programs_, slurm_options(env, options));
-  const auto ask = [this]() -> loop::Task<Result<Json>> {
+  const auto ask = [this, &loop]() -> loop::Task<Result<Json>> {
     Result<std::vector<slurm::Node>> nodes = co_await cluster_->slurm().nodes("");
     if (!nodes) co_return nodes.error();
-    co_return slurm::nodes_page(*std::move(nodes), nodes_max);
+    const std::function<slurm::Remarks()> read = [folder = preflight::health_folder(own_state_)] {
+      return preflight::kept_words(folder, utc_minute);
+    };
+    const slurm::Remarks health = co_await loop::in_thread(loop, read);
+    co_return slurm::nodes_page(*std::move(nodes), nodes_max, health);
   };
   nodes_ = std::make_unique<cluster::KeptNodes>(loop, ask, cluster::KeptNodes::Times());
 }
@@ -169,7 +180,7 @@ loop::Task<GpuHealth> Machine::gpu_health() {
 
 loop::Task<Result<UsedImage>> Machine::image(job::ImageWish wish, std::function<void()> on_pull) {
   ImagePlace place{program_, env_};
-  place.env["MUSTER_STATE"] = image_state_;
+  place.env["MUSTER_STATE"] = own_state_;
   return bring_image(*programs_, std::move(place), std::move(wish), std::move(on_pull));
 }
 

@@ -48,7 +48,9 @@ class Machine {
     std::string program = "/proc/self/exe";       ///< `sm`.
     bool outlived = false;                        ///< Jobs go on without us, for resume_job().
     std::optional<std::int64_t> first_user_id{};  ///< See local::LocalEngine::Options::id_base.
-    std::string image_state{};  ///< The state folder that images are below; empty: that of jobs.
+    /// The state folder of this process's user, with images and preflights' records; empty: that
+    /// of jobs.
+    std::string own_state{};
     std::optional<SlurmCluster> slurm{};  ///< Jobs run there; none: on this machine.
   };
   /// `env`: PATH finds programs, MUSTER_STATE the folder of this machine's jobs
@@ -73,7 +75,8 @@ class Machine {
   void clear_halves();
   /// MusterSlurm of the job's description (docs/protocols/job-record.md); null: it is not on Slurm.
   Json in_slurm(const std::string& job) const;
-  /// At most `nodes_max` of the cluster's nodes, as slurm::nodes_page() and cluster::KeptNodes;
+  /// At most `nodes_max` of the cluster's nodes, as slurm::nodes_page() and cluster::KeptNodes,
+  /// with what the last preflights led by this process's user found;
   /// {"Error": TEXT} if they are unknown; null: jobs do not run on a cluster.
   loop::Task<Json> nodes();
   static constexpr std::size_t nodes_max = 200;
@@ -81,7 +84,7 @@ class Machine {
  private:
   Env env_;
   std::string program_;
-  std::string image_state_;
+  std::string own_state_;
   std::unique_ptr<supervise::Programs> programs_;
   std::unique_ptr<local::LocalEngine> engine_;
   std::unique_ptr<cluster::SlurmEngine> cluster_;  ///< In its place, where there is one.

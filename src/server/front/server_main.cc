@@ -329,7 +329,7 @@ void open_machine(Server& server, const jobs::JobConfig& config, const Env& env)
       places::Machine::Options{.program = kept_program(folder + "/programs", running_program),
                                .outlived = true,
                                .first_user_id = config.first_user_id,
-                               .image_state = state_folder(env),
+                               .own_state = state_folder(env),
                                .slurm = server.config.slurm});
 }
 
