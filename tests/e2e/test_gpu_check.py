@@ -12,8 +12,11 @@ import sys
 import pytest
 from fit import GUARD_SECONDS
 from lab import REPOSITORY, SM, VENV
-from test_gpu_faults import mounted
-from test_gpus import StandIns
+from test_gpus import StandIns, mounted
+
+sys.path.insert(0, str(REPOSITORY / "tools/gpu_check"))
+
+import pack  # noqa: E402
 
 pytestmark = pytest.mark.gpu
 
@@ -69,6 +72,7 @@ def standins(tmp_path) -> pathlib.Path:
     tool = folder / "bin/nvidia-smi"
     tool.write_text(NVIDIA_SMI.replace("FOLDER", str(folder)))
     tool.chmod(0o755)
+    pack.image(folder)
     source = REPOSITORY / "tests/data/standin_cuda.c"
     subprocess.run(["cc", "-g", "-shared", "-fPIC", "-Wall", "-Wextra", "-Werror",
                     f'-DSTATE="{folder}/state"', "-o", folder / "libcuda.so.1", source],
@@ -97,12 +101,13 @@ def check(machine, standins: pathlib.Path, *words) -> tuple[int, dict[str, dict]
 def test_every_part_passes_or_says_why_it_cannot_run(machine, standins):
     code, parts, table = check(machine, standins)
     results = {name: each["result"] for name, each in parts.items()}
-    skipped = {"devices", "torch", "nccl", "compile", "image", "cdi", "xid", "memory", "ras",
-               "hang", "health"}  # fmt: skip
+    skipped = {"devices", "torch", "nccl", "compile", "cdi", "xid", "memory", "ras", "hang",
+               "health"}  # fmt: skip
     assert code == 0 and "FAILED" not in results.values(), table
     assert {name for name, result in results.items() if result == "skipped"} <= skipped, table
     assert all(parts[name]["text"] for name in skipped), table
     assert parts["cuda"]["text"] == "STAND-IN"
+    assert parts["image"]["text"].startswith("a program that opens libcuda.so.1")
     assert parts["figures"]["text"] == "100%, 2048 MiB; nvidia-smi: 100%, 2048 MiB"
     assert parts["kill"]["text"].startswith("4096 MiB are free ")
     assert table.count("\n") == 1 + len(parts), table
@@ -135,11 +140,13 @@ def test_verdicts_name_the_error_and_the_holder(machine, standins, tmp_path):
 def test_a_part_runs_alone_and_a_failure_is_one(machine, standins):
     library = standins / "libcuda.so.1"
     library.rename(standins / "aside")
-    code, parts, table = check(machine, standins, "cuda", "nvidia-smi")
+    (standins / "image.tar").unlink()
+    code, parts, table = check(machine, standins, "cuda", "nvidia-smi", "image")
     assert code == 1, table
     assert {name: each["result"] for name, each in parts.items()} == {
-        "nvidia-smi": "ok", "cuda": "FAILED",
+        "nvidia-smi": "ok", "cuda": "FAILED", "image": "skipped",
     }  # fmt: skip
+    assert parts["image"]["text"] == "no image.tar: make gpu-check builds it"
     assert "libcuda.so.1: cannot open shared object file" in table, table
 
 

@@ -18,7 +18,7 @@ from fit import GUARD_SECONDS, in_host
 from page import Served
 from process import wait_until
 from sm_server import SmServer
-from test_gpus import StandIns, driver_tool
+from test_gpus import StandIns, driver_tool, mounted
 
 FAILS = """
 import os, select, sys
@@ -68,15 +68,6 @@ while read -r line; do echo "$line"; done <{said}
 : >{listed}
 read -r forever <{said}
 """
-
-
-@contextlib.contextmanager
-def mounted(source, target, *options):
-    subprocess.run(["mount", *(options or ["--bind"]), source, target], check=True)
-    try:
-        yield
-    finally:
-        subprocess.run(["umount", target], check=True)
 
 
 @pytest.fixture

@@ -4,11 +4,13 @@ A stand-in is a device node with /dev/zero's number in the test's folder. The te
 gets which GPU, and what else a host can reach; they do not check what a GPU computes.
 """
 
+import contextlib
 import json
 import os
 import pathlib
 import re
 import stat
+import subprocess
 
 import pytest
 
@@ -55,6 +57,15 @@ refused(os.mknod, "/dev/other", 0o20666, os.makedev(1, 11))
 refused(os.mknod, "/tmp/other", 0o20666, os.makedev(1, 11))
 refused(os.unlink, "/dev/standin0")
 """
+
+
+@contextlib.contextmanager
+def mounted(source, target, *options):
+    subprocess.run(["mount", *(options or ["--bind"]), source, target], check=True)
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", target], check=True)
 
 
 class StandIns:
@@ -137,6 +148,17 @@ def test_a_host_with_gpus_has_shared_memory_and_variables_for_nccl(machine, stan
     assert "shm 64 MiB ['=eth0', 'eth0', 'TRACE']" in text, text
     text = finish(machine.fit(NCCL, "--overwrite", output=other))
     assert "['=eth0', 'eth0', None]" in text, text
+
+
+def test_hosts_see_the_machines_classes_of_devices(machine, standins):
+    """NCCL finds adapters in /sys/class/infiniband, which a machine without any does not have."""
+    script = """
+import os
+print("classes", *sorted(os.listdir("/sys/class")))
+assert all(os.path.exists(f"/sys/class/{name}") for name in os.listdir("/sys/class"))
+"""
+    text = finish(machine.fit(script, "--gpus", "1"))
+    assert "classes " + " ".join(sorted(os.listdir("/sys/class"))) in text, text
 
 
 def test_a_job_that_asks_for_none_sees_none(machine, standins):

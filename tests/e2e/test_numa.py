@@ -12,8 +12,7 @@ import re
 
 import pytest
 from image import STANDINS
-from test_gpu_faults import mounted
-from test_gpus import StandIns, finish
+from test_gpus import StandIns, finish, mounted
 
 CPUS = sorted(os.sched_getaffinity(0))
 PLACE = """

@@ -75,7 +75,6 @@ torch.cuda.synchronize()
 """
 COST_SECONDS = 10
 COST_PERCENT_MAX = 1.0
-IMAGE = HERE / "image.tar"
 START_RUNS = 3
 START_SLOWER_SECONDS = 2.0
 
@@ -124,13 +123,19 @@ def nccl(bench: Bench) -> str:
     return passed(bench.fit(bench.script("nccl", NCCL), *words), hosts)
 
 
+def image_file(bench: Bench) -> pathlib.Path:
+    return pathlib.Path(bench.standins or HERE) / "image.tar"
+
+
 def of_image(bench: Bench, **env: str) -> str:
-    if not IMAGE.exists():
-        raise Skipped(f"no {IMAGE.name}: make gpu-check builds it")
-    bench.run("sm", "image", "import", f"docker-archive:{IMAGE}", "--name", "gpu-check:v1")
-    if bench.standins:
-        raise Skipped("an image has no stand-ins of the driver's libraries")
-    words = ("--image", "gpu-check:v1", "--gpus", 1, "--output", bench.folder / "out")
+    file = image_file(bench)
+    if not file.exists():
+        raise Skipped(f"no {file.name}: make gpu-check builds it")
+    bench.run("sm", "image", "import", f"docker-archive:{file}", "--name", "gpu-check:v1")
+    words = ["--image", "gpu-check:v1", "--gpus", 1, "--output", bench.folder / "out"]
+    if bench.standins:  # The driver's library, which muster would bring.
+        words += ["--bind", f"{bench.standins}:{bench.standins}:rw",
+                  "--env", f"LD_LIBRARY_PATH={bench.standins}"]  # fmt: skip
     passed(bench.start("sm", "fit", *words, **env))
     return "a program that opens libcuda.so.1, in an image without CUDA"
 
@@ -157,7 +162,7 @@ def cdi(bench: Bench) -> str:
     (folder / "nvidia.json").write_text(json.dumps(spec))
     env = {"MUSTER_CDI_FOLDERS": str(folder)}
     said = passed(bench.fit(bench.script("cdi", DEVICES), "--python", bench.python, **env))
-    if IMAGE.exists():
+    if image_file(bench).exists():
         of_image(bench, **env)
     return f"{said} by {len(names)} device nodes of a CDI file"
 

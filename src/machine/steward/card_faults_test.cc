@@ -2,7 +2,9 @@
 
 #include <doctest/doctest.h>
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "base/command.h"
 #include "base/fd.h"
@@ -211,5 +213,19 @@ TEST_CASE("card faults: the journal's lines are read whole, however they arrive"
         std::vector<std::string>{"GPU 3 fell off the bus (Xid 79): not your code"});
   log.write.reset();
   faults.look(start);  // journalctl has ended.
+  CHECK(faults.explaining(failure).lines.size() == 1);
+}
+
+TEST_CASE("card faults: a look reads at most a thousand records, and the next one goes on") {
+  constexpr off_t record_bytes = 16 << 10;  // A file's reads are as long as their buffer.
+  Fd log(::memfd_create("kmsg", MFD_CLOEXEC));
+  const std::string lost = "3,7,8,-;NVRM: Xid (PCI:0000:0b:00): 79, GPU has fallen off the bus.\n";
+  REQUIRE(::ftruncate(log.get(), 1001 * record_bytes) == 0);
+  const ssize_t count = ::pwrite(log.get(), lost.data(), lost.size(), 1000 * record_bytes);
+  REQUIRE(count == static_cast<ssize_t>(lost.size()));
+  CardFaults faults(std::move(log), {{":0b:00", 3}}, [](std::int64_t) { return ProcessOwner(); });
+  faults.look(start);
+  CHECK(faults.explaining(failure).lines.empty());
+  faults.look(start);
   CHECK(faults.explaining(failure).lines.size() == 1);
 }
