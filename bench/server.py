@@ -10,11 +10,12 @@ eight at a time. Client and server share the machine.
 
 `--waiting` measures that alone: a server starts with so many jobs waiting in its store. The first
 call and all others are timed while it reads them; then jobs are submitted, described and stopped.
-`--rows`: so many jobs, metrics of a job and tags of a repository, and --objects in a bucket are
-listed, then the job is deleted; beside each call others are timed.
+`--rows`: so many jobs, metrics of a job and tags of a repository, and --objects in a bucket, with a
+tenth as many uploads, are listed, then the job is deleted; beside each call others are timed.
 """
 
 import argparse
+import base64
 import concurrent.futures
 import contextlib
 import http.client
@@ -31,6 +32,7 @@ REPOSITORY = pathlib.Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(REPOSITORY / "bench"), str(REPOSITORY / "tests" / "e2e")]
 
 from bad_api import json_request  # noqa: E402
+from botocore.exceptions import ClientError  # noqa: E402
 from folder import own_folder  # noqa: E402
 from history import figures_of, record  # noqa: E402
 from lab import VENV  # noqa: E402
@@ -333,10 +335,14 @@ def plant_rows(data: pathlib.Path, job: str, count: int) -> None:
 
 
 def put_objects(server: SmServer, count: int) -> None:
+    """Every tenth has an upload that goes on."""
     def work(part):
         s3 = server.client("s3")
         for number in part:
-            s3.put_object(Bucket=BUCKET, Key=f"many/{number % 100}/{number}", Body=b"")
+            key = f"many/{number % 100}/{number}"
+            s3.put_object(Bucket=BUCKET, Key=key, Body=b"")
+            if number % 10 == 0:
+                s3.create_multipart_upload(Bucket=BUCKET, Key=key)
 
     with concurrent.futures.ThreadPoolExecutor(CLIENTS) as pool:
         list(pool.map(work, [range(index, count, CLIENTS) for index in range(CLIENTS)]))
@@ -350,6 +356,116 @@ def page_call(server: SmServer, name: str, given: dict, cookie: str) -> http.cli
     assert answer.status == 200, answer.read()
     answer.text = answer.read()
     return answer
+
+
+def fetched(server: SmServer, path: str, headers: dict) -> bytes:
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
+    connection.request("GET", path, headers=headers)
+    answer = connection.getresponse()
+    text = answer.read()
+    assert answer.status == 200, text
+    return text
+
+
+def refused(call, **arguments) -> None:
+    """A call that says how to narrow it."""
+    try:
+        call(**arguments)
+    except ClientError as error:
+        assert error.response["Error"]["Code"] == "InvalidParameterException", error
+    else:
+        raise AssertionError("it was answered")
+
+
+NONE = "nothing-is-called-so"
+
+
+def lists_of_jobs(server: SmServer, job: Job) -> dict:
+    api, logs = job.api, server.client("logs")
+    group = {"logGroupName": "/aws/sagemaker/TrainingJobs"}
+    named = [{"Name": "TrainingJobName", "Operator": "Contains", "Value": NONE}]
+    return {
+        "Search": lambda: api.search(Resource="TrainingJob"),
+        "Search, no such name": lambda: api.search(
+            Resource="TrainingJob", SearchExpression={"Filters": named}),
+        "ListTrainingJobs": lambda: api.list_training_jobs(MaxResults=100),
+        "ListTrainingJobs, no such name": lambda: api.list_training_jobs(NameContains=NONE),
+        "ListTrainingJobs, no such status": lambda: api.list_training_jobs(
+            StatusEquals="Stopped", SortBy="Name"),
+        "DescribeLogStreams": lambda: logs.describe_log_streams(**group),
+        "DescribeLogStreams, last events": lambda: logs.describe_log_streams(
+            **group, orderBy="LastEventTime", descending=True),
+        "DescribeLogStreams, no such prefix": lambda: logs.describe_log_streams(
+            **group, logStreamNamePrefix=NONE),
+        "FilterLogEvents, all": lambda: refused(logs.filter_log_events, **group),
+        "FilterLogEvents, many": lambda: refused(
+            logs.filter_log_events, **group, logStreamNamePrefix="copy-"),
+        "FilterLogEvents, no such prefix": lambda: logs.filter_log_events(
+            **group, logStreamNamePrefix=NONE),
+    }  # fmt: skip
+
+
+def lists_of_metrics(server: SmServer, job: Job, count: int) -> dict:
+    cloudwatch = server.client("cloudwatch")
+    about = {"Namespace": "/aws/sagemaker/TrainingJobs",
+             "Dimensions": [{"Name": "TrainingJobName", "Value": job.name}]}  # fmt: skip
+    series = {"Metric": {**about, "MetricName": "long"}, "Period": 6000, "Stat": "Average"}
+    return {
+        "ListMetrics": lambda: cloudwatch.list_metrics(**about),
+        "GetMetricStatistics": lambda: cloudwatch.get_metric_statistics(
+            **about, MetricName="long", StartTime=0, EndTime=60 * count, Period=6000,
+            Statistics=["Average"]),
+        "GetMetricData": lambda: cloudwatch.get_metric_data(
+            MetricDataQueries=[{"Id": "m", "MetricStat": series}], StartTime=0,
+            EndTime=60 * count),
+        "DescribeTrainingJob": job.describe,
+    }  # fmt: skip
+
+
+def lists_of_the_page(server: SmServer, job: Job) -> dict:
+    """bench/runs_table.py has those of its table of runs."""
+    key = {"id": server.keys["AWS_ACCESS_KEY_ID"],
+           "secret": server.keys["AWS_SECRET_ACCESS_KEY"]}  # fmt: skip
+    cookie = page_call(server, "login", key, "").getheader("Set-Cookie").split(";")[0]
+    given = {
+        "counts": {},
+        "last-run": {"job": job.name},
+        "metrics": {"job": job.name},
+        "objects": {"job": job.name},
+        "machine": {},
+    }
+    tag = {"MaxResults": 100, "MusterTag": {"Key": "team", "Value": "rare"}}
+    csv = f"/ui/call/metric-csv?job={job.name}&name=long"
+    return {
+        **{f"page: {name}": lambda name=name, wish=wish: page_call(server, name, wish, cookie)
+           for name, wish in given.items()},
+        "page: jobs of a rare tag": lambda: page_call(server, "ListTrainingJobs", tag, cookie),
+        "page: CSV": lambda: fetched(server, csv, {"Cookie": cookie}),
+    }  # fmt: skip
+
+
+def lists_of_images(server: SmServer) -> dict:
+    ecr = server.client("ecr")
+    login = f"{server.keys['AWS_ACCESS_KEY_ID']}:{server.keys['AWS_SECRET_ACCESS_KEY']}".encode()
+    basic = {"Authorization": "Basic " + base64.b64encode(login).decode()}
+    return {
+        "ListImages": lambda: ecr.list_images(repositoryName="box", maxResults=1000),
+        "DescribeImages": lambda: ecr.describe_images(repositoryName="box", maxResults=100),
+        "tags/list": lambda: fetched(server, "/v2/box/tags/list", basic),
+        "tags/list, 100": lambda: fetched(server, "/v2/box/tags/list?n=100", basic),
+    }
+
+
+def lists_of_objects(server: SmServer) -> dict:
+    s3 = server.client("s3")
+    many = {"Bucket": BUCKET, "Prefix": "many/"}
+    return {
+        "first ListObjectsV2": lambda: s3.list_objects_v2(**many),
+        "ListObjectsV2": lambda: s3.list_objects_v2(**many),
+        "ListObjectsV2, folders": lambda: s3.list_objects_v2(**many, Delimiter="/"),
+        "ListObjectVersions": lambda: s3.list_object_versions(**many),
+        "ListMultipartUploads": lambda: s3.list_multipart_uploads(**many),
+    }
 
 
 def rows(folder: pathlib.Path, count: int, objects: int) -> dict:
@@ -369,50 +485,15 @@ def rows(folder: pathlib.Path, count: int, objects: int) -> dict:
         copy_job(server.data, others.name, count)
         server.start()
         drain(server)
-        s3, ecr, cloudwatch, logs = (
-            server.client(name) for name in ("s3", "ecr", "cloudwatch", "logs"))  # fmt: skip
-        group = {"logGroupName": "/aws/sagemaker/TrainingJobs"}
-        about = {"Namespace": "/aws/sagemaker/TrainingJobs",
-                 "Dimensions": [{"Name": "TrainingJobName", "Value": job.name}]}  # fmt: skip
-        key = {"id": server.keys["AWS_ACCESS_KEY_ID"],
-               "secret": server.keys["AWS_SECRET_ACCESS_KEY"]}  # fmt: skip
-        cookie = page_call(server, "login", key, "").getheader("Set-Cookie").split(";")[0]
-
-        def download():
-            connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
-            connection.request("GET", f"/ui/call/metric-csv?job={job.name}&name=long",
-                               headers={"Cookie": cookie})  # fmt: skip
-            return len(connection.getresponse().read())
-
-        many = {"Bucket": BUCKET, "Prefix": "many/"}
         asks = {
             "nothing": lambda: threading.Event().wait(3),
-            "ListMetrics": lambda: cloudwatch.list_metrics(**about),
-            "GetMetricStatistics": lambda: cloudwatch.get_metric_statistics(
-                **about, MetricName="long", StartTime=0, EndTime=60 * count, Period=60 * 100,
-                Statistics=["Average"]),
-            "DescribeTrainingJob": job.describe,
-            "Search": lambda: job.api.search(Resource="TrainingJob"),
-            "ListTrainingJobs": lambda: job.api.list_training_jobs(MaxResults=100),
-            "ListTrainingJobs, no such name": lambda: job.api.list_training_jobs(
-                NameContains="nothing-is-called-so"),
-            "DescribeLogStreams": lambda: logs.describe_log_streams(**group),
-            "DescribeLogStreams, last events": lambda: logs.describe_log_streams(
-                **group, orderBy="LastEventTime", descending=True),
-            "DescribeLogStreams, no such prefix": lambda: logs.describe_log_streams(
-                **group, logStreamNamePrefix="nothing-is-called-so"),
-            "page: counts": lambda: page_call(server, "counts", {}, cookie),
-            "page: last-run": lambda: page_call(server, "last-run", {"job": job.name}, cookie),
-            "page: metrics": lambda: page_call(server, "metrics", {"job": job.name}, cookie),
-            "page: CSV": download,
-            "ListImages": lambda: ecr.list_images(repositoryName="box", maxResults=1000),
-            "DescribeImages": lambda: ecr.describe_images(repositoryName="box", maxResults=100),
-            "first ListObjectsV2": lambda: s3.list_objects_v2(**many),
-            "ListObjectsV2": lambda: s3.list_objects_v2(**many),
-            "ListObjectsV2, folders": lambda: s3.list_objects_v2(**many, Delimiter="/"),
-            "ListObjectVersions": lambda: s3.list_object_versions(**many),
+            **lists_of_jobs(server, job),
+            **lists_of_metrics(server, job, count),
+            **lists_of_the_page(server, job),
+            **lists_of_images(server),
+            **lists_of_objects(server),
             "DeleteTrainingJob": lambda: job.api.delete_training_job(TrainingJobName=job.name),
-        }  # fmt: skip
+        }
         return {name: timed(server, ask) for name, ask in asks.items()}
 
 
