@@ -198,6 +198,13 @@ def test_a_strangers_link_is_no_file_of_roots_server(machine, trap):
         assert f"{link}{OF_STRANGER}" in process.text, (config, process.text)
 
 
+def test_no_file_is_written_through_a_strangers_link(machine, trap):
+    link = trap.link("link", trap.ours)
+    process = machine.sm("env", "--client", "--write", link / "new.yaml")
+    assert process.wait(GUARD_SECONDS) != 0, process.text
+    assert f"{link}{OF_STRANGER}" in process.text
+
+
 @pytest.mark.parametrize("flag", ["--env-file", "--hyperparameters"])
 def test_a_strangers_link_is_not_read_as_a_file_of_values(machine, trap, flag):
     link = trap.link("link", trap.ours / "secret")

@@ -265,7 +265,9 @@ Result<std::string> read_given(const std::string& path, std::size_t bytes_max, L
 Result<void> write_given(const std::string& path, std::string_view text, LinkOwner caller) {
   std::error_code code;
   const std::filesystem::path whole = std::filesystem::absolute(path, code);
-  const GivenPath folder = TRY(find_given(whole.parent_path().string(), caller));
+  const GivenPath folder = TRY(walk_given(whole.parent_path().string(), caller));
+  errno = ENOENT;
+  if (!folder.missing.empty()) return fail_errno("cannot create " + path);
   const std::string own = held_path(folder.held) + "/" + whole.filename().string();
   const Result<void> written = write_file(own, text);
   if (written) return {};

@@ -88,7 +88,7 @@ Result<std::string> read_given(const std::string& path, std::size_t bytes_max = 
                                LinkOwner caller = ::geteuid());
 
 /// As write_file(): replaces the file at `path`, which may be relative; also a link there. Errors:
-/// as find_given() of its folder, and write_file().
+/// as walk_given() of its folder, and write_file().
 Result<void> write_given(const std::string& path, std::string_view text,
                          LinkOwner caller = ::geteuid());
 
