@@ -24,8 +24,8 @@ assert "/opt/ml/model" not in SAYS
 @pytest.mark.parametrize("name", FORMS)
 def test_nodes_that_are_taken_away_leave_every_process_its_grace(place, name):
     form = FORMS[name]
-    ranks = form.ranks * HOSTS
-    write_source(place, form, SAVE_SECONDS, "[143, -1]", SAYS)
+    ranks = form.processes(HOSTS)
+    write_source(place, form, SAVE_SECONDS, form.ends, SAYS)
     with Configured(place.cluster, "KillWait", "10"):  # With GraceTime, a host has 12 s.
         job = place.start(
             form.name, "--source-dir", place.source, "--grace", 60, *form.flags, hosts=HOSTS

@@ -246,8 +246,9 @@ void CallCourse::judge_sessions(TimePoint now) {
 
 void CallCourse::stop(TimePoint now) {
   time_.advance(now);
-  // Hosts report when none of their ranks runs; until all have, the launcher sees no end.
-  if (!stopping_ && phase_ == Phase::running && launcher_running_)
+  // Hosts report when none of their processes runs. Until all have, the launcher sees no end, and
+  // parameter servers keep their grace although all workers have ended.
+  if (!stopping_ && phase_ == Phase::running)
     deciding_.insert(own_->hosts.begin(), own_->hosts.end());
   stopping_ = true;
   sessions_over_.clear();

@@ -153,8 +153,9 @@ class CallCourse {
   std::map<std::string, std::pair<TimePoint, job::Verdict>> sessions_over_;
   /// Failures of ranks that the launcher restarts, by rank, with their times.
   std::map<int, std::pair<TimePoint, job::Verdict>> restarting_;
-  std::set<std::string>
-      deciding_;          ///< Hosts of a direct call on which deciding processes still run.
+  /// Hosts of a direct call on which deciding processes still run; in a stop, all hosts on which
+  /// processes of the call do.
+  std::set<std::string> deciding_;
   job::Verdict verdict_;  ///< The verdict of the call that is ending.
   std::set<std::string> draining_;
   TimePoint next_say_;

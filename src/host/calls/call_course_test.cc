@@ -294,6 +294,17 @@ TEST_CASE_FIXTURE(Course, "call: after a stop it ends when all of it has, not at
   CHECK(only().kind == Kind::drain);
 }
 
+TEST_CASE_FIXTURE(Course,
+                  "call: after a stop it waits for hosts whose deciding processes ended before") {
+  run(Call::Kind::direct);
+  course.done_here(course.number(), now);  // The host's parameter server still runs.
+  course.stop(now);
+  course.done("algo-2", now);
+  CHECK(course.take_actions().empty());
+  course.done_here(course.number(), now);
+  CHECK(only().kind == Kind::drain);
+}
+
 TEST_CASE_FIXTURE(Course, "call: after a stop the launcher sees no rank's end before the last") {
   run(Call::Kind::mpi);
   course.stop(now);

@@ -37,11 +37,13 @@ void start_programs(HostContext& context, const launch::Call& call, const ShareE
     program.on_end = [&context, ends, deciding, decides = each.decides](job::Verdict verdict) {
       context.output.ended(verdict);
       ends.ended(std::move(verdict));
-      if (decides && --*deciding == 0) ends.done();
+      const bool was_last = decides && --*deciding == 0;
+      if (was_last && !context.host_run.stopped()) ends.done();
     };
     const Result<void> started = context.host_run.start(std::move(program));
     if (!started) ends.ended(failed_start(context, each.name, started.error()));
   }
+  if (!launch::has_agent(call.programs)) context.host_run.begin_call(ends.done);
 }
 
 }  // namespace

@@ -14,8 +14,8 @@ struct ShareEnds {
   ranks::HostRun::Sink lines;                  ///< Receives the lines of the users' programs.
   std::function<void(job::Verdict)> ended;     ///< A process ended, or could not be started.
   std::function<void(job::Verdict)> restarts;  ///< A rank failed, and its launcher starts it again.
-  std::function<void()> done;  ///< All deciding processes here have ended; in a stop, all ranks
-                               ///< that a launcher has started. May be called twice.
+  /// All deciding processes here have ended; in a stop, all of the call's. May be called twice.
+  std::function<void()> done;
 };
 
 /// Starts this host's share of a call: accepts ranks, and starts the host's own processes (its

@@ -44,6 +44,18 @@ TEST_CASE_FIXTURE(Bench, "share: it is done when the last of those that decide h
 }
 
 TEST_CASE_FIXTURE(Bench,
+                  "share: in a stop it is done when those that do not decide have ended too") {
+  launch::Call call = direct_call({"algo-1"}, "exit 0");
+  call.programs.push_back({"ps 0", 1, shell("sleep 1000"), false});
+  begin(call);
+  loop::run_task(loop, until([this] { return done == 1; }));
+  CHECK(ended.size() == 1);
+  host_run.stop(std::chrono::hours(1));
+  loop::run_task(loop, until([this] { return done == 2; }));
+  CHECK(ended.size() == 2);
+}
+
+TEST_CASE_FIXTURE(Bench,
                   "share: an ssh server that cannot start is reported like a program that failed") {
   launch::Call call;
   call.name = "mpirun";

@@ -116,11 +116,16 @@ void HostRun::begin_call(launch::RankRun rank, Sink sink,
   show_host_name(rank_run_.command.env);
   rank_sink_ = std::move(sink);
   on_rank_end_ = std::move(on_rank_end);
-  on_stopped_ = std::move(on_stopped);
   on_restart_ = std::move(on_restart);
   restart_ = 0;
   restarts_for_.reset();
   call_open_ = true;
+  released_ = false;
+  begin_call(std::move(on_stopped));
+}
+
+void HostRun::begin_call(std::function<void()> on_stopped) {
+  on_stopped_ = std::move(on_stopped);
   look_if_stopped();
 }
 
@@ -381,7 +386,7 @@ std::string HostRun::what_is_left() const {
 
 /// In a stop: true once none of the call's ranks runs here any more.
 void HostRun::look_if_stopped() {
-  if (!stopped_ || !call_open_ || call_running_ > 0) return;
+  if (!stopped_ || call_running_ > 0) return;
   if (const auto told = std::exchange(on_stopped_, nullptr)) told();
 }
 

@@ -74,6 +74,8 @@ class HostRun {
   void begin_call(launch::RankRun rank, Sink sink, std::function<void(job::Verdict)> on_rank_end,
                   std::function<void()> on_stopped,
                   std::function<void(job::Verdict)> on_restart = {});
+  /// As above for a call without ranks that connect: its programs are those that start() was given.
+  void begin_call(std::function<void()> on_stopped);
   /// No more ranks; they and the call's programs get SIGTERM, then SIGKILL after `grace`, launchers
   /// SIGKILL. Returns when all have ended. Without a call there is nothing to do.
   loop::Task<> finish_call(Duration grace);
@@ -94,6 +96,8 @@ class HostRun {
   loop::Task<> finish(Duration grace);
   /// True while a user's program or a rank runs.
   bool running() const { return users_ > 0; }
+  /// Since stop().
+  bool stopped() const { return stopped_; }
 
  private:
   struct Process;

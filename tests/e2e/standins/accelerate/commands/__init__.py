@@ -1,0 +1,1 @@
+"""Where accelerate's launcher is."""
