@@ -17,17 +17,21 @@ bool is_channel_name(std::string_view name) {
   return !name.empty() && name.size() <= 64 && only_has(name, ".-_") && name != "." && name != "..";
 }
 
-bool is_variable_name(std::string_view name) {
-  return !name.empty() && name.find('=') == std::string_view::npos;
-}
-
 Result<void> check_map(const std::string& field, const Env& map) {
   for (const auto& [name, value] : map) {
-    if (!is_variable_name(name)) return expected(field, "non-empty names without '='");
+    if (name.empty()) return expected(field, "non-empty names");
     TRY(check_text(field, name));
     TRY(check_text(field + "[" + name + "]", value));
   }
   return {};
+}
+
+/// Names of hyperparameters may hold a '=' as on SageMaker; a program for which they become
+/// variables is another matter (host/toolkit/refusals.h).
+Result<void> check_environment(const Env& variables) {
+  for (const auto& [name, value] : variables)
+    if (name.find('=') != std::string::npos) return expected("Environment", "names without '='");
+  return check_map("Environment", variables);
 }
 
 Result<void> check_input(const std::vector<InputChannel>& input) {
@@ -180,7 +184,7 @@ Result<void> check(const Spec& spec) {
                     "1 to 63 letters, digits and hyphens, with no hyphen at either end, got \"" +
                         to_utf8(spec.name) + "\"");
   TRY(check_map("HyperParameters", spec.hyperparameters));
-  TRY(check_map("Environment", spec.environment));
+  TRY(check_environment(spec.environment));
   TRY(check_input(spec.input));
   TRY(check_outputs(spec));
   if (spec.instance_count < 1 || spec.instance_count > hosts_max)

@@ -95,6 +95,9 @@ TEST_CASE("spec: a request of CreateTrainingJob is enough, fields without use ar
   CHECK(spec->run_time_max.count() == 5);
   CHECK(spec->wait_max.count() == 0);
   CHECK(spec->hyperparameters.empty());
+  const auto odd = spec_from(
+      *parse_json(R"({"TrainingJobName": "j", "HyperParameters": {"a=b": "1", " ": ""}})"));
+  CHECK(odd);  // As SageMaker; `train` refuses what it cannot pass on.
 }
 
 TEST_CASE("spec: the time to wait and run is read, written and looked at") {
@@ -194,6 +197,8 @@ TEST_CASE("spec: errors name the invalid field") {
       {R"({"TrainingJobName": "j", "HyperParameters": {"a": 1}})",
        "HyperParameters[a]: expected text"},
       {R"({"TrainingJobName": "j", "Environment": {"A=B": ""}})",
+       "Environment: expected names without '='"},
+      {R"({"TrainingJobName": "j", "Environment": {"": ""}})",
        "Environment: expected non-empty names"},
       {R"({"TrainingJobName": "j", "Environment": {"A": "x\u0000y"}})",
        "Environment[A]: expected UTF-8 text without NUL characters"},

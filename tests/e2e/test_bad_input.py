@@ -1,11 +1,12 @@
 """Bad input: one clear line that says file, place and what was expected."""
 
+import json
 import os
 
 import pytest
 
 from lab import VENV
-from training import GUARD_SECONDS
+from training import GUARD_SECONDS, SCRIPT
 
 HYPER = "input/config/hyperparameters.json"
 
@@ -17,6 +18,19 @@ def write(name: str, text: str):
     return change
 
 
+def hyperparameters(**more):
+    """As the SDK sends them: every value is JSON text."""
+    given = {"sagemaker_program": SCRIPT, **more}
+    return write(HYPER, json.dumps({name: json.dumps(value) for name, value in given.items()}))
+
+
+def zipped(base):
+    """The code is to come from a .zip."""
+    (base / "code" / SCRIPT).unlink()
+    (base / "source.zip").write_bytes(b"PK\x05\x06" + bytes(18))
+    hyperparameters(sagemaker_submit_directory="/opt/ml/source.zip")(base)
+
+
 def program(name: str, content: bytes | None = None):
     def change(base):
         if content is not None:
@@ -26,8 +40,8 @@ def program(name: str, content: bytes | None = None):
     return change
 
 
-# src/job/training/training_test.cc and src/job/launch/plan_test.cc have the other files and
-# mistakes.
+# src/job/training/training_test.cc, src/job/launch/plan_test.cc and
+# src/host/toolkit/refusals_test.cc have the other files and mistakes.
 CASES = {
     # name: (what is wrong, all of what the one line must hold)
     "hyperparameters_not_json": (
@@ -37,6 +51,19 @@ CASES = {
     "unknown_program": (program("missing.py"), ["missing.py"]),
     "not_executable": (program("data.bin", bytes(range(256))), ["data.bin"]),
     "missing_interpreter": (program("job.sh", b"#!/no/such/shell\n"), ["job.sh"]),
+    "windows_lines": (
+        program("job.sh", b"#!/bin/sh\r\necho must not run\r\n"),
+        ["job.sh", "Windows line endings (CR LF)", "run sed -i"],
+    ),
+    "equals_in_a_name": (
+        hyperparameters(**{"a=b": 1}),
+        ["hyperparameter a=b: its name contains '='", "rename the hyperparameter"],
+    ),
+    "long_variable": (
+        hyperparameters(text="x" * 131072),
+        ["the kernel allows only 131071", "a file in a channel"],
+    ),
+    "zipped_code": (zipped, ["/opt/ml/source.zip", "create a tar.gz archive with tar czf"]),
 }
 
 

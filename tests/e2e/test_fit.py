@@ -436,6 +436,60 @@ def test_bad_requests_are_named(machine):
     assert process.wait(GUARD_SECONDS) > 0 and "missing.py" in process.text, process.text
 
 
+def windows_lines(machine) -> list:
+    (machine.source / "job.sh").write_bytes(b"#!/bin/sh\r\necho must not run\r\n")
+    return ["job.sh"]
+
+
+def equals_in_a_name(machine) -> list:
+    job = 'script: script.py\nhyperparameter: {"a=b": 1}\n'
+    (machine.source / "job.yaml").write_text(job)
+    return [machine.source / "job.yaml"]
+
+
+def equals_in_a_file(machine) -> list:
+    (machine.source / "values.json").write_text('{"a=b": 1}')
+    return ["script.py", "--hyperparameters", machine.source / "values.json"]
+
+
+def long_variable(machine) -> list:
+    (machine.source / "values.json").write_text(json.dumps({"text": "x" * 131072}))
+    return ["script.py", "--hyperparameters", machine.source / "values.json"]
+
+
+@pytest.mark.parametrize(
+    ("write", "code", "want"),
+    [
+        (windows_lines, 1, r"Windows line endings \(CR LF\), .*; run sed -i"),
+        (equals_in_a_name, 2, r'line 2: hyperparameter: expected a name without "="'),
+        (equals_in_a_file, 2, r'--hyperparameters: "a=b": expected a hyperparameter\'s name'),
+        (long_variable, 1, r"the kernel allows only 131071; .* a file in a channel"),
+    ],
+)
+def test_what_no_shell_and_no_kernel_takes_is_named_before_the_script_starts(
+    machine, write, code, want
+):
+    (machine.source / "script.py").write_text("print('must not run')")
+    words = write(machine)
+    process = machine.sm(
+        "fit", *words, "--source-dir", machine.source, "--output", machine.output
+    )
+    assert process.wait(GUARD_SECONDS) == code, process.text
+    assert re.search(want, process.err.decode()), process.text
+    assert "must not run" not in process.text
+
+
+def test_a_zip_is_no_source_folder(machine):
+    archive = machine.folder / "source.zip"
+    archive.write_bytes(b"PK\x05\x06" + bytes(18))
+    for words, want in (
+        (["script.py", "--source-dir", archive], f"{archive}: not a folder"),
+        ([archive], "is an archive: unpack it"),
+    ):
+        process = machine.sm("fit", *words, "--output", machine.output)
+        assert process.wait(GUARD_SECONDS) == 2 and want in process.text, process.text
+
+
 def test_the_submitters_own_words_reach_the_program(machine):
     odd = ["a b", "$(id)", "", ":", "-x", "é"]
     process = succeed(

@@ -61,7 +61,7 @@ class World:
     def api(self):
         return self.server.client("sagemaker")
 
-    def start(self, name: str, **algorithm) -> str:
+    def start(self, name: str, hyperparameters: dict | None = None, **algorithm) -> str:
         self.count += 1
         job = f"image-{os.getpid()}-{self.count}"
         self.api().create_training_job(
@@ -72,6 +72,7 @@ class World:
                 "TrainingInputMode": "File",
                 **algorithm,
             },
+            HyperParameters=hyperparameters or {},
             OutputDataConfig={"S3OutputPath": "s3://jobs/out"},
             ResourceConfig={
                 "InstanceType": "ml.c5.xlarge",
@@ -167,6 +168,17 @@ def test_sm_submit_runs_an_images_own_program(world):
     assert done.returncode == 0, done.stderr
     assert "arguments: train, version 1" in done.stdout
     assert f"runs image {name}, sha256:" in done.stdout
+
+
+def test_an_images_own_program_gets_all_that_sagemaker_accepts(world):
+    """muster's `train` makes variables of hyperparameters, and unpacks code: not this program."""
+    name = world.registry.add("team/box", "v1", image(version=b"1\n"))
+    given = {"a=b": "1", "sagemaker_submit_directory": "s3://jobs/code.zip"}
+    given |= {f"text-{number}": "x" * 2500 for number in range(60)}
+    job = world.start(name, given)
+    told = world.at_end(job)
+    assert told["TrainingJobStatus"] == "Completed", told.get("FailureReason")
+    assert told["HyperParameters"] == given
 
 
 def test_a_tag_that_moved_is_asked_for_by_policy(tmp_path, registry):

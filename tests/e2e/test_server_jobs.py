@@ -407,10 +407,13 @@ MPI.COMM_WORLD.Barrier()
         ({"hyperparameters": {"sagemaker_submit_directory": f"s3://{BUCKET}/no.tar.gz"}},
          "no.tar.gz"),
         ({"hyperparameters": {"sagemaker_program": "other.py"}}, "other.py"),
+        ({"hyperparameters": {"sagemaker_submit_directory": f"s3://{BUCKET}/code.zip"}},
+         f"s3://{BUCKET}/code.zip: sagemaker_submit_directory does not support zip archives"),
+        ({"hyperparameters": {"a=b": 1}}, "hyperparameter a=b: its name contains '='"),
     ],
-    ids=["input", "code", "program"],
+    ids=["input", "code", "program", "zip", "equals"],
 )
-def test_what_is_missing_is_named(server, change, want):
+def test_what_is_missing_or_cannot_run_is_accepted_and_named(server, change, want):
     told = Job(server, "print()", **change).at_end()
     assert told["TrainingJobStatus"] == "Failed"
     assert want in told["FailureReason"], told["FailureReason"]
