@@ -214,7 +214,7 @@ GATE = [
     ("helper", 1, "signal"),
     ("spawn", 1, "signal"),
     ("exec-mpirun", 1, "stop"),
-    ("mpirun-again", 1, "signal"),
+    ("mpirun-again", 2, "signal"),
     ("torchrun", 2, "api"),
     ("mpirun", 2, "signal"),
     ("run", 2, "signal"),
