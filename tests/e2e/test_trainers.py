@@ -1,10 +1,14 @@
 """Scripts of accelerate, Lightning and transformers' Trainer, unchanged, under `sm torchrun`: two
 hosts of two ranks over gloo, in the environment with torch that `make frameworks` builds."""
 
+import os
 import re
+import signal
 
 import pytest
 
+from test_operators import entry_job
+from test_stops import GRACE_SECONDS, LONG_SAVE_SECONDS, RANK, WELL
 from test_torchrun import SECONDS, operator_job, real
 
 pytestmark = pytest.mark.framework
@@ -116,4 +120,31 @@ def test_the_rank_whose_batch_is_bad_is_the_cause(training, name):
         failure = job.failure(host)
         assert "rank 3 on algo-2: exit code 1: " in failure, job.story()
         assert "BatchError: bad batch" in failure, job.story()
+    job.assert_quiet()
+
+
+# As docs/users/coming-from.md has it.
+LAUNCH = r"""
+set -- $(python3 -c '
+import json, os
+hosts = json.loads(os.environ["SM_HOSTS"])
+print(len(hosts), hosts.index(os.environ["SM_CURRENT_HOST"]), hosts[0])')
+exec accelerate launch --multi_gpu --num_machines "$1" --machine_rank "$2" --main_process_ip "$3" \
+  --main_process_port 29500 --num_processes $(($1 * 2)) --mixed_precision no --dynamo_backend no \
+  train.py
+"""
+MEETS = "from accelerate import Accelerator\nAccelerator(cpu=True).wait_for_everyone()\n"
+
+
+def test_a_stop_of_accelerate_launch_gives_every_rank_its_grace(training):
+    """Longer than accelerate gives its ranks once it has got the signal itself."""
+    saves = RANK.replace("SECONDS", str(LONG_SAVE_SECONDS)).replace("ENDS", WELL)
+    job = real(entry_job(training, 2, LAUNCH, MEETS + saves))
+    job.start(env={"MUSTER_STOP_DEADLINE": str(GRACE_SECONDS)})
+    for rank in range(4):
+        job[f"algo-{rank // 2 + 1}"].wait_for_output(b"ready %d." % rank, SECONDS)
+    os.kill(job.train_pid("algo-1"), signal.SIGTERM)
+    job.wait(SECONDS)
+    saved = {path.name for host in job.hosts for path in (host.base / "model").iterdir()}
+    assert saved == {f"saved-{rank}" for rank in range(4)}, job.story()
     job.assert_quiet()
