@@ -108,22 +108,28 @@ TEST_CASE("stack tree: ranks that wait for their GPUs, and what NCCL says of it"
   CHECK(gpu_wait_text(hosts) ==
         "ranks 0,2 wait for the GPU, in a kernel or a transfer: no rank has started a collective "
         "operation");
-  hosts[1].nccl = {Collectives::open, {"communicator 0x1f of 3 ranks: rank 1 is missing"}};
+  hosts[1].nccl = {Collectives::open,
+                   {"communicator 0x661f54ebfce2b8f8 of 4 ranks: AllReduce: ranks 0-2 started 11, "
+                    "rank 3 started 10"}};
   hosts[0].nccl.lines = hosts[1].nccl.lines;
   hosts[1].processes.clear();
   CHECK(gpu_wait_text(hosts) ==
         "rank 0 waits for the GPU, in a collective operation that not all ranks have started");
-  CHECK(stack_text(hosts).ends_with("NCCL: communicator 0x1f of 3 ranks: rank 1 is missing\n"));
+  CHECK(stack_text(hosts).ends_with(
+      "NCCL: communicator 0x661f54ebfce2b8f8 of 4 ranks: AllReduce: ranks 0-2 started 11, rank 3 "
+      "started 10\n"));
   // PyTorch's Flight Recorder says it, too.
   hosts[0].nccl = hosts[1].nccl = {};
   using State = job::Flight::State;
-  hosts[0].flights = {{0, "0 (default_pg)", 2, "all_reduce", 12, State::started}};
+  hosts[0].flights = {{0, "0 (default_pg)", 4, "all_reduce", 12, State::started},
+                      {1, "0 (default_pg)", 4, "all_reduce", 12, State::started}};
   CHECK(gpu_wait_text(hosts) == "rank 0 waits for the GPU, in a collective operation");
-  hosts[1].flights = {{1, "0 (default_pg)", 2, "all_reduce", 11, State::completed}};
+  hosts[1].flights = {{2, "0 (default_pg)", 4, "all_reduce", 12, State::started},
+                      {3, "0 (default_pg)", 4, "all_reduce", 11, State::completed}};
   CHECK(gpu_wait_text(hosts) ==
         "rank 0 waits for the GPU, in a collective operation that not all ranks have started");
   CHECK(stack_text(hosts).ends_with(
-      "Flight Recorder: group 0 (default_pg) of 2 ranks: rank 0 waits in all_reduce 12, rank 1 "
+      "Flight Recorder: group 0 (default_pg) of 4 ranks: ranks 0-2 wait in all_reduce 12, rank 3 "
       "completed all_reduce 11\n"));
   // A line of PyTorch's own that waits; a function of the program that only has such a name.
   hosts[0].processes = {process(5, 0, {thread({"main", "cudaStreamSynchronize"})})};

@@ -9,6 +9,8 @@
 namespace muster::cli {
 namespace {
 
+using namespace std::chrono_literals;
+
 constexpr std::int64_t gib = std::int64_t{1} << 30;
 
 job::HostUsage host_at(std::int64_t second, std::int64_t busy_us, std::int64_t bytes) {
@@ -120,6 +122,36 @@ TEST_CASE("top: traffic has columns where some card's driver reports it") {
   CHECK(text.find("NVLINK OUT") != std::string::npos);
   CHECK(text.find("NVLINK IN") == std::string::npos);
   CHECK(text.find("250 GiB/s") != std::string::npos);
+}
+
+TEST_CASE("top: a busy host and its GPU, as docs/users/gpus.md shows them") {
+  job::HostUsage host{.host = "algo-1",
+                      .time = UnixMillis(10'000),
+                      .usage = {.memory_bytes = 124 * gib / 10,
+                                .processor_time = 0us,
+                                .processes = 9,
+                                .disk = {0, 0},
+                                .network = {0, 0}}};
+  std::vector<JobFigures> jobs = demo(host);
+  jobs[0].job = "busy";
+  Figures figures;
+  figures.take(jobs);
+  host.time = UnixMillis(12'000);
+  host.usage.processor_time = 7'940'000us;
+  host.usage.disk = {0, 96 << 10};
+  host.usage.network = {2458, 2253};
+  host.usage.gpus = {
+      {3, 97, 712 * gib / 10, {796 * gib / 10, 692, 61, 1755, 2619, 0x4}, {12 << 20, 3 << 20}}};
+  jobs[0].hosts = {host};
+  figures.take(jobs);
+  CHECK(figures.text(0, 0) ==
+        "JOB   HOST    CPUS  MEMORY    NET IN     NET OUT    DISK READ  DISK WRITE  PROCESSES\n"
+        "busy  algo-1  3.97  12.4 GiB  1.2 KiB/s  1.1 KiB/s  0 B/s      48.0 KiB/s  9\n"
+        "\n"
+        "JOB   HOST    GPU  USE  MEMORY               POWER  TEMP  SM CLOCK  THROTTLED     PCIE IN "
+        "    PCIE OUT   MEM CLOCK\n"
+        "busy  algo-1  3    97%  71.2 GiB / 79.6 GiB  692 W  61 C  1755 MHz  sw_power_cap  12.0 "
+        "MiB/s  3.0 MiB/s  2619 MHz\n");
 }
 
 TEST_CASE("top: a host that did not answer anew keeps its rates, and foreign names are text") {

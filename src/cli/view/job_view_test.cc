@@ -120,6 +120,20 @@ TEST_CASE("jobs: a description is text for people, with what there is") {
   CHECK(job_text(json("{}"), true).find("Hosts") != std::string::npos);
 }
 
+TEST_CASE("jobs: a description shows which processors are next to hosts' GPUs") {
+  Json job = json(R"({"TrainingJobName": "j", "TrainingJobStatus": "Completed",
+                      "MusterExitCode": 0})");
+  job["MusterNuma"] = {{"algo-1", "CPUs 8-15 and memory of node 1, next to the GPUs"},
+                       {"algo-2",
+                        "not next to the GPUs: the host's share is 16 CPUs, but node 1 of its GPUs "
+                        "has 8 CPUs for it"}};
+  const std::string text = job_text(job, false);
+  CHECK(
+      text.find("NUMA       algo-1: CPUs 8-15 and memory of node 1, next to the GPUs\n"
+                "           algo-2: not next to the GPUs: the host's share is 16 CPUs, but node 1 "
+                "of its GPUs has 8 CPUs for it\n") != std::string::npos);
+}
+
 TEST_CASE("jobs: a job on a Slurm cluster says where it is there") {
   use_utc();
   Json job = json(R"({

@@ -110,6 +110,22 @@ TEST_CASE("nodes are listed with their resources, and the reason why one takes n
   CHECK_FALSE(nodes_json(two, health)["Nodes"][0].contains("Preflight"));
 }
 
+TEST_CASE("a node is shown with the error because of which a job failed there") {
+  const Node node{.name = "node7",
+                  .state = "idle",
+                  .cpus = 64,
+                  .memory_mib = 515000,
+                  .gpus = "gpu:a100:4",
+                  .partitions = {"main"}};
+  const Remarks health = {
+      {"node7",
+       "1 finding, 2026-11-27 14:02 +01:00: GPU 3 fell off the bus (Xid 79): not your code"}};
+  CHECK(nodes_table({node}, health) ==
+        "NODE   PARTITIONS  CPUS  MEMORY   GPUS        STATE  PREFLIGHT\n"
+        "node7  main        64    502 GiB  gpu:a100:4  free   1 finding, 2026-11-27 14:02 +01:00: "
+        "GPU 3 fell off the bus (Xid 79): not your code\n");
+}
+
 TEST_CASE("a page shows the nodes that take no jobs first, and counts those it leaves out") {
   std::vector<Node> nodes;
   for (int i = 1; i <= 4; ++i)
