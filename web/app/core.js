@@ -161,6 +161,14 @@ export function Trouble({ error, children }) {
   return error ? html`<p class="trouble" role="alert">${error.message} ${children}</p>` : null;
 }
 
+/** A table whose rows become blocks on a narrow screen. The first cell names the row. */
+export function Table({ title, columns, rows }) {
+  return html`<div class="scroll" tabindex="0" role="region" aria-label=${title}><table class="stack">
+    <thead><tr>${columns.map((each) => html`<th scope="col">${each}</th>`)}</tr></thead>
+    <tbody>${rows.map((cells) => html`<tr>${cells.map((cell, i) =>
+      i === 0 ? html`<th scope="row">${cell}</th>` : html`<td data-label=${columns[i]}><div>${cell}</div></td>`)}</tr>`)}</tbody></table></div>`;
+}
+
 /** A modal dialog. */
 export function Dialog({ title, close, children }) {
   const box = useRef(null);

@@ -1,6 +1,6 @@
 // One job: its status, why it failed, its settings, and commands to run it again.
 
-import { Copy, Dialog, Empty, Link, Status, Trouble, When, html, useEffect, useNews, useNow, useState } from "../app/core.js";
+import { Copy, Dialog, Empty, Link, Status, Table, Trouble, When, html, useEffect, useNews, useNow, useState } from "../app/core.js";
 import { address, jobPath } from "../app/address.js";
 import { call } from "../app/calls.js";
 import { sizeText, span } from "../app/text.js";
@@ -49,13 +49,8 @@ function Steps({ job }) {
       <span class="quiet block">${step.StatusMessage}</span></li>`)}</ol></section>`;
 }
 
-function Table({ title, rows, head }) {
-  if (rows.length === 0) return null;
-  return html`<section class="card"><h2>${title}</h2><div class="scroll"><table>
-    <thead><tr>${head.map((each) => html`<th>${each}</th>`)}</tr></thead>
-    <tbody>${rows.map((row) => html`<tr>${row.map((cell) => html`<td>${cell}</td>`)}</tr>`)}</tbody>
-  </table></div></section>`;
-}
+const TableCard = ({ title, columns, rows }) => rows.length > 0 && html`<section class="card"><h2>${title}</h2>
+  <${Table} title=${title} columns=${columns} rows=${rows} /></section>`;
 
 /** The contents of an archive, without downloading it. */
 function Inside({ job, object, close }) {
@@ -85,7 +80,7 @@ function Objects({ name, step }) {
   const [inside, look] = useState(null);
   const { value: told, error } = useNews((signal) => call("objects", { job: name }, signal), [], "", [name, step]);
   if (!told || told.objects.length === 0) return html`<${Trouble} error=${error} />`;
-  return html`<${Table} title="Artifacts" head=${["File", "Type", "Size", "Modified"]} rows=${told.objects.map((each) => [
+  return html`<${TableCard} title="Artifacts" columns=${["File", "Type", "Size", "Modified"]} rows=${told.objects.map((each) => [
       html`<a download href=${address("/ui/call/object", { job: name, place: each.place, name: each.name })}>${each.name}</a>${
         isArchive(each.name) && html` <button type="button" class="small" aria-label=${`Contents of ${each.name}`}
           onClick=${() => look(each)}>Contents</button>`}`,
@@ -152,9 +147,9 @@ function Overview({ job, query }) {
     <${Stacks} job=${job} />
     <div class="columns"><${Details} job=${job} /><${Steps} job=${job} /></div>
     <${Objects} name=${name} step=${step} />
-    <${Table} title="Hyperparameters" head=${["Name", "Value"]}
+    <${TableCard} title="Hyperparameters" columns=${["Name", "Value"]}
       rows=${Object.entries(job.HyperParameters || {}).sort()} />
-    <${Table} title="Inputs" head=${["Channel", "Source"]} rows=${(job.InputDataConfig || []).map((each) =>
+    <${TableCard} title="Inputs" columns=${["Channel", "Source"]} rows=${(job.InputDataConfig || []).map((each) =>
       [each.ChannelName, each.DataSource?.S3DataSource?.S3Uri || "other"])} />
     <${Again} job=${job} />
     <section class="card"><details><summary><h2>Request</h2></summary>

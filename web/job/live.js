@@ -1,6 +1,6 @@
 // What a job does now: its metrics, the last lines of its log, the resource usage of its hosts.
 
-import { Link, Trouble, ask, go, html, useData, useTurns } from "../app/core.js";
+import { Link, Table, Trouble, ask, go, html, useData, useTurns } from "../app/core.js";
 import { address, jobPath } from "../app/address.js";
 import { call } from "../app/calls.js";
 import { shortNumber, sizeText } from "../app/text.js";
@@ -102,11 +102,9 @@ export function Gpus({ name, lives }) {
   const read = async (signal) => lives ? statesOf(await call("DescribeTrainingJobUsage", { TrainingJobName: name }, signal)) : [];
   const { value: cards } = useData(read, name, [name, lives, turn], []);
   if (!lives || !cards?.length) return null;
-  return html`<section class="card" aria-label="GPUs"><h2>GPUs</h2><div class="scroll" tabindex="0" role="region" aria-label="State of GPUs">
-    <table><thead><tr>${["Host", "GPU", "Utilization", ...CARD_COLUMNS].map((each) => html`<th scope="col">${each}</th>`)}</tr></thead>
-    <tbody>${cards.map((each) => html`<tr key=${`${each.host} ${each.number}`}><th scope="row">${each.host}</th><td>${each.number}</td>
-      <td class="number">${each.percent < 0 ? "–" : `${each.percent}%`}</td>
-      ${cardCells(each.memory, each).map((cell) => html`<td>${cell}</td>`)}</tr>`)}</tbody></table></div></section>`;
+  return html`<section class="card" aria-label="GPUs"><h2>GPUs</h2><${Table} title="State of GPUs"
+    columns=${["Host", "GPU", "Utilization", ...CARD_COLUMNS]} rows=${cards.map((each) => [
+      each.host, each.number, each.percent < 0 ? "–" : `${each.percent}%`, ...cardCells(each.memory, each)])} /></section>`;
 }
 
 export function HostUsage({ name, lives }) {

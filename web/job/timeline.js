@@ -1,6 +1,6 @@
 // The phases of each host of a job as a waterfall chart (docs/protocols/timeline.md).
 
-import { Link, Trouble, ask, html, useData, useEffect, useState } from "../app/core.js";
+import { Link, Table, Trouble, ask, html, useData, useEffect, useState } from "../app/core.js";
 import { jobPath } from "../app/address.js";
 import { call } from "../app/calls.js";
 import { barOf, colourOf, differenceText, haveStarted, hostsOf, isStart, keysOf, lengthOf, megabytes, shortTook, slowestOf, summaryOf,
@@ -49,12 +49,8 @@ function Strip({ hosts, length, all }) {
       html`<span key=${phase.name}><i class=${`key series-${colourOf(phase)}`}></i>${phase.name} ${tookText(took)}</span>`)}</p>`;
 }
 
-function Summary({ hosts }) {
-  return html`<div class="scroll"><table><thead><tr>${["Phase", "Minimum", "Median", "Maximum", "Slowest host"].map((each) =>
-    html`<th scope="col">${each}</th>`)}</tr></thead><tbody>${summaryOf(hosts).map((row) => html`<tr>
-      <td>${row.name}</td>${[row.least, row.median, row.most].map((each) => html`<td class="number">${tookText(each)}</td>`)}
-      <td>${row.host}</td></tr>`)}</tbody></table></div>`;
-}
+const Summary = ({ hosts }) => html`<${Table} title="Phases of all hosts" columns=${["Phase", "Minimum", "Median", "Maximum", "Slowest host"]}
+  rows=${summaryOf(hosts).map((row) => [row.name, ...[row.least, row.median, row.most].map(tookText), row.host])} />`;
 
 /** The current time, updated every second while the job runs. */
 function useNow(runs) {

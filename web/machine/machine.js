@@ -1,6 +1,6 @@
 // The machine: capacity, running and waiting jobs. Access: logged-in browsers and access keys.
 
-import { Copy, Link, Trouble, When, html, useEffect, useNews, useState, useTurns } from "../app/core.js";
+import { Copy, Link, Table, Trouble, When, html, useEffect, useNews, useState, useTurns } from "../app/core.js";
 import { jobPath } from "../app/address.js";
 import { call, visit } from "../app/calls.js";
 import { sizeText } from "../app/text.js";
@@ -8,14 +8,6 @@ import { CARD_COLUMNS, capacityOf, cardCells, cardsOf, needsText, statesOf, useT
 
 const AGAIN_MS = 5000;
 const GPU_JOBS = 20;
-
-/** A table whose rows become blocks on a narrow screen. The first cell names the row. */
-function Table({ title, columns, rows }) {
-  return html`<div class="scroll" tabindex="0" role="region" aria-label=${title}><table class="stack">
-    <thead><tr>${columns.map((each) => html`<th scope="col">${each}</th>`)}</tr></thead>
-    <tbody>${rows.map((cells) => html`<tr>${cells.map((cell, i) =>
-      i === 0 ? html`<th scope="row">${cell}</th>` : html`<td data-label=${columns[i]}><div>${cell}</div></td>`)}</tr>`)}</tbody></table></div>`;
-}
 
 function Resources({ view }) {
   const all = capacityOf(view);
