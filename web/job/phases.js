@@ -21,6 +21,7 @@ const COLOURS = {
 };
 const KEYS_MAX = 4;
 const TICKS_MAX = 5;
+const SHOWN_HOSTS = 4;
 const SHORT_STEPS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5];
 
 /**
@@ -114,6 +115,12 @@ export const hostsOf = (told, now) => told.hosts.filter((host) => host.points.le
 
 /** The host that was last to start. */
 export const slowestOf = (hosts) => hosts.reduce((most, each) => (waited(each.phases) > waited(most.phases) ? each : most));
+
+/** The hosts whose bars are shown: all of a few; of more, only the `wanted` one, or the last to start. */
+export function shownOf(hosts, wanted) {
+  if (hosts.length <= SHOWN_HOSTS) return hosts;
+  return [hosts.find(({ host }) => host.host === wanted) || slowestOf(hosts)];
+}
 
 /** Whether every host has printed its first line; from then on, only the last phases grow. */
 export const haveStarted = (told) =>

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { barOf, colourOf, differenceText, haveStarted, hostsOf, isStart, keysOf, lengthOf, megabytes, phasesOf, shortTook, slowestOf,
+import { barOf, colourOf, differenceText, haveStarted, hostsOf, isStart, keysOf, lengthOf, megabytes, phasesOf, shortTook, shownOf, slowestOf,
          summaryOf, ticksOf, tookText, waited, whole } from "./phases.js";
 
 /** A host that has reported these points, by milliseconds. */
@@ -82,6 +82,13 @@ test("phases: hosts that have reported nothing are left out, and the slowest is 
   assert.deepEqual(hosts.map((each) => each.host.host), ["b", "a"]);
   assert.equal(slowestOf(hosts).host.host, "a");
   assert.equal(slowestOf([hosts[0], hosts[0]]), hosts[0]);
+});
+
+test("phases: more than four hosts fold to the wanted one, or to the last to start", () => {
+  const hosts = hostsOf({ submitted_ms: 1000, hosts: [B, A, ...["c", "d", "e"].map((name) => host(name, { launched: 1500 }))] }, null);
+  const names = (count, wanted) => shownOf(hosts.slice(0, count), wanted).map((each) => each.host.host).join();
+  const cases = [[0, undefined, ""], [4, undefined, "b,a,c,d"], [4, "d", "b,a,c,d"], [5, undefined, "a"], [5, "e", "e"], [5, "none", "a"]];
+  for (const [count, wanted, want] of cases) assert.equal(names(count, wanted), want);
 });
 
 test("phases: hosts have started once each has printed a line", () => {

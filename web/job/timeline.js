@@ -3,10 +3,9 @@
 import { Link, Table, Trouble, ask, html, useData, useEffect, useState } from "../app/core.js";
 import { jobPath } from "../app/address.js";
 import { call } from "../app/calls.js";
-import { barOf, colourOf, differenceText, haveStarted, hostsOf, isStart, keysOf, lengthOf, megabytes, shortTook, slowestOf, summaryOf,
+import { barOf, colourOf, differenceText, haveStarted, hostsOf, isStart, keysOf, lengthOf, megabytes, shortTook, shownOf, slowestOf, summaryOf,
          ticksOf, tookText, waited, whole } from "./phases.js";
 
-const SHOWN_HOSTS = 4;
 const GROWS_MS = 1000;
 
 function Bar({ phase, length }) {
@@ -96,10 +95,9 @@ function useLastRun(name) {
 /** The phases of each host; opened on demand. */
 function Phases({ name, hosts, shown, slowest, length, all }) {
   const last = useLastRun(name);
-  const many = hosts.length > SHOWN_HOSTS;
   return html`${last && html`<p class="quiet">${slowest.host.host} (started last) compared with ${last.host.host} of <${Link} to=${jobPath(last.job)}>${last.job}<//>,
       the last run of the same code: + is longer, - is shorter.</p>`}
-    ${many && html`<${Summary} hosts=${hosts} />`}
+    ${hosts.length > shown.length && html`<${Summary} hosts=${hosts} />`}
     ${shown.map(({ host, phases }) => html`<${Host} key=${host.host} host=${host} phases=${phases} length=${length} all=${all}
       before=${last && host === slowest.host ? last.phases : null} />`)}`;
 }
@@ -112,15 +110,14 @@ export function Timeline({ name, query, ended, step }) {
   const hosts = hostsOf(told, now);
   if (hosts.length === 0) return null;
   const slowest = slowestOf(hosts);
-  const many = hosts.length > SHOWN_HOSTS;
-  const shown = many ? [hosts.find(({ host }) => host.host === query.host) || slowest] : hosts;
+  const shown = shownOf(hosts, query.host);
   const all = query.scale === "all" || waited(slowest.phases) === 0;
   const length = lengthOf(hosts, all);
   const chip = (value, text) => html`<button type="button" class="chip small" aria-pressed=${all === (value === "all")}
     onClick=${() => ask({ scale: value })}>${text}</button>`;
   const open = query.phases !== undefined;
   return html`<section class="card wide" aria-label="Timeline"><div class="row"><h2>Timeline</h2><span class="grow"></span>
-      ${many && html`<select aria-label="Host" value=${shown[0].host.host} onChange=${(event) => ask({ host: event.target.value })}>
+      ${hosts.length > shown.length && html`<select aria-label="Host" value=${shown[0].host.host} onChange=${(event) => ask({ host: event.target.value })}>
         ${hosts.map(({ host }) => html`<option value=${host.host}>${host.host}${host === slowest.host ? " (started last)" : ""}</option>`)}</select>`}
       <div class="chips" role="group" aria-label="Time range">${chip("", "Until first line")}${chip("all", "All")}</div>
       <button type="button" class="small" aria-expanded=${open} onClick=${() => ask({ phases: open ? "" : "open" })}>Phases</button></div>
