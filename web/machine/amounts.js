@@ -23,6 +23,9 @@ export function useText(name, used, reserved) {
   return amount(name, used) + (limit && ` of ${limit}`);
 }
 
+/** The bytes that a job's volumes take on the machine's disk; undefined: it has none, so nothing counts what it stores. */
+export const diskText = (bytes) => (bytes === undefined ? "not measured" : sizeText(bytes));
+
 const sumOf = (runs, name) => runs.reduce((sum, each) => sum + (each.used?.[name] || 0), 0);
 
 /**
@@ -36,7 +39,7 @@ export function capacityOf({ resources, runs, machine = {}, available = {}, disk
   for (const name of Object.keys(machine)) if (!held.has(name)) held.set(name, { name, held: 0 });
   const place = (name) => (ORDER.includes(name) ? ORDER.indexOf(name) : ORDER.length);
   const row = (name, text, used, reserved, free, total) => ({
-    name, used: used === null ? "not measured" : text(used), reserved: reserved > 0 ? text(reserved) : "", free: text(free), total: text(total),
+    name, used: text(used), reserved: reserved > 0 ? text(reserved) : "", free: text(free), total: text(total),
     share: total ? (total - free) / total : 0 });
   const rows = [...held.values()].sort((a, b) => place(a.name) - place(b.name)).flatMap((each) => {
     const { name } = each;
@@ -48,8 +51,8 @@ export function capacityOf({ resources, runs, machine = {}, available = {}, disk
     return [row(nameOf(name), (value) => amount(name, value), used, isMeasured ? each.held : 0, free, total)];
   });
   const volumes = runs.filter((each) => each.disk !== undefined);
-  const onDisk = runs.length && !volumes.length ? null : volumes.reduce((sum, each) => sum + each.disk, 0);
-  return disk ? [...rows, row("Disk (data folder)", sizeText, onDisk, 0, disk.free, disk.total)] : rows;
+  const onDisk = runs.length && !volumes.length ? undefined : volumes.reduce((sum, each) => sum + each.disk, 0);
+  return disk ? [...rows, row("Disk (data folder)", diskText, onDisk, 0, disk.free, disk.total)] : rows;
 }
 
 /** What the driver reports now of the cards in DescribeTrainingJobUsage's response, host by host. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { amount, capacityOf, cardCells, cardsOf, needsText, useText, statesOf } from "./amounts.js";
+import { amount, capacityOf, cardCells, cardsOf, diskText, needsText, useText, statesOf } from "./amounts.js";
 
 const GB = 1e9;
 
@@ -43,7 +43,8 @@ test("amounts: only limits and the machine have rows, in one order", () => {
   assert.deepEqual(rows.map((each) => each.share), [0.25, 0.5, 0.75]);
 });
 
-test("amounts: the disk of jobs is the sum of their volumes, if any are counted", () => {
+test("amounts: a job's disk is what its volumes take, and that of all jobs is their sum, if any has volumes", () => {
+  assert.deepEqual([diskText(5), diskText(0), diskText(undefined)], ["5 bytes", "0 bytes", "not measured"]);
   const usedBy = (...disks) => capacityOf({ resources: [], runs: disks.map((disk) => ({ disk })), disk: { free: 0, total: 9 } })[0].used;
   assert.deepEqual([usedBy(), usedBy(1, undefined, 4), usedBy(undefined)], ["0 bytes", "5 bytes", "not measured"]);
   assert.equal(capacityOf({ resources: [], runs: [], disk: { free: 0, total: 0 } })[0].share, 0);

@@ -4,7 +4,7 @@ import { Copy, Link, Table, Trouble, When, html, useEffect, useNews, useState, u
 import { jobPath } from "../app/address.js";
 import { call, visit } from "../app/calls.js";
 import { sizeText } from "../app/text.js";
-import { CARD_COLUMNS, capacityOf, cardCells, cardsOf, needsText, statesOf, useText } from "./amounts.js";
+import { CARD_COLUMNS, capacityOf, cardCells, cardsOf, diskText, needsText, statesOf, useText } from "./amounts.js";
 
 const AGAIN_MS = 5000;
 const GPU_JOBS = 20;
@@ -52,7 +52,7 @@ const runningCells = (each) => [
   jobLink(each.job), owner(each.key), html`<${When} seconds=${each.since / 1000} />`,
   ...["cpu", "memory"].map((name) => useText(name, each.used?.[name], each.needs[name])),
   each.needs.gpu ? (each.used?.gpus || []).map(([number]) => number).join(", ") || `${each.needs.gpu} reserved` : "–",
-  each.disk === undefined ? html`<span class="quiet">not measured</span>` : sizeText(each.disk)];
+  diskText(each.disk)];
 const SUBMITTED = ["Job", "Owner", "Since", "Slurm job", "Nodes", "Resources"];
 const submittedCells = (each) => [
   jobLink(each.job), owner(each.key), html`<${When} seconds=${each.since / 1000} />`, each.slurm?.JobId || "–",
