@@ -43,8 +43,11 @@ struct Exit {
   std::string_view meaning;
 };
 
-/// Flag of all commands that print times.
+/// Flag of all commands that print and parse times.
 inline constexpr Flag utc_flag{"--utc", "", "print and parse times in UTC instead of local time"};
+
+/// Flag of all commands that only print times.
+inline constexpr Flag utc_shown_flag{"--utc", "", "print times in UTC instead of local time"};
 
 /// A job's values, of all commands that begin one.
 inline constexpr Flag hyperparameter_flag{

@@ -27,7 +27,7 @@ Page queue() {
           "and the IDs of earlier attempts that Slurm still remembers.",
       .flags = {{"--user", "NAME", "list only this user's jobs"},
                 {"--over", "", "also list finished jobs that Slurm still remembers"},
-                {"--utc", "", "print times in UTC instead of local time"},
+                utc_shown_flag,
                 {"--json", "", "print one JSON object"}},
       .examples = {{"sm queue"}, {"sm queue --user ann --over"}},
       .notes = {source_note},
@@ -43,8 +43,7 @@ Page nodes() {
       .about =
           "Lists the nodes in a Slurm cluster with their resources and state. If a node does not "
           "accept jobs, the list shows the reason.",
-      .flags = {{"--utc", "", "print times in UTC instead of local time"},
-                {"--json", "", "print one JSON object"}},
+      .flags = {utc_shown_flag, {"--json", "", "print one JSON object"}},
       .examples = {{"sm nodes"}},
       .notes = {source_note,
                 "PREFLIGHT shows the result of the last check of the node by sm preflight or by a "

@@ -249,7 +249,7 @@ Page top() {
           "Without JOB, sm top shows all running jobs: the jobs that sm fit runs on this machine "
           "and, if AWS_ENDPOINT_URL is set, the newest 20 jobs on that server.",
       .operands = {{"JOB", "name of the job (default: all running jobs)", false}},
-      .flags = {{"--json", "", "print one JSON object and exit"}},
+      .flags = {utc_shown_flag, {"--json", "", "print one JSON object and exit"}},
       .examples = {{"sm top"},
                    {"sm top mnist-1", "show one job, and exit when the job ends"},
                    {"sm top | cat",

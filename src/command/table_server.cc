@@ -87,7 +87,8 @@ std::vector<Page> pages_server() {
        .group = Group::server,
        .brief = "list the keys, without their secrets",
        .about = "Lists the access keys for sm server, without their secrets.",
-       .flags = {key_data, key_config, {"--json", "", "print one JSON object per line"}},
+       .flags =
+           {key_data, key_config, utc_shown_flag, {"--json", "", "print one JSON object per line"}},
        .examples = {{"sm key list"}},
        .exits = key_exits()},
       {.name = "key job",

@@ -1,7 +1,9 @@
 """Access keys of `sm server`: made, listed and deleted while it runs and while it does not."""
 
+import datetime
 import json
 import os
+import re
 import socket
 import stat
 import subprocess
@@ -15,7 +17,8 @@ from sm_server import SmServer
 
 def key(server: SmServer, *words, code: int = 0) -> str:
     argv = [SM, "key", *words, "--data", server.data]
-    done = subprocess.run(argv, capture_output=True, text=True, timeout=60)
+    env = {**os.environ, "TZ": "CET-1"}
+    done = subprocess.run(argv, env=env, capture_output=True, text=True, timeout=60)
     assert done.returncode == code, done.stderr
     return done.stderr if code else done.stdout
 
@@ -44,6 +47,12 @@ def test_a_key_works_at_once_and_is_refused_at_once(tmp_path):
         listed = key(server, "list")
         assert pair[0] in listed and "the notebook's" in listed
         assert server.keys["AWS_ACCESS_KEY_ID"] in listed
+        local, utc = (
+            re.search(rf"^{pair[0]}  (.*)  the notebook's$", text, re.M)[1]
+            for text in (listed, key(server, "list", "--utc"))
+        )
+        assert local.endswith(" +01:00") and utc.endswith(" +00:00"), (local, utc)
+        assert datetime.datetime.fromisoformat(local) == datetime.datetime.fromisoformat(utc)
         assert pair[1] not in listed and pair[1] not in key(server, "list", "--json")
 
         assert key(server, "delete", pair[0]) == ""

@@ -135,7 +135,7 @@ class Terminal:
         termios.tcsetwinsize(theirs, (30, columns))
         self.theirs = theirs
         self.process = subprocess.Popen(
-            [SM, "top", *words], env={**machine.environment(), "TERM": "xterm"},
+            [SM, "top", *words], env={**machine.environment(), "TERM": "xterm", "TZ": "CET-1"},
             stdin=theirs, stdout=theirs, stderr=theirs, preexec_fn=die_with_parent)  # fmt: skip
         self.output = b""
 
@@ -161,10 +161,12 @@ class Terminal:
 def test_the_view_on_a_terminal_is_refreshed_and_left_as_it_was(machine, gpus, gate):
     fit = start(machine, gate, "--gpus", "1")
     for leave, code in ((b"q", 0), (b"\x03", 0), (signal.SIGTERM, 128 + signal.SIGTERM)):
-        view = Terminal(machine, columns=100 if leave == b"q" else 40)
+        words, columns = (["--utc"], 100) if leave == b"q" else ([], 40)
+        view = Terminal(machine, *words, columns=columns)
         view.until(ENTER)
         view.until(b"97%")
         view.until(FRAME, view.output.count(FRAME) + 1)
+        assert (b" +00:00  q quits" if words else b" +01:00  q quits") in view.output, view.output
         if leave == b"q":
             assert b"THROTTLED" in view.output and b"PROCESSES" in view.output, view.output
         else:

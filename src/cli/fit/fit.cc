@@ -8,6 +8,7 @@
 
 #include "base/fd.h"
 #include "base/json.h"
+#include "base/process/local_time.h"
 #include "base/process/private_folders.h"
 #include "base/terminal.h"
 #include "base/text.h"
@@ -22,7 +23,6 @@
 #include "cli/fit/given_line.h"
 #include "cli/fit/kept_job.h"
 #include "cli/fit/places.h"
-#include "cli/local_time.h"
 #include "cli/needs.h"
 #include "cli/out.h"
 #include "cli/own_namespace.h"

@@ -3,10 +3,10 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "base/process/local_time.h"
 #include "base/terminal.h"
 #include "cli/cli.h"
 #include "cli/exit_code_of.h"
-#include "cli/local_time.h"
 #include "cli/server_client.h"
 #include "cli/view/here.h"
 #include "cli/view/job_view.h"

@@ -5,13 +5,13 @@
 #include <nlohmann/json.hpp>
 
 #include "base/fields.h"
+#include "base/process/local_time.h"
 #include "base/process/private_folders.h"
 #include "base/terminal.h"
 #include "base/text.h"
 #include "base/time.h"
 #include "cli/cli.h"
 #include "cli/exit_code_of.h"
-#include "cli/local_time.h"
 #include "cli/server_client.h"
 #include "cli/values.h"
 #include "cli/view/here.h"

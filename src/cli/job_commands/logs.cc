@@ -1,8 +1,8 @@
 // `sm logs`
 
+#include "base/process/local_time.h"
 #include "base/text.h"
 #include "cli/cli.h"
-#include "cli/local_time.h"
 #include "cli/server_client.h"
 #include "cli/values.h"
 #include "cli/view/here.h"

@@ -3,11 +3,11 @@
 #include <nlohmann/json.hpp>
 
 #include "base/dates.h"
+#include "base/process/local_time.h"
 #include "base/process/private_folders.h"
 #include "base/terminal.h"
 #include "cli/cli.h"
 #include "cli/exit_code_of.h"
-#include "cli/local_time.h"
 #include "cli/view/here.h"
 #include "command/line.h"
 #include "engine/slurm/queries.h"

@@ -6,12 +6,12 @@
 #include <nlohmann/json.hpp>
 
 #include "base/fields.h"
+#include "base/process/local_time.h"
 #include "base/process/private_folders.h"
 #include "base/terminal.h"
 #include "base/time.h"
 #include "cli/cli.h"
 #include "cli/exit_code_of.h"
-#include "cli/local_time.h"
 #include "cli/server_client.h"
 #include "cli/top/figures.h"
 #include "cli/top/screen.h"
@@ -246,8 +246,11 @@ int top_main(const Args& args, const Env& env) {
   command::Line line(command::page_of("top"));
   TopOptions options;
   line.text("JOB", options.job);
+  bool utc = false;
+  line.flag("--utc", utc);
   line.flag("--json", options.json);
   if (const std::optional<command::Stop> stop = line.parse(args)) return tell(*stop);
+  if (utc) use_utc();
   std::optional<places::FoundJob> own;
   if (!options.job.empty()) {
     Result<std::optional<places::FoundJob>> found = own_job(env, options.job);

@@ -7,8 +7,8 @@
 #include <optional>
 
 #include "base/fields.h"
+#include "base/process/local_time.h"
 #include "base/terminal.h"
-#include "cli/local_time.h"
 #include "cli/view/job_view.h"
 
 namespace muster::cli {

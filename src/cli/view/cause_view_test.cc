@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "cli/local_time.h"
+#include "base/process/local_time.h"
 
 namespace muster::cli {
 namespace {

@@ -74,7 +74,7 @@ bool names_server(const Env& env) {
 std::string why_local(const Env& env, const std::string& name) {
   if (names_server(env)) return {};
   const Result<places::FoundJob> own = places::find_job(state_folder(env), name);
-  return own ? local_text(own->description) : std::string();
+  return own ? local_job_text(own->description) : std::string();
 }
 
 Result<std::optional<places::FoundJob>> own_job(const Env& env, const std::string& name) {

@@ -8,11 +8,11 @@
 
 #include "base/dates.h"
 #include "base/fields.h"
+#include "base/process/local_time.h"
 #include "base/terminal.h"
 #include "base/text.h"
 #include "base/topic.h"
 #include "cli/exit_code_of.h"
-#include "cli/local_time.h"
 #include "cli/view/cause_view.h"
 #include "cli/view/render.h"
 #include "job/outcome/shown_words.h"
@@ -391,7 +391,7 @@ std::string results_of(const Json& job) {
   return written.is_boolean() && written.get<bool>() ? results_folder(job) : std::string();
 }
 
-std::string local_text(const Json& job) {
+std::string local_job_text(const Json& job) {
   std::string text = visible_line(member_text(job, "TrainingJobName")) +
                      " is a job of sm fit on this machine, not of a server: ";
   if (!has_ended(job)) return text + "it has not ended yet; sm logs shows its output";

@@ -37,7 +37,7 @@ int processes_per_host_of(const Json& job);
 std::string output_place(const Json& job);
 /// For a job of this machine where a server's job is required: its owner, the place of its results,
 /// and the command that deletes it.
-std::string local_text(const Json& job);
+std::string local_job_text(const Json& job);
 
 /// The output folder of a job of this machine; empty for a server's.
 std::string results_folder(const Json& job);

@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json.h"
+#include "base/process/local_time.h"
 #include "cli/exit_code_of.h"
-#include "cli/local_time.h"
 
 namespace muster::cli {
 namespace {
@@ -65,15 +65,15 @@ TEST_CASE("jobs: next to a server's jobs this machine's are marked, and their pl
                            "Log        /out/log\n", "Exit code  1\n"})
     CHECK(text.find(line) != std::string::npos);
   CHECK(end_object(own).find(R"("output":"/out")") != std::string::npos);
-  CHECK(local_text(own) ==
+  CHECK(local_job_text(own) ==
         "here is a job of sm fit on this machine, not of a server: its results are in /out; sm "
         "delete deletes it, with its log");
   Json nothing = own;
   nothing["MusterResults"] = false;
   CHECK(job_text(nothing, false).find("/out") == std::string::npos);
-  CHECK(local_text(nothing).find(": it has no results; sm delete") != std::string::npos);
+  CHECK(local_job_text(nothing).find(": it has no results; sm delete") != std::string::npos);
   nothing["TrainingJobStatus"] = "InProgress";
-  CHECK(local_text(nothing).find(": it has not ended yet; sm logs") != std::string::npos);
+  CHECK(local_job_text(nothing).find(": it has not ended yet; sm logs") != std::string::npos);
   CHECK(results_of(json(R"({"OutputDataConfig": {"S3OutputPath": "s3://b"},
                             "MusterResults": true})")) == "");
 }

@@ -1,6 +1,6 @@
 #include "cli/view/log_filter.h"
 
-#include "cli/local_time.h"
+#include "base/process/local_time.h"
 #include "cli/values.h"
 
 namespace muster::cli {

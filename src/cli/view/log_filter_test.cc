@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "cli/local_time.h"
+#include "base/process/local_time.h"
 
 namespace muster::cli {
 namespace {

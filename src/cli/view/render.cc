@@ -6,10 +6,10 @@
 #include <utility>
 
 #include "base/dates.h"
+#include "base/process/local_time.h"
 #include "base/terminal.h"
 #include "base/text.h"
 #include "base/topic.h"
-#include "cli/local_time.h"
 #include "cli/view/cause_view.h"
 #include "cli/view/sgr.h"
 #include "job/outcome/shown_words.h"

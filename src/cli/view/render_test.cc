@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json.h"
-#include "cli/local_time.h"
+#include "base/process/local_time.h"
 
 namespace muster::cli {
 namespace {

@@ -1,7 +1,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -10,6 +9,7 @@
 #include "base/fd.h"
 #include "base/files/given_path.h"
 #include "base/files/own_folder.h"
+#include "base/process/local_time.h"
 #include "base/terminal.h"
 #include "base/text.h"
 #include "base/time.h"
@@ -32,6 +32,7 @@ struct KeyFlags {
   std::string command;
   std::string comment;
   std::string id;
+  bool utc = false;
   bool json = false;
   bool force = false;
 };
@@ -52,6 +53,7 @@ std::optional<command::Stop> parse(const Args& args, KeyFlags& flags) {
   if (flags.command == "create") line.text("--comment", flags.comment);
   if (flags.command == "delete") line.text("KEY_ID", flags.id);
   if (flags.command == "delete") line.flag("--force", flags.force);
+  if (flags.command == "list") line.flag("--utc", flags.utc);
   if (flags.command != "delete") line.flag("--json", flags.json);
   return line.parse({args.begin() + 1, args.end()});
 }
@@ -129,8 +131,7 @@ Result<std::string> list(const KeyFlags& flags, const ServerConfig& config) {
   store::Store store = TRY(open_store(config.data, false));
   std::string text;
   for (const store::AccessKey& key : TRY(store.keys())) {
-    const std::string line =
-        key.id + "  " + iso8601(std::floor(api::seconds(key.created))) + "  " + key.comment;
+    const std::string line = key.id + "  " + zoned_text(key.created) + "  " + key.comment;
     text += flags.json ? to_text(to_json(key)) : line.substr(0, line.find_last_not_of(' ') + 1);
     text += "\n";
   }
@@ -173,6 +174,7 @@ int fail_with(const Error& error) {
 int key_main(const Args& args, const Env& env) {
   KeyFlags flags;
   if (const std::optional<command::Stop> stop = parse(args, flags)) return tell(*stop);
+  if (flags.utc) use_utc();
   const Result<ServerConfig> config = config_for(flags, env);
   if (!config) return fail_with(config.error());
   const Result<std::string> done = flags.command == "create" ? create(flags, *config)

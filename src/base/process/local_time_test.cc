@@ -1,11 +1,11 @@
-#include "cli/local_time.h"
+#include "base/process/local_time.h"
 
 #include <doctest/doctest.h>
 
 #include <cstdlib>
 #include <ctime>
 
-namespace muster::cli {
+namespace muster {
 namespace {
 
 /// A zone without files: an hour ahead of UTC, two in summer.
@@ -66,4 +66,4 @@ TEST_CASE("local time: a typed time is of this zone unless it has another") {
 }
 
 }  // namespace
-}  // namespace muster::cli
+}  // namespace muster

@@ -6,7 +6,7 @@
 
 #include "base/time.h"
 
-namespace muster::cli {
+namespace muster {
 
 /// Times as people read and type them, in the zone of this process: TZ, else /etc/localtime, else
 /// UTC. For files, protocols and JSON: base/dates.h.
@@ -26,4 +26,4 @@ std::optional<UnixMillis> parse_local(std::string_view text);
 /// Makes UTC this process's zone. Call it before there are other threads.
 void use_utc();
 
-}  // namespace muster::cli
+}  // namespace muster

@@ -1,4 +1,4 @@
-#include "cli/local_time.h"
+#include "base/process/local_time.h"
 
 #include <array>
 #include <cmath>
@@ -8,7 +8,7 @@
 
 #include "base/dates.h"
 
-namespace muster::cli {
+namespace muster {
 namespace {
 
 std::tm parts_of(UnixMillis time) {
@@ -67,4 +67,4 @@ void use_utc() {
   ::tzset();
 }
 
-}  // namespace muster::cli
+}  // namespace muster
