@@ -10,6 +10,7 @@ import time
 import pytest
 from browser import HAS_BROWSER, WHY_NOT, Browser
 from page import SECONDS, Served, page_server
+from test_limits import needs_volumes
 from test_page import WAITS
 
 pytestmark = [pytest.mark.page, pytest.mark.skipif(not HAS_BROWSER, reason=WHY_NOT)]
@@ -83,6 +84,21 @@ def test_what_runs_and_what_waits_for_what_is_shown_as_it_changes(served, browse
         browser.wait_text("No waiting jobs.")
     finally:
         served.sm("stop", "--wait", "second", code=None)
+
+
+@needs_volumes
+def test_the_disk_of_a_job_is_what_its_volume_takes_if_it_has_one(served, browser):
+    served.sm("submit", "waits.py", "--name", "stores")
+    try:
+        browser.open(f"{served.server.url}/ui/machine")
+        running = "document.querySelector('[aria-label=Running] tbody tr')?.lastElementChild"
+        disk = f"[{CAPACITY}.at(-1)?.[1], {running}?.innerText]"
+        browser.wait(f"{disk}.every((each) => /^[0-9.]+ [KM]B$/.test(each))", SECONDS)
+        [volume] = served.server.data.glob("machine/jobs/*/algo-1/disk.img")
+        volume.unlink()  # As on a machine that cannot make volumes.
+        browser.wait(f"{disk}.every((each) => each === 'not measured')")
+    finally:
+        served.sm("stop", "--wait", "stores")
 
 
 # As sinfo prints them for slurm::plan_sinfo(); node2 is in two partitions.

@@ -36,7 +36,8 @@ STRIP = "[...document.querySelectorAll('.strip th')]"
 @pytest.fixture(scope="module")
 def served(tmp_path_factory):
     folder = tmp_path_factory.mktemp("overview")
-    with page_server(folder, jobs={"python": str(VENV / "bin" / "python")}) as server:
+    with page_server(folder, jobs={"python": str(VENV / "bin" / "python"),
+                                   "capacity": {"hosts": 2 * HOSTS + 1}}) as server:
         server.client("s3").create_bucket(Bucket=BUCKET)
         server.client("s3").put_object(Bucket=BUCKET, Key="train/x", Body=b"")
         one = Served(server, folder)
@@ -103,3 +104,22 @@ def test_hosts_show_their_use_and_a_timeline_opens_on_demand(served, browser):
     browser.click_text("Phases", "button")
     browser.wait(f"document.querySelectorAll('.timeline').length === {HOSTS}")
     assert "phases=open" in browser.url()
+
+
+def test_more_than_four_hosts_fold_and_open_on_demand(served, browser):
+    many = Job(served.server, "print('ready')", hosts=HOSTS + 1)
+    assert many.at_end(SECONDS)["TrainingJobStatus"] == "Completed", many.log()
+    browser.open(f"{served.server.url}/ui/jobs/{many.name}")
+    names = f"{STRIP}.map((each) => each.innerText).join()"
+    choice = "document.querySelector('[aria-label=Timeline] select')"
+    browser.wait(f"{STRIP}.length === 1 && {choice}.options.length === {HOSTS + 1}")
+    assert browser.run(f"return {choice}.value === {names}")
+    for host in ("algo-2", "algo-5"):  # One of them is not the one that is shown at first.
+        browser.run(f"{choice}.value = '{host}'; {choice}.dispatchEvent(new Event('change'))")
+        browser.wait(f"{names} === '{host}'")
+    assert "host=algo-5" in browser.url()
+    assert not browser.run("return document.querySelector('.timeline')")
+    browser.click_text("Phases", "button")
+    browser.wait("document.querySelectorAll('.timeline').length === 1")
+    heads = "[...document.querySelectorAll('[aria-label=Timeline] thead')]"
+    assert browser.run(f"return {heads}.some((each) => each.innerText.includes('Slowest host'))")
