@@ -4,7 +4,7 @@ import json
 import urllib.request
 
 import pytest
-from browser import HAS_BROWSER, WHY_NOT, Browser
+from browser import HAS_BROWSER, WHY_NOT
 from lab import VENV
 from page import SECONDS, Served, page_server
 from test_server_jobs import BUCKET, Job
@@ -153,17 +153,6 @@ def test_long_lines_wrap_and_the_last_one_ends_at_the_bottom(served, browser):
     browser.click("[aria-label='Wrap long lines']")
     browser.wait("!document.querySelector('.wraps-lines')")
     assert browser.complaints() == []
-
-
-def test_the_toolbar_is_one_line_at_1280(served):
-    with Browser(width=1280) as browser:
-        served.enter(browser)
-        show(served, browser, "level=info&q=epoch&line=1")
-        tools = "document.querySelector('.log-tools')"
-        browser.wait(f"{tools}.innerText.includes('rows')")
-        bottoms = browser.run(f"return [...{tools}.children].map((each) => "
-                              "each.getBoundingClientRect().bottom)")  # fmt: skip
-        assert max(bottoms) < browser.run(f"return {tools}.getBoundingClientRect().top") + 40
 
 
 def test_a_file_holds_what_the_filters_let_through(served, browser):

@@ -271,15 +271,3 @@ def test_charts_grow_while_the_job_runs(served, browser):
         browser.wait(f"{told} > {first} + 10", SECONDS)
     finally:
         api.stop_training_job(TrainingJobName="grows")
-
-
-@pytest.mark.parametrize("size", [(360, 740), (3840, 2160)], ids=["phone", "4k"])
-def test_the_view_is_not_wider_than_its_window(served, size):
-    with Browser(*size) as browser:
-        served.enter(browser)
-        browser.narrow(*size)
-        for query in ("", "?with=two"):
-            served.show_metrics(browser, "one", query)
-            browser.wait("document.querySelector('.chart canvas')")
-            root = "document.documentElement"
-            browser.wait(f"{root}.scrollWidth <= {root}.clientWidth")

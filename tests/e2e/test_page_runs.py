@@ -194,28 +194,6 @@ def test_runs_are_compared_by_keyboard(served):
         browser.wait("!location.search.includes('bare')")
 
 
-@pytest.mark.parametrize("path", ["runs", "runs/compare?runs=run-01,run-02,bare&columns=hp:lr"])
-def test_nothing_is_cut_on_a_phone(served, path):
-    with Browser() as browser:
-        served.enter(browser)
-        browser.narrow(390, 844)
-        show(served, browser, "", path)
-        browser.wait("innerWidth === 390")
-        boxes = "[...document.querySelectorAll('html, .scroll, .card, .filters')]"
-        wide = "(each) => each.scrollWidth > each.clientWidth + 1"
-        assert browser.run(f"return {boxes}.filter({wide}).map((each) => each.innerText)") == []
-
-
-def test_filters_are_one_line_at_1280(served):
-    with Browser() as browser:
-        served.enter(browser)
-        browser.narrow(1280, 800)
-        show(served, browser)
-        bottoms = browser.run("return [...document.querySelector('.filters').children].map((each)"
-                              " => each.getBoundingClientRect().bottom)")  # fmt: skip
-        assert max(bottoms) - min(each for each in bottoms if each) < 30
-
-
 def test_a_link_holds_fifty_runs(served, browser):
     names = ",".join(f"{'x' * 50}-{number}" for number in range(49))
     show(served, browser, f"?runs=run-01,{names}", "runs/compare")

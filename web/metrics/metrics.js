@@ -127,7 +127,7 @@ export function Metrics({ name, query }) {
     ${known && metrics.length === 0 && html`<${Empty} title="No metrics yet">
       <p class="quiet">muster extracts metrics from the job's log, using the MetricDefinitions in the request.</p><//>`}
     ${metrics.length > 0 && html`<div class="filters">
-        <input type="search" aria-label="Metric name contains" placeholder="Metric name contains…" value=${query.q || ""}
+        <input type="search" aria-label="Metric name contains" placeholder="Name contains…" value=${query.q || ""}
           onInput=${(event) => ask({ q: event.target.value })} />
         <${Zoom} range=${range} whole=${!zooms} zoom=${zoom} />
         <span class="quiet"><span role="status">${shown.length} of ${metrics.length}</span> ·
