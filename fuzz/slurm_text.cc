@@ -29,8 +29,8 @@ void read_queue(std::string_view text) {
       CHECK_THAT(!slurm::end_of(job.state, job.reason).status.empty(), "an end has a status");
     static_cast<void>(slurm::why_it_waits(job.reason));
   }
-  CHECK_THAT(slurm::queue_table(jobs).ends_with('\n'), "a table is whole lines");
-  static_cast<void>(to_text(slurm::queue_json(jobs)));
+  CHECK_THAT(slurm::queue_table(jobs, true).ends_with('\n'), "a table is whole lines");
+  static_cast<void>(to_text(slurm::queue_json(jobs, true)));
 }
 
 void read_nodes(std::string_view text) {
