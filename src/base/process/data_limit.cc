@@ -32,11 +32,14 @@ std::string words_at_limit;  ///< Made in advance: at the limit there is no memo
 }
 
 /// Before the process aborts, for whatever check: whether the reason is that nothing more can be
-/// allocated, a thread's stack or what a C library asks malloc() for.
-void look_at_abort(int) {
+/// allocated, a thread's stack or what a C library asks malloc() for. If not, the signal ends the
+/// process all the same, also one that another process sent.
+void look_at_abort(int number) {
   void* const stack = ::mmap(nullptr, stack_bytes, PROT_READ | PROT_WRITE,
                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (stack == MAP_FAILED) give_up();
+  std::signal(number, SIG_DFL);
+  std::raise(number);  // Arrives when this returns.
 }
 
 }  // namespace

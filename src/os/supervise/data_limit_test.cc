@@ -76,15 +76,19 @@ TEST_CASE("data limit: beyond it the process says so and exits") {
   }
 }
 
-TEST_CASE("data limit: a process that aborts with memory left does so") {
-  const pid_t pid = ::fork();
-  if (pid == 0) {
-    limit_data(limit, "too much\n");
-    std::abort();
+TEST_CASE("data limit: a process that aborts, or is aborted, with memory left does so") {
+  const std::function<void()> ways[] = {[] { std::abort(); }, [] { ::kill(::getpid(), SIGABRT); }};
+  for (const std::function<void()>& way : ways) {
+    const pid_t pid = ::fork();
+    if (pid == 0) {
+      limit_data(limit, "too much\n");
+      way();
+      ::_exit(0);
+    }
+    const int status = end_of(pid);
+    CHECK(WIFSIGNALED(status));
+    CHECK(WTERMSIG(status) == SIGABRT);
   }
-  const int status = end_of(pid);
-  CHECK(WIFSIGNALED(status));
-  CHECK(WTERMSIG(status) == SIGABRT);
 }
 
 TEST_CASE("data limit: programs that the process starts have their own") {
