@@ -1,10 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
-
-#include "base/result.h"
 
 namespace muster::job {
 
@@ -17,7 +16,7 @@ struct RankStart {
   bool operator==(const RankStart&) const = default;
 };
 std::string encode(const RankStart& start);
-/// Errors: `protocol`, or `invalid_input` for text that is not JSON.
-Result<RankStart> rank_start_from(std::string_view payload);
+/// None for any other text.
+std::optional<RankStart> rank_start_from(std::string_view payload);
 
 }  // namespace muster::job

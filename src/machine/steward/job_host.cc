@@ -323,7 +323,10 @@ void HostRun::follow_cards() {
                   [this](std::int64_t pid) { return processes_->name_of(pid); });
   card_list_.emplace(
       loop_, env_, card_list_folder(spec_.job_folder),
-      [this](const std::string& list, TimePoint time) { memory_->take(list, time); });
+      [this](const std::string& list, TimePoint time) {
+        processes_->look();  // A rank that has just started is known by the list that has it.
+        memory_->take(list, time);
+      });
   const bool same_pids = counts_as_machine();
   Result<CardFaults> cards = CardFaults::follow(gpus, env_, [this, same_pids](std::int64_t pid) {
     return same_pids ? processes_->owner_of(pid) : ProcessOwner();
@@ -346,7 +349,7 @@ void HostRun::heed_card_memory(job::Message kind, const std::string& word) {
 /// What the host's `train` says of its ranks; nothing else depends on it.
 void HostRun::note_rank(std::string_view payload) {
   if (!processes_) return;
-  const Result<job::RankStart> start = job::rank_start_from(payload);
+  const std::optional<job::RankStart> start = job::rank_start_from(payload);
   if (start) processes_->note(start->rank, start->pid);
 }
 
