@@ -28,15 +28,33 @@ from gpu_check.run import Report  # noqa: E402
 
 README = REPOSITORY / "README.md"
 GPUS = REPOSITORY / "docs/users/gpus.md"
-# The tests that expect what docs/users/gpus.md quotes.
-GPU_TESTS = (
-    "src/cli/top/top_test.cc",
-    "src/cli/view/job_view_test.cc",
-    "src/engine/slurm/view_test.cc",
-    "src/machine/steward/card_memory_test.cc",
-    "src/os/devices/xid_test.cc",
-    "src/platform/hang_test.cc",
-    "src/platform/stack_tree_test.cc",
+# The pages that quote output of commands that no test of docs runs: how many blocks, and the tests
+# that expect this output.
+QUOTED = {
+    "gpus": (
+        7,
+        "src/cli/top/top_test.cc",
+        "src/cli/view/job_view_test.cc",
+        "src/engine/slurm/view_test.cc",
+        "src/machine/steward/card_memory_test.cc",
+        "src/os/devices/xid_test.cc",
+        "src/platform/hang_test.cc",
+        "src/platform/stack_tree_test.cc",
+    ),
+    "queue": (2, "src/cli/view/job_view_test.cc", "src/server/queue/queue_outlook_test.cc"),
+    "rootless": (1, "src/platform/places/rootless_user_test.cc"),
+    "several-machines": (3, "src/engine/slurm/view_test.cc", "src/job/preflight/judge_test.cc"),
+    "slurm": (
+        2,
+        "src/cli/view/job_view_test.cc",
+        "src/engine/cluster/swap_test.cc",
+        "tests/e2e/test_rehearsal.py",
+    ),
+}
+# What the caller of the code under test writes before a line.
+LEAD = re.compile(
+    r"^(?:sm(?: fit: without root)?: |algo-\d muster: )?(?:warning: )?(?:preflight: )?"
+    r"(?:Waiting for free hosts: )?"
 )
 STRING = r'"(?:[^"\\\n]|\\.)*"'
 FLAG = re.compile(r"(?<![\w-])--?[a-zA-Z][\w-]*")
@@ -185,24 +203,33 @@ def literals_of(path: pathlib.Path) -> str:
 
 
 def quoted_outputs(page: pathlib.Path) -> list[str]:
-    """The blocks of output that follow no command."""
+    """The blocks of output, but those of commands that test_docs.py runs."""
     text = page.read_text()
-    ends = [0, *(block.end() for block in BLOCK.finditer(text))]
-    return [
-        block[3]
-        for end, block in zip(ends, BLOCK.finditer(text))
-        if block[1] == "text" and text[end : block.start()].strip()
-    ]
+    found, runs, end = [], False, 0
+    for block in BLOCK.finditer(text):
+        if block[1] == "sh":
+            runs = not block[2].strip()
+        elif block[1] == "text" and (not runs or text[end : block.start()].strip()):
+            found.append(block[3])
+        end = block.end()
+    return found
 
 
-def test_quoted_output_about_gpus_is_what_unit_tests_expect():
-    *outputs, acceptance = quoted_outputs(GPUS)
-    assert len(outputs) == 6 and acceptance.startswith("muster ")
+@pytest.mark.parametrize("name", QUOTED)
+def test_quoted_output_is_what_tests_expect(name):
+    page = REPOSITORY / f"docs/users/{name}.md"
+    count, *tests = QUOTED[name]
+    outputs = quoted_outputs(page)
+    assert len(outputs) == count
+    if page == GPUS:
+        outputs.pop()  # The acceptance test's: below.
     lines = [line for output in outputs for line in output.splitlines()]
-    lines += re.findall(r"`(GPU 3.*? \(Xid \d+\)[^`]*|GPU 3: Xid [^`]*)`", GPUS.read_text())
-    expected = "\n".join(literals_of(REPOSITORY / path) for path in GPU_TESTS)
+    lines += re.findall(r"`(GPU 3.*? \(Xid \d+\)[^`]*|GPU 3: Xid [^`]*)`", page.read_text())
+    expected = "\n".join(literals_of(REPOSITORY / path) for path in tests)
     for line in lines:
-        for part in line.split("…"):  # What the page leaves out.
+        if line.startswith("$ "):
+            continue
+        for part in re.split("…|; ", LEAD.sub("", line)):  # "…": what the page leaves out.
             assert part.strip() in expected, line
 
 

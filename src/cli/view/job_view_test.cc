@@ -44,6 +44,25 @@ TEST_CASE("jobs: the table of jobs is aligned, whatever a server says") {
   CHECK(coloured.find("\x1b[31mFailed") != std::string::npos);
 }
 
+TEST_CASE("jobs: a queue is listed as docs/users/queue.md shows it") {
+  use_utc();
+  const Json jobs = json(R"([
+    {"TrainingJobName": "train-9", "TrainingJobStatus": "InProgress", "SecondaryStatus": "Pending",
+     "CreationTime": 1769860810, "MusterQueuePlace": 2, "MusterQueueLength": 2},
+    {"TrainingJobName": "train-8", "TrainingJobStatus": "InProgress", "SecondaryStatus": "Pending",
+     "CreationTime": 1769860807, "MusterQueuePlace": 1, "MusterQueueLength": 2,
+     "MusterPriority": 5},
+    {"TrainingJobName": "train-7", "TrainingJobStatus": "InProgress", "SecondaryStatus": "Training",
+     "CreationTime": 1769860500}])");
+  CHECK(
+      jobs_table(jobs, ms(1'769'860'812'000), false) ==
+      "NAME     STATUS                                          CREATED                     TOOK\n"
+      "train-9  InProgress (Pending: place 2 of 2)              2026-01-31 12:00:10 +00:00  2s\n"
+      "train-8  InProgress (Pending: place 1 of 2, priority 5)  2026-01-31 12:00:07 +00:00  5s\n"
+      "train-7  InProgress (Training)                           2026-01-31 11:55:00 +00:00  "
+      "5m12s\n");
+}
+
 TEST_CASE("jobs: next to a server's jobs this machine's are marked, and their places are paths") {
   use_utc();
   const Json jobs = json(R"([
@@ -80,6 +99,7 @@ TEST_CASE("jobs: next to a server's jobs this machine's are marked, and their pl
 
 TEST_CASE("jobs: a description is text for people, with what there is") {
   const Json job = json(R"({
+    "MusterStewards": {"algo-1": 4711, "algo-2": 4712},
     "TrainingJobName": "j", "TrainingJobStatus": "Stopped", "SecondaryStatus": "MaxRuntimeExceeded",
     "AlgorithmSpecification": {"TrainingImage": "host"}, "FailureReason": "too\nlong",
     "ResourceConfig": {"InstanceGroups": [{"InstanceType": "a", "InstanceCount": 2},
@@ -98,6 +118,7 @@ TEST_CASE("jobs: a description is text for people, with what there is") {
         "               long\n"
         "Image          host\n"
         "Hosts          2 x a, 1 x b\n"
+        "Stewards       algo-1 4711, algo-2 4712\n"
         "Created        1970-01-01 00:00:00 +00:00\n"
         "Training time  1m01s\n"
         "Inputs:\n"

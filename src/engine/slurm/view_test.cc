@@ -50,6 +50,33 @@ TEST_CASE("the queue's times are shown as the caller shows times, but for the JS
   CHECK(slurm_minute("in 5 minutes") == "in 5 minutes");
 }
 
+TEST_CASE("the queue and the nodes are as docs/users/several-machines.md shows them") {
+  const auto zoned = [](const std::string& time) { return slurm_minute(time) + " +01:00"; };
+  std::vector<QueuedJob> jobs = {four[0], four[1]};
+  jobs[1].name = "muster-train-0123456789abcdef";
+  CHECK(queue_table(jobs, false, zoned) ==
+        "ID  NAME   USER  PARTITION  STATE    NODES  DETAIL\n"
+        "7   demo   ann   main       Pending  3      nodes are not free yet (Resources), may start "
+        "at 2026-11-22 21:35 +01:00\n"
+        "6   train  bob   main       Running  2      node[1-2], until 2026-11-22 22:35 +01:00\n"
+        "demo: squeue -j 7, scancel 7\n"
+        "train: squeue -j 6, scancel 6\n");
+  std::vector<Node> nodes(2, {.name = "node1",
+                              .state = "allocated",
+                              .cpus = 64,
+                              .memory_mib = 515000,
+                              .gpus = "gpu:a100:4",
+                              .partitions = {"main", "urgent"}});
+  nodes[1].name = "node2";
+  nodes[1].state = "drained";
+  nodes[1].reason = "disk full";
+  CHECK(nodes_table(nodes) ==
+        "NODE   PARTITIONS   CPUS  MEMORY   GPUS        STATE\n"
+        "node1  main,urgent  64    502 GiB  gpu:a100:4  in use\n"
+        "node2  main,urgent  64    502 GiB  gpu:a100:4  drained: does not accept jobs (disk "
+        "full)\n");
+}
+
 TEST_CASE("below the queue are the commands for muster's jobs, and their earlier attempts") {
   const auto job = [](const char* id, const char* state, const char* user, const char* name) {
     return QueuedJob{.id = id, .state = state, .user = user, .name = name};

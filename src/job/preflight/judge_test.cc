@@ -252,6 +252,45 @@ TEST_CASE("the tables show every host and every way") {
   CHECK(table_of(alike(1), pairs).find("algo-1  algo-2  no connection  23") != std::string::npos);
 }
 
+TEST_CASE("a preflight looks as docs/users/several-machines.md shows it") {
+  std::vector<HostFacts> hosts = alike(3);
+  constexpr std::int64_t disks[] = {812, 790, 801};
+  constexpr std::int64_t memories[] = {492, 495, 488};
+  for (std::size_t i = 0; i < hosts.size(); ++i) {
+    hosts[i].host = hosts[i].node;
+    hosts[i].disk_bytes = 1000 * gib;
+    hosts[i].disk_free_bytes = disks[i] * gib;
+    hosts[i].memory_bytes = 512 * gib;
+    hosts[i].memory_free_bytes = memories[i] * gib;
+    hosts[i].gpus = {"A100", "A100", "A100", "A100"};
+    hosts[i].interface = i < 2 ? "ib0" : "ibs5";
+    hosts[i].mtu = 9000;
+    hosts[i].python = "3.11.7";
+    hosts[i].names.clear();
+  }
+  hosts[2].packages["torch"] = "2.1.0";
+  const std::vector<PairFacts> pairs = {
+      {"node1", "node2", 31, 23e9, ""},  {"node2", "node1", 31, 23e9, ""},
+      {"node2", "node3", 33, 23e9, ""},  {"node3", "node2", 33, 23e9, ""},
+      {"node3", "node1", 32, 9.4e9, ""}, {"node1", "node3", 32, 23e9, ""}};
+  CHECK(table_of(hosts, pairs) ==
+        "HOST   CLOCK  DISK FREE  MEMORY FREE  GPUS  INTERFACE  MTU   PYTHON  SM\n"
+        "node1  0 s    812 GiB    492 GiB      4     ib0        9000  3.11.7  0.1.0\n"
+        "node2  0 s    790 GiB    495 GiB      4     ib0        9000  3.11.7  0.1.0\n"
+        "node3  0 s    801 GiB    488 GiB      4     ibs5       9000  3.11.7  0.1.0\n"
+        "\n"
+        "FROM   TO     ROUND TRIP  BANDWIDTH\n"
+        "node1  node2  31 µs       23 Gbit/s\n"
+        "node2  node1  31 µs       23 Gbit/s\n"
+        "node2  node3  33 µs       23 Gbit/s\n"
+        "node3  node2  33 µs       23 Gbit/s\n"
+        "node3  node1  32 µs       9.4 Gbit/s\n"
+        "node1  node3  32 µs       23 Gbit/s\n");
+  CHECK(told(judge(hosts, pairs, {})) ==
+        "W torch: 2.1.0 on node3, 2.2.1 on the others\n"
+        "W node3 → node1: 9.4 Gbit/s, others 23 Gbit/s\n");
+}
+
 /// As alike(), each with eth0 in 10.0.0.0/24, eth1 in 10.1.0.0/24, and its own docker0.
 std::vector<HostFacts> with_interfaces(int count) {
   std::vector<HostFacts> hosts = alike(count);

@@ -59,6 +59,21 @@ TEST_CASE("queue outlook: a waiting job has its place, and what it waits for unt
         "the latest");
 }
 
+TEST_CASE("queue outlook: jobs wait as docs/users/queue.md shows it") {
+  const auto why = [](int gpus, const char* name) {
+    Told jobs;
+    jobs.runs(job("train-7", "A", {{"gpu", 7}}, 0, hours(2)));
+    jobs.waits(job("train-8", "A", {{"gpu", gpus}}));
+    jobs.waits(job("train-9", "A", {{"gpu", 1}}, 0, hours(3)));
+    return jobs.why(name);
+  };
+  CHECK(why(4, "train-8") ==
+        "place 1 of 2; gpus: 4 requested, 1 of 8 free; starts when train-7 ends, by 14:05 UTC at "
+        "the latest");
+  CHECK(why(8, "train-9") ==
+        "place 2 of 2, behind train-8; with MaxRuntimeInSeconds up to 6840 it could start now");
+}
+
 TEST_CASE("queue outlook: a waiting job has the reason why others precede it") {
   Told told;
   told.runs(job("r", "A", {{"gpu", 6}})).waits(job("first", "B", {{"gpu", 8}}, 5));
