@@ -77,11 +77,12 @@ TEST_CASE("data limit: beyond it the process says so and exits") {
 }
 
 TEST_CASE("data limit: a process that aborts, or is aborted, with memory left does so") {
+  constexpr std::int64_t ample = std::int64_t{1} << 40;  // Earlier tests may have used `limit` up.
   const std::function<void()> ways[] = {[] { std::abort(); }, [] { ::kill(::getpid(), SIGABRT); }};
   for (const std::function<void()>& way : ways) {
     const pid_t pid = ::fork();
     if (pid == 0) {
-      limit_data(limit, "too much\n");
+      limit_data(ample, "too much\n");
       way();
       ::_exit(0);
     }
