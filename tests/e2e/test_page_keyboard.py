@@ -136,7 +136,8 @@ def read_a_part_of_it(browser):
     reach(browser, "Host")
     browser.keys("All")
     browser.wait("!location.search.includes('host=')")
-    press(browser, "Combine identical lines from several ranks", SPACE, back=True)
+    fold = "Combine identical lines from several ranks, and NCCL INFO lines"
+    press(browser, fold, SPACE, back=True)
     browser.wait("location.search.includes('fold=1')")
     browser.wait("document.querySelector('.log').innerText.includes('algo-1–algo-2') || "
                  "document.querySelector('.log').innerText.includes('ranks 0–1')")  # fmt: skip

@@ -117,7 +117,7 @@ def go_back_and_forward(browser: Browser, name: str) -> None:
 
 
 def test_a_job_is_seen_from_its_first_moment_to_its_last(served, browser):
-    assert "No job" in browser.text()
+    browser.wait_text("No jobs yet")
     submit(served, "whole")
     see_it_appear(browser, "whole")
     see_it_run(browser)
