@@ -11,7 +11,7 @@ namespace muster::cli {
 /// parameter that sets it, such as "31" or "38;5;208"; empty: not set.
 using TextStyle = std::array<std::string, 8>;
 
-/// A program's text for a terminal or a pipe: its SGR sequences are parsed and written anew, or
+/// A program's text for a terminal or a pipe: its SGR sequences are parsed and rewritten, or
 /// removed unless `colour`; all else is as visible() shows it. The parameters 0 to 5, 7, 21 to 29,
 /// 30 to 49, 90 to 107, 38;5;N and 38;2;R;G;B have an effect, others, such as 8 (hidden text), have
 /// none. Each line ends without a style, and so does the text.

@@ -19,7 +19,7 @@ std::string removed(std::string_view bytes) {
   return painted(bytes, false, style);
 }
 
-TEST_CASE("sgr: colours and styles are written anew, and end before other text") {
+TEST_CASE("sgr: colours and styles are rewritten, and end before other text") {
   struct {
     std::string bytes, shown, without;
   } const cases[] = {

@@ -54,7 +54,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("rank: the program's pid is told when it starts") {
+TEST_CASE("rank: the program's pid is reported when it starts") {
   Host host;
   host.run.command.argv = shell("echo $$");
   host.start(5);
