@@ -223,14 +223,16 @@ while True: signal.pause()
 """
 
 
-def test_a_job_that_hangs_is_marked_in_the_list_and_in_its_head(served, browser):
+def test_a_job_that_hangs_is_marked_in_the_lists_and_in_its_head(served, browser):
     (served.folder / "sleeps.py").write_text(SLEEPS)
     served.sm("submit", "sleeps.py", "--name", "sleeps", "--env", "MUSTER_HANG_AFTER=10")
     try:
         browser.open(f"{served.server.url}/ui/jobs?name=sleeps")
         row = "document.querySelector('table.jobs tbody tr')?.innerText"
         browser.wait(f"/Hanging[^]*Training, no progress for [0-9]+ s/.test({row})", SECONDS)
-        browser.click_text("sleeps", "td a")
+        browser.open(f"{served.server.url}/ui/runs?name=sleeps")
+        browser.wait("/Hanging/.test(document.querySelector('.runs tbody tr')?.innerText)")
+        browser.click_text("sleeps", "th a")
         browser.wait_text("the job hangs: no output and no progress for 10 s")
         browser.click_text("Log", ".tabs a")
         browser.wait("document.querySelector('.log')")

@@ -17,7 +17,7 @@ const OPTIONS_MAX = 200;
 export const Label = ({ column }) => html`${nameOf(column)}${partOf(column) && html` <span class="quiet">${partOf(column)}</span>`}`;
 
 /** A job of the server's response, as other views know it. */
-export const RunStatus = ({ run }) => html`<${Status} job=${{ TrainingJobStatus: run.status, SecondaryStatus: run.secondary }} />`;
+export const RunStatus = ({ run }) => html`<${Status} job=${{ TrainingJobStatus: run.status, SecondaryStatus: run.secondary, MusterHang: run.hangs }} />`;
 
 export const tookText = (seconds) => (seconds === null ? "–" : span(seconds));
 

@@ -386,6 +386,7 @@ void open_web(Server& server) {
           .machine = [&server] { return server.service->machine(); },
           .nodes = [&server] { return server.machine->nodes(); },
           .last_run = [&server](const std::string& job) { return server.store->last_run(job); },
+          .hangs = [&server](const std::string& job) { return server.service->hangs(job); },
           .keys = &*server.user_keys,
           .log = [&server](const std::string& job) { return server.service->web_log(job); }},
       .now = wall_time,

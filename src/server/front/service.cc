@@ -59,6 +59,11 @@ Result<Json> Service::job_counts() const {
   return counts;
 }
 
+bool Service::hangs(const std::string& job) const {
+  const std::optional<platform::Standstill> found = runner_.standstill(job);
+  return found && !found->verdict.empty();
+}
+
 Json Service::machine() const {
   Json view = machine_view(runner_.queue(), now_(), runner_.schedules_elsewhere());
   for (Json& run : view.at("runs"))

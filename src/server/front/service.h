@@ -34,7 +34,8 @@ class Service {
   Result<void> start();
   loop::Task<api::Answer> operate(api::Request request);
   // Queries of the web page; on the main loop.
-  Result<Json> job_counts() const;  ///< By status.
+  Result<Json> job_counts() const;           ///< By status.
+  bool hangs(const std::string& job) const;  ///< Whether DescribeTrainingJob has a MusterHang.
   /// As machine_view(). A run that is on a cluster has "slurm", as Jobs::in_slurm().
   Json machine() const;
   Result<WebLog> web_log(const std::string& name);

@@ -52,6 +52,7 @@ struct WebState {
   std::function<Json()> machine;            ///< As Service::machine().
   std::function<loop::Task<Json>()> nodes;  ///< As places::Machine::nodes().
   std::function<Result<std::string>(const std::string& job)> last_run;  ///< As Store::last_run().
+  std::function<bool(const std::string& job)> hangs;                    ///< As MusterHang.
   UserKeys* keys = nullptr;                                             ///< Outlives the page.
   /// Error: `not_found`.
   std::function<Result<WebLog>(const std::string& job)> log;
@@ -136,6 +137,7 @@ class WebServer {
                                 std::function<Result<std::string>(store::MetricReader&)> piece);
   loop::Task<Result<Json, aws::Refusal>> read_runs(
       Call& call, std::function<Result<Json>(runs::RunReader&)> read);
+  loop::Task<Result<Json, aws::Refusal>> with_hangs(Call& call, Result<Json, aws::Refusal> answer);
   loop::Task<Result<Json, aws::Refusal>> runs(Call& call);
   loop::Task<Result<Json, aws::Refusal>> run_columns(Call& call);
   loop::Task<Result<Json, aws::Refusal>> compare_runs(Call& call);

@@ -5,6 +5,7 @@
 
 #include "aws/api/inputs.h"
 #include "base/dates.h"
+#include "net/loop/other_loop.h"
 #include "server/cloudwatch/metric_series.h"
 #include "server/runs/run_query.h"
 #include "server/runs/run_reader.h"
@@ -157,12 +158,31 @@ Task<Result<Json, aws::Refusal>> WebServer::read_runs(
   co_return api::invalid(error.text);
 }
 
+/// Adds to an answer's runs which of them hang.
+Task<Result<Json, aws::Refusal>> WebServer::with_hangs(Call& call,
+                                                       Result<Json, aws::Refusal> answer) {
+  if (!answer) co_return answer;
+  Json& runs = answer->at("runs");
+  std::vector<std::string> names;
+  for (const Json& each : runs) names.push_back(each.at("name"));
+  std::function<Task<std::vector<bool>>()> look = [this, names]() -> Task<std::vector<bool>> {
+    std::vector<bool> found;
+    for (const std::string& each : names) found.push_back(options_.state.hangs(each));
+    co_return found;
+  };
+  const std::vector<bool> hangs =
+      co_await loop::run_on(call.exchange.loop(), options_.calls, std::move(look));
+  for (std::size_t i = 0; i < hangs.size(); ++i) runs[i]["hangs"] = static_cast<bool>(hangs[i]);
+  co_return answer;
+}
+
 /// A page of the table. Source: docs/protocols/runs.md.
 Task<Result<Json, aws::Refusal>> WebServer::runs(Call& call) {
-  return read_runs(call, [this, &call](RunReader& reader) -> Result<Json> {
+  const auto read = [this, &call](RunReader& reader) -> Result<Json> {
     const runs::Query query = TRY(runs::query_in(call.input));
     return table_of(reader, query, options_.now());
-  });
+  };
+  co_return co_await with_hangs(call, co_await read_runs(call, read));
 }
 
 /// {"contains"}: the known names of hyperparameters, tags and metrics.
@@ -175,10 +195,11 @@ Task<Result<Json, aws::Refusal>> WebServer::run_columns(Call& call) {
 
 /// {"jobs"}: all their values, side by side.
 Task<Result<Json, aws::Refusal>> WebServer::compare_runs(Call& call) {
-  return read_runs(call, [this, &call](RunReader& reader) -> Result<Json> {
+  const auto read = [this, &call](RunReader& reader) -> Result<Json> {
     const std::vector<std::string> jobs = TRY(jobs_in(call.input));
     return comparison_of(reader, jobs, options_.now());
-  });
+  };
+  co_return co_await with_hangs(call, co_await read_runs(call, read));
 }
 
 /// `query` of the query: the whole table as CSV.
