@@ -12,6 +12,7 @@
 #include "job/wire/journal.h"
 #include "job/wire/mark.h"
 #include "job/wire/node_messages.h"
+#include "job/wire/rank_start.h"
 
 namespace muster {
 
@@ -65,6 +66,8 @@ void session(std::string_view bytes) {
   if (const Result<job::Moment> moment = job::moment_from(bytes); moment) {
     CHECK_THAT(*job::moment_from(job::encode(*moment)) == *moment, "a mark reads back");
   }
+  if (const std::optional<job::RankStart> start = job::rank_start_from(bytes))
+    CHECK_THAT(job::rank_start_from(job::encode(*start)) == start, "a rank's start reads back");
   static_cast<void>(ranks::signal_from(bytes));
   static_cast<void>(ranks::grace_from(bytes));
   static_cast<void>(ranks::exec_from(bytes));

@@ -19,8 +19,8 @@ from sm_server import SmServer
 
 GUARD_SECONDS = 120
 
-LINES, OUTCOME, VERDICT, LOG, PHASE, SIGNAL, RANK_HELLO, AGENT, CALL = (
-    10, 11, 42, 41, 40, 9, 20, 25, 28,
+LINES, OUTCOME, VERDICT, LOG, PHASE, SIGNAL, RANK_HELLO, RANK_STARTED, AGENT, CALL = (
+    10, 11, 42, 41, 40, 9, 20, 22, 25, 28,
 )
 
 
@@ -63,6 +63,9 @@ FORGED = {
     "an unknown phase": frame(PHASE, {"phase": "FORGED", "message": ""}),
     "muster's own error": frame(LOG, {"level": "error", "text": "FORGED"}),
     "muster's own warning": frame(LOG, {"level": "warning", "text": "FORGED\nalgo-1 muster: x"}),
+    "a rank's start with the pid of any process": frame(
+        RANK_STARTED, {"rank": 0, "pid": 1, "FORGED": 1}),
+    "a rank's start without a rank and a pid": frame(RANK_STARTED, b'["FORGED"]'),
     "a signal": frame(SIGNAL, {"signal": 9, "grace_ms": 0, "FORGED": 1}),
     "an unknown type": frame(255, b"FORGED"),
     "an empty payload": frame(OUTCOME, b""),
