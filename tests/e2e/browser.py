@@ -114,9 +114,12 @@ class Browser:
         return self._ask("POST", "/execute/sync", {"script": script, "args": list(arguments)})
 
     def wait(self, condition: str, seconds: float = GUARD_SECONDS):
-        """The value of the JavaScript expression, once it is true."""
+        """The value of the JavaScript expression, once it is true. An element that is not there
+        yet, so that the expression throws, is waited for too."""
         deadline = time.monotonic() + seconds
-        while not (value := self.run(f"return ({condition})")):
+        script = (f"try {{ return ({condition}) }} catch (error) "
+                  "{ if (!(error instanceof TypeError)) throw error }")  # fmt: skip
+        while not (value := self.run(script)):
             if time.monotonic() > deadline:
                 raise AssertionError(f"{condition}: not so; the console says: {self.complaints()}; "
                                      f"the page says: {self.text()[:2000]}")  # fmt: skip

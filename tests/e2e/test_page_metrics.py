@@ -84,7 +84,7 @@ def test_charts_exist_where_they_are_seen(served, browser):
     browser.wait(f"!{chart('metric-00')}.querySelector('canvas')")
     browser.type("input[type=search]", "metric-07")
     browser.wait("document.querySelectorAll('.chart').length === 1")
-    assert "q=metric-07" in browser.url()
+    browser.wait("location.search.includes('q=metric-07')")
 
 
 @pytest.mark.parametrize("buckets", [10, 100, 1000, 2000])
