@@ -149,6 +149,7 @@ test-page: deps sm  ### the web page in Chromium
 
 .PHONY: test-sdk
 test-sdk: deps $(SDK_FOLDERS) sm  ### the server with SageMaker's SDKs, the notebooks and the AWS CLI
+	-$(PYTHON) tests/e2e/debian_root.py
 	$(PYTEST) tests/e2e -m 'sdk and not slurm'
 
 # Those that a registry does not give are left out, and named.

@@ -32,3 +32,12 @@ def make_root(name: str, suite: str, packages: str, *options: str, mirror: str =
     shutil.rmtree(part / "var/cache/apt", ignore_errors=True)
     part.rename(root)
     return root
+
+
+def mpi4py_root():
+    packages = "python3-mpi4py,openmpi-bin,openssh-server,openssh-client"
+    return make_root("bookworm-mpi4py", "bookworm", packages)
+
+
+if __name__ == "__main__":
+    mpi4py_root()  # For tests in a sandbox, which has no network to download it.

@@ -11,7 +11,7 @@ import tarfile
 
 import pytest
 
-from debian_root import make_root
+from debian_root import mpi4py_root
 from fit import GUARD_SECONDS
 from image import build_wheel
 from lab import REPOSITORY
@@ -57,8 +57,7 @@ REFERENCE_SECONDS = 3 * GUARD_SECONDS  # The original waits 30 s at the end alon
 
 @pytest.fixture(scope="session")
 def debian() -> bytes:
-    packages = "python3-mpi4py,openmpi-bin,openssh-server,openssh-client"
-    return tree(make_root("bookworm-mpi4py", "bookworm", packages), "", "--exclude=./dev/*")
+    return tree(mpi4py_root(), "", "--exclude=./dev/*")
 
 
 def wheel_layer(folder: pathlib.Path) -> bytes:

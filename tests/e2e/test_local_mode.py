@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from debian_root import make_root
+from debian_root import mpi4py_root
 from docker_engine import DockerEngine
 from lab import REPOSITORY, SM
 from oci_image import tree
@@ -32,8 +32,7 @@ def engine():
     """An engine that has the image `local`: Debian's Open MPI and Python, and the one file."""
     if not os.access("/usr/bin/docker-compose", os.X_OK):
         pytest.skip("docker-compose is not here (apt install docker-compose)")
-    root = make_root("bookworm-mpi4py", "bookworm",
-                     "python3-mpi4py,openmpi-bin,openssh-server,openssh-client")  # fmt: skip
+    root = mpi4py_root()
     folder = REPOSITORY / "build" / "e2e" / "test_local_mode"
     shutil.rmtree(folder, ignore_errors=True)
     context = folder / "context"
