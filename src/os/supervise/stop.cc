@@ -36,6 +36,10 @@ bool has_signal(const std::string& status, const std::string& mask, int signal) 
   return (bits >> (signal - 1) & 1) != 0;
 }
 
+bool is_asynchronous(const std::string& status) {
+  return has_signal(status, "SigIgn", SIGQUIT);
+}
+
 std::optional<StopProcess> process_of(pid_t pid) {
   const std::optional<ProcessStat> stat = stat_of(pid);
   if (!stat || stat->has_ended()) return std::nullopt;
@@ -46,7 +50,7 @@ std::optional<StopProcess> process_of(pid_t pid) {
   for (const char* mask : {"SigCgt", "SigIgn", "SigBlk"})
     process.minds = process.minds || has_signal(status, mask, SIGTERM);
   process.ignores = has_signal(status, "SigIgn", SIGTERM);
-  process.asynchronous = has_signal(status, "SigIgn", SIGQUIT);
+  process.asynchronous = is_asynchronous(status);
   process.ours = runs_our_file(pid);
   return process;
 }
@@ -59,9 +63,10 @@ std::vector<StopProcess> processes_of(const std::vector<pid_t>& pids) {
   return processes;
 }
 
-bool lives(const StopStep& step) {
-  const std::optional<ProcessStat> stat = stat_of(step.pid);
-  return stat && !stat->has_ended() && stat->started == step.started;
+/// A StopStep or a StopProcess.
+bool lives(const auto& process) {
+  const std::optional<ProcessStat> stat = stat_of(process.pid);
+  return stat && !stat->has_ended() && stat->started == process.started;
 }
 
 }  // namespace
@@ -83,22 +88,39 @@ bool runs_our_file(pid_t pid) {
   return own.st_dev == theirs.st_dev && own.st_ino == theirs.st_ino;
 }
 
-Stop::Stop(pid_t main) {
+Stop::Stop(pid_t main) : main_(main) {
   std::vector<pid_t> pids = descendants(main);
   pids.insert(pids.begin(), main);
-  ask(processes_of(pids), main);
-}
-
-Stop::Stop(pid_t main, pid_t top) {
-  ask(processes_of(descendants(top)), main);
-}
-
-void Stop::ask(const std::vector<StopProcess>& processes, pid_t main) {
-  steps_ = plan_stop(processes, main);
+  processes_ = processes_of(pids);
+  plan();
   look();
 }
 
+Stop::Stop(pid_t main, pid_t top) : main_(main), processes_(processes_of(descendants(top))) {
+  plan();
+  look();
+}
+
+void Stop::plan() {
+  steps_ = plan_stop(processes_, main_);
+  for (StopStep& step : steps_) step.told = step.told && !told_.contains(step.pid);
+}
+
+/// A shell's fork for a command with `&` is like one in the foreground until it ignores SIGQUIT;
+/// on a busy machine it was found before. One that minds SIGTERM may be saving by now.
+bool Stop::finds_background() {
+  bool found = false;
+  for (StopProcess& each : processes_) {
+    if (each.asynchronous || each.minds || role_of(each) != StopRole::shell || !lives(each))
+      continue;
+    each.asynchronous = is_asynchronous(proc_text(each.pid, "status"));
+    found = found || each.asynchronous;
+  }
+  return found;
+}
+
 bool Stop::look() {
+  if (finds_background()) plan();
   std::erase_if(steps_, [](const StopStep& step) { return !lives(step); });
   std::set<pid_t> left;
   for (const StopStep& step : steps_) left.insert(step.pid);
@@ -109,7 +131,8 @@ bool Stop::look() {
                                                   [&](pid_t pid) { return left.contains(pid); });
     if (!is_due) continue;
     if (!step.after.empty() && ++looks_since_[step.pid] < looks_alone) continue;
-    step.told = false;  // Once.
+    step.told = false;
+    told_.insert(step.pid);  // Once.
     ::kill(step.pid, SIGTERM);
   }
   return waiting_ > 0;

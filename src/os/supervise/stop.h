@@ -3,6 +3,7 @@
 #include <sys/types.h>
 
 #include <map>
+#include <set>
 #include <vector>
 
 #include "base/time.h"
@@ -37,8 +38,12 @@ class Stop {
   void kill() const;
 
  private:
-  void ask(const std::vector<StopProcess>& processes, pid_t main);
-  std::vector<StopStep> steps_;  ///< Without those that have ended.
+  void plan();
+  bool finds_background();
+  pid_t main_;
+  std::vector<StopProcess> processes_;  ///< As they were found, also those that have ended.
+  std::vector<StopStep> steps_;         ///< Without those that have ended.
+  std::set<pid_t> told_;
   int waiting_ = 0;
   std::map<pid_t, int> looks_since_;  ///< How often each was seen that has none to wait for.
 };
