@@ -7,6 +7,7 @@ import os
 import pathlib
 import re
 import resource
+import shutil
 import subprocess
 import sys
 
@@ -102,6 +103,8 @@ for folder in range(1000):
     os.close(at)
 """
 MANY_SECONDS = 3000.0
+# The stored objects, and a volume that is large enough for an inode for each (16 KiB).
+FREE = 22 << 30
 
 
 def peaks_while_it_runs(job: Job, *words: str) -> dict[str, int]:
@@ -134,6 +137,8 @@ os.link(f"/opt/ml/model/{0:095}/0000", "/opt/ml/model/further")
 @pytest.mark.deep
 def test_a_million_checkpoints_are_stored_and_restored_without_memory_of_the_steward(server):
     """As many as a job's key may store on this server."""
+    free = shutil.disk_usage(server.data).free
+    assert free > FREE, f"a volume for a million files takes {FREE} bytes, {free} are free"
     kept = {
         "CheckpointConfig": {"S3Uri": f"s3://{BUCKET}/million/"},
         "ResourceConfig": {"InstanceType": "x", "InstanceCount": 1, "VolumeSizeInGB": 30},

@@ -131,7 +131,7 @@ def test_what_has_no_name_any_more_counts_too(machine):
 def test_files_without_bytes_have_a_limit_too(machine):
     process = machine.fit(FILL_WITH_NAMES, "--volume-size", 1)
     assert process.wait(GUARD_SECONDS) == 1, process.text
-    assert "algo-1: disk: all files of VolumeSizeInGB=1 full" in process.text
+    assert f"{DISK_FULL} (no inodes left)" in process.text
 
 
 @needs_volumes

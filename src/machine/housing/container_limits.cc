@@ -45,8 +45,7 @@ Result<void> ContainerHousing::open_disk() {
     context_.log("info", "the disk has " + size_text(bytes) + " of " + asked +
                              ", which is all the free space on the machine");
   volume_ = TRY(open_folder(folder));
-  context_.full.watch("disk", size_text(bytes) + " of " + asked, "all files of " + asked,
-                      TRY(open_folder(folder)));
+  context_.full.watch("disk", size_text(bytes) + " of " + asked, TRY(open_folder(folder)));
   return {};
 }
 
@@ -60,8 +59,7 @@ void ContainerHousing::watch_memory_places(const container::Process& init) {
   for (const auto& [path, bytes] : sizes) {
     const std::string seen = "/proc/" + std::to_string(init.pid()) + "/root" + path;
     Fd folder(::open(seen.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-    context_.full.watch(path, size_text(bytes), "all files of " + size_text(bytes),
-                        std::move(folder));
+    context_.full.watch(path, size_text(bytes), std::move(folder));
   }
 }
 

@@ -52,8 +52,8 @@ bool tells_of_open_files(std::string_view text) {
   return text.find("Too many open files") != std::string_view::npos;
 }
 
-void FullPlaces::watch(const std::string& name, std::string bytes, std::string files, Fd folder) {
-  places_.push_back({name, std::move(bytes), std::move(files), std::move(folder)});
+void FullPlaces::watch(const std::string& name, std::string size, Fd folder) {
+  places_.push_back({name, std::move(size), std::move(folder)});
 }
 
 void FullPlaces::look(bool told) {
@@ -74,8 +74,8 @@ std::vector<std::string> FullPlaces::found() const {
   for (const Place& place : places_) {
     const Full full = fullness(place.least, told_);
     if (full == Full::no) continue;
-    lines.push_back(place.name + ": " + (full == Full::bytes ? place.bytes : place.files) +
-                    " full");
+    lines.push_back(place.name + ": " + place.size +
+                    (full == Full::bytes ? " full" : " full (no inodes left)"));
   }
   return lines;
 }

@@ -37,9 +37,9 @@ bool tells_of_open_files(std::string_view text);
 /// while it runs, when it reports a lack of space, and at its end.
 class FullPlaces {
  public:
-  /// Watches the file system of `folder`. found() reports it as "`name`: `bytes` full", or "`name`:
-  /// `files` full" if its number of files is exhausted.
-  void watch(const std::string& name, std::string bytes, std::string files, Fd folder);
+  /// Watches the file system of `folder`. found() reports it as "`name`: `size` full", followed by
+  /// " (no inodes left)" if it can hold no more files.
+  void watch(const std::string& name, std::string size, Fd folder);
   /// `told`: a program reported a lack of space.
   void look(bool told);
   std::vector<std::string> found() const;
@@ -49,8 +49,7 @@ class FullPlaces {
  private:
   struct Place {
     std::string name;
-    std::string bytes;
-    std::string files;
+    std::string size;
     Fd folder;
     Space least{};  ///< The least free space at any check.
   };

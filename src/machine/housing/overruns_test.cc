@@ -53,7 +53,7 @@ TEST_CASE("overruns: programs' messages about too many open files") {
 TEST_CASE(
     "overruns: a file system that was never full is not named, and a released one not checked") {
   FullPlaces places;
-  places.watch("disk", "1 GiB", "all files", Fd(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC)));
+  places.watch("disk", "1 GiB", Fd(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC)));
   places.close();
   places.look(true);
   CHECK(places.found().empty());
