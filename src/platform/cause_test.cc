@@ -74,7 +74,11 @@ TEST_CASE("cause: the host's last point is the one before the failure") {
 
 TEST_CASE("cause: what a host was doing is named for each point that it had reached") {
   using job::Mark;
-  const std::pair<Mark, const char*> points[] = {
+  struct Point {
+    Mark mark;
+    const char* doing;
+  };
+  const Point points[] = {
       {Mark::root, "fetching its inputs"},
       {Mark::inputs, "starting its container"},
       {Mark::begun, "joining the other hosts"},
@@ -90,10 +94,10 @@ TEST_CASE("cause: what a host was doing is named for each point that it had reac
   Story story;
   story.phase("algo-1", 1, job::Phase::starting);
   CHECK(Story(story).end(2, failed).reader.cause_of(failed).doing == "preparing its file system");
-  for (const auto& [mark, doing] : points) {
-    CAPTURE(doing);
-    story.mark("algo-1", 2, mark);
-    CHECK(Story(story).end(3, failed).reader.cause_of(failed).doing == doing);
+  for (const Point& point : points) {
+    CAPTURE(point.doing);
+    story.mark("algo-1", 2, point.mark);
+    CHECK(Story(story).end(3, failed).reader.cause_of(failed).doing == point.doing);
   }
 }
 

@@ -58,7 +58,7 @@ TEST_CASE("hang: found after the time that nothing may happen") {
   CHECK(hang_text(waits, 20s) ==
         "the job hangs: no output and no progress for 20 s; rank 3 waits for the GPU; whether in a "
         "collective operation or in another kernel is unknown");
-  for (int rank = 0; rank < 3; ++rank)
+  for (std::size_t rank = 0; rank < 3; ++rank)
     waits[rank / 2].processes[rank % 2].threads[0] = waits[1].processes[1].threads[0];
   waits[1].processes[1] = hosts(0)[1].processes[1];
   waits[0].nccl.collectives = job::NcclReport::Collectives::open;
